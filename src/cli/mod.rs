@@ -1,0 +1,152 @@
+//! The command line: one file per subcommand, exit codes, and the printer.
+//!
+//! Exit status everywhere: 0 nothing wrong; 1 violations or differences (gaps too, under `--deny gaps`); 2 could not do
+//! its work; 3 replay misses. Where several apply: 2, then 3, then 1.
+
+use std::{io::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
+
+use clap::{Parser, Subcommand};
+
+use crate::contract::{Contract, ContractError};
+
+pub mod contract;
+pub mod demo;
+pub mod explain;
+pub mod pack;
+pub mod record;
+pub mod redact;
+pub mod replay;
+pub mod sandbox;
+pub mod scan;
+pub mod verify;
+pub mod watch;
+
+/// A verifying, recording and replaying proxy between API clients and a real tenant
+#[derive(Debug, Parser)]
+#[command(name = "contrail", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Demo(demo::Args),
+    Record(record::Args),
+    Watch(watch::Args),
+    Replay(replay::Args),
+    Verify(verify::Args),
+    Contract(contract::Args),
+    Explain(explain::Args),
+    Scan(scan::Args),
+    Redact(redact::Args),
+    Pack(pack::PackArgs),
+    Unpack(pack::UnpackArgs),
+    Sandbox(sandbox::Args),
+}
+
+/// What a command came to; the exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// Violations or differences (or gaps, where denied).
+    pub findings: bool,
+    /// Replay misses.
+    pub misses: bool,
+    /// The status of a wrapped command, if it is not 0; it comes before contrail's own.
+    pub command: Option<u8>,
+    /// Part of the work could not be done, and it has been said.
+    pub failed: bool,
+}
+
+impl Outcome {
+    /// Nothing wrong.
+    pub const CLEAN: Self = Self { findings: false, misses: false, command: None, failed: false };
+
+    fn status(self) -> u8 {
+        match self {
+            Self { command: Some(status), .. } => status,
+            Self { failed: true, .. } => 2,
+            Self { misses: true, .. } => 3,
+            Self { findings: true, .. } => 1,
+            _ => 0,
+        }
+    }
+}
+
+/// What a command could not do: printed as one line (its chain of causes joined by `: `), exit status 2.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// How findings and lines are shaped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For machines.
+    Json,
+}
+
+/// Which contract is in force
+#[derive(Debug, Clone, clap::Args)]
+pub struct ContractArgs {
+    /// OpenAPI 3.1 or 3.0 document, JSON or YAML [default: the built-in tenant contract]
+    #[arg(long, value_name = "FILE", env = "CONTRAIL_CONTRACT")]
+    pub contract: Option<PathBuf>,
+    /// OpenAPI Overlay 1.0 to apply to it; repeatable, in order
+    #[arg(long, value_name = "FILE")]
+    pub overlay: Vec<PathBuf>,
+}
+
+impl ContractArgs {
+    /// Loads and compiles it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Contract::load`].
+    pub fn load(&self) -> Result<Arc<Contract>, ContractError> {
+        if self.contract.is_none() && self.overlay.is_empty() {
+            return Ok(Contract::built_in());
+        }
+        Contract::load(self.contract.as_deref(), &self.overlay)
+    }
+}
+
+/// Parses the arguments, runs the command, prints the error chain, and gives the exit status.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let result = match &cli.command {
+        Command::Demo(args) => demo::run(args),
+        Command::Record(args) => record::run(args),
+        Command::Watch(args) => watch::run(args),
+        Command::Replay(args) => replay::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Contract(args) => contract::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::Scan(args) => scan::run(args),
+        Command::Redact(args) => redact::run(args),
+        Command::Pack(args) => pack::run_pack(args),
+        Command::Unpack(args) => pack::run_unpack(args),
+        Command::Sandbox(args) => sandbox::run(args),
+    };
+    match result {
+        Ok(outcome) => ExitCode::from(outcome.status()),
+        Err(error) => {
+            let mut line = format!("contrail: {error}");
+            let mut cause = error.source();
+            while let Some(error) = cause {
+                line.push_str(": ");
+                line.push_str(&error.to_string());
+                cause = error.source();
+            }
+            let _ = writeln!(std::io::stderr(), "{line}");
+            ExitCode::from(2)
+        }
+    }
+}

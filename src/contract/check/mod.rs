@@ -1,0 +1,1 @@
+//! The check itself: `request`, `response`, `security`, each from `(&Contract, &Exchange)` to findings.

@@ -1,0 +1,49 @@
+//! Where a request went: never decoded, never normalised.
+
+use std::{fmt, sync::Arc};
+
+/// A request target, byte for byte as it was sent, with the origin that it was sent to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// `http` or `https`; empty where a file does not say.
+    pub scheme: Arc<str>,
+    /// Host and, if given, port.
+    pub authority: Arc<str>,
+    /// Raw path and raw query, for example `/api/v2/x?take=5`; `*` for an asterisk form.
+    pub path_and_query: Arc<str>,
+}
+
+impl Target {
+    /// From its three parts.
+    pub fn new(
+        scheme: impl Into<Arc<str>>,
+        authority: impl Into<Arc<str>>,
+        path_and_query: impl Into<Arc<str>>,
+    ) -> Self {
+        Self { scheme: scheme.into(), authority: authority.into(), path_and_query: path_and_query.into() }
+    }
+
+    /// The raw path, without the query.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.path_and_query.split_once('?').map_or(&*self.path_and_query, |(path, _)| path)
+    }
+
+    /// The raw query, without the question mark; `None` if there is no question mark.
+    #[must_use]
+    pub fn query(&self) -> Option<&str> {
+        self.path_and_query.split_once('?').map(|(_, query)| query)
+    }
+
+    /// `scheme://authority`.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        format!("{}://{}", self.scheme, self.authority)
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}{}", self.scheme, self.authority, self.path_and_query)
+    }
+}

@@ -1,0 +1,337 @@
+//! What a check says: findings (plain data, never errors), and what could not be checked.
+//!
+//! A check has three outcomes: the document agrees, it is contradicted ([`Kind::Violation`]), or it is silent
+//! ([`Kind::Gap`]). What nobody could judge is [`Unchecked`], never a pass.
+
+use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
+
+/// Whether the document is contradicted or silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// The document says something, and the exchange contradicts it.
+    Violation,
+    /// The document says nothing here, so nobody can judge.
+    Gap,
+}
+
+impl Kind {
+    /// The word used in output: `violation` or `gap`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Violation => "violation",
+            Self::Gap => "gap",
+        }
+    }
+}
+
+macro_rules! rules {
+    ($($variant:ident $id:literal $kind:ident $summary:literal;)*) => {
+        /// A rule with a stable, public id (`docs/rules.md`).
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Rule { $(#[doc = $summary] $variant,)* }
+
+        impl Rule {
+            /// Every rule, in the order of the table in `docs/rules.md`.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The stable id, for example `request.body`.
+            #[must_use]
+            pub fn id(self) -> &'static str {
+                match self { $(Self::$variant => $id,)* }
+            }
+
+            /// What kind of finding the rule gives.
+            #[must_use]
+            pub fn kind(self) -> Kind {
+                match self { $(Self::$variant => Kind::$kind,)* }
+            }
+
+            /// One line: when it fires.
+            #[must_use]
+            pub fn summary(self) -> &'static str {
+                match self { $(Self::$variant => $summary,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    OperationUndocumented "operation.undocumented" Gap "no documented operation has this method and path";
+    PathParameter "path.parameter" Violation "a documented path parameter breaks its schema";
+    QueryParameter "query.parameter" Violation "a documented query parameter breaks its schema, is missing or is repeated";
+    QueryUndocumented "query.undocumented" Gap "a query parameter that is not documented";
+    RequestContentType "request.content-type" Violation "a request media type that is not documented";
+    ResponseContentType "response.content-type" Violation "a response media type that is not documented";
+    RequestBody "request.body" Violation "the request body breaks its documented schema";
+    ResponseBody "response.body" Violation "the response body breaks its documented schema";
+    RequestBodyMalformed "request.body.malformed" Violation "the request body is not the media type it claims to be";
+    ResponseBodyMalformed "response.body.malformed" Violation "the response body is not the media type it claims to be";
+    RequestBodyUnexpected "request.body.unexpected" Violation "a request body where the document says none";
+    RequestBodyUndocumented "request.body.undocumented" Gap "a request field or value that the document does not show";
+    ResponseBodyUndocumented "response.body.undocumented" Gap "a response field or value that the document does not show";
+    AuthMissing "auth.missing" Violation "no Authorization header, an empty one, or another scheme than Bearer";
+    AuthMalformed "auth.malformed" Violation "the bearer token is no JWT";
+    AuthExpired "auth.expired" Violation "the token is outside its time at the instant of the exchange";
+    AuthSignature "auth.signature" Violation "the token fails its signature";
+    AuthScope "auth.scope" Violation "the token lacks the documented scope";
+    AuthScopeUndeclared "auth.scope.undeclared" Gap "the token carries a scope that is not in the declared catalogue";
+    AuthUnenforced "auth.unenforced" Violation "the tenant accepted a request that it had to refuse";
+    AuthRefused "auth.refused" Violation "403 although the token carries the documented scope";
+    StatusSuccess "status.success" Violation "another 2xx than the documented one";
+    StatusUndocumented "status.undocumented" Gap "a status that the document does not list, where it lists some";
+    ResponseHeaders "response.headers" Violation "a documented response header is missing";
+    ExchangeIdentity "exchange.identity" Violation "the response is about another resource than the one asked for";
+    ExchangePageSize "exchange.page-size" Violation "a page holds more items than were asked for";
+    ExchangeEcho "exchange.echo" Violation "a field that was sent came back different";
+    TransportIncomplete "transport.incomplete" Violation "the response ended before it was whole, so its body was not judged";
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+/// A word that names no rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownRule(pub String);
+
+impl fmt::Display for UnknownRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not a rule; `contrail explain` lists them all", self.0)
+    }
+}
+
+impl std::error::Error for UnknownRule {}
+
+impl FromStr for Rule {
+    type Err = UnknownRule;
+
+    fn from_str(id: &str) -> Result<Self, UnknownRule> {
+        Self::ALL.iter().copied().find(|rule| rule.id() == id).ok_or_else(|| UnknownRule(id.to_owned()))
+    }
+}
+
+/// One place where an exchange contradicts the document, or where the document is silent.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Finding {
+    /// Which rule.
+    pub rule: Rule,
+    /// Where: a JSON pointer into a body, or a parameter or header name; empty for the message as a whole.
+    pub at: String,
+    /// What the document says, as a clause that follows "expected": `an integer of at most 10000`.
+    pub expected: Cow<'static, str>,
+    /// What was there instead, whole: text of a scalar (never of a container). It may be a secret until it has passed
+    /// redaction, so it is cut for reading only in [`Finding::message`].
+    pub seen: Option<String>,
+}
+
+impl Finding {
+    /// Longest sample, in characters, that a message shows.
+    const SAMPLE: usize = 80;
+
+    /// A finding without a sample.
+    pub fn new(rule: Rule, at: impl Into<String>, expected: impl Into<Cow<'static, str>>) -> Self {
+        Self { rule, at: at.into(), expected: expected.into(), seen: None }
+    }
+
+    /// The same with what was seen instead.
+    #[must_use]
+    pub fn seen(mut self, seen: impl Into<String>) -> Self {
+        self.seen = Some(seen.into());
+        self
+    }
+
+    /// The rule's kind.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.rule.kind()
+    }
+
+    /// One sentence for people: what was expected beside what was seen.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match &self.seen {
+            None => format!("expected {}", self.expected),
+            Some(seen) => match seen.char_indices().nth(Self::SAMPLE) {
+                None => format!("expected {}, saw {}", self.expected, seen.escape_debug()),
+                Some((cut, _)) => format!("expected {}, saw {}…", self.expected, seen[..cut].escape_debug()),
+            },
+        }
+    }
+}
+
+/// An aspect that could not be checked, because the document does not show it or because it cannot be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Unchecked {
+    /// The scope that the operation requires.
+    RequiredScope,
+    /// The status of success.
+    SuccessStatus,
+    /// The statuses of failure.
+    ErrorStatus,
+    /// The body of a failure.
+    ErrorBody,
+    /// Which request fields are required, or whether a body is.
+    RequestRequired,
+    /// The request body as a whole.
+    RequestBody,
+    /// The response body as a whole.
+    ResponseBody,
+    /// Which response fields are always present.
+    ResponseRequired,
+    /// Authentication.
+    Auth,
+}
+
+impl Unchecked {
+    /// Every aspect, in the order of output.
+    pub const ALL: [Self; 9] = [
+        Self::RequiredScope,
+        Self::SuccessStatus,
+        Self::ErrorStatus,
+        Self::ErrorBody,
+        Self::RequestRequired,
+        Self::RequestBody,
+        Self::ResponseBody,
+        Self::ResponseRequired,
+        Self::Auth,
+    ];
+
+    /// The public name, for example `required-scope`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RequiredScope => "required-scope",
+            Self::SuccessStatus => "success-status",
+            Self::ErrorStatus => "error-status",
+            Self::ErrorBody => "error-body",
+            Self::RequestRequired => "request-required",
+            Self::RequestBody => "request-body",
+            Self::ResponseBody => "response-body",
+            Self::ResponseRequired => "response-required",
+            Self::Auth => "auth",
+        }
+    }
+
+    /// The aspect of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|aspect| aspect.name() == name)
+    }
+}
+
+/// A set of aspects; two bytes, so that a verdict costs nothing to carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct UncheckedSet(u16);
+
+impl UncheckedSet {
+    /// Adds one.
+    pub fn insert(&mut self, aspect: Unchecked) {
+        self.0 |= 1 << aspect as u8;
+    }
+
+    /// Takes one out.
+    pub fn remove(&mut self, aspect: Unchecked) {
+        self.0 &= !(1 << aspect as u8);
+    }
+
+    /// Whether it is in the set.
+    #[must_use]
+    pub fn contains(self, aspect: Unchecked) -> bool {
+        self.0 & (1 << aspect as u8) != 0
+    }
+
+    /// Whether nothing is unchecked.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Adds all of another set.
+    pub fn extend(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    /// The members, in the order of output.
+    pub fn iter(self) -> impl Iterator<Item = Unchecked> {
+        Unchecked::ALL.into_iter().filter(move |aspect| self.contains(*aspect))
+    }
+}
+
+/// What a verdict comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Conclusion {
+    /// Nothing found. What was not checked is listed beside it.
+    Conforms,
+    /// At least one gap, no violation.
+    Gap,
+    /// At least one violation.
+    Violates,
+}
+
+impl Conclusion {
+    /// The word used in output: `conforms`, `gap` or `violates`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Conforms => "conforms",
+            Self::Gap => "gap",
+            Self::Violates => "violates",
+        }
+    }
+}
+
+/// Whose business it is: the request documented or not × accepted by the tenant or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Blame {
+    /// A violating request that the tenant refused: the client's bug, caught.
+    Caught,
+    /// A violating request that the tenant accepted: the tenant is laxer than its documentation.
+    Laxer,
+    /// A conforming request refused with 400: the tenant is stricter than its documentation.
+    Stricter,
+    /// Client and tenant agree about the request (the response may still break its own rules).
+    Agreed,
+}
+
+impl Blame {
+    /// The word used in output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Caught => "caught",
+            Self::Laxer => "laxer",
+            Self::Stricter => "stricter",
+            Self::Agreed => "agreed",
+        }
+    }
+}
+
+/// All that a check says about one exchange.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Verdict {
+    /// The documented operation's id, if there is one.
+    pub operation: Option<Arc<str>>,
+    /// In the order: request, authentication, response, relations, transport.
+    pub findings: Vec<Finding>,
+    /// What could not be checked.
+    pub unchecked: UncheckedSet,
+    /// Whose business it is; `None` where nobody can say (an undocumented request, no answer).
+    pub blame: Option<Blame>,
+}
+
+impl Verdict {
+    /// `violates` if there is a violation, else `gap` if there is a gap, else `conforms`.
+    #[must_use]
+    pub fn conclusion(&self) -> Conclusion {
+        self.findings.iter().fold(Conclusion::Conforms, |worst, finding| {
+            worst.max(match finding.kind() {
+                Kind::Violation => Conclusion::Violates,
+                Kind::Gap => Conclusion::Gap,
+            })
+        })
+    }
+}

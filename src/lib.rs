@@ -1,0 +1,29 @@
+//! contrail: a contract and a trail.
+//!
+//! A proxy between API clients and a real tenant. It checks every exchange against the tenant's documentation, records
+//! the traffic as fixtures, and replays them. The modules stand in the order in which an exchange flows:
+//!
+//! ```text
+//! client ──► proxy ──► upstream (live tenant | replay | sandbox)
+//!              │ capture (bounded copy)
+//!              ▼
+//!           Exchange ──► contract::check ──► Verdict ──► redact ──► recording (journal, fixture), console, report
+//! ```
+//!
+//! Imports point one way: `cli` > `pipeline` > `proxy` > `upstream`, `report` > `contract`, `recording`, `redact` >
+//! `finding` > `token` > `exchange` > `json`. `contract` never sees a socket, `recording` never sees a contract,
+//! `proxy` never sees either; the embedded sandbox imports nothing from `contract`, so that the two can disagree.
+
+pub mod cli;
+pub mod config;
+pub mod contract;
+pub mod exchange;
+pub mod finding;
+pub mod json;
+pub mod pipeline;
+pub mod proxy;
+pub mod recording;
+pub mod redact;
+pub mod report;
+pub mod token;
+pub mod upstream;

@@ -1,0 +1,1 @@
+//! Reports: each `(&data, &mut dyn Write)`, no IO of its own.

@@ -1,0 +1,3 @@
+//! One file per promise. Real sockets on port 0, real files, no network, no sleeps.
+
+mod support;
