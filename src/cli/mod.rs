@@ -13,6 +13,8 @@ pub mod contract;
 pub mod demo;
 pub mod explain;
 pub mod pack;
+pub mod policy;
+pub mod printer;
 pub mod record;
 pub mod redact;
 pub mod replay;

@@ -1,0 +1,95 @@
+//! Which findings make a command fail: violations do and gaps do not, unless `--deny` or `--allow` says otherwise.
+
+use std::str::FromStr;
+
+use crate::finding::{Finding, Kind, Rule, UnknownRule, Verdict};
+
+/// What makes the command fail
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct PolicyArgs {
+    /// Fail on these too: `gaps` for every gap, or a rule's id; repeatable
+    #[arg(long, value_name = "gaps|RULE", env = "CONTRAIL_DENY", value_delimiter = ',')]
+    pub deny: Vec<Denied>,
+    /// Do not fail on this rule, whatever `--deny` says; repeatable. Its findings are still shown
+    #[arg(long, value_name = "RULE", env = "CONTRAIL_ALLOW", value_delimiter = ',')]
+    pub allow: Vec<Rule>,
+}
+
+/// One value of `--deny`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denied {
+    /// Every gap.
+    Gaps,
+    /// One rule.
+    Rule(Rule),
+}
+
+impl FromStr for Denied {
+    type Err = UnknownRule;
+
+    fn from_str(word: &str) -> Result<Self, UnknownRule> {
+        if word == "gaps" { Ok(Self::Gaps) } else { word.parse().map(Self::Rule) }
+    }
+}
+
+impl PolicyArgs {
+    /// Whether a finding of this rule makes the command fail. `--allow` beats `--deny`.
+    #[must_use]
+    pub fn fails_on_rule(&self, rule: Rule) -> bool {
+        if self.allow.contains(&rule) {
+            return false;
+        }
+        rule.kind() == Kind::Violation
+            || self.deny.iter().any(|denied| match denied {
+                Denied::Gaps => true,
+                Denied::Rule(named) => *named == rule,
+            })
+    }
+
+    /// Whether this finding makes the command fail.
+    #[must_use]
+    pub fn fails_on(&self, finding: &Finding) -> bool {
+        self.fails_on_rule(finding.rule)
+    }
+
+    /// Whether this verdict makes the command fail.
+    #[must_use]
+    pub fn fails(&self, verdict: &Verdict) -> bool {
+        verdict.findings.iter().any(|finding| self.fails_on(finding))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(deny: &[&str], allow: &[&str]) -> PolicyArgs {
+        PolicyArgs {
+            deny: deny.iter().map(|word| word.parse().unwrap()).collect(),
+            allow: allow.iter().map(|word| word.parse().unwrap()).collect(),
+        }
+    }
+
+    #[test]
+    fn violations_fail_and_gaps_do_not() {
+        let policy = policy(&[], &[]);
+        assert!(policy.fails_on_rule(Rule::ResponseBody));
+        assert!(!policy.fails_on_rule(Rule::QueryUndocumented));
+    }
+
+    #[test]
+    fn deny_gaps_fails_on_every_gap_and_deny_rule_on_that_one_only() {
+        assert!(policy(&["gaps"], &[]).fails_on_rule(Rule::QueryUndocumented));
+        let one = policy(&["query.undocumented"], &[]);
+        assert!(one.fails_on_rule(Rule::QueryUndocumented));
+        assert!(!one.fails_on_rule(Rule::OperationUndocumented));
+    }
+
+    #[test]
+    fn allow_beats_deny_and_beats_the_kind() {
+        let policy = policy(&["gaps"], &["query.undocumented", "response.body"]);
+        assert!(!policy.fails_on_rule(Rule::QueryUndocumented));
+        assert!(!policy.fails_on_rule(Rule::ResponseBody));
+        assert!(policy.fails_on_rule(Rule::OperationUndocumented));
+    }
+}

@@ -1,0 +1,94 @@
+//! Where a command's data goes: standard output, buffered, with or without colour.
+//!
+//! A reader that goes away (`contrail verify … | head`) is no failure: what follows is dropped, and the command's exit
+//! status still says what it found.
+
+use std::{
+    env,
+    io::{self, BufWriter, IsTerminal as _, Stdout, Write},
+};
+
+/// Standard output for data.
+#[derive(Debug)]
+pub struct Printer<W: Write = Stdout> {
+    inner: BufWriter<W>,
+    colour: bool,
+    closed: bool,
+}
+
+impl Printer {
+    /// Standard output; colour only on a terminal, and never where `NO_COLOR` is set to something.
+    #[must_use]
+    pub fn stdout() -> Self {
+        let stdout = io::stdout();
+        let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let colour = stdout.is_terminal() && !plain;
+        Self::new(stdout, colour)
+    }
+}
+
+impl<W: Write> Printer<W> {
+    /// A printer on any writer.
+    pub fn new(inner: W, colour: bool) -> Self {
+        Self { inner: BufWriter::with_capacity(64 << 10, inner), colour, closed: false }
+    }
+
+    /// Whether to use colour.
+    pub fn colour(&self) -> bool {
+        self.colour
+    }
+
+    fn settle<T>(&mut self, result: io::Result<T>, dropped: T) -> io::Result<T> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(dropped)
+            }
+            other => other,
+        }
+    }
+}
+
+impl<W: Write> Write for Printer<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.closed {
+            return Ok(bytes.len());
+        }
+        let result = self.inner.write(bytes);
+        self.settle(result, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.closed {
+            return Ok(());
+        }
+        let result = self.inner.flush();
+        self.settle(result, ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Gone;
+
+    impl Write for Gone {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_goes_away_is_no_failure() {
+        let mut printer = Printer::new(Gone, false);
+        printer.write_all(&[b'x'; 200_000]).unwrap();
+        printer.flush().unwrap();
+        printer.write_all(b"more").unwrap();
+    }
+}
