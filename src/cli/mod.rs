@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 use crate::contract::{Contract, ContractError};
 
+pub mod ca;
 pub mod contract;
 pub mod demo;
 pub mod explain;
@@ -45,6 +46,7 @@ enum Command {
     Pack(pack::PackArgs),
     Unpack(pack::UnpackArgs),
     Sandbox(sandbox::Args),
+    Ca(ca::Args),
 }
 
 /// What a command came to; the exit status.
@@ -136,6 +138,7 @@ pub fn main() -> ExitCode {
         Command::Pack(args) => pack::run_pack(args),
         Command::Unpack(args) => pack::run_unpack(args),
         Command::Sandbox(args) => sandbox::run(args),
+        Command::Ca(args) => ca::run(args),
     };
     match result {
         Ok(outcome) => ExitCode::from(outcome.status()),

@@ -1,0 +1,153 @@
+//! `contrail ca`: the local certificate authority: create, print, rotate, and how each runtime comes to trust it.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use super::{Failure, Format, Outcome};
+use crate::proxy::authority::{self, Authority};
+
+/// The local certificate authority: create, print, rotate, trust help per runtime
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What to do [default: print, making the authority if there is none]
+    #[arg(value_enum, default_value_t, hide_default_value = true)]
+    action: Action,
+    /// Upstream that the authority is for; without it, every authority that exists is printed
+    #[arg(long, value_name = "URL")]
+    upstream: Vec<String>,
+    /// Further host that it may speak for, as with `record --intercept`; repeatable
+    #[arg(long, value_name = "HOST")]
+    intercept: Vec<String>,
+    /// Where authorities are kept [default: `$XDG_DATA_HOME/contrail/ca` or `~/.local/share/contrail/ca`]
+    #[arg(long, value_name = "DIR", env = "CONTRAIL_CA_DIR")]
+    ca_dir: Option<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Action {
+    /// Print path, fingerprint and trust help; make the authority if there is none
+    #[default]
+    Print,
+    /// Throw the authority away and make a new one
+    Rotate,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let base = args.ca_dir.clone().map_or_else(authority::default_folder, Ok)?;
+    let mut hosts = args.upstream.iter().map(|url| host_of(url)).collect::<Result<Vec<_>, _>>()?;
+    hosts.extend(args.intercept.iter().cloned());
+    let named = !hosts.is_empty();
+    let authorities = match args.action {
+        Action::Rotate => vec![Authority::rotate(&base, &hosts)?],
+        Action::Print if named => vec![Authority::open(&base, &hosts)?],
+        Action::Print => match Authority::list(&base)? {
+            none if none.is_empty() => vec![Authority::open(&base, &[])?],
+            all => all.into_iter().collect::<Result<_, _>>()?,
+        },
+    };
+    let mut out = io::stdout().lock();
+    let printed = match args.format {
+        Format::Text => print_text(&mut out, &authorities),
+        Format::Json => print_json(&mut out, &authorities),
+    };
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(Outcome::CLEAN),
+    }
+}
+
+/// The host of an origin; `sandbox` has none besides loopback.
+fn host_of(url: &str) -> Result<String, Failure> {
+    if url == "sandbox" {
+        return Ok("localhost".into());
+    }
+    let uri: http::Uri = url.parse().map_err(|_| format!("`{url}` is no URL; expected https://TENANT"))?;
+    match uri.host() {
+        Some(host) if uri.scheme().is_some() => Ok(host.to_owned()),
+        _ => Err(format!("`{url}` is no URL with a host; expected https://TENANT").into()),
+    }
+}
+
+fn print_json(out: &mut impl Write, authorities: &[Authority]) -> io::Result<()> {
+    for authority in authorities {
+        let line = serde_json::json!({
+            "path": authority.certificate_path().to_string_lossy(),
+            "fingerprint": authority.fingerprint(),
+            "hosts": authority.hosts(),
+        });
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn print_text(out: &mut impl Write, authorities: &[Authority]) -> io::Result<()> {
+    for authority in authorities {
+        let path = authority.certificate_path();
+        let hosts = authority.hosts().join(", ");
+        writeln!(out, "certificate  {}", path.display())?;
+        writeln!(out, "SHA-256      {}", authority.fingerprint())?;
+        writeln!(
+            out,
+            "speaks for   {}localhost and loopback addresses, nothing else",
+            if hosts.is_empty() { String::new() } else { hosts + ", " }
+        )?;
+        writeln!(out)?;
+        let quoted = shell_quote(&path.to_string_lossy());
+        for (runtime, line) in TRUST {
+            writeln!(out, "  {runtime:<17}{}", line.replace("{}", &quoted))?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out, "`contrail record|watch|replay … -- CMD` sets the variables for CMD by itself.")
+}
+
+/// Per runtime the line that trusts the certificate `{}` for one program, not for the whole machine where that can be
+/// avoided.
+const TRUST: &[(&str, &str)] = &[
+    ("curl", "curl --cacert {} …   or   export CURL_CA_BUNDLE={}"),
+    ("Node", "export NODE_EXTRA_CA_CERTS={}   (read once, at process start)"),
+    ("Python requests", "export REQUESTS_CA_BUNDLE={}"),
+    ("Python httpx", "export SSL_CERT_FILE={}"),
+    ("Go", "export SSL_CERT_FILE={}   (Linux; macOS and Windows use the system's store)"),
+    ("Ruby", "export SSL_CERT_FILE={}"),
+    (
+        "Java",
+        "keytool -importcert -noprompt -alias contrail -file {} -keystore contrail.p12 -storepass changeit   then   java -Djavax.net.ssl.trustStore=contrail.p12 -Djavax.net.ssl.trustStorePassword=changeit …",
+    ),
+    (".NET", "export SSL_CERT_FILE={}   (Linux; elsewhere the system's store)"),
+    ("git", "export GIT_SSL_CAINFO={}"),
+    ("Chromium (Linux)", "certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n contrail -i {}"),
+    ("Firefox", "Settings, Privacy & Security, Certificates, View Certificates, Authorities, Import: {}"),
+];
+
+/// A word for a POSIX shell.
+fn shell_quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_with_spaces_is_quoted_for_the_shell() {
+        assert_eq!(shell_quote("/a b/it's"), r"'/a b/it'\''s'");
+        assert_eq!(shell_quote("/plain/ca.pem"), "/plain/ca.pem");
+    }
+
+    #[test]
+    fn an_upstream_without_a_scheme_is_refused_with_a_hint() {
+        assert!(host_of("tenant.example").unwrap_err().to_string().contains("https://TENANT"));
+        assert_eq!(host_of("https://tenant.example:8443").unwrap(), "tenant.example");
+    }
+}
