@@ -1,1 +1,261 @@
-//! Reports: each `(&data, &mut dyn Write)`, no IO of its own.
+//! Reports: what the check said about many exchanges, for people (`text`, `html`) and for machines (`json`, `junit`).
+//!
+//! A [`Collector`] takes one exchange after the other and keeps counts and one sample per group, so its memory does not
+//! grow with the recording; the JSON report, which lists every exchange, is spooled to an anonymous temporary file.
+//!
+//! A file whose producer strips `Authorization` cannot be told before its end. Until then both outcomes are kept per
+//! entry ([`Collector::exchange`]'s `unauthenticated`), and [`Collector::end_of_file`] settles which one counts.
+//!
+//! Accepts [`Redacted`] values only. Knows nothing of sockets, arguments or exit statuses.
+
+pub mod html;
+pub mod json;
+pub mod junit;
+mod tally;
+pub mod text;
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    path::PathBuf,
+    str::FromStr,
+};
+
+pub use tally::{Group, Sample, Tally};
+
+use crate::{
+    finding::{Blame, Rule, UncheckedSet},
+    redact::{Judged, Redacted},
+};
+
+/// A kind of report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kind {
+    /// For people, on a terminal.
+    Text,
+    /// Every exchange with its findings, for machines.
+    Json,
+    /// `JUnit` XML, for the test pages of CI systems.
+    Junit,
+    /// One self-contained page.
+    Html,
+}
+
+/// A report that was asked for: `FORMAT` (to standard output) or `FORMAT=FILE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Which kind.
+    pub kind: Kind,
+    /// Where to; `None` for standard output.
+    pub file: Option<PathBuf>,
+}
+
+impl FromStr for Request {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let (kind, file) = match word.split_once('=') {
+            None => (word, None),
+            Some((_, "")) => return Err("the file name after `=` is empty; write FORMAT=FILE".to_owned()),
+            Some((kind, file)) => (kind, Some(PathBuf::from(file))),
+        };
+        let kind = match kind {
+            "text" => Kind::Text,
+            "json" => Kind::Json,
+            "junit" => Kind::Junit,
+            "html" => Kind::Html,
+            other => return Err(format!("`{other}` is no report format; there are text, json, junit and html")),
+        };
+        Ok(Self { kind, file })
+    }
+}
+
+/// What a contract calls itself, for the head of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Title {
+    /// `info.title`.
+    pub title: String,
+    /// `info.version`.
+    pub version: String,
+}
+
+/// An exchange's verdict under the reading that its file's producer strips `Authorization`: no `auth.*` finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unauthenticated {
+    /// What is unchecked then, `auth` among it.
+    pub unchecked: UncheckedSet,
+    /// Whose business it is then.
+    pub blame: Option<Blame>,
+}
+
+/// Collects what was said about exchanges, and writes reports of it.
+#[derive(Debug)]
+pub struct Collector {
+    title: Title,
+    settled: Half,
+    /// The file that is being read: as judged, and with authentication unchecked.
+    open: Option<(Half, Half)>,
+    stripped: Vec<String>,
+    failing: Vec<Rule>,
+}
+
+#[derive(Debug)]
+struct Half {
+    tally: Tally,
+    json: Option<json::Spool>,
+}
+
+impl Half {
+    fn new(listed: bool) -> Self {
+        Self { tally: Tally::default(), json: listed.then(json::Spool::new) }
+    }
+
+    fn absorb(&mut self, other: Self) -> io::Result<()> {
+        self.tally.merge(other.tally);
+        match (&mut self.json, other.json) {
+            (Some(spool), Some(other)) => spool.absorb(other),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// One exchange as a report names it.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The file, as it was named.
+    pub source: &'a str,
+    /// Index in that file.
+    pub entry: usize,
+    /// Outside the contract's base path and no token request: another site in a browser's export.
+    pub outside: bool,
+}
+
+impl Collector {
+    /// An empty one. `listed` says whether a JSON report will be asked for; `failing` are the rules that make the
+    /// command fail (a report marks them).
+    #[must_use]
+    pub fn new(title: Title, failing: Vec<Rule>, listed: bool) -> Self {
+        Self { title, settled: Half::new(listed), open: None, stripped: Vec::new(), failing }
+    }
+
+    /// Takes one exchange. With `unauthenticated`, its verdict stays open until [`Collector::end_of_file`].
+    ///
+    /// # Errors
+    ///
+    /// The temporary file of the JSON report could not be written.
+    pub fn exchange(
+        &mut self,
+        place: Place<'_>,
+        judged: &Redacted<Judged>,
+        unauthenticated: Option<Unauthenticated>,
+    ) -> io::Result<()> {
+        let Some(other) = unauthenticated else {
+            // Nothing before this one in the file is open, or all of it is: order in the report is order in the file.
+            return match &mut self.open {
+                None => put(&mut self.settled, place, judged, None),
+                Some((as_judged, stripped)) => {
+                    put(as_judged, place, judged, None)?;
+                    put(stripped, place, judged, None)
+                }
+            };
+        };
+        let listed = self.settled.json.is_some();
+        let (as_judged, stripped) = self.open.get_or_insert_with(|| (Half::new(listed), Half::new(listed)));
+        put(as_judged, place, judged, None)?;
+        put(stripped, place, judged, Some(other))
+    }
+
+    /// Settles the open verdicts of the file that ended: its producer strips `Authorization`, or it does not (which
+    /// may be told before the end, as soon as an entry carries the header).
+    ///
+    /// # Errors
+    ///
+    /// The temporary file of the JSON report could not be written.
+    pub fn end_of_file(&mut self, source: &str, producer_strips: bool) -> io::Result<()> {
+        let Some((as_judged, stripped)) = self.open.take() else { return Ok(()) };
+        if producer_strips {
+            self.stripped.push(source.to_owned());
+            self.settled.absorb(stripped)
+        } else {
+            self.settled.absorb(as_judged)
+        }
+    }
+
+    /// Counts entries that are not HTTP (`data:`, `blob:`, `ws:`, extension schemes).
+    pub fn skipped(&mut self, count: u64) {
+        self.settled.tally.skipped += count;
+    }
+
+    /// What was counted so far, open verdicts left out.
+    #[must_use]
+    pub fn tally(&self) -> &Tally {
+        &self.settled.tally
+    }
+
+    /// Whether anything that makes the command fail was found.
+    #[must_use]
+    pub fn fails(&self) -> bool {
+        self.settled.tally.by_rule().any(|(rule, _)| self.failing.contains(&rule))
+    }
+
+    /// Writes a report of everything that is settled.
+    ///
+    /// # Errors
+    ///
+    /// `to` or the temporary file of the JSON report failed.
+    pub fn write(&mut self, kind: Kind, to: &mut dyn Write, colour: bool) -> io::Result<()> {
+        let facts =
+            Facts { title: &self.title, tally: &self.settled.tally, stripped: &self.stripped, failing: &self.failing };
+        match kind {
+            Kind::Text => text::write(&facts, to, colour),
+            Kind::Junit => junit::write(&facts, to),
+            Kind::Html => html::write(&facts, to),
+            Kind::Json => {
+                json::head(&facts, to)?;
+                if let Some(spool) = &mut self.settled.json {
+                    spool.copy_to(to)?;
+                }
+                json::tail(to)
+            }
+        }
+    }
+}
+
+fn put(half: &mut Half, place: Place<'_>, judged: &Redacted<Judged>, other: Option<Unauthenticated>) -> io::Result<()> {
+    half.tally.add(place, judged, other);
+    match &mut half.json {
+        Some(spool) => spool.add(place, judged, other),
+        None => Ok(()),
+    }
+}
+
+/// What a report is written from.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The contract.
+    pub title: &'a Title,
+    /// The counts and groups.
+    pub tally: &'a Tally,
+    /// The files whose producer strips `Authorization`.
+    pub stripped: &'a [String],
+    /// The rules that make the command fail.
+    pub failing: &'a [Rule],
+}
+
+impl Facts<'_> {
+    fn fails(&self, rule: Rule) -> bool {
+        self.failing.contains(&rule)
+    }
+}
+
+/// `1 exchange`, `2 exchanges`.
+fn plural(count: u64, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
+
+/// `operation 3, other 1`: where something was counted, most first.
+fn places(counts: &BTreeMap<String, u64>) -> String {
+    let mut pairs: Vec<_> = counts.iter().collect();
+    pairs.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    pairs.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,165 @@
+//! The JSON report: the contract, a summary, and every exchange in the order of its file.
+//!
+//! ```json
+//! {"contract": {"title": "…", "version": "…"},
+//!  "summary": {"exchanges": 2, "conforms": 1, "gap": 0, "violates": 1, "skipped": 0},
+//!  "exchanges": [{"source": "x.har", "entry": 0, "operation": "…", "method": "GET", "url": "…", "status": 200,
+//!    "verdict": "violates", "blame": "…", "findings": [{"rule": "…", "kind": "…", "at": "…", "message": "…"}],
+//!    "unchecked": ["…"]}]}
+//! ```
+//!
+//! The summary comes first, and nobody knows it before the last exchange: the exchanges wait in a [`Spool`].
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+use serde::Serialize;
+use tempfile::SpooledTempFile;
+
+use super::{
+    Facts, Place, Unauthenticated,
+    tally::{conclusion, is_auth, status},
+};
+use crate::{
+    finding::Finding,
+    redact::{Judged, Redacted},
+};
+
+/// Bytes that are kept in memory before the temporary file is made.
+const IN_MEMORY: usize = 4 << 20;
+
+/// Exchanges as JSON text, one after the other with `,\n` between them.
+#[derive(Debug)]
+pub(super) struct Spool {
+    file: SpooledTempFile,
+    empty: bool,
+    line: Vec<u8>,
+}
+
+#[derive(Serialize)]
+struct Exchange<'a> {
+    source: &'a str,
+    entry: usize,
+    operation: Option<&'a str>,
+    method: &'a str,
+    url: String,
+    status: u16,
+    verdict: &'static str,
+    blame: Option<&'static str>,
+    findings: Vec<Item<'a>>,
+    unchecked: Vec<&'static str>,
+}
+
+/// A finding as it is written: here, and in the lines of a live proxy.
+#[derive(Debug, Serialize)]
+pub struct Item<'a> {
+    rule: &'static str,
+    kind: &'static str,
+    at: &'a str,
+    message: String,
+}
+
+impl<'a> From<&'a Finding> for Item<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        Self { rule: finding.rule.id(), kind: finding.kind().name(), at: &finding.at, message: finding.message() }
+    }
+}
+
+impl Spool {
+    pub(super) fn new() -> Self {
+        Self { file: tempfile::spooled_tempfile(IN_MEMORY), empty: true, line: Vec::new() }
+    }
+
+    pub(super) fn add(
+        &mut self,
+        place: Place<'_>,
+        judged: &Redacted<Judged>,
+        other: Option<Unauthenticated>,
+    ) -> io::Result<()> {
+        let verdict = &judged.verdict;
+        let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !is_auth(finding.rule));
+        let exchange = Exchange {
+            source: place.source,
+            entry: place.entry,
+            operation: verdict.operation.as_deref(),
+            method: judged.exchange.request.method.as_str(),
+            url: judged.exchange.request.target.to_string(),
+            status: status(judged),
+            verdict: conclusion(findings()).name(),
+            blame: other.map_or(verdict.blame, |other| other.blame).map(crate::finding::Blame::name),
+            findings: findings().map(Item::from).collect(),
+            unchecked: other
+                .map_or(verdict.unchecked, |other| other.unchecked)
+                .iter()
+                .map(crate::finding::Unchecked::name)
+                .collect(),
+        };
+        self.line.clear();
+        if !self.empty {
+            self.line.extend_from_slice(b",\n");
+        }
+        serde_json::to_writer(&mut self.line, &exchange)?;
+        self.empty = false;
+        self.file.write_all(&self.line)
+    }
+
+    pub(super) fn absorb(&mut self, mut other: Self) -> io::Result<()> {
+        if other.empty {
+            return Ok(());
+        }
+        if !self.empty {
+            self.file.write_all(b",\n")?;
+        }
+        self.empty = false;
+        other.file.seek(SeekFrom::Start(0))?;
+        io::copy(&mut other.file, &mut self.file)?;
+        Ok(())
+    }
+
+    pub(super) fn copy_to(&mut self, to: &mut dyn Write) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(0))?;
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            match self.file.read(&mut buffer)? {
+                0 => return Ok(()),
+                read => to.write_all(&buffer[..read])?,
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Contract<'a> {
+    title: &'a str,
+    version: &'a str,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    exchanges: u64,
+    conforms: u64,
+    gap: u64,
+    violates: u64,
+    skipped: u64,
+}
+
+pub(super) fn head(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let contract = Contract { title: &facts.title.title, version: &facts.title.version };
+    let tally = facts.tally;
+    let summary = Summary {
+        exchanges: tally.exchanges,
+        conforms: tally.conforms,
+        gap: tally.gap,
+        violates: tally.violates,
+        skipped: tally.skipped,
+    };
+    write!(
+        to,
+        "{{\"contract\": {},\n \"summary\": {},\n \"exchanges\": [",
+        serde_json::to_string(&contract)?,
+        serde_json::to_string(&summary)?
+    )
+}
+
+pub(super) fn tail(to: &mut dyn Write) -> io::Result<()> {
+    to.write_all(b"]}\n")
+}

@@ -1,0 +1,293 @@
+//! Counts and groups: the same finding (rule, operation, place) once, with a count and one sample.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{Place, Unauthenticated};
+use crate::{
+    finding::{Conclusion, Finding, Kind, Rule, Unchecked, Verdict},
+    redact::{Judged, Redacted},
+};
+
+/// Most groups that are kept apart; a recording that has more is summed up beyond it.
+const MOST_GROUPS: usize = 5000;
+
+/// What was counted over many exchanges.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    /// Exchanges in all.
+    pub exchanges: u64,
+    /// Those that conform.
+    pub conforms: u64,
+    /// Those with a gap and no violation.
+    pub gap: u64,
+    /// Those with a violation.
+    pub violates: u64,
+    /// Entries that are not HTTP.
+    pub skipped: u64,
+    /// Exchanges outside the contract's base path; they are among `gap`.
+    pub outside: u64,
+    /// Findings that came after [`MOST_GROUPS`] groups, at further places.
+    pub ungrouped: u64,
+    /// Exchanges per operation.
+    pub operations: BTreeMap<String, u64>,
+    /// Exchanges per word of blame.
+    pub blame: BTreeMap<&'static str, u64>,
+    groups: BTreeMap<Key, Group>,
+    unchecked: BTreeMap<&'static str, BTreeMap<String, u64>>,
+    rules: BTreeMap<Rule, u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    rule: Rule,
+    operation: Option<Arc<str>>,
+    place: String,
+}
+
+/// A finding, counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// Which rule.
+    pub rule: Rule,
+    /// The documented operation, if there is one.
+    pub operation: Option<Arc<str>>,
+    /// Where, array indices as `*`; for an undocumented operation, its method and the shape of its path.
+    pub place: String,
+    /// How often.
+    pub count: u64,
+    /// The first one.
+    pub sample: Sample,
+}
+
+/// One finding of a group, to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    /// Expected beside seen.
+    pub message: String,
+    /// The place as it stands in this exchange.
+    pub at: String,
+    /// The file.
+    pub source: String,
+    /// Index in that file.
+    pub entry: usize,
+    /// The request's method.
+    pub method: String,
+    /// The request's URL.
+    pub url: String,
+    /// The response's status; 0 where none came.
+    pub status: u16,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, place: Place<'_>, judged: &Redacted<Judged>, other: Option<Unauthenticated>) {
+        let verdict = &judged.verdict;
+        let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !is_auth(finding.rule));
+        let conclusion = conclusion(findings());
+        self.exchanges += 1;
+        match conclusion {
+            Conclusion::Conforms => self.conforms += 1,
+            Conclusion::Gap => self.gap += 1,
+            Conclusion::Violates => self.violates += 1,
+        }
+        let operation = operation(verdict);
+        match self.operations.get_mut(operation) {
+            Some(count) => *count += 1,
+            None if place.outside || verdict.operation.is_none() => {}
+            None => {
+                self.operations.insert(operation.to_owned(), 1);
+            }
+        }
+        if let Some(blame) = other.map_or(verdict.blame, |other| other.blame) {
+            *self.blame.entry(blame.name()).or_default() += 1;
+        }
+        for aspect in other.map_or(verdict.unchecked, |other| other.unchecked).iter() {
+            self.count_unchecked(aspect, operation);
+        }
+        self.outside += u64::from(place.outside);
+        for finding in findings() {
+            *self.rules.entry(finding.rule).or_default() += 1;
+            if !(place.outside && finding.rule == Rule::OperationUndocumented) {
+                self.group(place, judged, finding);
+            }
+        }
+    }
+
+    fn count_unchecked(&mut self, aspect: Unchecked, operation: &str) {
+        let counts = self.unchecked.entry(aspect.name()).or_default();
+        match counts.get_mut(operation) {
+            Some(count) => *count += 1,
+            None => {
+                counts.insert(operation.to_owned(), 1);
+            }
+        }
+    }
+
+    fn group(&mut self, place: Place<'_>, judged: &Redacted<Judged>, finding: &Finding) {
+        let request = &judged.exchange.request;
+        let key = Key {
+            rule: finding.rule,
+            operation: judged.verdict.operation.clone(),
+            place: if judged.verdict.operation.is_none() && finding.rule == Rule::OperationUndocumented {
+                format!("{} {}", request.method, shape(request.target.path()))
+            } else {
+                without_indices(&finding.at)
+            },
+        };
+        if let Some(group) = self.groups.get_mut(&key) {
+            group.count += 1;
+        } else if self.groups.len() >= MOST_GROUPS {
+            self.ungrouped += 1;
+        } else {
+            let group = Group {
+                rule: key.rule,
+                operation: key.operation.clone(),
+                place: key.place.clone(),
+                count: 1,
+                sample: Sample {
+                    message: finding.message(),
+                    at: finding.at.clone(),
+                    source: place.source.to_owned(),
+                    entry: place.entry,
+                    method: request.method.to_string(),
+                    url: request.target.to_string(),
+                    status: status(judged),
+                },
+            };
+            self.groups.insert(key, group);
+        }
+    }
+
+    /// Adds another tally to this one.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.exchanges += other.exchanges;
+        self.conforms += other.conforms;
+        self.gap += other.gap;
+        self.violates += other.violates;
+        self.skipped += other.skipped;
+        self.outside += other.outside;
+        self.ungrouped += other.ungrouped;
+        for (operation, count) in other.operations {
+            *self.operations.entry(operation).or_default() += count;
+        }
+        for (blame, count) in other.blame {
+            *self.blame.entry(blame).or_default() += count;
+        }
+        for (rule, count) in other.rules {
+            *self.rules.entry(rule).or_default() += count;
+        }
+        for (aspect, counts) in other.unchecked {
+            let held = self.unchecked.entry(aspect).or_default();
+            for (operation, count) in counts {
+                *held.entry(operation).or_default() += count;
+            }
+        }
+        for (key, group) in other.groups {
+            let room = self.groups.len() < MOST_GROUPS;
+            match self.groups.get_mut(&key) {
+                Some(held) => held.count += group.count,
+                None if room => {
+                    self.groups.insert(key, group);
+                }
+                None => self.ungrouped += group.count,
+            }
+        }
+    }
+
+    /// The groups of this kind: by rule, then most frequent first.
+    #[must_use]
+    pub fn groups(&self, kind: Kind) -> Vec<&Group> {
+        let mut groups: Vec<&Group> = self.groups.values().filter(|group| group.rule.kind() == kind).collect();
+        groups.sort_by(|a, b| a.rule.cmp(&b.rule).then(b.count.cmp(&a.count)).then(a.operation.cmp(&b.operation)));
+        groups
+    }
+
+    /// How often each rule was found, in the rules' order.
+    pub fn by_rule(&self) -> impl Iterator<Item = (Rule, u64)> {
+        self.rules.iter().map(|(rule, count)| (*rule, *count))
+    }
+
+    /// What could not be checked: aspect, exchanges in all, exchanges per operation.
+    pub fn unchecked(&self) -> impl Iterator<Item = (&'static str, u64, &BTreeMap<String, u64>)> {
+        Unchecked::ALL.iter().filter_map(|aspect| {
+            self.unchecked.get(aspect.name()).map(|counts| (aspect.name(), counts.values().sum(), counts))
+        })
+    }
+}
+
+/// Whether this is one of the `auth.*` rules, which nobody can judge where the header was stripped.
+pub(super) fn is_auth(rule: Rule) -> bool {
+    rule.id().starts_with("auth.")
+}
+
+pub(super) fn conclusion<'a>(findings: impl Iterator<Item = &'a Finding>) -> Conclusion {
+    findings.fold(Conclusion::Conforms, |worst, finding| {
+        worst.max(match finding.kind() {
+            Kind::Violation => Conclusion::Violates,
+            Kind::Gap => Conclusion::Gap,
+        })
+    })
+}
+
+pub(super) fn status(judged: &Judged) -> u16 {
+    judged.exchange.response.as_ref().map_or(0, |response| response.status)
+}
+
+fn operation(verdict: &Verdict) -> &str {
+    verdict.operation.as_deref().unwrap_or("undocumented")
+}
+
+/// A JSON pointer with `*` in place of array indices, so that the tenth item groups with the first.
+fn without_indices(pointer: &str) -> String {
+    if !pointer.starts_with('/') {
+        return pointer.to_owned();
+    }
+    let mut place = String::with_capacity(pointer.len());
+    for token in pointer[1..].split('/') {
+        place.push('/');
+        let index = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit());
+        place.push_str(if index { "*" } else { token });
+    }
+    place
+}
+
+/// A path with `{…}` in place of segments that look like ids, so that one line stands for many.
+fn shape(path: &str) -> String {
+    let mut shape = String::with_capacity(path.len());
+    for (index, segment) in path.split('/').enumerate() {
+        if index > 0 {
+            shape.push('/');
+        }
+        let version = segment.len() <= 3 && segment.starts_with('v');
+        let word = segment.len() <= 40
+            && segment.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_' | b'.'));
+        if segment.is_empty() || version || word {
+            shape.push_str(segment);
+        } else {
+            shape.push_str("{…}");
+        }
+    }
+    shape
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tenth_item_groups_with_the_first() {
+        assert_eq!(without_indices("/groups/10/id"), "/groups/*/id");
+        assert_eq!(without_indices("/groups/10"), without_indices("/groups/0"));
+        assert_eq!(without_indices("/2x/a~1b"), "/2x/a~1b");
+        assert_eq!(without_indices("take"), "take");
+        assert_eq!(without_indices(""), "");
+        assert_eq!(without_indices("/"), "/");
+    }
+
+    #[test]
+    fn ids_do_not_tell_path_shapes_apart() {
+        assert_eq!(shape("/api/v2/users/auth0%7C123"), "/api/v2/users/{…}");
+        assert_eq!(shape("/api/v2/users/USR_abc/roles"), "/api/v2/users/{…}/roles");
+        assert_eq!(shape("/api/v2/email-templates/"), "/api/v2/email-templates/");
+        assert_eq!(shape("//x"), "//x");
+    }
+}

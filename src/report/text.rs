@@ -1,0 +1,147 @@
+//! The text report: groups with a count and one sample, what could not be checked, and one line that sums it up.
+//!
+//! Readable without colour: nothing is said by colour alone.
+
+use std::io::{self, Write};
+
+use super::{Facts, Group, places, plural};
+use crate::finding::{Kind, Rule};
+
+const RED: &str = "31";
+const YELLOW: &str = "33";
+const BOLD: &str = "1";
+const DIM: &str = "2";
+
+struct Pen<'a> {
+    to: &'a mut dyn Write,
+    colour: bool,
+}
+
+impl Pen<'_> {
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::Result<()> {
+    let mut pen = Pen { to, colour };
+    let tally = facts.tally;
+    groups(&mut pen, facts, Kind::Violation)?;
+    groups(&mut pen, facts, Kind::Gap)?;
+    if tally.ungrouped > 0 {
+        writeln!(pen.to, "{} at further places, not listed one by one\n", plural(tally.ungrouped, "finding"))?;
+    }
+    if tally.unchecked().next().is_some() {
+        writeln!(pen.to, "{}", pen.paint(BOLD, "Not checked"))?;
+        for (aspect, count, counts) in tally.unchecked() {
+            writeln!(pen.to, "  {aspect}: {} ({})", plural(count, "exchange"), places(counts))?;
+        }
+        writeln!(pen.to)?;
+    }
+    for source in facts.stripped {
+        writeln!(pen.to, "authentication is unchecked in {source}: this file's producer strips Authorization")?;
+    }
+    if tally.outside > 0 {
+        let are = if tally.outside == 1 { "is" } else { "are" };
+        writeln!(
+            pen.to,
+            "{} {are} outside the contract (another site or base path), counted and not judged",
+            plural(tally.outside, "exchange")
+        )?;
+    }
+    if tally.skipped > 0 {
+        let are = if tally.skipped == 1 { "y is" } else { "ies are" };
+        writeln!(pen.to, "{} entr{are} not HTTP and left out", tally.skipped)?;
+    }
+    blame(&mut pen, facts)?;
+    writeln!(
+        pen.to,
+        "{} checked against {} {}: {} conform, {} with gaps, {} in violation",
+        plural(tally.exchanges, "exchange"),
+        facts.title.title,
+        facts.title.version,
+        tally.conforms,
+        tally.gap,
+        tally.violates
+    )
+}
+
+fn groups(pen: &mut Pen<'_>, facts: &Facts<'_>, kind: Kind) -> io::Result<()> {
+    let groups = facts.tally.groups(kind);
+    if groups.is_empty() {
+        return Ok(());
+    }
+    let (heading, code) = match kind {
+        Kind::Violation => ("Violations: the document is contradicted", RED),
+        Kind::Gap => ("Gaps: the document is silent", YELLOW),
+    };
+    writeln!(pen.to, "{}", pen.paint(BOLD, heading))?;
+    let mut undocumented = false;
+    for group in groups {
+        if group.rule == Rule::OperationUndocumented && group.operation.is_none() {
+            if !undocumented {
+                let note = mark(facts, group.rule);
+                writeln!(pen.to, "  {}{note}", pen.paint(code, group.rule.id()))?;
+                undocumented = true;
+            }
+            writeln!(pen.to, "    {}  {}", group.place, times(group.count))?;
+            continue;
+        }
+        one(pen, facts, group, code)?;
+    }
+    writeln!(pen.to)
+}
+
+fn one(pen: &mut Pen<'_>, facts: &Facts<'_>, group: &Group, code: &str) -> io::Result<()> {
+    let sample = &group.sample;
+    let operation = group.operation.as_deref().unwrap_or("no documented operation");
+    let at = if group.place.is_empty() { String::new() } else { format!(" at {}", group.place) };
+    let note = mark(facts, group.rule);
+    writeln!(
+        pen.to,
+        "  {}{note}  {operation}{at}  {}",
+        pen.paint(code, group.rule.id()),
+        pen.paint(BOLD, &times(group.count))
+    )?;
+    writeln!(pen.to, "    {}", sample.message)?;
+    let status = if sample.status == 0 { "no answer".to_owned() } else { sample.status.to_string() };
+    let example = format!(
+        "{} entry {}: {} {} -> {status}{}",
+        sample.source,
+        sample.entry,
+        sample.method,
+        sample.url,
+        if sample.at == group.place { String::new() } else { format!(", at {}", sample.at) }
+    );
+    writeln!(pen.to, "    {}", pen.paint(DIM, &example))
+}
+
+/// Says where the exit status departs from what the kind alone would give.
+fn mark(facts: &Facts<'_>, rule: Rule) -> &'static str {
+    match (rule.kind(), facts.fails(rule)) {
+        (Kind::Violation, false) => " (allowed)",
+        (Kind::Gap, true) => " (denied)",
+        _ => "",
+    }
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+fn blame(pen: &mut Pen<'_>, facts: &Facts<'_>) -> io::Result<()> {
+    let count = |word| facts.tally.blame.get(word).copied().unwrap_or_default();
+    let (caught, laxer, stricter) = (count("caught"), count("laxer"), count("stricter"));
+    if caught > 0 {
+        writeln!(pen.to, "{} refused rightly: the client's bug, caught", plural(caught, "violating request"))?;
+    }
+    if laxer > 0 {
+        let text = "accepted: the tenant is laxer than its documentation";
+        writeln!(pen.to, "{} {text}", plural(laxer, "violating request"))?;
+    }
+    if stricter > 0 {
+        let text = "refused with 400: the tenant is stricter than its documentation";
+        writeln!(pen.to, "{} {text}", plural(stricter, "conforming request"))?;
+    }
+    Ok(())
+}
