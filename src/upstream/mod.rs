@@ -1,4 +1,117 @@
 //! Where answers come from: `live` (a tenant over http or https), `replay` (a recording), `sandbox` (the embedded
-//! tenant). The proxy cannot tell them apart.
+//! tenant). The proxy cannot tell them apart: each is an [`Upstream`].
+//!
+//! A request arrives here as the tenant is to see it: raw target, hop-by-hop headers gone, Host set. What an upstream
+//! knows about its answer beyond the message (a retry, a miss) it attaches as [`Notes`] to the response's extensions.
 
+use std::{fmt, future::Future, pin::Pin};
+
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+
+use crate::exchange::Target;
+
+mod body;
 pub mod sandbox;
+
+pub use body::{BodyError, MessageBody, RequestBody, ResponseBody};
+
+/// A request on its way to an upstream.
+#[derive(Debug)]
+pub struct Request {
+    /// Where it goes: the upstream's scheme and authority, the path and query byte for byte as the client sent them.
+    pub target: Target,
+    /// Method, version, headers (end-to-end ones only, Host of the upstream) and extensions.
+    pub head: http::request::Parts,
+    /// The body, as it streams in.
+    pub body: RequestBody,
+}
+
+impl Request {
+    /// Reads the body to its end; for upstreams that answer from memory.
+    ///
+    /// # Errors
+    ///
+    /// [`BodyError`] if the client broke off, or sent more than the proxy takes (it then answers 413 itself).
+    pub async fn collect(self) -> Result<(Target, http::request::Parts, Bytes), BodyError> {
+        let body = self.body.collect().await?.to_bytes();
+        Ok((self.target, self.head, body))
+    }
+}
+
+/// An answer.
+pub type Response = http::Response<ResponseBody>;
+
+/// What an upstream gives back, in time.
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send + 'a>>;
+
+/// Whatever answers requests.
+pub trait Upstream: Send + Sync + fmt::Debug {
+    /// Answers one request. The response's body may still be streaming when this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if no response head came; the proxy then answers 502 or 504 itself.
+    fn answer(&self, request: Request) -> Answer<'_>;
+}
+
+/// What an upstream says about its answer, in the response's extensions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// The request was sent again on a fresh connection after a kept-alive one turned out closed.
+    pub retried: bool,
+    /// contrail made this answer up (a replay miss): the value of its `Contrail-Answer` header.
+    pub answered_by_contrail: Option<&'static str>,
+    /// No recorded answer fits; counts towards exit status 3.
+    pub miss: bool,
+    /// The response is not this exchange's own (a recorded one, judged once elsewhere): judge the request only.
+    pub response_judged_elsewhere: bool,
+    /// Things worth saying beside the exchange's line (for example that a redacted place took part in a match).
+    /// Never a secret.
+    pub remarks: Vec<String>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What kind.
+    pub kind: FailureKind,
+    /// The cause in words, naming the upstream.
+    pub cause: String,
+    /// Whether it was tried twice.
+    pub retried: bool,
+}
+
+/// See [`Failure`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// Name resolution, connection or TLS handshake failed.
+    Unreachable,
+    /// It did not connect or answer in time.
+    Timeout,
+    /// It closed the connection, or what it sent is no HTTP response.
+    Broken,
+    /// The request's body broke off (the client went away, or sent too much), so it was never whole.
+    RequestAborted,
+}
+
+impl Failure {
+    /// A failure of this kind.
+    pub fn new(kind: FailureKind, cause: impl Into<String>) -> Self {
+        Self { kind, cause: cause.into(), retried: false }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.cause)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<BodyError> for Failure {
+    fn from(error: BodyError) -> Self {
+        Self::new(FailureKind::RequestAborted, error.to_string())
+    }
+}
