@@ -308,6 +308,12 @@ impl Blame {
             Self::Agreed => "agreed",
         }
     }
+
+    /// The blame of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Caught, Self::Laxer, Self::Stricter, Self::Agreed].into_iter().find(|blame| blame.name() == name)
+    }
 }
 
 /// All that a check says about one exchange.

@@ -1,6 +1,10 @@
 //! Bodies: what was kept, and what is known about the rest.
 
+use std::io::Read;
+
 use bytes::Bytes;
+
+use super::Headers;
 
 /// One message body.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -111,5 +115,192 @@ impl Body {
     #[must_use]
     pub fn is_absent(&self) -> bool {
         self.is_whole() && self.content.is_empty()
+    }
+
+    /// Undoes the content coding that `headers` state, within `limits`; `wire_size` stays what it was.
+    ///
+    /// Knows gzip, deflate (with and without the zlib wrapper, as clients do) and br, and lists of them. Anything else, broken
+    /// data, bytes after the end of the data, and output beyond the limits become [`Withheld::Undecodable`]. A body of which
+    /// only a part was kept is left as it is: its bytes remain coded.
+    #[must_use]
+    pub fn decode(self, headers: &Headers, limits: DecodeLimits) -> Self {
+        if !self.is_whole() || self.content.is_empty() || !headers.contains("content-encoding") {
+            return self;
+        }
+        let mut codings: Vec<&[u8]> = headers
+            .get_all("content-encoding")
+            .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+            .map(<[u8]>::trim_ascii)
+            .filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
+            .collect();
+        let mut content = self.content.clone();
+        if codings.len() > Self::MOST_CODINGS {
+            return Self::withheld(Withheld::Undecodable, self.wire_size);
+        }
+        while let Some(coding) = codings.pop() {
+            match undo(coding, &content, limits) {
+                Some(decoded) => content = decoded.into(),
+                None => return Self::withheld(Withheld::Undecodable, self.wire_size),
+            }
+        }
+        Self { content, ..self }
+    }
+
+    /// Most content codings that are undone on one body.
+    const MOST_CODINGS: usize = 4;
+}
+
+/// Undoes one coding; `None` if that cannot be done within the limits.
+fn undo(coding: &[u8], coded: &[u8], limits: DecodeLimits) -> Option<Vec<u8>> {
+    /// Output that the ratio never forbids.
+    const FLOOR: usize = 64 << 10;
+    let most = limits.bytes.min(coded.len().saturating_mul(limits.ratio).max(FLOOR));
+    match coding.to_ascii_lowercase().as_slice() {
+        b"gzip" | b"x-gzip" => read_to(most, flate2::bufread::MultiGzDecoder::new(coded)),
+        b"deflate" => whole(most, flate2::bufread::ZlibDecoder::new(coded), |decoder| decoder.into_inner().is_empty())
+            .or_else(|| {
+                whole(most, flate2::bufread::DeflateDecoder::new(coded), |decoder| decoder.into_inner().is_empty())
+            }),
+        b"br" => whole(most, brotli_decompressor::Decompressor::new(Chunk(coded), 4096), |mut decoder| {
+            // Bytes after the end are told by the read after the last one, or are still in the slice.
+            decoder.read(&mut [0]).is_ok_and(|read| read == 0) && decoder.into_inner().0.is_empty()
+        }),
+        _ => None,
+    }
+}
+
+/// All that `decoder` gives, if that is at most `most` bytes and `ended` says that nothing follows.
+fn whole<R: Read>(most: usize, mut decoder: R, ended: impl FnOnce(R) -> bool) -> Option<Vec<u8>> {
+    let decoded = read_to(most, &mut decoder)?;
+    ended(decoder).then_some(decoded)
+}
+
+/// All that `decoder` gives, if that is at most `most` bytes.
+fn read_to(most: usize, decoder: impl Read) -> Option<Vec<u8>> {
+    let mut decoded = Vec::new();
+    decoder.take(most as u64 + 1).read_to_end(&mut decoded).ok()?;
+    (decoded.len() <= most).then_some(decoded)
+}
+
+/// A slice to read from, from which the rest can be asked.
+struct Chunk<'a>(&'a [u8]);
+
+impl Read for Chunk<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::{Compression, write};
+    use http::{HeaderValue, header::CONTENT_ENCODING};
+
+    use super::*;
+
+    const TEXT: &[u8] = br#"{"name":"policy","limit":5}"#;
+    /// `TEXT` in brotli, as the reference implementation writes it uncompressed (one meta-block).
+    fn brotli(text: &[u8]) -> Vec<u8> {
+        // WBITS 16; a meta-block that is not the last, of 4 nibbles of length, uncompressed; then an empty last one.
+        let length = text.len() - 1;
+        let header: u32 = (u32::try_from(length).unwrap() << 4) | (1 << 20);
+        let mut out = header.to_le_bytes()[..3].to_vec();
+        out.extend_from_slice(text);
+        out.push(0b11);
+        out
+    }
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut coder = write::GzEncoder::new(Vec::new(), Compression::default());
+        coder.write_all(text).unwrap();
+        coder.finish().unwrap()
+    }
+
+    fn zlib(text: &[u8]) -> Vec<u8> {
+        let mut coder = write::ZlibEncoder::new(Vec::new(), Compression::default());
+        coder.write_all(text).unwrap();
+        coder.finish().unwrap()
+    }
+
+    fn raw_deflate(text: &[u8]) -> Vec<u8> {
+        let mut coder = write::DeflateEncoder::new(Vec::new(), Compression::default());
+        coder.write_all(text).unwrap();
+        coder.finish().unwrap()
+    }
+
+    fn coded(coding: &'static str) -> Headers {
+        coding.split('|').map(|line| (CONTENT_ENCODING, HeaderValue::from_static(line))).collect()
+    }
+
+    fn decode(coding: &'static str, bytes: Vec<u8>) -> Body {
+        Body::whole(bytes).decode(&coded(coding), DecodeLimits::default())
+    }
+
+    #[test]
+    fn every_coding_that_clients_accept_is_undone_and_the_wire_size_stays() {
+        for (coding, bytes) in [
+            ("gzip", gzip(TEXT)),
+            ("X-GZIP", gzip(TEXT)),
+            ("deflate", zlib(TEXT)),
+            ("deflate", raw_deflate(TEXT)),
+            ("br", brotli(TEXT)),
+            ("identity", TEXT.to_vec()),
+            ("gzip, br", brotli(&gzip(TEXT))),
+            ("deflate|gzip", gzip(&zlib(TEXT))),
+        ] {
+            let wire = bytes.len() as u64;
+            let body = decode(coding, bytes);
+            assert_eq!((&body.content[..], body.wire_size), (TEXT, Some(wire)), "{coding}");
+            assert!(body.is_whole());
+        }
+    }
+
+    #[test]
+    fn a_gzip_body_of_several_members_is_decoded_whole() {
+        let body = decode("gzip", [gzip(b"{\"a\":"), gzip(b"1}")].concat());
+        assert_eq!(&body.content[..], b"{\"a\":1}");
+    }
+
+    #[test]
+    fn what_cannot_be_decoded_is_withheld_and_no_byte_of_it_stays() {
+        let cut = |bytes: Vec<u8>| bytes[..bytes.len() - 3].to_vec();
+        let surplus = |bytes: Vec<u8>| [bytes, b"secret".to_vec()].concat();
+        for (coding, bytes) in [
+            ("zstd", TEXT.to_vec()),
+            ("gzip", TEXT.to_vec()),
+            ("br", b"\xff\xff\xff".to_vec()),
+            ("deflate", b"\xff\xff".to_vec()),
+            ("gzip", cut(gzip(TEXT))),
+            ("deflate", cut(zlib(TEXT))),
+            ("deflate", cut(raw_deflate(TEXT))),
+            ("br", cut(brotli(TEXT))),
+            ("gzip", surplus(gzip(TEXT))),
+            ("deflate", surplus(zlib(TEXT))),
+            ("br", surplus(brotli(TEXT))),
+            ("gzip, gzip, gzip, gzip, gzip", gzip(&gzip(&gzip(&gzip(&gzip(TEXT)))))),
+        ] {
+            let size = bytes.len() as u64;
+            assert_eq!(decode(coding, bytes), Body::withheld(Withheld::Undecodable, Some(size)), "{coding}");
+        }
+    }
+
+    #[test]
+    fn a_bomb_is_stopped_by_size_and_by_ratio() {
+        let zeros = gzip(&vec![0; 1 << 20]);
+        let limits = |bytes, ratio| DecodeLimits { bytes, ratio };
+        let decode = |limits| Body::whole(zeros.clone()).decode(&coded("gzip"), limits);
+        assert!(decode(limits(1 << 20, 10_000)).is_whole());
+        assert!(!decode(limits((1 << 20) - 1, 10_000)).is_whole());
+        assert!(!decode(limits(1 << 21, 100)).is_whole());
+    }
+
+    #[test]
+    fn a_cut_body_stays_truncated_and_coded() {
+        let bytes = gzip(TEXT);
+        let presence = Presence::Truncated { kept: 10, total: Some(bytes.len() as u64) };
+        let body = Body { content: bytes[..10].to_vec().into(), presence, ..Body::default() };
+        assert_eq!(body.clone().decode(&coded("gzip"), DecodeLimits::default()), body);
     }
 }

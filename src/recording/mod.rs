@@ -7,17 +7,20 @@
 //!
 //! Knows nothing of sockets or contracts. Secrets are gone before an entry gets here (see [`crate::redact`]).
 
+mod attest;
+
 use std::sync::Arc;
 
-use crate::{
-    exchange::Exchange,
-    finding::{Finding, UncheckedSet, Verdict},
-};
+pub use attest::{Attested, attest, settle};
+
+use crate::{exchange::Exchange, finding::Verdict};
 
 /// One entry of a recording: an exchange, and what contrail wrote beside it (`_contrail`).
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The exchange.
+    /// Its index in the file, from 0, among all entries of the file (those that are not HTTP included).
+    pub index: usize,
+    /// The exchange. Bodies that were laid out for reading are compact again: their bytes are those that were recorded.
     pub exchange: Exchange,
     /// What contrail knew when it wrote the entry; `None` in another tool's file.
     pub note: Option<Note>,
@@ -26,41 +29,23 @@ pub struct Entry {
 /// The `_contrail` member of an entry.
 #[derive(Debug, Clone, Default)]
 pub struct Note {
-    /// The verdict as it was given live.
+    /// The verdict as it was given live. A fixture keeps of it only the operation.
     pub verdict: Verdict,
+    /// Hash of the contract that gave the verdict; `None` in a fixture.
+    pub contract: Option<Arc<str>>,
     /// What a later check cannot recompute from the file, because it lies at a place that is not whole there.
     pub attested: Option<Attested>,
-    /// Bodies that were laid out for reading; replay sends them compact.
+    /// The upstream's origin; `None` in a fixture.
+    pub upstream: Option<Arc<str>>,
+    /// Bodies that are laid out for reading in the file.
     pub laid_out: LaidOut,
 }
 
-/// Which bodies of an entry were laid out for reading.
+/// Which bodies of an entry are laid out for reading in the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LaidOut {
     /// The request's.
     pub request: bool,
     /// The response's.
     pub response: bool,
-}
-
-/// The difference between the live verdict and the one that the file gives on its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attested {
-    /// Hash of the contract under which this holds ([`crate::contract::Contract::hash`]).
-    pub contract: Arc<str>,
-    /// Findings that only the live exchange showed.
-    pub findings: Vec<Finding>,
-    /// Findings that only the file shows (a label in place of the value); to be dropped.
-    pub cleared: Vec<Finding>,
-    /// What could not be checked live, where it differs from what cannot be checked on the file.
-    pub unchecked: Option<UncheckedSet>,
-}
-
-/// Settles the verdict of an entry: what the file gives on its own (`recomputed`) with what was attested.
-///
-/// Under the contract that was in force then, the result is the live verdict. Under another one (`contract` differs),
-/// attested findings cannot be recomputed, so the bodies and places that they lie at become unchecked.
-#[must_use]
-pub fn settle(_recomputed: Verdict, _attested: Option<&Attested>, _contract: &str) -> Verdict {
-    todo!()
 }

@@ -1,0 +1,198 @@
+//! What a file cannot show: the difference between the live verdict and the one that the redacted exchange gives.
+//!
+//! [`attest`] takes the difference when an entry is written, [`settle`] puts it back when the entry is judged again.
+
+use std::sync::Arc;
+
+use crate::finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict};
+
+/// The difference between the live verdict and the one that the file gives on its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attested {
+    /// Hash of the contract under which this holds ([`crate::contract::Contract::hash`]).
+    pub contract: Arc<str>,
+    /// Findings that only the live exchange showed, in the order of the live verdict.
+    pub findings: Vec<Finding>,
+    /// For each of `findings`, its index in the live verdict.
+    pub indexes: Vec<usize>,
+    /// Findings that only the file shows (a label in place of the value); to be dropped.
+    pub cleared: Vec<Finding>,
+    /// What could not be checked live, where it differs from what cannot be checked on the file.
+    pub unchecked: Option<UncheckedSet>,
+    /// Whose business it was live.
+    pub blame: Option<Blame>,
+}
+
+/// What has to be stored beside an entry so that [`settle`] gives the live verdict again; `None` if the file alone does.
+///
+/// `live` is the verdict on the exchange as it was (redacted like all else), `recomputed` the one on the exchange as it is
+/// written, `contract` the hash of the contract that gave both.
+#[must_use]
+pub fn attest(live: &Verdict, recomputed: &Verdict, contract: &str) -> Option<Attested> {
+    if live.findings == recomputed.findings && live.unchecked == recomputed.unchecked && live.blame == recomputed.blame
+    {
+        return None;
+    }
+    let mut cleared: Vec<Option<&Finding>> = recomputed.findings.iter().map(Some).collect();
+    let mut kept = Vec::with_capacity(live.findings.len());
+    for finding in &live.findings {
+        let same = cleared.iter_mut().find(|candidate| **candidate == Some(finding));
+        kept.push(same.and_then(Option::take).is_some());
+    }
+    let mut cleared: Vec<Finding> = cleared.into_iter().flatten().cloned().collect();
+    let mut indexes: Vec<usize> = (0..kept.len()).filter(|index| !kept[*index]).collect();
+    // What both have may stand in another order (it never should): then all of it is attested, so that `settle` is exact.
+    let common = |verdict: &Verdict, out: &[Finding]| {
+        let mut out: Vec<&Finding> = out.iter().collect();
+        let mut rest: Vec<Finding> = Vec::new();
+        for finding in &verdict.findings {
+            match out.iter().position(|dropped| *dropped == finding) {
+                Some(index) => drop(out.remove(index)),
+                None => rest.push(finding.clone()),
+            }
+        }
+        rest
+    };
+    let taken: Vec<Finding> = indexes.iter().map(|index| live.findings[*index].clone()).collect();
+    if common(recomputed, &cleared) != common(live, &taken) {
+        cleared.clone_from(&recomputed.findings);
+        indexes = (0..live.findings.len()).collect();
+    }
+    Some(Attested {
+        contract: contract.into(),
+        findings: indexes.iter().map(|index| live.findings[*index].clone()).collect(),
+        indexes,
+        cleared,
+        unchecked: (live.unchecked != recomputed.unchecked).then_some(live.unchecked),
+        blame: live.blame,
+    })
+}
+
+/// Settles the verdict of an entry: what the file gives on its own (`recomputed`) with what was attested.
+///
+/// Under the contract that was in force then, the result is the live verdict. Under another one (`contract` differs),
+/// attested findings cannot be recomputed, so the parts of the exchange that they lie in become unchecked, and what the
+/// file shows at those places (a label in place of a value) says nothing.
+#[must_use]
+pub fn settle(recomputed: Verdict, attested: Option<&Attested>, contract: &str) -> Verdict {
+    let Some(attested) = attested else { return recomputed };
+    let mut verdict = recomputed;
+    if *attested.contract == *contract {
+        for dropped in &attested.cleared {
+            if let Some(index) = verdict.findings.iter().position(|finding| finding == dropped) {
+                verdict.findings.remove(index);
+            }
+        }
+        for (finding, index) in attested.findings.iter().zip(&attested.indexes) {
+            verdict.findings.insert((*index).min(verdict.findings.len()), finding.clone());
+        }
+        if let Some(unchecked) = attested.unchecked {
+            verdict.unchecked = unchecked;
+        }
+        verdict.blame = attested.blame;
+        return verdict;
+    }
+    verdict.findings.retain(|finding| {
+        !attested.cleared.iter().any(|cleared| cleared.rule == finding.rule && cleared.at == finding.at)
+    });
+    for finding in attested.findings.iter().chain(&attested.cleared) {
+        verdict.unchecked.insert(aspect(finding.rule));
+    }
+    if let Some(unchecked) = attested.unchecked {
+        verdict.unchecked.extend(unchecked);
+    }
+    verdict
+}
+
+/// The part of an exchange that a rule looks at.
+fn aspect(rule: Rule) -> Unchecked {
+    match rule {
+        Rule::AuthMissing
+        | Rule::AuthMalformed
+        | Rule::AuthExpired
+        | Rule::AuthSignature
+        | Rule::AuthScope
+        | Rule::AuthScopeUndeclared
+        | Rule::AuthUnenforced
+        | Rule::AuthRefused => Unchecked::Auth,
+        Rule::OperationUndocumented
+        | Rule::PathParameter
+        | Rule::QueryParameter
+        | Rule::QueryUndocumented
+        | Rule::RequestContentType
+        | Rule::RequestBody
+        | Rule::RequestBodyMalformed
+        | Rule::RequestBodyUnexpected
+        | Rule::RequestBodyUndocumented => Unchecked::RequestBody,
+        Rule::StatusSuccess => Unchecked::SuccessStatus,
+        Rule::StatusUndocumented => Unchecked::ErrorStatus,
+        Rule::ResponseContentType
+        | Rule::ResponseBody
+        | Rule::ResponseBodyMalformed
+        | Rule::ResponseBodyUndocumented
+        | Rule::ResponseHeaders
+        | Rule::ExchangeIdentity
+        | Rule::ExchangePageSize
+        | Rule::ExchangeEcho
+        | Rule::TransportIncomplete => Unchecked::ResponseBody,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn verdict(findings: Vec<Finding>) -> Verdict {
+        Verdict { findings, blame: Some(Blame::Agreed), ..Verdict::default() }
+    }
+
+    #[test]
+    fn a_file_that_gives_the_live_verdict_needs_nothing_attested() {
+        let live = verdict(vec![Finding::new(Rule::RequestBody, "/name", "a string").seen("5")]);
+        assert_eq!(attest(&live, &live.clone(), "c"), None);
+    }
+
+    #[test]
+    fn a_finding_at_a_redacted_place_comes_back_where_it_stood() {
+        let kept = Finding::new(Rule::QueryParameter, "take", "at most 100").seen("101");
+        let lost = Finding::new(Rule::RequestBody, "/client_secret", "at most 255 characters").seen("secret-1");
+        let extra = Finding::new(Rule::RequestBody, "/client_secret", "the pattern x").seen("secret-1");
+        let live = verdict(vec![kept.clone(), lost.clone(), kept.clone()]);
+        let mut file = verdict(vec![kept.clone(), extra, kept]);
+        file.unchecked.insert(Unchecked::RequestBody);
+        let attested = attest(&live, &file, "c").unwrap();
+        assert_eq!(attested.findings, [lost]);
+        assert_eq!(settle(file, Some(&attested), "c"), live);
+    }
+
+    #[test]
+    fn under_another_contract_what_was_attested_is_unchecked_and_never_conforms() {
+        let live = verdict(vec![Finding::new(Rule::RequestBody, "/client_secret", "at most 255 characters")]);
+        let attested = attest(&live, &verdict(Vec::new()), "then").unwrap();
+        let settled = settle(verdict(Vec::new()), Some(&attested), "now");
+        assert_eq!(settled.findings, []);
+        assert!(settled.unchecked.contains(Unchecked::RequestBody));
+    }
+
+    proptest! {
+        #[test]
+        fn settling_gives_the_live_verdict_for_any_two_verdicts(
+            live in proptest::collection::vec((0..28usize, 0..3u8), 0..6),
+            file in proptest::collection::vec((0..28usize, 0..3u8), 0..6),
+            unchecked in proptest::collection::vec(0..9usize, 0..4),
+        ) {
+            let make = |list: Vec<(usize, u8)>| {
+                verdict(list.into_iter().map(|(rule, at)| Finding::new(Rule::ALL[rule], at.to_string(), "x")).collect())
+            };
+            let mut live = make(live);
+            for aspect in unchecked {
+                live.unchecked.insert(Unchecked::ALL[aspect]);
+            }
+            let file = make(file);
+            let attested = attest(&live, &file, "c");
+            prop_assert_eq!(settle(file, attested.as_ref(), "c"), live);
+        }
+    }
+}
