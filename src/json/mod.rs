@@ -1,45 +1,41 @@
 //! JSON as it was written: one strict pass over the bytes gives a flat tape of spans ([`Document`]).
 //!
 //! Tokens are never re-serialised: numbers keep their digits, objects their order and (told as an error) their
-//! duplicates. The tape is what the judge walks (it implements `jsonschema`'s node trait), what redaction edits by
-//! span, what matching compares by value, and what the pretty layout of fixtures is made from.
+//! duplicates. The tape is what the judge walks ([`Tape`] implements `jsonschema`'s representation), what redaction
+//! edits by span, what matching compares by value, and what the pretty layout of fixtures is made from.
 //!
 //! Strict means RFC 8259 and I-JSON's (RFC 7493) ban on duplicate keys, byte-order marks, lone surrogates and invalid
-//! UTF-8. Any number that the grammar allows is well-formed. Nesting beyond [`MAX_DEPTH`] is a refusal of ours, not a
-//! fault of the document.
+//! UTF-8. Any number that the grammar allows is well-formed. Nesting beyond [`MAX_DEPTH`] and sources beyond
+//! [`MAX_SOURCE`] are refusals of ours, not faults of the document.
+
+mod canonical;
+mod layout;
+mod node;
+mod parse;
+mod represent;
+
+use std::{fmt, ops::Range};
+
+use bytes::Bytes;
+
+pub use canonical::Number;
+pub use layout::{compact, pretty};
+pub use node::{Kind, Node};
+pub use represent::{Tape, TapeNode};
+
+use parse::Slot;
 
 /// Deepest nesting that is looked at.
 pub const MAX_DEPTH: usize = 2000;
 
-use std::{borrow::Cow, ops::Range};
-
-use bytes::Bytes;
+/// Longest source that is looked at, in bytes.
+pub const MAX_SOURCE: usize = 1 << 29;
 
 /// A parsed document: the source bytes and a tape of spans.
 #[derive(Debug, Clone)]
-pub struct Document {}
-
-/// One value of a [`Document`]; cheap to copy.
-#[derive(Debug, Clone, Copy)]
-pub struct Node<'a> {
-    document: &'a Document,
-}
-
-/// The type of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// `null`
-    Null,
-    /// `true`, `false`
-    Boolean,
-    /// A number, by its text.
-    Number,
-    /// A string.
-    String,
-    /// An array.
-    Array,
-    /// An object.
-    Object,
+pub struct Document {
+    source: Bytes,
+    tape: Vec<Slot>,
 }
 
 /// Why bytes are no JSON document.
@@ -50,6 +46,14 @@ pub struct SyntaxError {
     /// Byte offset at which it was seen.
     pub offset: usize,
 }
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", self.fault, self.offset)
+    }
+}
+
+impl std::error::Error for SyntaxError {}
 
 /// What is wrong with a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +70,30 @@ pub enum Fault {
     Utf8,
     /// Nested deeper than [`MAX_DEPTH`]; a limit of ours, not a fault of the document.
     TooDeep,
+    /// Longer than [`MAX_SOURCE`]; a limit of ours, not a fault of the document.
+    TooLong,
+}
+
+impl Fault {
+    /// Whether this is a limit of ours, so that nothing is said about the document.
+    #[must_use]
+    pub fn is_limit(self) -> bool {
+        matches!(self, Self::TooDeep | Self::TooLong)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Grammar => "a break of JSON's grammar",
+            Self::DuplicateKey => "a duplicate key",
+            Self::ByteOrderMark => "a byte-order mark",
+            Self::LoneSurrogate => "half of a surrogate pair",
+            Self::Utf8 => "invalid UTF-8",
+            Self::TooDeep => "nesting deeper than contrail looks at",
+            Self::TooLong => "more text than contrail looks at",
+        })
+    }
 }
 
 impl Document {
@@ -73,135 +101,106 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`SyntaxError`] with the first fault's offset.
-    pub fn parse(_source: impl Into<Bytes>) -> Result<Self, SyntaxError> {
-        todo!()
+    /// [`SyntaxError`] with a fault and its offset; where a document has several, the one that ended the pass.
+    pub fn parse(source: impl Into<Bytes>) -> Result<Self, SyntaxError> {
+        let source = source.into();
+        let tape = parse::parse(&source)?;
+        Ok(Self { source, tape })
     }
 
     /// The bytes that were parsed.
     #[must_use]
     pub fn source(&self) -> &Bytes {
-        todo!()
+        &self.source
     }
 
     /// The outermost value.
     #[must_use]
     pub fn root(&self) -> Node<'_> {
-        todo!()
+        Node::new(self, 0)
     }
 
     /// The value at a JSON pointer (RFC 6901), if there is one.
     #[must_use]
-    pub fn pointer(&self, _pointer: &str) -> Option<Node<'_>> {
-        todo!()
+    pub fn pointer(&self, pointer: &str) -> Option<Node<'_>> {
+        if pointer.is_empty() {
+            return Some(self.root());
+        }
+        pointer.strip_prefix('/')?.split('/').try_fold(self.root(), |node, token| {
+            let token =
+                if token.contains('~') { token.replace("~1", "/").replace("~0", "~") } else { token.to_owned() };
+            match node.kind() {
+                Kind::Object => node.get(&token),
+                Kind::Array
+                    if token == "0" || (!token.starts_with('0') && token.bytes().all(|b| b.is_ascii_digit())) =>
+                {
+                    node.items().nth(token.parse().ok()?)
+                }
+                _ => None,
+            }
+        })
     }
-}
-
-#[allow(clippy::unused_self)]
-impl<'a> Node<'a> {
-    /// Its type.
-    #[must_use]
-    pub fn kind(self) -> Kind {
-        todo!()
-    }
-
-    /// Where it stands in the source, quotes and brackets included.
-    #[must_use]
-    pub fn span(self) -> Range<usize> {
-        todo!()
-    }
-
-    /// Its text in the source.
-    #[must_use]
-    pub fn raw(self) -> &'a str {
-        let _ = self.document;
-        todo!()
-    }
-
-    /// The string's value, escapes undone.
-    #[must_use]
-    pub fn as_str(self) -> Option<Cow<'a, str>> {
-        todo!()
-    }
-
-    /// The boolean's value.
-    #[must_use]
-    pub fn as_bool(self) -> Option<bool> {
-        todo!()
-    }
-
-    /// The number's text.
-    #[must_use]
-    pub fn as_number(self) -> Option<&'a str> {
-        todo!()
-    }
-
-    /// Members of an object, in order (empty for anything else).
-    pub fn members(self) -> impl Iterator<Item = (Cow<'a, str>, Node<'a>)> {
-        std::iter::empty()
-    }
-
-    /// Items of an array, in order (empty for anything else).
-    pub fn items(self) -> impl Iterator<Item = Node<'a>> {
-        std::iter::empty()
-    }
-
-    /// How many members or items.
-    #[must_use]
-    pub fn len(self) -> usize {
-        todo!()
-    }
-
-    /// Whether it has no members or items.
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
-    }
-
-    /// The member of this name.
-    #[must_use]
-    pub fn get(self, _name: &str) -> Option<Node<'a>> {
-        todo!()
-    }
-
-    /// Appends the canonical text: members sorted by name, numbers by exact value (`-0` is `0`, `1.0` is `1`, `1e2` is
-    /// `100e0`-free form), strings with minimal escapes, no white space. Two values are equal if and only if their
-    /// canonical texts are.
-    pub fn canonical(self, _out: &mut String) {
-        todo!()
-    }
-
-    /// As `serde_json` sees it (numbers by text).
-    #[must_use]
-    pub fn to_value(self) -> serde_json::Value {
-        todo!()
-    }
-}
-
-/// Lays the document out for reading: two spaces, one member per line. Only white space outside strings changes.
-#[must_use]
-pub fn pretty(_document: &Document) -> Vec<u8> {
-    todo!()
-}
-
-/// Takes out all white space between tokens.
-#[must_use]
-pub fn compact(_document: &Document) -> Vec<u8> {
-    todo!()
 }
 
 /// Replaces spans (ascending, not overlapping) of `source`.
 #[must_use]
-pub fn splice(_source: &[u8], _edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
-    todo!()
+pub fn splice(source: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
+    let grown: usize = edits.iter().map(|(_, text)| text.len()).sum();
+    let mut out = Vec::with_capacity(source.len() + grown);
+    let mut copied = 0;
+    for (span, text) in edits {
+        debug_assert!(copied <= span.start && span.start <= span.end && span.end <= source.len());
+        out.extend_from_slice(source.get(copied..span.start).unwrap_or_default());
+        out.extend_from_slice(text);
+        copied = span.end;
+    }
+    out.extend_from_slice(source.get(copied..).unwrap_or_default());
+    out
 }
 
 /// Appends a JSON string literal, quotes included, with the minimal escapes of RFC 8259.
-pub fn quote(_text: &str, _out: &mut String) {
-    todo!()
+pub fn quote(text: &str, out: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.reserve(text.len() + 2);
+    out.push('"');
+    let mut copied = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let short = match byte {
+            b'"' => '"',
+            b'\\' => '\\',
+            0x08 => 'b',
+            0x0c => 'f',
+            b'\n' => 'n',
+            b'\r' => 'r',
+            b'\t' => 't',
+            0..0x20 => 'u',
+            _ => continue,
+        };
+        out.push_str(&text[copied..at]);
+        copied = at + 1;
+        out.push('\\');
+        out.push(short);
+        if short == 'u' {
+            out.push_str("00");
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+    }
+    out.push_str(&text[copied..]);
+    out.push('"');
 }
 
 /// Appends `/` and one reference token to a JSON pointer, escaped (RFC 6901, section 3).
-pub fn push_pointer(_pointer: &mut String, _token: &str) {
-    todo!()
+pub fn push_pointer(pointer: &mut String, token: &str) {
+    pointer.push('/');
+    for character in token.chars() {
+        match character {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            other => pointer.push(other),
+        }
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,261 @@
+//! The tape as `jsonschema` walks it: no value is copied, no number is rounded.
+
+use std::borrow::Cow;
+
+use jsonschema::{
+    JsonType,
+    json::{Array, Json, JsonNumber, Node as Judged, NodeIdentity, Object},
+};
+use serde_json::Value;
+
+use super::{
+    Kind, Node, Number,
+    node::{Items, Members},
+};
+
+/// The representation: `jsonschema::options_for::<Tape>()` gives validators that walk a [`super::Document`].
+#[derive(Debug, Clone, Copy)]
+pub struct Tape;
+
+/// A value to judge.
+#[derive(Debug, Clone, Copy)]
+pub enum TapeNode<'a> {
+    /// A value of a document.
+    Value(Node<'a>),
+    /// A string that stands in no document: a member's name, a path or query parameter.
+    Text(&'a str),
+}
+
+/// A number by its text.
+#[derive(Debug, Clone, Copy)]
+pub struct TapeNumber<'a> {
+    text: &'a str,
+    plain: bool,
+}
+
+/// An object's members.
+#[derive(Debug, Clone, Copy)]
+pub struct TapeObject<'a>(Node<'a>);
+
+/// An array's items.
+#[derive(Debug, Clone, Copy)]
+pub struct TapeArray<'a>(Node<'a>);
+
+/// See [`Object::members`].
+#[derive(Debug)]
+pub struct TapeMembers<'a>(Members<'a>);
+
+/// See [`Array::elements`].
+#[derive(Debug)]
+pub struct TapeItems<'a>(Items<'a>);
+
+impl Json for Tape {
+    type Node<'a> = TapeNode<'a>;
+    type PreparedKey = String;
+    type StringBuffer = ();
+
+    /// A lookup is a scan of the members, so one pass over them replaces several.
+    const KEYS_PER_LOOKUP: usize = 1;
+
+    fn prepare_key(key: &str) -> String {
+        key.to_owned()
+    }
+
+    fn with_string_node<T>((): &mut (), string: &str, f: impl FnOnce(TapeNode<'_>) -> T) -> T {
+        f(TapeNode::Text(string))
+    }
+}
+
+impl<'a> TapeNode<'a> {
+    fn value(self) -> Option<Node<'a>> {
+        match self {
+            Self::Value(node) => Some(node),
+            Self::Text(_) => None,
+        }
+    }
+
+    fn of_kind(self, kind: Kind) -> Option<Node<'a>> {
+        self.value().filter(|node| node.kind() == kind)
+    }
+}
+
+impl<'a> Judged<'a, Tape> for TapeNode<'a> {
+    type Object = TapeObject<'a>;
+    type Array = TapeArray<'a>;
+    type Number = TapeNumber<'a>;
+
+    fn as_object(&self) -> Option<TapeObject<'a>> {
+        self.of_kind(Kind::Object).map(TapeObject)
+    }
+
+    fn as_array(&self) -> Option<TapeArray<'a>> {
+        self.of_kind(Kind::Array).map(TapeArray)
+    }
+
+    fn as_string(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Value(node) => node.as_str(),
+            Self::Text(text) => Some(Cow::Borrowed(text)),
+        }
+    }
+
+    fn as_number(&self) -> Option<TapeNumber<'a>> {
+        self.of_kind(Kind::Number).map(|node| TapeNumber { text: node.raw(), plain: node.is_written_as_integer() })
+    }
+
+    fn as_boolean(&self) -> Option<bool> {
+        self.value()?.as_bool()
+    }
+
+    fn is_null(&self) -> bool {
+        self.of_kind(Kind::Null).is_some()
+    }
+
+    fn is_number(&self) -> bool {
+        self.of_kind(Kind::Number).is_some()
+    }
+
+    fn json_type(&self) -> JsonType {
+        match self {
+            Self::Text(_) => JsonType::String,
+            Self::Value(node) => match node.kind() {
+                Kind::Null => JsonType::Null,
+                Kind::Boolean => JsonType::Boolean,
+                Kind::Number => JsonType::Number,
+                Kind::String => JsonType::String,
+                Kind::Array => JsonType::Array,
+                Kind::Object => JsonType::Object,
+            },
+        }
+    }
+
+    fn equals_value(&self, expected: &Value) -> bool {
+        match (self, expected) {
+            (Self::Text(text), Value::String(expected)) => text == expected,
+            (Self::Text(_), _) => false,
+            (Self::Value(node), Value::String(expected)) => node.is_str(expected),
+            (Self::Value(node), Value::Null) => node.kind() == Kind::Null,
+            (Self::Value(node), Value::Bool(expected)) => node.as_bool() == Some(*expected),
+            (Self::Value(node), Value::Number(expected)) => {
+                node.as_number().is_some_and(|text| Number::parse(text) == Number::parse(expected.as_str()))
+            }
+            (Self::Value(node), Value::Array(expected)) => {
+                node.kind() == Kind::Array
+                    && node.len() == expected.len()
+                    && node.items().zip(expected).all(|(item, expected)| Self::Value(item).equals_value(expected))
+            }
+            (Self::Value(node), Value::Object(expected)) => {
+                node.kind() == Kind::Object
+                    && node.len() == expected.len()
+                    && expected.iter().all(|(name, expected)| {
+                        node.get(name).is_some_and(|value| Self::Value(value).equals_value(expected))
+                    })
+            }
+        }
+    }
+
+    fn to_value(&self) -> Cow<'a, Value> {
+        Cow::Owned(match self {
+            Self::Value(node) => node.to_value(),
+            Self::Text(text) => Value::String((*text).to_owned()),
+        })
+    }
+
+    fn identity(&self) -> Option<NodeIdentity> {
+        let (document, index) = self.value()?.identity();
+        Some(NodeIdentity::tagged(document, index))
+    }
+}
+
+impl<'a> Object<'a, Tape> for TapeObject<'a> {
+    type Node = TapeNode<'a>;
+    type MemberName = Cow<'a, str>;
+    type MembersIter = TapeMembers<'a>;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn get(&self, key: &String) -> Option<TapeNode<'a>> {
+        self.0.get(key).map(TapeNode::Value)
+    }
+
+    fn members(&self) -> TapeMembers<'a> {
+        TapeMembers(Members::of(self.0))
+    }
+}
+
+impl<'a> Iterator for TapeMembers<'a> {
+    type Item = (Cow<'a, str>, TapeNode<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (name, value) = self.0.next()?;
+        Some((self.0.name_ref(name), TapeNode::Value(value)))
+    }
+}
+
+impl<'a> Array<'a, Tape> for TapeArray<'a> {
+    type Node = TapeNode<'a>;
+    type ElementsIter = TapeItems<'a>;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn elements(&self) -> TapeItems<'a> {
+        TapeItems(Items::of(self.0))
+    }
+
+    fn is_unique(&self) -> bool {
+        let mut seen = std::collections::HashSet::with_capacity(self.0.len());
+        self.0.items().all(|item| {
+            let mut text = String::new();
+            item.canonical(&mut text);
+            seen.insert(text)
+        })
+    }
+}
+
+impl<'a> Iterator for TapeItems<'a> {
+    type Item = TapeNode<'a>;
+
+    fn next(&mut self) -> Option<TapeNode<'a>> {
+        self.0.next().map(TapeNode::Value)
+    }
+}
+
+impl TapeNumber<'_> {
+    fn as_i128(self) -> Option<i128> {
+        if self.plain { self.text.parse().ok() } else { Number::parse(self.text).as_i128() }
+    }
+}
+
+impl JsonNumber for TapeNumber<'_> {
+    fn as_u64(&self) -> Option<u64> {
+        self.as_i128()?.try_into().ok()
+    }
+
+    fn as_i64(&self) -> Option<i64> {
+        self.as_i128()?.try_into().ok()
+    }
+
+    fn as_f64(&self) -> Option<f64> {
+        self.text.parse().ok().filter(|value: &f64| value.is_finite())
+    }
+
+    fn as_str(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.text)
+    }
+
+    fn to_number(&self) -> Cow<'_, serde_json::Number> {
+        Cow::Owned(serde_json::Number::from_string_unchecked(self.text.to_owned()))
+    }
+
+    fn is_integer(&self) -> bool {
+        self.plain || Number::parse(self.text).is_integer()
+    }
+
+    fn is_written_as_integer(&self) -> bool {
+        self.plain
+    }
+}
