@@ -1,3 +1,4 @@
 //! One file per promise. Real sockets on port 0, real files, no network, no sleeps.
 
+mod supply;
 mod support;
