@@ -115,6 +115,13 @@ impl ContractArgs {
     }
 }
 
+/// The whole command line as clap sees it, for tests that hold the documentation to it.
+#[must_use]
+pub fn command() -> clap::Command {
+    use clap::CommandFactory as _;
+    Cli::command()
+}
+
 /// Parses the arguments, runs the command, prints the error chain, and gives the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
