@@ -12,6 +12,15 @@ use std::{
 use crate::{exchange::Exchange, finding::Verdict};
 
 pub mod check;
+mod document;
+mod error;
+mod overlay;
+mod refs;
+mod route;
+mod upgrade;
+mod yaml;
+
+pub use error::ContractError;
 
 /// A compiled contract.
 #[derive(Debug)]
@@ -39,11 +48,6 @@ impl Default for CheckOptions {
         Self { request: true, response: true, auth: true, clock_skew: Duration::ZERO, tenant_origins: Vec::new() }
     }
 }
-
-/// Why a document could not become a [`Contract`].
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ContractError {}
 
 impl Contract {
     /// The built-in tenant contract (`contracts/tenant-management.yaml`), compiled once per process.

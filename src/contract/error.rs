@@ -1,0 +1,99 @@
+//! Why a contract could not be used: always the file or the place in it, and what to do.
+
+use std::{fmt, io, path::PathBuf};
+
+/// Why a document could not become a [`Contract`](super::Contract).
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ContractError {
+    /// The file cannot be read.
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is neither JSON nor YAML.
+    Syntax {
+        /// The file.
+        file: PathBuf,
+        /// `JSON` or `YAML`: what it was read as.
+        language: &'static str,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// The document is no OpenAPI document of a version that is known here.
+    NotOpenApi {
+        /// What `openapi` says, or that it is missing.
+        found: String,
+    },
+    /// A `$ref` names something that the document does not hold.
+    DanglingRef {
+        /// JSON pointer to the object with the `$ref`.
+        at: String,
+        /// What it names.
+        target: String,
+    },
+    /// Something in the document is not what OpenAPI says that it has to be.
+    Invalid {
+        /// JSON pointer to it.
+        at: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A schema cannot be compiled.
+    UnusableSchema {
+        /// JSON pointer to it.
+        at: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An overlay is no overlay, or one of its actions cannot be carried out.
+    Overlay {
+        /// The overlay's file.
+        file: PathBuf,
+        /// Which action, counted from 1; `None` where the overlay as a whole is unusable.
+        action: Option<usize>,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl fmt::Display for ContractError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable { file, .. } => write!(f, "cannot read `{}`", file.display()),
+            Self::Syntax { file, language, reason } => {
+                write!(f, "`{}` is not valid {language}: {reason}", file.display())
+            }
+            Self::NotOpenApi { found } => {
+                write!(f, "the contract is no OpenAPI document that contrail can use: {found}; it takes 3.1 and 3.0")
+            }
+            Self::DanglingRef { at, target } => {
+                write!(f, "`{at}` refers to `{target}`, which the document does not define")
+            }
+            Self::Invalid { at, reason } => write!(f, "the contract is unusable at `{at}`: {reason}"),
+            Self::UnusableSchema { at, reason } => write!(f, "the schema at `{at}` is unusable: {reason}"),
+            Self::Overlay { file, action: None, reason } => {
+                write!(f, "the overlay `{}` is unusable: {reason}", file.display())
+            }
+            Self::Overlay { file, action: Some(action), reason } => {
+                write!(f, "the overlay `{}` is unusable: action {action}: {reason}", file.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for ContractError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unreadable { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// A place that is unusable, before it is known which file it stands in.
+pub(super) fn invalid(at: &str, reason: impl Into<String>) -> ContractError {
+    ContractError::Invalid { at: if at.is_empty() { "/".to_owned() } else { at.to_owned() }, reason: reason.into() }
+}

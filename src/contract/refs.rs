@@ -1,0 +1,209 @@
+//! `$ref`: where it stands, what it names, and whether that exists. Within one document only.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{ContractError, error::invalid};
+use crate::json::push_pointer;
+
+/// Longest chain of references that is followed before it is called a loop.
+const LONGEST_CHAIN: usize = 64;
+
+/// Checks that every `$ref` of the document names something in it.
+///
+/// # Errors
+///
+/// [`ContractError::DanglingRef`] with the place of the reference, not of its target.
+pub(super) fn check(document: &Value) -> Result<(), ContractError> {
+    let anchors = anchors(document);
+    let mut result = Ok(());
+    walk(document, &mut |at, object| {
+        let Some(target) = object.get("$ref").and_then(Value::as_str) else { return };
+        let known = match target.strip_prefix('#') {
+            Some(fragment) if fragment.is_empty() || fragment.starts_with('/') => {
+                pointer(fragment).is_some_and(|pointer| document.pointer(&pointer).is_some())
+            }
+            Some(anchor) => anchors.contains(anchor),
+            None => false,
+        };
+        if !known && result.is_ok() {
+            result = Err(ContractError::DanglingRef { at: at.to_owned(), target: target.to_owned() });
+        }
+    });
+    result
+}
+
+/// Follows the `$ref` of an OpenAPI object (a parameter, a response, a path item, …) to what it names, with the JSON
+/// pointer of the place where that stands.
+///
+/// # Errors
+///
+/// [`ContractError::DanglingRef`], and [`ContractError::Invalid`] for references that only name each other.
+pub(super) fn follow<'a>(
+    document: &'a Value,
+    at: &str,
+    mut value: &'a Value,
+) -> Result<(String, &'a Value), ContractError> {
+    let mut place = at.to_owned();
+    for _ in 0..LONGEST_CHAIN {
+        let Some(target) = value.get("$ref").and_then(Value::as_str) else { return Ok((place, value)) };
+        let named = target.strip_prefix('#').and_then(pointer);
+        match named.and_then(|pointer| document.pointer(&pointer).map(|value| (pointer, value))) {
+            Some((pointer, found)) => (place, value) = (pointer, found),
+            None => return Err(ContractError::DanglingRef { at: place, target: target.to_owned() }),
+        }
+    }
+    Err(invalid(at, "its `$ref` leads in a circle"))
+}
+
+/// The JSON pointer that a URI fragment stands for; `None` if its percent-encoding is broken.
+pub(super) fn pointer(fragment: &str) -> Option<String> {
+    percent_encoding::percent_decode_str(fragment).decode_utf8().ok().map(Into::into)
+}
+
+fn anchors(document: &Value) -> HashSet<&str> {
+    let mut anchors = HashSet::new();
+    let mut stack = vec![document];
+    while let Some(value) = stack.pop() {
+        match value {
+            Value::Object(object) => {
+                anchors.extend(["$anchor", "$dynamicAnchor"].iter().filter_map(|key| object.get(*key)?.as_str()));
+                stack.extend(object.values());
+            }
+            Value::Array(array) => stack.extend(array),
+            _ => {}
+        }
+    }
+    anchors
+}
+
+/// Visits every object of the document that OpenAPI or JSON Schema gives a meaning to, with its JSON pointer: not
+/// what stands in examples, defaults, enumerations and extensions.
+pub(super) fn walk<'a>(document: &'a Value, visit: &mut impl FnMut(&str, &'a serde_json::Map<String, Value>)) {
+    let mut at = String::new();
+    descend(document, &mut at, false, visit);
+}
+
+/// Keywords whose members are names that the author chose.
+fn holds_names(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "properties"
+            | "patternProperties"
+            | "dependentSchemas"
+            | "$defs"
+            | "definitions"
+            | "schemas"
+            | "responses"
+            | "parameters"
+            | "requestBodies"
+            | "headers"
+            | "securitySchemes"
+            | "links"
+            | "callbacks"
+            | "pathItems"
+            | "paths"
+            | "webhooks"
+            | "content"
+            | "encoding"
+            | "variables"
+    )
+}
+
+fn descend<'a>(
+    value: &'a Value,
+    at: &mut String,
+    names: bool,
+    visit: &mut impl FnMut(&str, &'a serde_json::Map<String, Value>),
+) {
+    let length = at.len();
+    match value {
+        Value::Object(object) => {
+            if !names {
+                visit(at, object);
+            }
+            for (key, member) in object {
+                let opaque = matches!(key.as_str(), "example" | "examples" | "default" | "enum" | "const" | "mapping")
+                    || key.starts_with("x-");
+                if !names && opaque {
+                    continue;
+                }
+                push_pointer(at, key);
+                descend(member, at, !names && holds_names(key), visit);
+                at.truncate(length);
+            }
+        }
+        Value::Array(array) => {
+            for (index, item) in array.iter().enumerate() {
+                push_pointer(at, &index.to_string());
+                descend(item, at, false, visit);
+                at.truncate(length);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_dangling_ref_is_reported_where_it_stands_not_where_it_points() {
+        let document = json!({"paths": {"/pets": {"get": {"$ref": "#/components/nowhere"}}}});
+        let error = check(&document).unwrap_err().to_string();
+        assert_eq!(error, "`/paths/~1pets/get` refers to `#/components/nowhere`, which the document does not define");
+    }
+
+    #[test]
+    fn a_ref_to_another_file_is_reported_as_dangling() {
+        let document = json!({"components": {"schemas": {"A": {"$ref": "other.yaml#/A"}}}});
+        assert!(
+            matches!(check(&document), Err(ContractError::DanglingRef { target, .. }) if target == "other.yaml#/A")
+        );
+    }
+
+    #[test]
+    fn what_looks_like_a_ref_in_an_example_or_as_a_property_name_is_none() {
+        let document = json!({"components": {"schemas": {"A": {
+            "example": {"$ref": "#/x"}, "enum": [{"$ref": "#/x"}], "x-y": {"$ref": "#/x"},
+            "properties": {"$ref": {"type": "string"}, "example": {"type": "string"}},
+        }}}});
+        assert!(check(&document).is_ok());
+    }
+
+    #[test]
+    fn a_ref_under_a_property_called_example_is_checked() {
+        let document = json!({"components": {"schemas": {"A": {"properties": {"example": {"$ref": "#/x"}}}}}});
+        assert!(check(&document).is_err());
+    }
+
+    #[test]
+    fn escaped_and_percent_encoded_pointers_and_anchors_resolve() {
+        let document = json!({"components": {"schemas": {
+            "a/b c": {"$anchor": "here"}, "B": {"$ref": "#/components/schemas/a~1b%20c"}, "C": {"$ref": "#here"},
+        }}});
+        assert!(check(&document).is_ok());
+    }
+
+    #[test]
+    fn schemas_that_refer_to_themselves_are_fine() {
+        let document = json!({"components": {"schemas": {"T": {"items": {"$ref": "#/components/schemas/T"}}}}});
+        assert!(check(&document).is_ok());
+    }
+
+    #[test]
+    fn a_chain_of_refs_is_followed_to_its_end() {
+        let document = json!({"a": {"$ref": "#/b"}, "b": {"$ref": "#/c"}, "c": {"name": "x"}});
+        assert_eq!(follow(&document, "/a", &document["a"]).unwrap(), ("/c".to_owned(), &json!({"name": "x"})));
+    }
+
+    #[test]
+    fn refs_that_only_name_each_other_are_an_error() {
+        let document = json!({"a": {"$ref": "#/b"}, "b": {"$ref": "#/a"}});
+        assert!(follow(&document, "/a", &document["a"]).unwrap_err().to_string().contains("circle"));
+    }
+}

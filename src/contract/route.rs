@@ -1,0 +1,289 @@
+//! Which operation a method and a raw path belong to.
+//!
+//! Exact, case-sensitive, on raw (percent-encoded) segments: a trailing or doubled slash, an empty parameter and another
+//! spelling of a literal segment are other paths. Any host and scheme may serve the base path. Literal segments come
+//! before templated ones, as OpenAPI says.
+
+use std::{collections::HashMap, sync::Arc};
+
+/// Every path template of a contract with its methods; `T` is what a route leads to.
+#[derive(Debug, Clone)]
+pub(super) struct Router<T> {
+    nodes: Vec<Node<T>>,
+}
+
+/// A path that was found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Route<'p, T> {
+    /// What it leads to.
+    pub(super) to: T,
+    /// Raw values of the path parameters, in the order of the template.
+    pub(super) raw: Vec<(Arc<str>, &'p str)>,
+}
+
+/// Why a path template cannot be routed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct BadTemplate(pub(super) String);
+
+#[derive(Debug, Clone)]
+struct Node<T> {
+    literal: HashMap<Box<str>, usize>,
+    templated: Vec<(Segment, usize)>,
+    methods: Vec<(http::Method, T)>,
+}
+
+impl<T> Default for Node<T> {
+    fn default() -> Self {
+        Self { literal: HashMap::new(), templated: Vec::new(), methods: Vec::new() }
+    }
+}
+
+/// A segment with at least one parameter: `{id}`, `{id}.json`, `{from}-{to}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Segment {
+    prefix: Box<str>,
+    /// Each parameter with the literal text that follows it.
+    parameters: Vec<(Arc<str>, Box<str>)>,
+}
+
+impl<T: Copy> Router<T> {
+    pub(super) fn new() -> Self {
+        Self { nodes: vec![Node::default()] }
+    }
+
+    /// Adds a route. `template` is the whole path, base path included, starting with a slash.
+    pub(super) fn add(&mut self, method: http::Method, template: &str, to: T) -> Result<(), BadTemplate> {
+        let Some(path) = template.strip_prefix('/') else {
+            return Err(BadTemplate("it does not start with a slash".to_owned()));
+        };
+        let mut at = 0;
+        for segment in path.split('/') {
+            at = match Segment::parse(segment)? {
+                None => match self.nodes[at].literal.get(segment) {
+                    Some(next) => *next,
+                    None => {
+                        let next = self.push();
+                        self.nodes[at].literal.insert(segment.into(), next);
+                        next
+                    }
+                },
+                Some(templated) => match self.nodes[at].templated.iter().find(|(held, _)| *held == templated) {
+                    Some((_, next)) => *next,
+                    None => {
+                        let next = self.push();
+                        self.nodes[at].templated.push((templated, next));
+                        next
+                    }
+                },
+            };
+        }
+        let methods = &mut self.nodes[at].methods;
+        if methods.iter().any(|(held, _)| *held == method) {
+            return Err(BadTemplate(format!("{method} of this path stands in the document twice")));
+        }
+        methods.push((method, to));
+        Ok(())
+    }
+
+    fn push(&mut self) -> usize {
+        self.nodes.push(Node::default());
+        self.nodes.len() - 1
+    }
+
+    /// Finds what a method and a raw path (without query) lead to.
+    pub(super) fn find<'p>(&self, method: &str, path: &'p str) -> Option<Route<'p, T>> {
+        let path = path.strip_prefix('/')?;
+        let mut raw = Vec::new();
+        let to = self.descend(0, Some(path), method, &mut raw)?;
+        Some(Route { to, raw })
+    }
+
+    fn descend<'p>(
+        &self,
+        at: usize,
+        rest: Option<&'p str>,
+        method: &str,
+        raw: &mut Vec<(Arc<str>, &'p str)>,
+    ) -> Option<T> {
+        let node = &self.nodes[at];
+        let Some(path) = rest else {
+            return node.methods.iter().find(|(held, _)| held.as_str() == method).map(|(_, to)| *to);
+        };
+        let (segment, rest) = match path.split_once('/') {
+            Some((segment, rest)) => (segment, Some(rest)),
+            None => (path, None),
+        };
+        if let Some(next) = node.literal.get(segment)
+            && let Some(found) = self.descend(*next, rest, method, raw)
+        {
+            return Some(found);
+        }
+        node.templated.iter().find_map(|(templated, next)| {
+            let held = raw.len();
+            let found = templated.take(segment, raw).then(|| self.descend(*next, rest, method, raw)).flatten();
+            if found.is_none() {
+                raw.truncate(held);
+            }
+            found
+        })
+    }
+}
+
+impl Segment {
+    /// `None` for a segment without a parameter.
+    fn parse(text: &str) -> Result<Option<Self>, BadTemplate> {
+        let bad = || BadTemplate(format!("the segment `{text}` has a brace without its other half"));
+        let Some((prefix, mut rest)) = text.split_once('{') else {
+            return if text.contains('}') { Err(bad()) } else { Ok(None) };
+        };
+        let mut parameters = Vec::new();
+        loop {
+            let (name, after) = rest.split_once('}').ok_or_else(bad)?;
+            let (literal, next) = match after.split_once('{') {
+                Some((literal, next)) => (literal, Some(next)),
+                None => (after, None),
+            };
+            if name.is_empty() || name.contains('{') || literal.contains('}') || prefix.contains('}') {
+                return Err(bad());
+            }
+            parameters.push((name.into(), literal.into()));
+            match next {
+                Some(next) => rest = next,
+                None => return Ok(Some(Self { prefix: prefix.into(), parameters })),
+            }
+        }
+    }
+
+    /// Takes the parameters out of a raw segment; none of them may be empty. Earlier ones are as short as possible.
+    fn take<'p>(&self, segment: &'p str, raw: &mut Vec<(Arc<str>, &'p str)>) -> bool {
+        let Some(mut rest) = segment.strip_prefix(&*self.prefix) else { return false };
+        let last = self.parameters.len() - 1;
+        for (index, (name, literal)) in self.parameters.iter().enumerate() {
+            let end = if index == last {
+                rest.strip_suffix(&**literal).map(str::len)
+            } else {
+                // At least one character belongs to the parameter.
+                rest.char_indices().skip(1).map(|(at, _)| at).find(|at| rest[*at..].starts_with(&**literal))
+            };
+            let Some(end) = end.filter(|end| *end > 0) else { return false };
+            raw.push((Arc::clone(name), &rest[..end]));
+            rest = &rest[end + literal.len()..];
+        }
+        true
+    }
+}
+
+/// The path of a server's URL: what precedes every path of the document. Variables take their defaults.
+pub(super) fn base_path(server: &serde_json::Value) -> Option<String> {
+    let mut url = server.get("url")?.as_str()?.to_owned();
+    if let Some(variables) = server.get("variables").and_then(serde_json::Value::as_object) {
+        for (name, variable) in variables {
+            let default = variable.get("default").and_then(serde_json::Value::as_str)?;
+            url = url.replace(&format!("{{{name}}}"), default);
+        }
+    }
+    let path = match url.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("", |at| &rest[at..]),
+        None => &url,
+    };
+    let path = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    Some(if path.is_empty() || path.starts_with('/') { path.to_owned() } else { format!("/{path}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+    use serde_json::json;
+
+    use super::*;
+
+    fn router(templates: &[&str]) -> Router<usize> {
+        let mut router = Router::new();
+        for (index, template) in templates.iter().enumerate() {
+            router.add(Method::GET, template, index).unwrap();
+        }
+        router
+    }
+
+    fn found(router: &Router<usize>, path: &str) -> Option<(usize, Vec<String>)> {
+        let route = router.find("GET", path)?;
+        Some((route.to, route.raw.iter().map(|(name, value)| format!("{name}={value}")).collect()))
+    }
+
+    #[test]
+    fn a_path_parameter_is_one_raw_segment_and_never_empty() {
+        let router = router(&["/api/v2/things/{id}/parts/{part}"]);
+        let ids = |path| found(&router, path).map(|(_, values)| values.join(" "));
+        assert_eq!(ids("/api/v2/things/a%2Fb/parts/c|d"), Some("id=a%2Fb part=c|d".to_owned()));
+        for path in [
+            "/api/v2/things//parts/c",
+            "/api/v2/things/a/parts/",
+            "/api/v2/things/a/parts/c/",
+            "/api/v2//things/a/parts/c",
+            "/api/v2/Things/a/parts/c",
+            "/api/v2/thing%73/a/parts/c",
+            "/things/a/parts/c",
+            "/api/v2/things/a/parts",
+            "",
+            "*",
+        ] {
+            assert_eq!(ids(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_literal_segment_comes_before_a_templated_one_whatever_their_order() {
+        let router = router(&["/a/{id}", "/a/mine", "/a/{id}/x", "/a/mine/y"]);
+        assert_eq!(found(&router, "/a/mine"), Some((1, vec![])));
+        assert_eq!(found(&router, "/a/yours"), Some((0, vec!["id=yours".to_owned()])));
+        assert_eq!(found(&router, "/a/mine/x"), Some((2, vec!["id=mine".to_owned()])));
+    }
+
+    #[test]
+    fn a_path_documented_with_a_trailing_slash_is_found_only_with_it() {
+        let router = router(&["/oauth/token/"]);
+        assert_eq!(found(&router, "/oauth/token/"), Some((0, vec![])));
+        assert_eq!(found(&router, "/oauth/token"), None);
+    }
+
+    #[test]
+    fn methods_are_case_sensitive_and_only_the_documented_ones_match() {
+        let router = router(&["/a"]);
+        assert!(router.find("GET", "/a").is_some());
+        for method in ["get", "HEAD", "OPTIONS", "POST"] {
+            assert!(router.find(method, "/a").is_none(), "{method}");
+        }
+    }
+
+    #[test]
+    fn a_segment_can_hold_literal_text_beside_its_parameters() {
+        let router = router(&["/f/{name}.json", "/r/{from}-{to}", "/v{version}/x"]);
+        assert_eq!(found(&router, "/f/a.b.json"), Some((0, vec!["name=a.b".to_owned()])));
+        assert_eq!(found(&router, "/f/.json"), None);
+        assert_eq!(found(&router, "/r/1-2-3"), Some((1, vec!["from=1".to_owned(), "to=2-3".to_owned()])));
+        assert_eq!(found(&router, "/r/-2"), None);
+        assert_eq!(found(&router, "/v2/x"), Some((2, vec!["version=2".to_owned()])));
+    }
+
+    #[test]
+    fn a_broken_template_or_one_that_stands_there_twice_is_refused() {
+        let mut router = router(&["/a/{id}"]);
+        for template in ["a", "/a/{id", "/a/id}", "/a/{}", "/a/{{id}}", "/a/{id}"] {
+            assert!(router.add(Method::GET, template, 9).is_err(), "{template}");
+        }
+    }
+
+    #[test]
+    fn the_base_path_is_what_follows_host_and_scheme_in_a_server_url() {
+        for (server, expected) in [
+            (json!({"url": "https://{t}/api/v2", "variables": {"t": {"default": "x.example"}}}), "/api/v2"),
+            (json!({"url": "https://{t}/{v}/", "variables": {"t": {"default": "x"}, "v": {"default": "v3"}}}), "/v3"),
+            (json!({"url": "https://x.example"}), ""),
+            (json!({"url": "/"}), ""),
+            (json!({"url": "/v1/"}), "/v1"),
+            (json!({"url": "https://x.example/a?b#c"}), "/a"),
+        ] {
+            assert_eq!(base_path(&server).as_deref(), Some(expected), "{server}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! OpenAPI 3.0 documents as 3.1 ones: what its schemas say in other words is said in the words of JSON Schema.
+
+use serde_json::{Map, Value, json};
+
+use super::ContractError;
+
+/// Turns a 3.0 document into a 3.1 one; a 3.1 document stays as it is.
+///
+/// # Errors
+///
+/// [`ContractError::NotOpenApi`] for any other version, and for what is no OpenAPI document at all.
+pub(super) fn upgrade(document: &mut Value) -> Result<(), ContractError> {
+    let not_open_api = |found: String| Err(ContractError::NotOpenApi { found });
+    let version = match (document.get("openapi"), document.get("swagger")) {
+        (Some(Value::String(version)), _) => version.clone(),
+        (Some(Value::Number(version)), _) => version.to_string(),
+        (None, Some(_)) => return not_open_api("it is a Swagger 2.0 document".to_owned()),
+        _ => return not_open_api("it has no `openapi` version".to_owned()),
+    };
+    let is = |minor: &str| version == minor || version.strip_prefix(minor).is_some_and(|rest| rest.starts_with('.'));
+    if is("3.1") {
+        return Ok(());
+    }
+    if !is("3.0") {
+        return not_open_api(format!("it says `openapi: {version}`"));
+    }
+    if let Some(held) = document.get_mut("openapi") {
+        *held = json!("3.1.0");
+    }
+    find_schemas(document, false);
+    Ok(())
+}
+
+/// Looks for schemas wherever OpenAPI 3.0 puts them: under `schema`, and as members of `schemas`.
+fn find_schemas(value: &mut Value, names: bool) {
+    match value {
+        Value::Object(members) => {
+            for (key, member) in members.iter_mut() {
+                match key.as_str() {
+                    _ if names => find_schemas(member, false),
+                    "schema" => schema(member),
+                    "schemas" => each(member, schema),
+                    "example" | "examples" | "default" | "enum" => {}
+                    key if key.starts_with("x-") => {}
+                    "paths" | "responses" | "parameters" | "requestBodies" | "headers" | "callbacks" | "content"
+                    | "encoding" => find_schemas(member, true),
+                    _ => find_schemas(member, false),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| find_schemas(item, false)),
+        _ => {}
+    }
+}
+
+fn each(value: &mut Value, change: fn(&mut Value)) {
+    match value {
+        Value::Object(members) => members.values_mut().for_each(change),
+        Value::Array(items) => items.iter_mut().for_each(change),
+        _ => {}
+    }
+}
+
+fn schema(value: &mut Value) {
+    let Value::Object(members) = value else { return };
+    if let Some(target) = members.get("$ref").filter(|target| target.is_string()).cloned() {
+        // 3.0 ignores what stands beside a `$ref`; 3.1 would apply it.
+        members.clear();
+        members.insert("$ref".to_owned(), target);
+        return;
+    }
+    nullable(members);
+    exclusive(members, "exclusiveMinimum", "minimum");
+    exclusive(members, "exclusiveMaximum", "maximum");
+    if let Some(example) = members.shift_remove("example") {
+        members.insert("examples".to_owned(), json!([example]));
+    }
+    for keyword in ["properties", "allOf", "anyOf", "oneOf"] {
+        if let Some(held) = members.get_mut(keyword) {
+            each(held, schema);
+        }
+    }
+    for keyword in ["items", "not", "additionalProperties"] {
+        if let Some(held) = members.get_mut(keyword) {
+            schema(held);
+        }
+    }
+}
+
+/// `nullable: true` adds `null` to the type that stands beside it, and says nothing without one (3.0.3).
+fn nullable(members: &mut Map<String, Value>) {
+    let Some(Value::Bool(true)) = members.shift_remove("nullable") else { return };
+    if let Some(Value::String(kind)) = members.get("type") {
+        let both = json!([kind, "null"]);
+        members.insert("type".to_owned(), both);
+    }
+}
+
+/// A boolean `exclusiveMinimum` turns the `minimum` beside it into an exclusive one.
+fn exclusive(members: &mut Map<String, Value>, exclusive: &str, inclusive: &str) {
+    let Some(Value::Bool(on)) = members.get(exclusive).cloned() else { return };
+    members.shift_remove(exclusive);
+    if !on {
+        return;
+    }
+    if let Some(bound) = members.shift_remove(inclusive) {
+        members.insert(exclusive.to_owned(), bound);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn upgraded(schema: &Value) -> Value {
+        let mut document = json!({"openapi": "3.0.3", "components": {"schemas": {"A": schema}}});
+        upgrade(&mut document).unwrap();
+        assert_eq!(document["openapi"], "3.1.0");
+        document["components"]["schemas"]["A"].clone()
+    }
+
+    #[test]
+    fn a_nullable_type_of_3_0_takes_null() {
+        assert_eq!(upgraded(&json!({"type": "string", "nullable": true})), json!({"type": ["string", "null"]}));
+        assert_eq!(upgraded(&json!({"type": "string", "nullable": false})), json!({"type": "string"}));
+    }
+
+    #[test]
+    fn a_boolean_exclusive_bound_of_3_0_becomes_the_bound_itself() {
+        let schema = json!({"minimum": 1, "exclusiveMinimum": true, "maximum": 9, "exclusiveMaximum": false});
+        assert_eq!(upgraded(&schema), json!({"exclusiveMinimum": 1, "maximum": 9}));
+    }
+
+    #[test]
+    fn what_stands_beside_a_ref_of_3_0_is_ignored() {
+        assert_eq!(upgraded(&json!({"$ref": "#/x", "nullable": true, "maxLength": 1})), json!({"$ref": "#/x"}));
+    }
+
+    #[test]
+    fn nested_schemas_are_found_wherever_they_stand() {
+        let nullable = json!({"type": "string", "nullable": true});
+        let schema = json!({
+            "properties": {"schema": nullable, "example": nullable}, "items": nullable, "allOf": [nullable],
+            "additionalProperties": nullable,
+        });
+        assert_eq!(upgraded(&schema).to_string().matches(r#"["string","null"]"#).count(), 5);
+        let mut document = json!({"openapi": "3.0.0", "paths": {"/x": {"get": {
+            "parameters": [{"schema": nullable}],
+            "responses": {"default": {"content": {"application/json": {"schema": nullable}}}},
+        }}}});
+        upgrade(&mut document).unwrap();
+        assert_eq!(document.to_string().matches(r#"["string","null"]"#).count(), 2);
+    }
+
+    #[test]
+    fn a_3_1_document_stays_as_it_is() {
+        let document = json!({"openapi": "3.1.0", "components": {"schemas": {"A": {"nullable": true}}}});
+        let mut upgraded = document.clone();
+        upgrade(&mut upgraded).unwrap();
+        assert_eq!(upgraded, document);
+    }
+
+    #[test]
+    fn other_documents_are_refused_by_what_they_say() {
+        for (document, expected) in [
+            (json!({"swagger": "2.0"}), "Swagger 2.0"),
+            (json!({"openapi": "4.0.0"}), "`openapi: 4.0.0`"),
+            (json!({"openapi": "3.10.0"}), "`openapi: 3.10.0`"),
+            (json!({}), "no `openapi` version"),
+        ] {
+            let error = upgrade(&mut document.clone()).unwrap_err().to_string();
+            assert!(error.contains(expected) && error.contains("3.1 and 3.0"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! YAML 1.2 (core schema) as JSON values, and back.
+//!
+//! Numbers keep their digits, mappings their order; a key that stands there twice is an error. Keys are the text of
+//! their scalar (`200:` is `"200"`). Aliases are copied, within a budget.
+
+use std::{collections::HashMap, fmt::Write as _};
+
+use serde_json::{Map, Number, Value};
+use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Span};
+
+/// Deepest nesting of a contract or an overlay.
+const DEEPEST: usize = 256;
+/// Most values of a document, copies of aliases included.
+const MOST_VALUES: usize = 2_000_000;
+
+/// Reads one document.
+///
+/// # Errors
+///
+/// What is wrong, with line and column.
+pub(super) fn read(text: &str) -> Result<Value, String> {
+    let mut builder = Builder::default();
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| error.to_string())?;
+        builder.event(event, span)?;
+    }
+    Ok(builder.done.unwrap_or(Value::Null))
+}
+
+#[derive(Default)]
+struct Builder {
+    open: Vec<Open>,
+    anchors: HashMap<usize, (Value, usize)>,
+    done: Option<Value>,
+    values: usize,
+}
+
+struct Open {
+    kind: Kind,
+    anchor: usize,
+    values_before: usize,
+}
+
+enum Kind {
+    Sequence(Vec<Value>),
+    Mapping(Map<String, Value>, Option<String>),
+}
+
+impl Builder {
+    fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), String> {
+        let said = |what: &str| format!("{what} at line {} column {}", span.start.line(), span.start.col() + 1);
+        match event {
+            Event::DocumentStart(..) if self.done.is_some() => return Err(said("a second document starts")),
+            Event::Scalar(text, style, anchor, tag) => {
+                if let Some(Open { kind: Kind::Mapping(members, key @ None), .. }) = self.open.last_mut() {
+                    if text == "<<" && style == ScalarStyle::Plain {
+                        return Err(said("a merge key (`<<`), which YAML 1.2 does not have, stands"));
+                    }
+                    if members.contains_key(&*text) {
+                        return Err(said(&format!("the key `{text}` stands there twice,")));
+                    }
+                    *key = Some(text.into_owned());
+                    return Ok(());
+                }
+                let string = tag.is_some_and(|tag| tag.suffix() == "str" || tag.handle() == "!");
+                let value = if style == ScalarStyle::Plain && !string {
+                    plain(&text).ok_or_else(|| said(&format!("`{text}`, which is no number of JSON, stands")))?
+                } else {
+                    Value::String(text.into_owned())
+                };
+                self.count(1).map_err(said)?;
+                self.close(value, anchor, 1);
+            }
+            Event::SequenceStart(_, anchor, _) => self.start(Kind::Sequence(Vec::new()), anchor).map_err(said)?,
+            Event::MappingStart(_, anchor, _) => self.start(Kind::Mapping(Map::new(), None), anchor).map_err(said)?,
+            Event::SequenceEnd | Event::MappingEnd => {
+                if let Some(Open { kind, anchor, values_before }) = self.open.pop() {
+                    let value = match kind {
+                        Kind::Sequence(items) => Value::Array(items),
+                        Kind::Mapping(members, _) => Value::Object(members),
+                    };
+                    self.close(value, anchor, self.values - values_before);
+                }
+            }
+            Event::Alias(anchor) => {
+                let Some((_, size)) = self.anchors.get(&anchor) else {
+                    return Err(said("an alias of something that is not complete stands"));
+                };
+                let size = *size;
+                self.count(size).map_err(said)?;
+                let value = self.anchors.get(&anchor).map(|(value, _)| value.clone()).unwrap_or_default();
+                if let Some(Open { kind: Kind::Mapping(_, None), .. }) = self.open.last() {
+                    return Err(said("an alias as a key stands"));
+                }
+                self.close(value, 0, size);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, more: usize) -> Result<(), &'static str> {
+        self.values += more;
+        if self.values > MOST_VALUES { Err("more values than contrail takes are reached") } else { Ok(()) }
+    }
+
+    fn start(&mut self, kind: Kind, anchor: usize) -> Result<(), &'static str> {
+        if let Some(Open { kind: Kind::Mapping(_, None), .. }) = self.open.last() {
+            return Err("a key that is no scalar stands");
+        }
+        if self.open.len() >= DEEPEST {
+            return Err("nesting deeper than contrail takes is reached");
+        }
+        let values_before = self.values;
+        self.count(1)?;
+        self.open.push(Open { kind, anchor, values_before });
+        Ok(())
+    }
+
+    fn close(&mut self, value: Value, anchor: usize, size: usize) {
+        if anchor != 0 {
+            self.anchors.insert(anchor, (value.clone(), size));
+        }
+        match self.open.last_mut().map(|open| &mut open.kind) {
+            Some(Kind::Sequence(items)) => items.push(value),
+            Some(Kind::Mapping(members, key)) => {
+                if let Some(key) = key.take() {
+                    members.insert(key, value);
+                }
+            }
+            None => self.done = Some(value),
+        }
+    }
+}
+
+/// A plain scalar by the core schema (YAML 1.2.2, section 10.3.2); `None` for the numbers that JSON does not have.
+fn plain(text: &str) -> Option<Value> {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Some(Value::Null),
+        "true" | "True" | "TRUE" => return Some(Value::Bool(true)),
+        "false" | "False" | "FALSE" => return Some(Value::Bool(false)),
+        _ => {}
+    }
+    if let Ok(number) = text.parse::<Number>() {
+        return Some(Value::Number(number));
+    }
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
+        return None;
+    }
+    for (prefix, radix) in [("0x", 16), ("0o", 8)] {
+        if let Some(digits) = text.strip_prefix(prefix)
+            && digits.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && let Ok(number) = u128::from_str_radix(digits, radix)
+        {
+            return number.to_string().parse().ok().map(Value::Number);
+        }
+    }
+    Some(decimal(text).map_or_else(|| Value::String(text.to_owned()), Value::Number))
+}
+
+/// The decimal numbers of the core schema that JSON spells otherwise: `+1`, `007`, `.5`, `1.`.
+fn decimal(text: &str) -> Option<Number> {
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (rest, None),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || (whole.is_empty() && fraction.is_empty()) {
+        return None;
+    }
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        whole => whole,
+    };
+    let mut json = format!("{sign}{whole}");
+    if !fraction.is_empty() {
+        let _ = write!(json, ".{fraction}");
+    }
+    if let Some(exponent) = exponent {
+        let _ = write!(json, "e{exponent}");
+    }
+    json.parse().ok()
+}
+
+/// Writes a value as block YAML that reads back as the same value.
+pub(super) fn write(value: &Value) -> String {
+    let mut out = String::new();
+    match value {
+        Value::Object(members) if !members.is_empty() => mapping(members, 0, &mut out),
+        Value::Array(items) if !items.is_empty() => sequence(items, 0, &mut out),
+        value => {
+            scalar(value, &mut out);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn mapping(members: &Map<String, Value>, indent: usize, out: &mut String) {
+    for (index, (key, value)) in members.iter().enumerate() {
+        if index > 0 {
+            pad(indent, out);
+        }
+        string(key, true, out);
+        out.push(':');
+        match value {
+            Value::Object(members) if !members.is_empty() => {
+                out.push('\n');
+                pad(indent + 2, out);
+                mapping(members, indent + 2, out);
+            }
+            Value::Array(items) if !items.is_empty() => {
+                out.push('\n');
+                pad(indent + 2, out);
+                sequence(items, indent + 2, out);
+            }
+            value => {
+                out.push(' ');
+                scalar(value, out);
+                out.push('\n');
+            }
+        }
+    }
+}
+
+fn sequence(items: &[Value], indent: usize, out: &mut String) {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            pad(indent, out);
+        }
+        out.push_str("- ");
+        match item {
+            Value::Object(members) if !members.is_empty() => mapping(members, indent + 2, out),
+            Value::Array(items) if !items.is_empty() => sequence(items, indent + 2, out),
+            item => {
+                scalar(item, out);
+                out.push('\n');
+            }
+        }
+    }
+}
+
+fn pad(indent: usize, out: &mut String) {
+    out.extend(std::iter::repeat_n(' ', indent));
+}
+
+fn scalar(value: &Value, out: &mut String) {
+    match value {
+        Value::String(text) => string(text, false, out),
+        Value::Object(_) => out.push_str("{}"),
+        Value::Array(_) => out.push_str("[]"),
+        value => {
+            let _ = write!(out, "{value}");
+        }
+    }
+}
+
+/// Plain where that is surely read back as this string, else double-quoted (JSON's literals are YAML's, too).
+fn string(text: &str, key: bool, out: &mut String) {
+    let starts = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/' || (key && first == '$'));
+    let inside = |character: char| character.is_ascii_alphanumeric() || " _-./()^$|;+=~<>".contains(character);
+    // What another reader may take for a number, a boolean (YAML 1.1) or null is quoted.
+    let word = matches!(
+        text.to_ascii_lowercase().as_str(),
+        "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
+    );
+    if starts && !word && text.chars().all(inside) && !text.ends_with(' ') {
+        out.push_str(text);
+        return;
+    }
+    let mut quoted = String::new();
+    crate::json::quote(text, &mut quoted);
+    for character in quoted.chars() {
+        match character {
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(character));
+            }
+            character => out.push(character),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> String {
+        read(text).unwrap().to_string()
+    }
+
+    #[test]
+    fn plain_scalars_follow_the_core_schema_and_keep_every_digit() {
+        for (yaml, expected) in [
+            ("10000", "10000"),
+            ("18446744073709551616", "18446744073709551616"),
+            ("0.1000", "0.1000"),
+            ("1e400", "1e+400"),
+            ("+5", "5"),
+            ("007", "7"),
+            (".5", "0.5"),
+            ("5.", "5"),
+            ("0x1F", "31"),
+            ("0o17", "15"),
+            ("~", "null"),
+            ("no", "\"no\""),
+            ("on", "\"on\""),
+            ("True", "true"),
+            ("'5'", "\"5\""),
+            ("!!str 5", "\"5\""),
+            ("1_000", "\"1_000\""),
+            ("2026-01-01", "\"2026-01-01\""),
+            ("-", "[null]"),
+            ("0x", "\"0x\""),
+            ("", "null"),
+        ] {
+            assert_eq!(json(yaml), expected, "{yaml}");
+        }
+        assert!(read("a: .inf").unwrap_err().contains("`.inf`, which is no number of JSON, stands at line 1 column 4"));
+    }
+
+    #[test]
+    fn keys_are_the_text_of_their_scalar() {
+        assert_eq!(json("200: a\n'201': b\n2XX: c\ntrue: d\n"), r#"{"200":"a","201":"b","2XX":"c","true":"d"}"#);
+    }
+
+    #[test]
+    fn what_a_contract_cannot_hold_is_refused_with_its_place() {
+        for (yaml, expected) in [
+            ("a:\n  b: 1\n  b: 2\n", "the key `b` stands there twice, at line 3 column 3"),
+            ("a: 1\n---\nb: 2\n", "a second document starts at line 2"),
+            ("a: &x {k: 1}\nb:\n  <<: *x\n", "a merge key (`<<`)"),
+            ("? [a]\n: b\n", "a key that is no scalar"),
+            ("a: &x [*x]\n", "line 1"),
+            ("a: [1\n", "line"),
+            ("a: *nowhere\n", "line 1"),
+        ] {
+            let error = read(yaml).unwrap_err();
+            assert!(error.contains(expected), "{yaml}: {error}");
+        }
+    }
+
+    #[test]
+    fn aliases_are_copied_within_a_budget_and_nesting_within_a_depth() {
+        assert_eq!(json("a: &x {k: [1]}\nb: *x\n"), r#"{"a":{"k":[1]},"b":{"k":[1]}}"#);
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..9 {
+            let _ = writeln!(bomb, "a{level}: &a{level} [{}]", vec![format!("*a{}", level - 1); 10].join(", "));
+        }
+        assert!(read(&bomb).unwrap_err().contains("more values than contrail takes"));
+        let deep = "[".repeat(5000) + &"]".repeat(5000);
+        assert!(read(&deep).is_err());
+    }
+
+    #[test]
+    fn a_written_document_reads_back_as_the_same_value() {
+        let text = r##"{"a":"2.0","b":"no","c":"null","d":"1e3","e":"","f":" x ","g":"a: b","h":"# c","i":[[],{},[{"k":[1],"l":{"m":2}}]],"j":"l1\nl2\n","k":{"200":"~","y":true,"$ref":"#/x/y","/p/{id}":null,"- x":1},"l":1.50,"m":"0x10","n":"1_000","o":"2026-01-01","p":"\u0007\u2028é\ufeff","q":"'\"\\","r":"- a","s":"!t","t":"{origin}/x","u":"^a$|\\d","v":123456789012345678901234567890,"w":"end\n\n","x":"  lead\nb","y":"a #b","z":"<<","":"-"}"##;
+        let value: Value = serde_json::from_str(text).unwrap();
+        let yaml = write(&value);
+        assert_eq!(json(&yaml), value.to_string(), "{yaml}");
+    }
+
+    #[test]
+    fn what_is_written_is_readable() {
+        let value: Value =
+            serde_json::from_str(r##"{"a":{"b":[{"c":"some text","d":5},"x"]},"e":[],"f":{"$ref":"#/a"}}"##).unwrap();
+        assert_eq!(write(&value), "a:\n  b:\n    - c: some text\n      d: 5\n    - x\ne: []\nf:\n  $ref: \"#/a\"\n");
+    }
+}
