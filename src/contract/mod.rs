@@ -98,4 +98,11 @@ impl Contract {
     pub fn operation_id(&self, _method: &str, _path: &str) -> Option<Arc<str>> {
         todo!()
     }
+
+    /// Whether a raw path is the contract's business: under a server's base path (itself, or followed by a slash), or a
+    /// documented operation's outside of it (the token endpoint). What is not is another site in a browser's export.
+    #[must_use]
+    pub fn covers(&self, _path: &str) -> bool {
+        todo!()
+    }
 }

@@ -1,1 +1,4 @@
 //! Fakes and helpers shared by the promises.
+
+pub mod command;
+pub mod golden;

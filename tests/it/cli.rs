@@ -1,0 +1,83 @@
+//! The command line's manners: help, usage errors, exit statuses, one clear line on standard error.
+
+use crate::support::command::{run, run_in};
+
+fn subcommands() -> Vec<String> {
+    contrail::cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
+}
+
+#[test]
+fn help_names_every_command_and_says_what_it_does() {
+    let help = run(["--help"]);
+    assert_eq!((help.status, help.stderr.as_str()), (0, ""));
+    for command in contrail::cli::command().get_subcommands() {
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        assert!(about.len() > 10, "`{}` does not say what it does", command.get_name());
+        assert!(help.stdout.contains(command.get_name()), "{}", help.stdout);
+    }
+}
+
+#[test]
+fn every_command_has_help_on_standard_output_with_status_0() {
+    for command in subcommands() {
+        let help = run([command.as_str(), "--help"]);
+        assert_eq!((help.status, help.stderr.as_str()), (0, ""), "{command}");
+        assert!(help.stdout.contains(&format!("Usage: contrail {command}")), "{}", help.stdout);
+    }
+}
+
+#[test]
+fn every_option_and_argument_says_what_it_means() {
+    for command in contrail::cli::command().get_subcommands() {
+        for argument in command.get_arguments() {
+            let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.len() > 8, "`contrail {}`: {} says {help:?}", command.get_name(), argument.get_id());
+        }
+    }
+}
+
+#[test]
+fn a_usage_error_is_status_2_and_is_said_on_standard_error_only() {
+    for arguments in [
+        &["no-such-command"][..],
+        &["verify", "--no-such-option", "x.har"],
+        &["verify"],
+        &["verify", "--format", "yaml", "x.har"],
+        &["verify", "--deny", "no.such.rule", "x.har"],
+        &["verify", "--allow", "gaps", "x.har"],
+        &["verify", "--report", "pdf", "x.har"],
+        &["verify", "--clock-skew", "soon", "x.har"],
+        &["explain", "no.such.rule"],
+        &["replay"],
+        &["record"],
+        &[],
+    ] {
+        let ran = run(arguments);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}: {}", ran.stderr);
+        assert!(!ran.stderr.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_version_is_printed() {
+    assert_eq!(run(["--version"]).stdout, format!("contrail {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_status_2_and_one_line_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in [
+        &["verify", "missing.har"][..],
+        &["replay", "missing.har"],
+        &["scan", "missing.har"],
+        &["redact", "missing.har"],
+        &["pack", "missing", "--out", "x.har"],
+        &["unpack", "missing.har", "--out", "x/"],
+        &["contract", "--contract", "missing.har"],
+    ] {
+        let ran = run_in(folder.path(), arguments);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("missing"), "{arguments:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{arguments:?}: {}", ran.stderr);
+    }
+}

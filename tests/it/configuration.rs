@@ -1,0 +1,73 @@
+//! `docs/configuration.md` names every option, variable and default: its tables are made from the command line itself.
+
+use std::{collections::BTreeMap, fmt::Write as _, path::Path};
+
+const BEGIN: &str = "<!-- made by `UPDATE_GOLDENS=1 cargo test --test it configuration`: begin -->\n";
+const END: &str = "<!-- end -->\n";
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+/// One row per option; an option that means the same in several commands is one row.
+fn tables() -> String {
+    let mut rows: BTreeMap<(String, String, String, String), Vec<String>> = BTreeMap::new();
+    let mut arguments = String::from("| command | argument | meaning |\n|---|---|---|\n");
+    for command in contrail::cli::command().get_subcommands() {
+        for argument in command.get_arguments() {
+            let help = cell(&argument.get_help().map(ToString::to_string).unwrap_or_default());
+            let values: Vec<String> =
+                argument.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
+            let Some(long) = argument.get_long() else {
+                writeln!(arguments, "| `{}` | `{}` | {help} |", command.get_name(), values.join(" ")).unwrap();
+                continue;
+            };
+            if long == "help" || long == "version" {
+                continue;
+            }
+            let takes = argument.get_action().takes_values();
+            let choices: Vec<String> =
+                argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+            let value = match (takes, choices.is_empty()) {
+                (false, _) => String::new(),
+                (true, false) => format!(" {}", choices.join("\\|")),
+                (true, true) => format!(" {}", cell(&values.join(" "))),
+            };
+            let variable = argument.get_env().map_or(String::new(), |name| format!("`{}`", name.to_string_lossy()));
+            let default: Vec<String> = argument
+                .get_default_values()
+                .iter()
+                .map(|value| format!("`{}`", value.to_string_lossy()))
+                .filter(|_| takes)
+                .collect();
+            rows.entry((format!("`--{long}{value}`"), help, variable, default.join(", ")))
+                .or_default()
+                .push(command.get_name().to_owned());
+        }
+    }
+    let mut page = String::from("| option | of | variable | default | meaning |\n|---|---|---|---|---|\n");
+    for ((option, help, variable, default), commands) in rows {
+        writeln!(page, "| {option} | {} | {variable} | {default} | {help} |", commands.join(", ")).unwrap();
+    }
+    format!("{page}\n{arguments}")
+}
+
+#[test]
+fn the_configuration_page_names_every_option_variable_and_default() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (head, rest) = page.split_once(BEGIN).unwrap();
+    let (held, tail) = rest.split_once(END).unwrap();
+    let made = tables();
+    if std::env::var_os("UPDATE_GOLDENS").is_some_and(|value| value == "1") {
+        std::fs::write(&path, format!("{head}{BEGIN}{made}{END}{tail}")).unwrap();
+        return;
+    }
+    for (held, made) in held.lines().zip(made.lines()) {
+        assert_eq!(
+            held, made,
+            "docs/configuration.md is behind; run UPDATE_GOLDENS=1 cargo test --test it configuration"
+        );
+    }
+    assert_eq!(held, made, "docs/configuration.md is behind; run UPDATE_GOLDENS=1 cargo test --test it configuration");
+}
