@@ -1,3 +1,188 @@
 //! The proxy: listeners, limits, hop-by-hop headers, the capture of an exchange. It sees neither contracts nor files.
+//!
+//! A connection is anything that reads and writes ([`listener::serve_connection`]); a request on it is forwarded by
+//! [`reverse`], whatever kind of listener it came through. What went by is handed to an [`Observer`] as an
+//! [`Exchange`], and the *end* of the response waits until the observer has written it down: what a client has whole,
+//! the journal has. Everything before the end streams.
+
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use http::HeaderValue;
+use tokio::sync::oneshot;
+
+use crate::{
+    exchange::Exchange,
+    upstream::{Notes, Problem, Upstream},
+};
 
 pub mod authority;
+mod capture;
+mod connection;
+pub mod hop;
+pub mod listener;
+pub mod reverse;
+
+/// Bounds and addresses of a proxy. Sizes in bytes.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The upstream's scheme: `http` or `https`.
+    pub scheme: Arc<str>,
+    /// The upstream's host and, unless it is the scheme's own, port; the Host header that it gets.
+    pub authority: Arc<str>,
+    /// Most bytes of a request body; 413 beyond.
+    pub max_body: u64,
+    /// Most bytes of each body that are kept for judging and recording.
+    pub max_capture: usize,
+    /// Most connections at a time; 503 beyond.
+    pub max_connections: usize,
+    /// Most header fields of a request; 431 beyond.
+    pub max_headers: usize,
+    /// Most bytes of a request head; 431 beyond.
+    pub max_header_bytes: usize,
+    /// Longest time for a request head to arrive, from its first byte (or the connection's begin).
+    pub header_timeout: Duration,
+    /// Longest silence in the middle of a request body.
+    pub body_timeout: Duration,
+    /// How long a connection may be idle between requests.
+    pub keep_alive: Duration,
+    /// How long exchanges in progress may go on after a shutdown was asked for.
+    pub drain: Duration,
+}
+
+impl Settings {
+    /// The defaults, for this upstream.
+    pub fn new(scheme: impl Into<Arc<str>>, authority: impl Into<Arc<str>>) -> Self {
+        Self {
+            scheme: scheme.into(),
+            authority: authority.into(),
+            max_body: 64 << 20,
+            max_capture: 4 << 20,
+            max_connections: 1024,
+            max_headers: 100,
+            max_header_bytes: 64 << 10,
+            header_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(60),
+            keep_alive: Duration::from_secs(75),
+            drain: Duration::from_secs(10),
+        }
+    }
+}
+
+/// An exchange that is over, as the observer gets it.
+#[derive(Debug)]
+pub struct Ended {
+    /// The exchange; bodies as they were on the wire, content coding included, the credential not yet read.
+    pub exchange: Exchange,
+    /// What the upstream said about its answer.
+    pub notes: Notes,
+    /// How long it took, from the request's head to the end.
+    pub took: Duration,
+}
+
+/// Which messages are held until the observer admits them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Holds {
+    /// Requests, before the upstream sees anything of them.
+    pub requests: bool,
+    /// Responses, before the client sees anything of them.
+    pub responses: bool,
+}
+
+/// Whoever listens to what the proxy sees. None of its methods may block.
+pub trait Observer: Send + Sync + fmt::Debug {
+    /// Which messages it wants to admit first; asked once per exchange.
+    fn holds(&self) -> Holds {
+        Holds::default()
+    }
+
+    /// Whether a request (an exchange without a response) may go to the upstream.
+    ///
+    /// # Errors
+    ///
+    /// The answer that the client gets instead.
+    fn admit_request(&self, _exchange: &Exchange) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    /// Whether a response (a whole exchange) may go to the client.
+    ///
+    /// # Errors
+    ///
+    /// The answer that the client gets instead.
+    fn admit_response(&self, _exchange: &Exchange) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    /// Takes an exchange that is over. The end of its response waits for the future.
+    fn ended(&self, ended: Ended) -> Written;
+
+    /// Hears of a request that was turned away before it could become an exchange. The reason holds nothing of it.
+    fn turned_away(&self, _status: u16, _reason: &str) {}
+}
+
+/// Resolves when an exchange was given to the kernel (or could not be, and that has been said).
+#[derive(Debug)]
+pub struct Written(Option<oneshot::Receiver<()>>);
+
+impl Written {
+    /// Already done, or nothing to write.
+    #[must_use]
+    pub const fn now() -> Self {
+        Self(None)
+    }
+
+    /// Done when the sender says so, or is gone.
+    #[must_use]
+    pub const fn when(receiver: oneshot::Receiver<()>) -> Self {
+        Self(Some(receiver))
+    }
+}
+
+impl Future for Written {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.0 {
+            None => Poll::Ready(()),
+            Some(receiver) => Pin::new(receiver).poll(cx).map(|_| self.0 = None),
+        }
+    }
+}
+
+/// A proxy: settings, the upstream that answers, and the observer that listens. Shared by all its connections.
+#[derive(Debug)]
+pub struct Proxy {
+    settings: Settings,
+    host: HeaderValue,
+    upstream: Arc<dyn Upstream>,
+    observer: Arc<dyn Observer>,
+}
+
+impl Proxy {
+    /// Puts the parts together.
+    ///
+    /// # Errors
+    ///
+    /// If the upstream's authority cannot stand in a Host header.
+    pub fn new(
+        settings: Settings,
+        upstream: Arc<dyn Upstream>,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Arc<Self>, http::header::InvalidHeaderValue> {
+        let host = HeaderValue::from_str(&settings.authority)?;
+        Ok(Arc::new(Self { settings, host, upstream, observer }))
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}

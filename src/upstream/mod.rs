@@ -12,9 +12,14 @@ use http_body_util::BodyExt as _;
 use crate::exchange::Target;
 
 mod body;
+pub mod live;
+mod origin;
+mod problem;
 pub mod sandbox;
 
 pub use body::{BodyError, MessageBody, RequestBody, ResponseBody};
+pub use origin::{Origin, OriginError};
+pub use problem::{CONTRAIL_ANSWER, Problem};
 
 /// A request on its way to an upstream.
 #[derive(Debug)]

@@ -1,0 +1,478 @@
+//! The capture of an exchange: bodies stream through while a bounded copy is kept, and the end of the response is held
+//! until the observer has written the exchange down.
+
+use std::{
+    future::Future as _,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, ready},
+    time::{Duration, Instant, SystemTime},
+};
+
+use bytes::{Bytes, BytesMut};
+use http_body::{Body as _, Frame, SizeHint};
+use hyper::body::Incoming;
+use tokio::time::Sleep;
+
+use super::{Ended, Proxy, Written, connection::InFlight};
+use crate::{
+    exchange::{Body, Exchange, Headers, Presence, Request, Response, Timings, Transport},
+    upstream::{BodyError, MessageBody, Notes},
+};
+
+/// The first `limit` bytes of a body, and how many there were.
+#[derive(Debug, Default)]
+pub(super) struct Copy {
+    first: Bytes,
+    rest: BytesMut,
+    limit: usize,
+    total: u64,
+}
+
+impl Copy {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// Keeps what fits. A body of one piece is kept by reference.
+    pub(super) fn push(&mut self, data: &Bytes) {
+        let room = self.limit - self.kept();
+        self.total += data.len() as u64;
+        let piece = data.slice(..data.len().min(room));
+        if piece.is_empty() {
+        } else if self.first.is_empty() && self.rest.is_empty() {
+            self.first = piece;
+        } else {
+            if self.rest.is_empty() {
+                self.rest.extend_from_slice(&std::mem::take(&mut self.first));
+            }
+            self.rest.extend_from_slice(&piece);
+        }
+    }
+
+    fn kept(&self) -> usize {
+        self.first.len() + self.rest.len()
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    pub(super) fn fits(&self) -> bool {
+        self.kept() as u64 == self.total
+    }
+
+    /// As a body; `whole` says whether the message ended as it should.
+    fn take(&mut self, whole: bool) -> Body {
+        let kept = self.kept() as u64;
+        let presence = if whole && self.fits() {
+            Presence::Whole
+        } else {
+            Presence::Truncated { kept, total: whole.then_some(self.total) }
+        };
+        let content = if self.rest.is_empty() {
+            std::mem::take(&mut self.first)
+        } else {
+            std::mem::take(&mut self.rest).freeze()
+        };
+        Body { content, presence, wire_size: Some(self.total), redacted: Vec::new() }
+    }
+}
+
+/// How a request body stands; shared by its stream and the [`Recording`].
+#[derive(Debug)]
+pub(super) struct RequestState {
+    pub(super) copy: Copy,
+    /// It came to its end.
+    pub(super) whole: bool,
+    /// More than `max_body` bytes came.
+    pub(super) too_large: bool,
+    /// The client fell silent in the middle of it.
+    pub(super) too_slow: bool,
+    ended_at: Option<Instant>,
+}
+
+/// See [`RequestState`]. The lock is held for a few instructions, never across an await.
+pub(super) type SharedRequest = Arc<Mutex<RequestState>>;
+
+pub(super) fn lock(state: &SharedRequest) -> MutexGuard<'_, RequestState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn request_state(limit: usize) -> SharedRequest {
+    Arc::new(Mutex::new(RequestState {
+        copy: Copy::new(limit),
+        whole: false,
+        too_large: false,
+        too_slow: false,
+        ended_at: None,
+    }))
+}
+
+/// A request body on its way to the upstream.
+pub(super) struct Tee {
+    inner: Incoming,
+    state: SharedRequest,
+    max_body: u64,
+    silence: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+    done: bool,
+}
+
+impl Tee {
+    pub(super) fn new(inner: Incoming, state: SharedRequest, max_body: u64, silence: Duration) -> Self {
+        let done = inner.is_end_stream();
+        if done {
+            let mut state = lock(&state);
+            state.whole = true;
+            state.ended_at = Some(Instant::now());
+        }
+        Self { inner, state, max_body, silence, timer: None, done }
+    }
+
+    fn end(&mut self) {
+        self.done = true;
+        let mut state = lock(&self.state);
+        state.whole = true;
+        state.ended_at = Some(Instant::now());
+    }
+}
+
+impl http_body::Body for Tee {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        if self.done {
+            return Poll::Ready(None);
+        }
+        let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(cx) else {
+            let silence = self.silence;
+            let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(silence)));
+            ready!(timer.as_mut().poll(cx));
+            self.done = true;
+            lock(&self.state).too_slow = true;
+            return Poll::Ready(Some(Err(BodyError::new("the client fell silent in the middle of the request body"))));
+        };
+        self.timer = None;
+        match frame {
+            None => {
+                self.end();
+                Poll::Ready(None)
+            }
+            Some(Err(_)) => {
+                self.done = true;
+                Poll::Ready(Some(Err(BodyError::new("the client broke off in the middle of the request body"))))
+            }
+            Some(Ok(frame)) => {
+                if let Some(data) = frame.data_ref() {
+                    let mut state = lock(&self.state);
+                    state.copy.push(data);
+                    if state.copy.total() > self.max_body {
+                        state.too_large = true;
+                        drop(state);
+                        self.done = true;
+                        return Poll::Ready(Some(Err(BodyError::new("the request body is larger than --max-body"))));
+                    }
+                }
+                if self.inner.is_end_stream() {
+                    self.end();
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.done
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.done { SizeHint::with_exact(0) } else { self.inner.size_hint() }
+    }
+}
+
+/// An exchange in progress. However it ends, a drop included, the observer hears of it once.
+pub(super) struct Recording {
+    proxy: Arc<Proxy>,
+    begun: Option<Begun>,
+    request: SharedRequest,
+    copy: Copy,
+    /// What the upstream said about its answer.
+    pub(super) notes: Notes,
+    clock: Instant,
+    head_at: Option<Instant>,
+    _in_flight: InFlight,
+}
+
+/// What is known from the heads.
+struct Begun {
+    request: Request,
+    response: Option<Response>,
+    started: SystemTime,
+}
+
+impl Recording {
+    pub(super) fn new(proxy: Arc<Proxy>, request: Request, state: SharedRequest, in_flight: InFlight) -> Self {
+        let copy = Copy::new(proxy.settings.max_capture);
+        let begun = Begun { request, response: None, started: SystemTime::now() };
+        Self {
+            proxy,
+            begun: Some(begun),
+            request: state,
+            copy,
+            notes: Notes::default(),
+            clock: Instant::now(),
+            head_at: None,
+            _in_flight: in_flight,
+        }
+    }
+
+    pub(super) fn request(&self) -> &SharedRequest {
+        &self.request
+    }
+
+    /// Notes the response's head.
+    pub(super) fn head(&mut self, status: u16, version: http::Version, headers: &http::HeaderMap) {
+        self.head_at = Some(Instant::now());
+        if let Some(begun) = &mut self.begun {
+            begun.response = Some(Response { status, version, headers: Headers::from(headers), body: Body::default() });
+        }
+    }
+
+    /// Forgets the response's head and body: contrail answers in the tenant's place.
+    pub(super) fn forget_response(&mut self) {
+        self.copy = Copy::new(self.proxy.settings.max_capture);
+        if let Some(begun) = &mut self.begun {
+            begun.response = None;
+        }
+    }
+
+    pub(super) fn push(&mut self, data: &Bytes) {
+        self.copy.push(data);
+    }
+
+    pub(super) fn copy(&self) -> &Copy {
+        &self.copy
+    }
+
+    /// The exchange as it would be if it ended now, for admission; the copies stay.
+    pub(super) fn snapshot(&mut self) -> Option<Exchange> {
+        let begun = self.begun.as_mut()?;
+        let mut request = begun.request.clone();
+        {
+            let mut state = lock(&self.request);
+            let whole = state.whole;
+            request.body = state.copy.take(whole);
+            state.copy.put_back(&request.body);
+        }
+        let response = begun.response.clone().map(|mut response| {
+            response.body = self.copy.take(true);
+            self.copy.put_back(&response.body);
+            response
+        });
+        Some(Exchange {
+            request,
+            response,
+            started: Some(begun.started),
+            timings: Timings::default(),
+            transport: Transport { retried: self.notes.retried, ..Transport::default() },
+        })
+    }
+
+    /// The exchange is over; `incomplete` says why it is not whole. Later calls, and the drop, do nothing.
+    pub(super) fn end(&mut self, incomplete: Option<String>) -> Written {
+        let Some(Begun { mut request, mut response, started }) = self.begun.take() else { return Written::now() };
+        let now = Instant::now();
+        let sent_at = {
+            let mut state = lock(&self.request);
+            let whole = state.whole;
+            request.body = state.copy.take(whole);
+            state.ended_at
+        };
+        if let Some(response) = &mut response {
+            response.body = self.copy.take(incomplete.is_none());
+        }
+        let sent_at = sent_at.unwrap_or(self.clock);
+        let notes = std::mem::take(&mut self.notes);
+        let exchange = Exchange {
+            request,
+            response,
+            started: Some(started),
+            timings: Timings {
+                send: Some(sent_at.saturating_duration_since(self.clock)),
+                wait: self.head_at.map(|head| head.saturating_duration_since(sent_at)),
+                receive: self.head_at.map(|head| now.saturating_duration_since(head)),
+            },
+            transport: Transport {
+                incomplete,
+                retried: notes.retried,
+                original_audience: None,
+                answered_by_contrail: notes.answered_by_contrail.map(str::to_owned),
+            },
+        };
+        self.proxy.observer.ended(Ended { exchange, notes, took: now.saturating_duration_since(self.clock) })
+    }
+}
+
+impl Copy {
+    fn put_back(&mut self, body: &Body) {
+        self.first = body.content.clone();
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if self.begun.is_some() {
+            let _ = self.end(Some("the client went away before the exchange was over".to_owned()));
+        }
+    }
+}
+
+/// A response body on its way to the client: everything but the end goes straight through.
+pub(super) struct Gate {
+    inner: MessageBody,
+    remaining: Option<u64>,
+    recording: Option<Recording>,
+    stage: Stage,
+}
+
+enum Stage {
+    Streaming,
+    /// The end is here and waits until the exchange is written.
+    Holding {
+        written: Written,
+        last: Option<Result<Frame<Bytes>, BodyError>>,
+    },
+    /// It broke off: what came before is flushed first, then the connection is cut.
+    Cutting {
+        error: BodyError,
+    },
+    Done,
+}
+
+impl Gate {
+    /// `length` is the message's Content-Length, if it has one.
+    pub(super) fn new(inner: MessageBody, length: Option<u64>, recording: Recording) -> Self {
+        Self { inner, remaining: length, recording: Some(recording), stage: Stage::Streaming }
+    }
+
+    /// A body that is already recorded, or of no exchange at all.
+    pub(super) fn open(inner: MessageBody) -> Self {
+        let stage = if inner.is_end_stream() { Stage::Done } else { Stage::Streaming };
+        Self { inner, remaining: None, recording: None, stage }
+    }
+
+    fn hold(&mut self, incomplete: Option<String>, last: Option<Result<Frame<Bytes>, BodyError>>) {
+        let written = match self.recording.take() {
+            Some(mut recording) => recording.end(incomplete),
+            None => Written::now(),
+        };
+        self.stage = Stage::Holding { written, last };
+    }
+}
+
+impl http_body::Body for Gate {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        loop {
+            match &mut self.stage {
+                Stage::Done => return Poll::Ready(None),
+                Stage::Holding { written, last } => {
+                    ready!(Pin::new(written).poll(cx));
+                    let last = last.take();
+                    if let Some(Err(error)) = last {
+                        self.stage = Stage::Cutting { error };
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                    self.stage = Stage::Done;
+                    return Poll::Ready(last);
+                }
+                Stage::Cutting { error } => {
+                    let error = error.clone();
+                    self.stage = Stage::Done;
+                    return Poll::Ready(Some(Err(error)));
+                }
+                Stage::Streaming => {}
+            }
+            match ready!(Pin::new(&mut self.inner).poll_frame(cx)) {
+                None => {
+                    let missing = self.remaining.filter(|remaining| *remaining > 0);
+                    let reason = missing.map(|missing| format!("the response ended {missing} bytes short"));
+                    let last = reason.clone().map(|reason| Err(BodyError(reason)));
+                    self.hold(reason, last);
+                }
+                Some(Err(error)) => self.hold(Some(error.0.clone()), Some(Err(error))),
+                Some(Ok(frame)) => {
+                    let Some(data) = frame.data_ref() else {
+                        self.hold(None, Some(Ok(frame)));
+                        continue;
+                    };
+                    if let Some(recording) = &mut self.recording {
+                        recording.push(data);
+                    }
+                    if let Some(remaining) = &mut self.remaining {
+                        *remaining = remaining.saturating_sub(data.len() as u64);
+                    }
+                    if self.remaining == Some(0) || self.inner.is_end_stream() {
+                        self.hold(None, Some(Ok(frame)));
+                        continue;
+                    }
+                    return Poll::Ready(Some(Ok(frame)));
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.stage, Stage::Done)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.stage {
+            Stage::Streaming => match self.remaining {
+                Some(remaining) => SizeHint::with_exact(remaining),
+                None => self.inner.size_hint(),
+            },
+            _ => SizeHint::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_keeps_its_bound_and_counts_the_rest() {
+        let mut copy = Copy::new(5);
+        for piece in ["abc", "def", "ghi"] {
+            copy.push(&Bytes::from_static(piece.as_bytes()));
+        }
+        assert!(!copy.fits());
+        let body = copy.take(true);
+        assert_eq!(body.content, "abcde");
+        assert_eq!(body.presence, Presence::Truncated { kept: 5, total: Some(9) });
+        assert_eq!(body.wire_size, Some(9));
+    }
+
+    #[test]
+    fn a_copy_of_one_piece_shares_its_memory() {
+        let piece = Bytes::from(vec![7; 100]);
+        let mut copy = Copy::new(1000);
+        copy.push(&piece);
+        let body = copy.take(true);
+        assert!(body.is_whole());
+        assert_eq!(body.content.as_ptr(), piece.as_ptr());
+    }
+
+    #[test]
+    fn a_message_that_broke_off_is_truncated_of_an_unknown_total() {
+        let mut copy = Copy::new(1000);
+        copy.push(&Bytes::from_static(b"abc"));
+        assert_eq!(copy.take(false).presence, Presence::Truncated { kept: 3, total: None });
+    }
+}

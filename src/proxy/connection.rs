@@ -1,0 +1,178 @@
+//! One client connection below HTTP: the timers that hyper does not keep apart, and half-closed clients.
+//!
+//! hyper has one timer for "waiting for the next request" and "a request head is arriving"; here they are two
+//! ([`super::Settings::keep_alive`] and [`super::Settings::header_timeout`]). And hyper takes the end of the client's
+//! bytes for the client's end. A client that only shut its writing half still wants its answer, one that is gone
+//! should not keep the upstream busy, and nobody can tell them apart; so the end of the bytes is passed on after
+//! [`GRACE`] while an exchange is in progress.
+
+use std::{
+    future::Future as _,
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::{Instant, Sleep},
+};
+
+/// How long an exchange in progress may go on after the client's last byte.
+const GRACE: Duration = Duration::from_millis(750);
+
+/// What a connection's IO and its requests tell each other.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    in_flight: AtomicUsize,
+    head_done: AtomicBool,
+}
+
+/// Exists as long as an exchange is in progress on its connection.
+#[derive(Debug)]
+pub(super) struct InFlight(Arc<State>);
+
+impl State {
+    /// A request head has arrived.
+    pub(super) fn begin(self: &Arc<Self>) -> InFlight {
+        self.in_flight.fetch_add(1, Ordering::AcqRel);
+        self.head_done.store(true, Ordering::Release);
+        InFlight(Arc::clone(self))
+    }
+
+    fn busy(&self) -> bool {
+        self.in_flight.load(Ordering::Acquire) > 0
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The IO of a connection, with its timers.
+pub(super) struct Guarded<IO> {
+    io: IO,
+    state: Arc<State>,
+    header_timeout: Duration,
+    keep_alive: Duration,
+    phase: Phase,
+    timer: Pin<Box<Sleep>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// A head is arriving (or, on a new connection, is expected).
+    Head,
+    /// Nothing is going on.
+    Idle,
+    /// An exchange is in progress.
+    Busy,
+    /// The client's bytes have ended in the middle of an exchange.
+    Ended,
+}
+
+impl<IO> Guarded<IO> {
+    pub(super) fn new(io: IO, state: Arc<State>, header_timeout: Duration, keep_alive: Duration) -> Self {
+        let timer = Box::pin(tokio::time::sleep(header_timeout));
+        Self { io, state, header_timeout, keep_alive, phase: Phase::Head, timer }
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        let time = match phase {
+            Phase::Head => self.header_timeout,
+            Phase::Idle => self.keep_alive,
+            Phase::Ended => GRACE,
+            Phase::Busy => {
+                self.phase = phase;
+                return;
+            }
+        };
+        self.phase = phase;
+        self.timer.as_mut().reset(Instant::now() + time);
+    }
+
+    fn follow(&mut self) {
+        if self.phase == Phase::Ended {
+            return;
+        }
+        if self.state.busy() {
+            if self.phase != Phase::Busy {
+                self.enter(Phase::Busy);
+            }
+        } else if self.phase == Phase::Busy
+            || self.phase == Phase::Head && self.state.head_done.swap(false, Ordering::AcqRel)
+        {
+            self.state.head_done.store(false, Ordering::Release);
+            self.enter(Phase::Idle);
+        }
+    }
+}
+
+impl<IO: AsyncRead + Unpin> AsyncRead for Guarded<IO> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        this.follow();
+        if this.phase == Phase::Ended {
+            if this.state.busy() {
+                ready!(this.timer.as_mut().poll(cx));
+            }
+            return Poll::Ready(Ok(()));
+        }
+        let before = buf.filled().len();
+        match Pin::new(&mut this.io).poll_read(cx, buf) {
+            Poll::Ready(Ok(())) if buf.filled().len() == before => {
+                if this.phase == Phase::Busy {
+                    this.enter(Phase::Ended);
+                    ready!(this.timer.as_mut().poll(cx));
+                }
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(result) => {
+                if this.phase == Phase::Idle {
+                    this.enter(Phase::Head);
+                }
+                Poll::Ready(result)
+            }
+            Poll::Pending => {
+                if matches!(this.phase, Phase::Head | Phase::Idle) {
+                    ready!(this.timer.as_mut().poll(cx));
+                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "no request head in time")));
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<IO: AsyncWrite + Unpin> AsyncWrite for Guarded<IO> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+}

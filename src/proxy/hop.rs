@@ -1,0 +1,137 @@
+//! Hop-by-hop header fields (RFC 9110, section 7.6.1): they end at each hop, in both directions.
+//!
+//! Fields are copied into a new map rather than removed from the old one: removal would change the order of the rest.
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+/// Fields that `Connection` may not name away: they decide framing, routing and who asks.
+const PROTECTED: [HeaderName; 7] = [
+    header::AUTHORIZATION,
+    header::HOST,
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    header::CONTENT_ENCODING,
+    header::TRANSFER_ENCODING,
+    header::COOKIE,
+];
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
+
+/// The fields of a request that go on to the upstream, with `host` first in place of the client's.
+#[must_use]
+pub fn request(headers: &HeaderMap, host: &HeaderValue) -> HeaderMap {
+    let mut kept = HeaderMap::with_capacity(headers.len() + 1);
+    kept.insert(header::HOST, host.clone());
+    end_to_end(headers, &mut kept, true);
+    kept
+}
+
+/// The fields of a response that go on to the client.
+#[must_use]
+pub fn response(headers: &HeaderMap) -> HeaderMap {
+    let mut kept = HeaderMap::with_capacity(headers.len());
+    end_to_end(headers, &mut kept, false);
+    kept
+}
+
+fn end_to_end(headers: &HeaderMap, kept: &mut HeaderMap, request: bool) {
+    let named = named_by_connection(headers);
+    for (name, value) in headers {
+        let trailers = request && name == header::TE && accepts_trailers(value);
+        if trailers {
+            kept.insert(header::TE, HeaderValue::from_static("trailers"));
+        } else if !(is_hop_by_hop(name) || named.contains(name) || request && name == header::HOST) {
+            kept.append(name.clone(), value.clone());
+        }
+    }
+}
+
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    name == header::CONNECTION
+        || name == header::TRANSFER_ENCODING
+        || name == header::TE
+        || name == header::UPGRADE
+        || name == KEEP_ALIVE
+        || name == PROXY_CONNECTION
+        || name == HTTP2_SETTINGS
+        || name == header::PROXY_AUTHENTICATE
+        || name == header::PROXY_AUTHORIZATION
+        || name.as_str() == "proxy-authentication-info"
+}
+
+fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
+    headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .chain(headers.get_all(PROXY_CONNECTION))
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
+        .filter(|name| !PROTECTED.contains(name))
+        .collect()
+}
+
+fn accepts_trailers(value: &HeaderValue) -> bool {
+    value.to_str().is_ok_and(|value| value.split(',').any(|coding| coding.trim().eq_ignore_ascii_case("trailers")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(fields: &[(&'static str, &'static str)]) -> HeaderMap {
+        fields.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect()
+    }
+
+    fn listed(headers: &HeaderMap) -> Vec<String> {
+        headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect()
+    }
+
+    #[test]
+    fn what_connection_names_goes_but_never_what_identifies_or_frames_the_request() {
+        let sent = map(&[
+            ("host", "proxy"),
+            ("connection", "x-hop, Authorization, close"),
+            ("connection", "host,content-length, x-other"),
+            ("x-hop", "1"),
+            ("x-other", "1"),
+            ("authorization", "Bearer t"),
+            ("content-length", "5"),
+            ("x-stays", "1"),
+        ]);
+        assert_eq!(
+            listed(&request(&sent, &HeaderValue::from_static("tenant.example"))),
+            ["host: tenant.example", "authorization: Bearer t", "content-length: 5", "x-stays: 1"]
+        );
+    }
+
+    #[test]
+    fn the_standing_list_goes_both_ways_and_the_order_of_the_rest_stays() {
+        let sent = map(&[
+            ("a", "1"),
+            ("keep-alive", "timeout=5"),
+            ("proxy-connection", "keep-alive"),
+            ("proxy-authorization", "Basic x"),
+            ("b", "1"),
+            ("te", "gzip, trailers"),
+            ("upgrade", "h2c"),
+            ("http2-settings", "AAMA"),
+            ("transfer-encoding", "chunked"),
+            ("c", "1"),
+            ("a", "2"),
+        ]);
+        assert_eq!(
+            listed(&request(&sent, &HeaderValue::from_static("h"))),
+            ["host: h", "a: 1", "a: 2", "b: 1", "te: trailers", "c: 1"]
+        );
+        assert_eq!(listed(&response(&sent)), ["a: 1", "a: 2", "b: 1", "c: 1"]);
+    }
+
+    #[test]
+    fn te_without_trailers_goes() {
+        assert!(response(&map(&[("te", "trailers")])).is_empty());
+        assert_eq!(request(&map(&[("te", "gzip")]), &HeaderValue::from_static("h")).len(), 1);
+    }
+}

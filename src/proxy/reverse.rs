@@ -1,0 +1,293 @@
+//! Reverse mode: whatever comes in goes to the one upstream, its target byte for byte.
+
+use std::{convert::Infallible, sync::Arc};
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, Method, StatusCode, Version, header};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+
+use super::{
+    Proxy,
+    capture::{Gate, Recording, Tee, lock, request_state},
+    connection::InFlight,
+    hop,
+};
+use crate::{
+    exchange::{Body, Headers, Request, Target},
+    token::Credential,
+    upstream::{self, Failure, FailureKind, MessageBody, Notes, Problem, Response},
+};
+
+/// Answers one request: forwards it, or says why not. Never fails; what goes wrong is an answer of contrail's own.
+pub(super) async fn serve(
+    proxy: Arc<Proxy>,
+    in_flight: InFlight,
+    request: http::Request<Incoming>,
+) -> Result<http::Response<Gate>, Infallible> {
+    let (head, body) = request.into_parts();
+    if let Err(problem) = acceptable(&head) {
+        proxy.observer.turned_away(problem.status.as_u16(), problem.reason);
+        return Ok(Response::from(problem).map(Gate::open));
+    }
+    let settings = &proxy.settings;
+    let target = Target::new(Arc::clone(&settings.scheme), Arc::clone(&settings.authority), raw_target(&head.uri));
+    let head = forwarded(head, &proxy);
+    let state = request_state(settings.max_capture);
+    let recorded = Request {
+        method: head.method.clone(),
+        target: target.clone(),
+        version: head.version,
+        headers: Headers::from(&head.headers),
+        body: Body::default(),
+        credential: Credential::Missing,
+    };
+    let recording = Recording::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight);
+
+    if body.size_hint().lower() > settings.max_body {
+        return Ok(refuse(recording, too_large(settings.max_body), None).await);
+    }
+    let body = Tee::new(body, state, settings.max_body, settings.body_timeout);
+    Ok(exchange(&proxy, recording, target, head, body).await)
+}
+
+async fn exchange(
+    proxy: &Proxy,
+    mut recording: Recording,
+    target: Target,
+    head: http::request::Parts,
+    body: Tee,
+) -> http::Response<Gate> {
+    let method = head.method.clone();
+    let holds = proxy.observer.holds();
+    let body = if holds.requests {
+        match admitted(proxy, &mut recording, body).await {
+            Ok(body) => body,
+            Err((problem, incomplete)) => return refuse(recording, problem, incomplete).await,
+        }
+    } else {
+        MessageBody::stream(body)
+    };
+    let answer = proxy.upstream.answer(upstream::Request { target, head, body }).await;
+    let mut response = match answer {
+        Ok(response) => response,
+        Err(failure) => return failed(proxy, recording, failure).await,
+    };
+    recording.notes = response.extensions_mut().remove::<Notes>().unwrap_or_default();
+    let headers = hop::response(response.headers());
+    recording.head(response.status().as_u16(), response.version(), &headers);
+    *response.headers_mut() = headers;
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        recording.forget_response();
+        let failure = Failure::new(FailureKind::Broken, "the upstream switched protocols, which nobody asked it to");
+        return failed(proxy, recording, failure).await;
+    }
+    let length = content_length(response.headers());
+    if holds.responses && recording.notes.answered_by_contrail.is_none() {
+        return held(proxy, recording, response, &method).await;
+    }
+    if response.body().is_end_stream() {
+        let missing = length.filter(|length| *length > 0 && has_body(&method, response.status()));
+        recording.end(missing.map(|missing| format!("the response ended {missing} bytes short"))).await;
+        return response.map(Gate::open);
+    }
+    response.map(|body| Gate::new(body, length, recording))
+}
+
+/// Refuses what no proxy should pass on.
+fn acceptable(head: &http::request::Parts) -> Result<(), Problem> {
+    let bad = |detail: &str| Err(Problem::new(StatusCode::BAD_REQUEST, "bad-request", detail).closing());
+    if head.method == Method::CONNECT {
+        return Err(Problem::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "connect-refused",
+            "this listener is a reverse proxy and opens no tunnels; send requests to it directly",
+        )
+        .closing());
+    }
+    let mut hosts = head.headers.get_all(header::HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (_, Some(_)) => return bad("more than one Host header"),
+        (None, None) if head.version == Version::HTTP_11 => return bad("no Host header"),
+        (Some(host), None) if !is_authority(host.as_bytes()) => return bad("the Host header names no host"),
+        _ => {}
+    }
+    let mut codings = head.headers.get_all(header::TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => {}
+        (Some(coding), None) if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => {}
+        _ => return bad("Transfer-Encoding has to be exactly one `chunked`"),
+    }
+    let mut lengths = head.headers.get_all(header::CONTENT_LENGTH).iter();
+    match (lengths.next(), lengths.next()) {
+        (None, _) => {}
+        (Some(length), None) if length.as_bytes().iter().all(u8::is_ascii_digit) => {}
+        _ => return bad("Content-Length has to be one number"),
+    }
+    Ok(())
+}
+
+fn is_authority(host: &[u8]) -> bool {
+    // An empty Host is legal where the target has no authority (RFC 9110, section 7.2).
+    host.is_empty() || !host.contains(&b'@') && http::uri::Authority::try_from(host).is_ok()
+}
+
+fn raw_target(uri: &http::Uri) -> &str {
+    match uri.path_and_query() {
+        Some(target) if target.as_str().starts_with('?') => "/",
+        Some(target) => target.as_str(),
+        None => "/",
+    }
+}
+
+/// The head as the upstream gets it.
+fn forwarded(mut head: http::request::Parts, proxy: &Proxy) -> http::request::Parts {
+    head.headers = hop::request(&head.headers, &proxy.host);
+    if head.uri.scheme().is_some() || head.uri.authority().is_some() {
+        let target = head.uri.path_and_query().cloned();
+        head.uri = target.map_or_else(http::Uri::default, http::Uri::from);
+    }
+    head
+}
+
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn has_body(method: &Method, status: StatusCode) -> bool {
+    method != Method::HEAD && status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED
+}
+
+fn too_large(limit: u64) -> Problem {
+    Problem::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "max-body",
+        format!("the request body is larger than {limit} bytes; raise --max-body if it should pass"),
+    )
+    .closing()
+}
+
+/// Reads the whole request and asks the observer about it.
+async fn admitted(
+    proxy: &Proxy,
+    recording: &mut Recording,
+    body: Tee,
+) -> Result<MessageBody, (Problem, Option<String>)> {
+    let whole = match body.collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) => {
+            let failure = Failure::new(FailureKind::RequestAborted, error.0);
+            let problem = aborted(proxy, recording, &failure);
+            return Err((problem, Some(failure.cause)));
+        }
+    };
+    if !lock(recording.request()).copy.fits() {
+        let detail = "the request body is larger than --max-capture, so it cannot be judged, and --enforce lets \
+                      nothing through unjudged";
+        return Err((Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "enforce", detail), None));
+    }
+    let Some(exchange) = recording.snapshot() else { return Ok(whole.into()) };
+    proxy.observer.admit_request(&exchange).map_err(|problem| (problem, None))?;
+    Ok(whole.into())
+}
+
+/// Reads the whole response, asks the observer about it, and answers with it or in its place.
+async fn held(proxy: &Proxy, mut recording: Recording, response: Response, method: &Method) -> http::Response<Gate> {
+    let (head, mut body) = response.into_parts();
+    let refusal = if *method == Method::GET || *method == Method::HEAD || *method == Method::OPTIONS {
+        StatusCode::BAD_GATEWAY
+    } else {
+        StatusCode::FAILED_DEPENDENCY
+    };
+    let length = content_length(&head.headers).filter(|_| has_body(method, head.status));
+    let mut whole = BytesMut::new();
+    let mut trailers = None;
+    while let Some(frame) = body.frame().await {
+        match frame.map(http_body::Frame::into_data) {
+            Err(error) => {
+                let problem = Problem::new(refusal, "enforce", format!("the response broke off: {error}"));
+                return replace(recording, problem, Some(error.0)).await;
+            }
+            Ok(Ok(data)) => {
+                recording.push(&data);
+                whole.extend_from_slice(&data);
+            }
+            Ok(Err(frame)) => trailers = frame.into_trailers().ok(),
+        }
+        if !recording.copy().fits() {
+            let detail = "the response body is larger than --max-capture, so it cannot be judged, and --enforce lets \
+                          nothing through unjudged";
+            let reason = "contrail stopped reading a response that is too large to judge".to_owned();
+            return replace(recording, Problem::new(refusal, "enforce", detail), Some(reason)).await;
+        }
+    }
+    if let Some(length) = length.filter(|length| *length != whole.len() as u64) {
+        let reason = format!("the response ended after {} of {length} bytes", whole.len());
+        let problem = Problem::new(refusal, "enforce", reason.clone());
+        return replace(recording, problem, Some(reason)).await;
+    }
+    let verdict = recording.snapshot().map_or(Ok(()), |exchange| proxy.observer.admit_response(&exchange));
+    if let Err(mut problem) = verdict {
+        problem.status = refusal;
+        return replace(recording, problem, None).await;
+    }
+    recording.end(None).await;
+    let whole = Bytes::from(whole);
+    let body = match trailers {
+        None => MessageBody::from(whole),
+        Some(trailers) => MessageBody::stream(
+            http_body_util::Full::new(whole)
+                .map_err(|never| match never {})
+                .with_trailers(std::future::ready(Some(Ok(trailers)))),
+        ),
+    };
+    http::Response::from_parts(head, Gate::open(body))
+}
+
+/// Answers in place of the tenant, whose answer is what is recorded.
+async fn replace(mut recording: Recording, problem: Problem, incomplete: Option<String>) -> http::Response<Gate> {
+    recording.end(incomplete).await;
+    Response::from(problem).map(Gate::open)
+}
+
+/// Answers before the tenant has seen the whole request; contrail's answer is what is recorded.
+async fn refuse(mut recording: Recording, problem: Problem, incomplete: Option<String>) -> http::Response<Gate> {
+    let body = problem.body();
+    let response = Response::from(problem);
+    recording.notes = response.extensions().get::<Notes>().cloned().unwrap_or_default();
+    recording.head(response.status().as_u16(), Version::HTTP_11, response.headers());
+    recording.push(&Bytes::from(body));
+    recording.end(incomplete).await;
+    response.map(Gate::open)
+}
+
+/// Answers for an upstream that did not.
+async fn failed(proxy: &Proxy, mut recording: Recording, failure: Failure) -> http::Response<Gate> {
+    tracing::debug!(cause = failure.cause, "the upstream gave no answer");
+    let status = match failure.kind {
+        FailureKind::Unreachable | FailureKind::Broken => StatusCode::BAD_GATEWAY,
+        FailureKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        FailureKind::RequestAborted => {
+            let problem = aborted(proxy, &recording, &failure);
+            return refuse(recording, problem, Some(failure.cause)).await;
+        }
+    };
+    let reason = if status == StatusCode::GATEWAY_TIMEOUT { "upstream-timeout" } else { "upstream" };
+    let problem = Problem::new(status, reason, failure.cause.clone());
+    recording.notes.retried = failure.retried;
+    recording.notes.answered_by_contrail = Some(reason);
+    recording.end(Some(failure.cause)).await;
+    Response::from(problem).map(Gate::open)
+}
+
+/// Which answer a request gets that was never whole.
+fn aborted(proxy: &Proxy, recording: &Recording, failure: &Failure) -> Problem {
+    let state = lock(recording.request());
+    if state.too_large {
+        too_large(proxy.settings.max_body)
+    } else if state.too_slow {
+        Problem::new(StatusCode::REQUEST_TIMEOUT, "body-timeout", failure.cause.clone()).closing()
+    } else {
+        Problem::new(StatusCode::BAD_REQUEST, "request-aborted", failure.cause.clone()).closing()
+    }
+}

@@ -1,0 +1,95 @@
+//! Answers that contrail makes itself: `application/problem+json` (RFC 9457) with a header `Contrail-Answer`, so that
+//! nobody has to guess who said no.
+
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use serde_json::{Map, Value};
+
+use super::{MessageBody, Notes, Response};
+
+/// The header that says that contrail, and not the tenant, made an answer; its value says why.
+pub const CONTRAIL_ANSWER: HeaderName = HeaderName::from_static("contrail-answer");
+
+/// An answer of contrail's own.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// The status.
+    pub status: StatusCode,
+    /// Why, as one stable word: the value of `Contrail-Answer` and the end of the problem's `type`.
+    pub reason: &'static str,
+    /// Why, for people: what happened, and what to do about it. Never a secret.
+    pub detail: String,
+    /// Further members.
+    pub members: Map<String, Value>,
+    /// Whether the connection cannot be used any further.
+    pub close: bool,
+}
+
+impl Problem {
+    /// With this status, reason and explanation.
+    pub fn new(status: StatusCode, reason: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, reason, detail: detail.into(), members: Map::new(), close: false }
+    }
+
+    /// The same, closing the connection after it.
+    #[must_use]
+    pub fn closing(mut self) -> Self {
+        self.close = true;
+        self
+    }
+
+    /// The same with a further member.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.members.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The body.
+    #[must_use]
+    pub fn body(&self) -> String {
+        let mut object = Map::new();
+        object.insert("type".to_owned(), format!("urn:contrail:{}", self.reason).into());
+        object.insert("title".to_owned(), self.status.canonical_reason().unwrap_or("Error").into());
+        object.insert("status".to_owned(), self.status.as_u16().into());
+        object.insert("detail".to_owned(), self.detail.clone().into());
+        object.extend(self.members.clone());
+        Value::Object(object).to_string()
+    }
+}
+
+impl From<Problem> for Response {
+    fn from(problem: Problem) -> Self {
+        let body = problem.body();
+        let mut response = Response::new(MessageBody::Empty);
+        *response.status_mut() = problem.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+        headers.insert(CONTRAIL_ANSWER, HeaderValue::from_static(problem.reason));
+        if problem.close {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response.extensions_mut().insert(Notes { answered_by_contrail: Some(problem.reason), ..Notes::default() });
+        *response.body_mut() = body.into();
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_of_our_own_says_who_made_it_and_why() {
+        let response =
+            Response::from(Problem::new(StatusCode::BAD_GATEWAY, "upstream", "nobody \"there\"").with("n", 1));
+        assert_eq!(response.status(), 502);
+        assert_eq!(response.headers()["contrail-answer"], "upstream");
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
+        let MessageBody::Full(body) = response.into_body() else { panic!("a body in memory") };
+        assert_eq!(
+            body,
+            r#"{"type":"urn:contrail:upstream","title":"Bad Gateway","status":502,"detail":"nobody \"there\"","n":1}"#
+        );
+    }
+}
