@@ -1,11 +1,215 @@
-//! `contrail sandbox`: the embedded tenant.
+//! `contrail sandbox`: the embedded tenant, on its own.
 
-use super::{Failure, Outcome};
+use std::{
+    fmt::Write as _,
+    io::{self, Write as _},
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+};
+
+use super::{Failure, Format, Outcome};
+use crate::upstream::sandbox::{self, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant};
 
 /// The embedded tenant, on its own
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", env = "CONTRAIL_LISTEN")]
+    listen: SocketAddr,
+    /// Break a documented rule on purpose, in this share of the exchanges in which it can be broken (0 to 1, default 1);
+    /// repeatable
+    #[arg(long, value_name = "RULE[=RATE]")]
+    misbehave: Vec<Misbehaviour>,
+    /// JSON file with the tenant's data, its clock and its ids [default: the built-in data]
+    #[arg(long, value_name = "FILE", env = "CONTRAIL_SEED")]
+    seed: Option<PathBuf>,
+    /// Write the built-in data to standard output, as a start for your own, and stop
+    #[arg(long)]
+    print_seed: bool,
+    /// List every choice that the tenant's document leaves open and the sandbox had to make, and stop
+    #[arg(long)]
+    explain: bool,
+    /// How the address, the clients and the ids (or the choices) are shaped
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
 
-pub(super) fn run(_args: &Args) -> Result<Outcome, Failure> {
-    Err("not built yet".into())
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    if args.print_seed {
+        return print(BUILT_IN_SEED);
+    }
+    if args.explain {
+        return print(&match args.format {
+            Format::Text => choices_text(),
+            Format::Json => choices_json(),
+        });
+    }
+    let seed = match &args.seed {
+        Some(file) => Seed::load(file)?,
+        None => Seed::built_in()?,
+    };
+    let tenant = Arc::new(Tenant::new(seed, &args.misbehave)?);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(serve(args, tenant))
+}
+
+async fn serve(args: &Args, tenant: Arc<Tenant>) -> Result<Outcome, Failure> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let listener = TcpListener::bind(args.listen).await.map_err(|error| {
+        format!(
+            "cannot listen on {} ({error}); name another address with --listen, port 0 takes a free one",
+            args.listen
+        )
+    })?;
+    let address = listener.local_addr()?;
+    let _ = writeln!(io::stderr(), "listening on http://{address}");
+    print(&match args.format {
+        Format::Text => welcome_text(address, &tenant),
+        Format::Json => welcome_json(address, &tenant),
+    })?;
+    let stop = async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    };
+    sandbox::serve(listener, tenant, stop).await?;
+    Ok(Outcome::CLEAN)
+}
+
+/// Writes data to standard output; a reader that has gone away is no failure.
+fn print(text: &str) -> Result<Outcome, Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(Outcome::CLEAN),
+    }
+}
+
+fn welcome_json(address: SocketAddr, tenant: &Tenant) -> String {
+    let clients: Vec<Value> = tenant
+        .clients()
+        .iter()
+        .map(|client| {
+            let mut shown = json!({"id": client.id, "secret": client.secret, "scopes": client.scopes});
+            if let Some(limit) = client.rate_limit {
+                shown["rate_limit"] = json!({"requests": limit.requests, "seconds": limit.seconds});
+            }
+            if client.token_lifetime == 0 {
+                shown["token_lifetime"] = 0.into();
+            }
+            if !client.global {
+                shown["global"] = false.into();
+            }
+            shown
+        })
+        .collect();
+    let held = tenant.samples();
+    let line = json!({
+        "url": format!("http://{address}"),
+        "clients": clients,
+        "rate_limit_policy": held.rate_limit_policy,
+        "connection_profile_template": held.connection_profile_template,
+        "connection": held.connection,
+        "event_stream": held.event_stream,
+        "event": held.event,
+        "verifiable_credential_template": held.verifiable_credential_template,
+        "action": held.action,
+    });
+    format!("{line}\n")
+}
+
+/// What is particular about a client, for people.
+fn remark(client: &Client) -> String {
+    let mut remark = format!("{} scopes", client.scopes.len());
+    if !client.scopes.iter().any(|scope| scope == "read:rate_limit_policies") {
+        remark.push_str(", not read:rate_limit_policies");
+    }
+    if let Some(limit) = client.rate_limit {
+        let _ = write!(remark, ", {} requests in {} s", limit.requests, limit.seconds);
+    }
+    if client.token_lifetime == 0 {
+        remark.push_str(", tokens that have expired when they come");
+    }
+    if !client.global {
+        remark.push_str(", not global");
+    }
+    remark
+}
+
+fn welcome_text(address: SocketAddr, tenant: &Tenant) -> String {
+    let mut text = format!("\nThe sandbox tenant answers at http://{address}/api/v2\n\n");
+    let width = tenant.clients().iter().map(|client| client.id.len()).max().unwrap_or_default();
+    for client in tenant.clients() {
+        let secret = client.secret.as_deref().unwrap_or_default();
+        let _ = writeln!(text, "  client {:width$}  secret {secret}  ({})", client.id, remark(client));
+    }
+    text.push('\n');
+    let held = tenant.samples();
+    let ids = [
+        ("rate limit policy", &held.rate_limit_policy),
+        ("connection profile template", &held.connection_profile_template),
+        ("connection", &held.connection),
+        ("event stream", &held.event_stream),
+        ("failed event", &held.event),
+        ("credential template", &held.verifiable_credential_template),
+        ("action", &held.action),
+    ];
+    for (kind, id) in ids {
+        if let Some(id) = id {
+            let _ = writeln!(text, "  {kind:27}  {id}");
+        }
+    }
+    if let Some(client) = tenant.clients().first() {
+        let secret = client.secret.as_deref().unwrap_or_default();
+        let path = held
+            .rate_limit_policy
+            .as_ref()
+            .map_or("connection-profiles/templates".to_owned(), |id| format!("rate-limit-policies/{id}"));
+        let _ = write!(
+            text,
+            "\nTry it:\n\n  curl -H \"Authorization: Bearer $(curl -s http://{address}/oauth/token/ \
+             -d grant_type=client_credentials -d client_id={} -d client_secret={secret} -d audience=/api/v2/ \
+             | sed 's/.*\"access_token\":\"\\([^\"]*\\)\".*/\\1/')\" http://{address}/api/v2/{path}\n\n",
+            client.id
+        );
+    }
+    text.push_str("`contrail sandbox --explain` lists what the document leaves open and the sandbox had to choose.\n");
+    text
+}
+
+fn choices_text() -> String {
+    let mut text = "What the tenant's document leaves open, and what the sandbox does. \
+                    The choices are the sandbox's, never the contract's.\n"
+        .to_owned();
+    let mut operation = "";
+    for choice in CHOICES {
+        if choice.operation != operation {
+            operation = choice.operation;
+            let _ = writeln!(text, "\n{}", if operation == "all" { "Every operation" } else { operation });
+        }
+        let _ = writeln!(text, "  {} (section {})\n      {}", choice.aspect, choice.section, choice.choice);
+    }
+    text
+}
+
+fn choices_json() -> String {
+    let choices: Vec<Value> = CHOICES
+        .iter()
+        .map(|choice| {
+            json!({
+                "operation": choice.operation, "aspect": choice.aspect, "section": choice.section,
+                "choice": choice.choice,
+            })
+        })
+        .collect();
+    format!("{}\n", Value::Array(choices))
 }
