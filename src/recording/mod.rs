@@ -8,12 +8,24 @@
 //! Knows nothing of sockets or contracts. Secrets are gone before an entry gets here (see [`crate::redact`]).
 
 mod attest;
+mod convert;
+mod error;
+mod files;
+mod har;
+mod note;
+mod read;
+mod scan;
 
 use std::sync::Arc;
 
 pub use attest::{Attested, attest, settle};
+pub use error::{ReadError, ReadFault, WriteError};
+pub use read::{Head, Recording, open, sources};
 
 use crate::{exchange::Exchange, finding::Verdict};
+
+/// The version of contrail's own members in a file (`_contrail.version`).
+pub const VERSION: u32 = 1;
 
 /// One entry of a recording: an exchange, and what contrail wrote beside it (`_contrail`).
 #[derive(Debug, Clone)]

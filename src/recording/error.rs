@@ -1,0 +1,162 @@
+//! Why a recording could not be read or written.
+
+use std::{error::Error, fmt, io, path::PathBuf};
+
+/// Why a recording could not be read. Never quotes the file's content (it may hold secrets).
+#[derive(Debug)]
+pub struct ReadError {
+    /// The recording, as it was named.
+    pub source_name: String,
+    /// What is wrong with it.
+    pub fault: ReadFault,
+}
+
+/// What is wrong with a recording.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReadFault {
+    /// It could not be opened or read.
+    Io(io::Error),
+    /// There is nothing of this name.
+    NotFound,
+    /// A folder without a recording in it.
+    EmptyFolder,
+    /// It is neither a HAR file nor a journal.
+    NotHar {
+        /// What was seen instead.
+        reason: String,
+    },
+    /// It ends in the middle.
+    Cut {
+        /// How many entries were whole.
+        entries: usize,
+    },
+    /// `_contrail.version` is no version that this contrail reads.
+    Version {
+        /// The version as it stands in the file.
+        found: String,
+    },
+    /// An entry that cannot be an exchange.
+    Entry {
+        /// Its index in the file, from 0.
+        index: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An entry whose body file cannot be used.
+    BodyFile {
+        /// The entry's index in the file, from 0.
+        index: usize,
+        /// The `_file` member.
+        file: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A line of a journal that is no entry (and is not the torn last one).
+    Line {
+        /// From 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.source_name;
+        match &self.fault {
+            ReadFault::Io(_) => write!(f, "cannot read `{name}`"),
+            ReadFault::NotFound => {
+                write!(f, "there is no recording `{name}`; name a HAR file, a journal, a folder of them, or `-`")
+            }
+            ReadFault::EmptyFolder => {
+                write!(f, "the folder `{name}` holds no recording (no file that ends in .har or .journal)")
+            }
+            ReadFault::NotHar { reason } => write!(f, "`{name}` is no HAR file and no journal: {reason}"),
+            ReadFault::Cut { entries } => write!(
+                f,
+                "`{name}` ends in the middle, after {entries} whole {}; export or copy it again",
+                if *entries == 1 { "entry" } else { "entries" }
+            ),
+            ReadFault::Version { found } => write!(
+                f,
+                "`{name}` says `_contrail.version` is {found}, and this contrail reads version {}; use a newer contrail",
+                super::VERSION
+            ),
+            ReadFault::Entry { index, reason } => write!(f, "`{name}`, entry {index}: {reason}"),
+            ReadFault::BodyFile { index, file, reason } => {
+                write!(f, "`{name}`, entry {index}: the body file `{}` {reason}", file.escape_debug())
+            }
+            ReadFault::Line { line, reason } => write!(f, "`{name}`, line {line}: {reason}"),
+        }
+    }
+}
+
+impl Error for ReadError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.fault {
+            ReadFault::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Why a recording could not be written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The system refused.
+    Io {
+        /// What was to be done, for example `write`.
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's own words.
+        error: io::Error,
+    },
+    /// Another process writes to it.
+    Locked {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// There is something at the place already.
+    Exists {
+        /// The file or folder.
+        path: PathBuf,
+        /// What to do about it.
+        hint: &'static str,
+    },
+    /// What is to be continued cannot be read.
+    Unreadable(Box<ReadError>),
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { doing, path, .. } => write!(f, "cannot {doing} `{}`", path.display()),
+            Self::Locked { path } => write!(
+                f,
+                "another process is writing to the journal `{}`; stop it, or record to another place",
+                path.display()
+            ),
+            Self::Exists { path, hint } => write!(f, "`{}` exists already; {hint}", path.display()),
+            Self::Unreadable(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for WriteError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io { error, .. } => Some(error),
+            Self::Unreadable(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<ReadError> for WriteError {
+    fn from(error: ReadError) -> Self {
+        Self::Unreadable(Box::new(error))
+    }
+}

@@ -1,0 +1,80 @@
+//! Body files beside a HAR file (`_file`, as Playwright writes them): read only from inside the file's own folder.
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+use bytes::Bytes;
+
+/// The body files of one HAR file.
+#[derive(Debug)]
+pub(super) struct BodyFiles {
+    /// The HAR file's folder; `None` where there is none (standard input).
+    folder: Option<PathBuf>,
+    /// The last few files, since one is shared by many entries.
+    held: HashMap<String, Bytes>,
+    held_bytes: usize,
+}
+
+impl BodyFiles {
+    /// Most bytes of files that are held at a time.
+    const HELD: usize = 8 << 20;
+
+    pub(super) fn new(folder: Option<PathBuf>) -> Self {
+        Self { folder, held: HashMap::new(), held_bytes: 0 }
+    }
+
+    /// The content of a body file; otherwise why it cannot be used, as the end of a sentence about it.
+    pub(super) fn read(&mut self, name: &str) -> Result<Bytes, String> {
+        if let Some(held) = self.held.get(name) {
+            return Ok(held.clone());
+        }
+        let folder =
+            self.folder.as_deref().ok_or("cannot be read: standard input has no folder; name the file instead")?;
+        let bytes: Bytes = read_inside(folder, name)?.into();
+        if bytes.len() <= Self::HELD {
+            if self.held_bytes + bytes.len() > Self::HELD {
+                self.held.clear();
+                self.held_bytes = 0;
+            }
+            self.held_bytes += bytes.len();
+            self.held.insert(name.to_owned(), bytes.clone());
+        }
+        Ok(bytes)
+    }
+}
+
+/// Reads a regular file below `folder`, following no link on the way.
+fn read_inside(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
+    // Recordings travel: what is absolute or leaves the folder on another system is refused here, too.
+    let windows = name.contains('\\') || name.as_bytes().get(1) == Some(&b':');
+    if windows || name.contains('\0') || Path::new(name).has_root() {
+        return Err("is refused: its name has to be relative, with `/` between its parts".to_owned());
+    }
+    let mut path = folder.to_path_buf();
+    let mut parts = Path::new(name).components().peekable();
+    while let Some(part) = parts.next() {
+        match part {
+            Component::CurDir => continue,
+            Component::Normal(part) => path.push(part),
+            _ => return Err("is refused: it lies outside the recording's folder".to_owned()),
+        }
+        let metadata = fs::symlink_metadata(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => "is missing; copy it beside the HAR file".to_owned(),
+            _ => format!("cannot be read: {error}"),
+        })?;
+        let kind = metadata.file_type();
+        if kind.is_symlink() {
+            return Err("is refused: it is a link (or lies behind one); put the file itself there".to_owned());
+        }
+        if parts.peek().is_none() && !kind.is_file() {
+            return Err("is refused: it is no regular file".to_owned());
+        }
+    }
+    if path == folder {
+        return Err("is refused: it is no regular file".to_owned());
+    }
+    fs::read(&path).map_err(|error| format!("cannot be read: {error}"))
+}

@@ -1,0 +1,190 @@
+//! The types of HAR 1.2 as files hold them, read leniently: any member may be missing, null or of a near type.
+//!
+//! Strings borrow from the file where they hold no escape. Members that nobody here needs are skipped unread.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{Deserialize, Deserializer, de};
+use serde_json::value::RawValue;
+
+/// `log.entries[]`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Entry<'a> {
+    #[serde(borrow)]
+    pub(super) started_date_time: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) request: Option<Request<'a>>,
+    #[serde(borrow)]
+    pub(super) response: Option<Response<'a>>,
+    #[serde(borrow)]
+    pub(super) timings: Option<Timings<'a>>,
+    #[serde(borrow, rename = "_contrail")]
+    pub(super) contrail: Option<&'a RawValue>,
+}
+
+/// `request`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Request<'a> {
+    #[serde(borrow)]
+    pub(super) method: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) url: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) http_version: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) headers: Option<Vec<Header<'a>>>,
+    #[serde(borrow)]
+    pub(super) post_data: Option<PostData<'a>>,
+    #[serde(borrow)]
+    pub(super) body_size: Option<&'a RawValue>,
+}
+
+/// `response`
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Response<'a> {
+    #[serde(borrow)]
+    pub(super) status: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) http_version: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) headers: Option<Vec<Header<'a>>>,
+    #[serde(borrow)]
+    pub(super) content: Option<Content<'a>>,
+    #[serde(borrow)]
+    pub(super) body_size: Option<&'a RawValue>,
+    /// Chrome: why it failed.
+    #[serde(borrow, rename = "_error")]
+    pub(super) error: Option<Text<'a>>,
+    /// Playwright: why it failed.
+    #[serde(borrow, rename = "_failureText")]
+    pub(super) failure_text: Option<Text<'a>>,
+}
+
+/// `headers[]`
+#[derive(Debug, Deserialize)]
+pub(super) struct Header<'a> {
+    #[serde(borrow)]
+    pub(super) name: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) value: Option<Text<'a>>,
+    /// Ours: `latin-1` where the value is not UTF-8; each character is one byte.
+    #[serde(borrow, rename = "_encoding")]
+    pub(super) encoding: Option<Text<'a>>,
+}
+
+/// `request.postData`
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PostData<'a> {
+    #[serde(borrow)]
+    pub(super) mime_type: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) text: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) params: Option<Vec<Param<'a>>>,
+    /// Some producers have it here as in `content`.
+    #[serde(borrow)]
+    pub(super) encoding: Option<Text<'a>>,
+    /// Ours: HAR has no member for it in `postData`.
+    #[serde(borrow, rename = "_encoding")]
+    pub(super) own_encoding: Option<Text<'a>>,
+    #[serde(borrow, rename = "_file")]
+    pub(super) file: Option<Text<'a>>,
+}
+
+/// `request.postData.params[]`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Param<'a> {
+    #[serde(borrow)]
+    pub(super) name: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) value: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) file_name: Option<Text<'a>>,
+}
+
+/// `response.content`
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Content<'a> {
+    #[serde(borrow)]
+    pub(super) size: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) mime_type: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) text: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) encoding: Option<Text<'a>>,
+    #[serde(borrow, rename = "_file")]
+    pub(super) file: Option<Text<'a>>,
+}
+
+/// `timings`
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Timings<'a> {
+    #[serde(borrow)]
+    pub(super) send: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) wait: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) receive: Option<&'a RawValue>,
+}
+
+/// A string. Half surrogate pairs and invalid UTF-8, which some producers write, become U+FFFD.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
+
+impl Text<'_> {
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Text<'de>, E> {
+                Ok(Text(String::from_utf8_lossy(bytes)))
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(String::from_utf8_lossy(bytes).into_owned())))
+            }
+        }
+
+        // Asked for bytes, serde_json takes half surrogate pairs, too.
+        deserializer.deserialize_bytes(Visitor)
+    }
+}
+
+/// The number in a member, however it is written (`12`, `12.0`, `"12"`); `None` if it is none.
+pub(super) fn number(raw: Option<&RawValue>) -> Option<f64> {
+    raw?.get().trim_matches('"').trim().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// A count; `None` for `-1` and whatever else is no count.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked: not negative, and beyond 2^53 nobody counts
+pub(super) fn count(raw: Option<&RawValue>) -> Option<u64> {
+    number(raw).filter(|number| *number >= 0.0 && *number < 9e15).map(|number| number as u64)
+}
+
+/// What a parser found wrong, without its place (it is that in one entry) and without the file's content.
+pub(super) fn plain(error: &serde_json::Error) -> &'static str {
+    match error.classify() {
+        serde_json::error::Category::Data => "a member is missing or of another type than HAR 1.2 says",
+        serde_json::error::Category::Eof => "it ends in the middle",
+        serde_json::error::Category::Syntax | serde_json::error::Category::Io => "it is not valid JSON",
+    }
+}

@@ -1,0 +1,246 @@
+//! The `_contrail` member of an entry as files hold it.
+//!
+//! What it says of the exchange goes back into the exchange (token facts, what is missing of a body, how the transport
+//! ended); the rest is the [`Note`].
+
+use std::{borrow::Cow, sync::Arc};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Attested, LaidOut, Note, har};
+use crate::{
+    exchange::{Body, Presence, Transport, Withheld},
+    finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict},
+    token::{Credential, SignatureCheck, TokenFacts, TokenTime},
+};
+
+/// `_contrail`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Record<'a> {
+    #[serde(borrow)]
+    pub(super) version: Option<&'a RawValue>,
+    operation: Option<String>,
+    blame: Option<String>,
+    #[serde(default)]
+    findings: Vec<FindingRecord>,
+    #[serde(default)]
+    unchecked: Vec<String>,
+    contract: Option<String>,
+    attested: Option<AttestedRecord>,
+    #[serde(borrow)]
+    token: Option<TokenRecord<'a>>,
+    upstream: Option<String>,
+    #[serde(default)]
+    retried: bool,
+    original_audience: Option<String>,
+    answered: Option<String>,
+    incomplete: Option<String>,
+    #[serde(default)]
+    laid_out: Vec<String>,
+    request: Option<BodyRecord>,
+    response: Option<BodyRecord>,
+}
+
+/// A finding.
+#[derive(Debug, Deserialize)]
+struct FindingRecord {
+    rule: String,
+    #[serde(default)]
+    at: String,
+    #[serde(default)]
+    expected: String,
+    seen: Option<String>,
+}
+
+/// See [`Attested`].
+#[derive(Debug, Deserialize)]
+struct AttestedRecord {
+    contract: String,
+    #[serde(default)]
+    findings: Vec<FindingRecord>,
+    #[serde(default)]
+    indexes: Vec<usize>,
+    #[serde(default)]
+    cleared: Vec<FindingRecord>,
+    unchecked: Option<Vec<String>>,
+    blame: Option<String>,
+}
+
+/// See [`Credential`].
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TokenRecord<'a> {
+    malformed: Option<String>,
+    scheme: Option<String>,
+    #[serde(default)]
+    encrypted: bool,
+    #[serde(default)]
+    unknown: bool,
+    client: Option<String>,
+    scopes: Option<Vec<String>>,
+    issuer: Option<String>,
+    #[serde(default)]
+    audience: Vec<String>,
+    #[serde(borrow)]
+    issued_at: Option<&'a RawValue>,
+    #[serde(borrow)]
+    not_before: Option<&'a RawValue>,
+    #[serde(borrow)]
+    expires_at: Option<&'a RawValue>,
+    #[serde(borrow)]
+    lifetime: Option<&'a RawValue>,
+    outcome: Option<String>,
+    signature: Option<String>,
+}
+
+/// What is known of a body beside its text.
+#[derive(Debug, Deserialize)]
+struct BodyRecord {
+    withheld: Option<String>,
+    truncated: Option<TruncatedRecord>,
+    #[serde(default)]
+    redacted: Vec<String>,
+}
+
+/// See [`Presence::Truncated`].
+#[derive(Debug, Deserialize)]
+struct TruncatedRecord {
+    kept: u64,
+    total: Option<u64>,
+}
+
+impl<'a> Record<'a> {
+    /// Reads the member; what is wrong with it otherwise, without the file's content.
+    pub(super) fn parse(raw: &'a RawValue) -> Result<Self, String> {
+        serde_json::from_str(raw.get()).map_err(|error| format!("`_contrail` cannot be read ({})", har::plain(&error)))
+    }
+
+    /// The request's credential.
+    pub(super) fn credential(&self) -> Option<Credential> {
+        self.token.as_ref().map(TokenRecord::credential)
+    }
+
+    /// How the transport ended.
+    pub(super) fn transport(&self) -> Transport {
+        Transport {
+            incomplete: self.incomplete.clone(),
+            retried: self.retried,
+            original_audience: self.original_audience.clone(),
+            answered_by_contrail: self.answered.clone(),
+        }
+    }
+
+    /// Puts back what the record says of the bodies.
+    pub(super) fn complete(&self, body: &mut Body, response: bool) {
+        let record = if response { &self.response } else { &self.request };
+        let Some(record) = record else { return };
+        if let Some(reason) = &record.withheld {
+            body.presence = Presence::Withheld(Withheld::from_name(reason));
+        } else if let Some(cut) = &record.truncated {
+            body.presence = Presence::Truncated { kept: cut.kept, total: cut.total };
+        }
+        body.redacted.clone_from(&record.redacted);
+    }
+
+    /// Which bodies are laid out.
+    pub(super) fn laid_out(&self) -> LaidOut {
+        let has = |side: &str| self.laid_out.iter().any(|held| held == side);
+        LaidOut { request: has("request"), response: has("response") }
+    }
+
+    /// What is left.
+    pub(super) fn note(self) -> Note {
+        let laid_out = self.laid_out();
+        Note {
+            verdict: Verdict {
+                operation: self.operation.map(Arc::from),
+                findings: findings(self.findings),
+                unchecked: unchecked(&self.unchecked),
+                blame: self.blame.as_deref().and_then(Blame::from_name),
+            },
+            contract: self.contract.map(Arc::from),
+            attested: self.attested.map(AttestedRecord::attested),
+            upstream: self.upstream.map(Arc::from),
+            laid_out,
+        }
+    }
+}
+
+impl AttestedRecord {
+    fn attested(self) -> Attested {
+        Attested {
+            contract: self.contract.into(),
+            findings: findings(self.findings),
+            indexes: self.indexes,
+            cleared: findings(self.cleared),
+            unchecked: self.unchecked.as_deref().map(unchecked),
+            blame: self.blame.as_deref().and_then(Blame::from_name),
+        }
+    }
+}
+
+impl TokenRecord<'_> {
+    #[allow(clippy::cast_possible_truncation)] // seconds since the epoch
+    fn credential(&self) -> Credential {
+        if let Some(reason) = &self.malformed {
+            return Credential::Malformed(reason.clone());
+        }
+        if let Some(scheme) = &self.scheme {
+            return Credential::OtherScheme(scheme.clone());
+        }
+        if self.encrypted {
+            return Credential::Encrypted;
+        }
+        if self.unknown {
+            return Credential::Unknown;
+        }
+        let seconds = |raw: Option<&RawValue>| {
+            raw.and_then(|raw| raw.get().parse().ok()).or_else(|| har::number(raw).map(|number| number as i64))
+        };
+        Credential::Token(Arc::new(TokenFacts {
+            client: self.client.clone(),
+            scopes: self.scopes.clone(),
+            issuer: self.issuer.clone(),
+            audience: self.audience.clone(),
+            issued_at: seconds(self.issued_at),
+            not_before: seconds(self.not_before),
+            expires_at: seconds(self.expires_at),
+            lifetime: seconds(self.lifetime),
+            time: match self.outcome.as_deref() {
+                Some("expired") => TokenTime::Expired,
+                Some("not-yet") => TokenTime::NotYet,
+                _ => TokenTime::Valid,
+            },
+            signature: match self.signature.as_deref() {
+                Some("good") => SignatureCheck::Good,
+                Some("bad") => SignatureCheck::Bad,
+                _ => SignatureCheck::NotChecked,
+            },
+        }))
+    }
+}
+
+/// Findings of rules that this contrail knows; one of a later contrail's is left out.
+fn findings(records: Vec<FindingRecord>) -> Vec<Finding> {
+    records
+        .into_iter()
+        .filter_map(|record| {
+            Some(Finding {
+                rule: record.rule.parse::<Rule>().ok()?,
+                at: record.at,
+                expected: Cow::Owned(record.expected),
+                seen: record.seen,
+            })
+        })
+        .collect()
+}
+
+fn unchecked(names: &[String]) -> UncheckedSet {
+    let mut set = UncheckedSet::default();
+    for aspect in names.iter().filter_map(|name| Unchecked::from_name(name)) {
+        set.insert(aspect);
+    }
+    set
+}

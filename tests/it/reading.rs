@@ -1,0 +1,397 @@
+//! Reading recordings: HAR files of every producer, hostile ones, journals, folders.
+
+use std::{
+    fmt::Write as _,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use contrail::{
+    exchange::{Body, Presence},
+    recording::{self, Entry, Head, ReadError, Recording},
+    token::Credential,
+};
+use tempfile::TempDir;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/har").join(name)
+}
+
+/// Reads a file whole, with what it said of itself.
+fn read(path: &Path) -> Result<(Vec<Entry>, Recording), ReadError> {
+    let mut recording = recording::open(path)?;
+    let entries = recording.by_ref().collect::<Result<_, _>>()?;
+    Ok((entries, recording))
+}
+
+fn read_text(har: &str) -> Result<(Vec<Entry>, Recording), ReadError> {
+    let mut recording = Recording::new("x.har".into(), Box::new(io::Cursor::new(har.as_bytes().to_vec())), None)?;
+    let entries = recording.by_ref().collect::<Result<_, _>>()?;
+    Ok((entries, recording))
+}
+
+/// A HAR file with this one entry.
+fn har(entry: &str) -> String {
+    format!(r#"{{"log":{{"version":"1.2","creator":{{"name":"x","version":"1"}},"entries":[{entry}]}}}}"#)
+}
+
+fn one(entry: &str) -> Entry {
+    read_text(&har(entry)).unwrap().0.remove(0)
+}
+
+fn refusal(har: &str) -> String {
+    read_text(har).map(|(entries, _)| entries.len()).unwrap_err().to_string()
+}
+
+fn body(body: &Body) -> String {
+    match &body.presence {
+        _ if body.is_absent() => "none".to_owned(),
+        Presence::Whole => format!("{} bytes", body.content.len()),
+        Presence::Truncated { kept, total } => format!("{kept} of {total:?} bytes"),
+        Presence::Withheld(reason) => reason.name().to_owned(),
+    }
+}
+
+/// One line per entry.
+fn listing(path: &Path) -> String {
+    let (entries, recording) = read(path).unwrap();
+    let mut out = String::new();
+    for Entry { index, exchange, .. } in &entries {
+        let request = &exchange.request;
+        let auth = match &request.credential {
+            Credential::Missing => "no auth".to_owned(),
+            Credential::Token(facts) => format!("token of {:?} ({})", facts.client, facts.time.name()),
+            other => format!("{other:?}"),
+        };
+        write!(out, "{index} {} {} {auth}; ", request.method, request.target).unwrap();
+        write!(out, "{} headers, body {}", request.headers.len(), body(&request.body)).unwrap();
+        match &exchange.response {
+            None => write!(out, " -> no answer").unwrap(),
+            Some(response) => write!(
+                out,
+                " -> {:?} {}; {} headers, body {}",
+                response.version,
+                response.status,
+                response.headers.len(),
+                body(&response.body)
+            )
+            .unwrap(),
+        }
+        if let Some(reason) = &exchange.transport.incomplete {
+            write!(out, " incomplete: {reason}").unwrap();
+        }
+        writeln!(out).unwrap();
+    }
+    writeln!(out, "{} left out, authorization: {}", recording.skipped(), recording.carries_authorization()).unwrap();
+    out
+}
+
+#[test]
+fn har_files_of_every_producer_read_as_their_listing_says() {
+    let files = recording::sources(&data("")).unwrap();
+    assert!(files.len() >= 8);
+    for file in files {
+        let expected = file.with_extension("listing");
+        let found = listing(&file);
+        if std::env::var_os("UPDATE_GOLDENS").is_some() {
+            fs::write(&expected, &found).unwrap();
+        }
+        assert_eq!(found, fs::read_to_string(&expected).unwrap(), "{}", file.display());
+    }
+}
+
+#[test]
+fn entries_keep_their_index_and_what_is_not_http_is_left_out_and_counted() {
+    let entry = |url: &str| format!(r#"{{"request":{{"method":"GET","url":"{url}"}},"response":{{"status":200}}}}"#);
+    let urls =
+        ["data:text/plain,x", "https://a.example/1", "blob:https://a.example/x", "wss://a.example/s", "ws://a/s"];
+    let more = ["chrome-extension://abc/x.js", "about:blank", "HTTP://b.example", "file:///etc/passwd"];
+    let entries: Vec<String> = urls.iter().chain(&more).map(|url| entry(url)).collect();
+    let (entries, recording) = read_text(&har(&entries.join(","))).unwrap();
+    let found: Vec<_> = entries.iter().map(|entry| (entry.index, entry.exchange.request.target.to_string())).collect();
+    assert_eq!(found, [(1, "https://a.example/1".to_owned()), (7, "http://b.example/".to_owned())]);
+    assert_eq!(recording.skipped(), 7);
+}
+
+#[test]
+fn targets_stay_as_they_are_but_for_user_and_fragment() {
+    let target = |url: &str| {
+        let entry = format!(r#"{{"request":{{"method":"GET","url":"{url}"}},"response":{{"status":200}}}}"#);
+        one(&entry).exchange.request.target.to_string()
+    };
+    assert_eq!(
+        target("https://u:p@a.example:8/x%2Fy|z/../?q=%2B+a&b#frag"),
+        "https://a.example:8/x%2Fy|z/../?q=%2B+a&b"
+    );
+    assert_eq!(target("https://a.example?x=1"), "https://a.example/?x=1");
+}
+
+#[test]
+fn an_entry_without_a_host_is_refused_and_named() {
+    for url in ["/api/v2/x", "", "https:///api", "http://:80/", "x", "//a.example/x", "https:x"] {
+        let entry = format!(r#"{{"request":{{"method":"GET","url":"{url}"}},"response":{{"status":200}}}}"#);
+        let said = refusal(&har(&entry));
+        assert!(said.starts_with("`x.har`, entry 0: its URL names no host"), "{url}: {said}");
+    }
+}
+
+#[test]
+fn an_error_never_quotes_the_url_or_a_body() {
+    let said = refusal(&har(r#"{"request":{"method":"GET","url":"/cb?code=s3cret"},"response":{"status":200}}"#));
+    assert!(!said.contains("s3cret"));
+    let said = refusal(&har(r#"{"request":{"method":"GET","url":{"s3cret":1}}}"#));
+    assert_eq!(said, "`x.har`, entry 0: it cannot be read (a member is missing or of another type than HAR 1.2 says)");
+}
+
+#[test]
+fn what_is_no_har_is_said_in_one_line() {
+    for (text, reason) in [
+        ("", "it is empty"),
+        ("   \n", "it is empty"),
+        ("hello", "it does not begin with a JSON object"),
+        ("[1,2]", "it does not begin with a JSON object"),
+        ("{}", "it has no array `log.entries`"),
+        (r#"{"log":{}}"#, "it has no array `log.entries`"),
+        (r#"{"log":[]}"#, "it has no array `log.entries`"),
+        (r#"{"log":{"entries":{}}}"#, "it has no array `log.entries`"),
+        (r#"{"openapi":"3.1.0"}"#, "it has no array `log.entries`"),
+        (r#"{"log":"#, "it ends before `log.entries` begins"),
+        (r#"{"log" 1}"#, "expected a colon at byte 7"),
+        (r#"{"log":{"entries":[]}} x"#, "expected the end of the file at byte 23"),
+    ] {
+        assert_eq!(refusal(text), format!("`x.har` is no HAR file and no journal: {reason}"), "{text}");
+    }
+    assert_eq!(
+        refusal(r#"{"log":{"entries":[{"request":{"#),
+        "`x.har` ends in the middle, after 0 whole entries; export or copy it again"
+    );
+}
+
+#[test]
+fn an_empty_recording_is_no_error_and_members_may_come_in_any_order() {
+    let (entries, recording) = read_text(
+        r#"{"_x":[{"log":1}],"log":{"pages":[{}],"entries":[],"creator":{"name":"contrail","version":"1"},
+        "_contrail":{"version":1,"recorded":"2026-11-21","unproven":true}},"y":"}"}"#,
+    )
+    .unwrap();
+    assert!(entries.is_empty());
+    let recorded = Some("2026-11-21".to_owned());
+    assert_eq!(*recording.head(), Head { by_contrail: true, journal: false, recorded, unproven: true });
+}
+
+#[test]
+fn a_version_that_is_newer_or_no_number_is_refused() {
+    for version in ["2", "\"1\"", "null", "1.5", "true", "[]", "0"] {
+        for text in [
+            format!(r#"{{"log":{{"_contrail":{{"version":{version}}},"entries":[]}}}}"#),
+            format!(r#"{{"log":{{"entries":[],"_contrail":{{"version":{version}}}}}}}"#),
+        ] {
+            let found = refusal(&text);
+            assert!(found.starts_with("`x.har` says `_contrail.version` is "), "{version}: {found}");
+            assert!(found.ends_with("and this contrail reads version 1; use a newer contrail"), "{found}");
+        }
+    }
+    assert!(read_text(r#"{"log":{"_contrail":{"version":1},"entries":[]}}"#).is_ok());
+    let none = refusal(r#"{"log":{"_contrail":{},"entries":[]}}"#);
+    assert!(none.contains("`_contrail.version` is missing"), "{none}");
+}
+
+#[test]
+fn fields_that_only_http2_has_are_dropped_and_joined_ones_come_apart() {
+    let entry = one(
+        r#"{"request":{"method":"GET","url":"https://a/","httpVersion":"h2","headers":[{"name":":path","value":"/"},
+        {"name":"Accept","value":"*/*"},{"name":"bad name","value":"x"},{"name":"accept","value":"a"},{"name":"n"}]},
+        "response":{"status":200,"headers":[{"name":"set-cookie","value":"a=1; Path=/\nb=2"}]}}"#,
+    );
+    let fields = |headers: &contrail::exchange::Headers| -> Vec<String> {
+        headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect()
+    };
+    assert_eq!(entry.exchange.request.version, http::Version::HTTP_2);
+    assert_eq!(fields(&entry.exchange.request.headers), ["accept: */*", "accept: a", "n: "]);
+    assert_eq!(fields(&entry.exchange.response.unwrap().headers), ["set-cookie: a=1; Path=/", "set-cookie: b=2"]);
+}
+
+/// An entry with this request and response (their members after the first).
+fn entry(request: &str, response: &str) -> String {
+    format!(
+        r#"{{"request":{{"method":"POST","url":"https://a.example/"{request}}},"response":{{"status":200{response}}}}}"#
+    )
+}
+
+#[test]
+fn a_body_that_was_not_saved_is_withheld_and_one_that_never_was_is_absent() {
+    for (response, expected) in [
+        (r#","content":{"size":12,"mimeType":"application/json"}"#, "not-saved"),
+        (r#","content":{"size":12,"text":""}"#, "not-saved"),
+        (r#","content":{"mimeType":"application/json"},"bodySize":-1"#, "not-saved"),
+        (r#","content":{"size":0,"mimeType":"application/json"}"#, "none"),
+        (r#","content":{"size":0,"mimeType":"x-unknown"},"bodySize":0"#, "none"),
+        (r#","content":{}"#, "none"),
+        ("", "none"),
+        (r#","headers":[{"name":"content-length","value":"7"}]"#, "not-saved"),
+        (r#","content":{"size":-1,"mimeType":"a/b","text":""}"#, "none"),
+        (r#","content":{"text":"{}"}"#, "2 bytes"),
+        (r#","content":{"text":"{\"a\":","size":900}"#, "5 of Some(900) bytes"),
+        (r#","content":{"text":"{\"a\":1}","size":900}"#, "7 bytes"),
+        (r#","content":{"text":"{\"a\":","size":5}"#, "5 bytes"),
+        (r#","content":{"text":"e30=","encoding":"base64"}"#, "2 bytes"),
+        (r#","content":{"text":"e 3\n0","encoding":"BASE64"}"#, "2 bytes"),
+        (r#","content":{"text":null,"size":null,"mimeType":null}"#, "none"),
+    ] {
+        let entry = one(&entry("", response));
+        assert_eq!(body(&entry.exchange.response.unwrap().body), expected, "{response}");
+    }
+    for (request, expected) in [
+        (r#","bodySize":12"#, "not-saved"),
+        (r#","bodySize":12,"postData":{"mimeType":"a/b"}"#, "not-saved"),
+        (r#","bodySize":12,"postData":{"mimeType":"a/b","text":""}"#, "not-saved"),
+        (r#","bodySize":0,"postData":null"#, "none"),
+        (r#","postData":{"mimeType":"a/b","text":"","params":[]}"#, "none"),
+        (r#","postData":{"mimeType":"","text":"x"}"#, "1 bytes"),
+        (r#","postData":{"params":[{"name":"f","value":"x","fileName":"f.txt"}]}"#, "not-saved"),
+    ] {
+        assert_eq!(body(&one(&entry(request, "")).exchange.request.body), expected, "{request}");
+    }
+}
+
+#[test]
+fn the_answer_to_head_and_a_204_have_no_body_whatever_the_headers_say() {
+    let length = r#""headers":[{"name":"content-length","value":"7"}],"content":{"size":7,"mimeType":"a/b"}"#;
+    for (method, status) in [("HEAD", 200), ("GET", 204), ("GET", 304)] {
+        let entry = one(&format!(
+            r#"{{"request":{{"method":"{method}","url":"https://a/"}},"response":{{"status":{status},{length}}}}}"#
+        ));
+        assert!(entry.exchange.response.unwrap().body.is_absent(), "{method} {status}");
+    }
+}
+
+#[test]
+fn a_form_of_which_only_the_parameters_were_saved_is_put_together_as_its_length_says() {
+    let form = |value: &str, headers: &str| {
+        let request = format!(
+            r#","headers":[{{"name":"content-type","value":"application/x-www-form-urlencoded"}}{headers}],
+            "postData":{{"mimeType":"x","params":[{{"name":"a","value":"{value}"}},{{"name":"b"}}]}}"#
+        );
+        String::from_utf8(one(&entry(&request, "")).exchange.request.body.content.to_vec()).unwrap()
+    };
+    assert_eq!(form("x y&z", ""), "a=x+y%26z&b=");
+    assert_eq!(form("x%20y", r#",{"name":"content-length","value":"10"}"#), "a=x%20y&b=");
+    assert_eq!(form("x%20y", ""), "a=x%2520y&b=");
+}
+
+#[test]
+fn coded_bodies_are_decoded_where_the_file_holds_them_coded_and_left_where_it_does_not() {
+    // {"a":1} as gzip
+    let gzip = "H4sIAAAAAAACA6tWSlSyMqwFAK+sG1YHAAAA";
+    let body_of = |coding: &str, text: &str, encoding: &str| {
+        let response = format!(
+            r#","headers":[{{"name":"content-encoding","value":"{coding}"}}],
+            "content":{{"text":"{text}","encoding":"{encoding}"}}"#
+        );
+        let body = one(&entry("", &response)).exchange.response.unwrap().body;
+        (body.is_whole(), String::from_utf8_lossy(&body.content).into_owned())
+    };
+    let whole = (true, r#"{"a":1}"#.to_owned());
+    assert_eq!(body_of("gzip", gzip, "base64"), whole);
+    assert_eq!(body_of("gzip", r#"{\"a\":1}"#, ""), whole);
+    assert_eq!(body_of("br", r#"{\"a\":1}"#, "utf-8"), whole);
+    assert_eq!(body_of("zstd", r#"{\"a\":1}"#, ""), whole);
+    assert_eq!(body_of("gzip", &gzip[..20], "base64"), (false, String::new()));
+}
+
+#[test]
+fn status_0_is_an_answer_that_never_came() {
+    for (response, reason) in [
+        (r#"{"status":0,"_error":"net::ERR_FAILED"}"#, "net::ERR_FAILED"),
+        (r#"{"status":-1,"_failureText":"timed out"}"#, "timed out"),
+        (r#"{"status":0}"#, "no answer came"),
+        ("{}", "no answer came"),
+        ("null", "no answer came"),
+    ] {
+        let entry = one(&format!(r#"{{"request":{{"method":"GET","url":"https://a/"}},"response":{response}}}"#));
+        assert!(entry.exchange.response.is_none());
+        assert_eq!(entry.exchange.transport.incomplete.as_deref(), Some(reason));
+    }
+}
+
+#[test]
+fn text_that_is_not_quite_unicode_does_not_stop_the_reader() {
+    let response = b",\"content\":{\"text\":\"\\ud800 \xff\"}";
+    let mut har = har(&entry("", "@")).into_bytes();
+    let at = har.iter().position(|byte| *byte == b'@').unwrap();
+    har.splice(at..=at, response.iter().copied());
+    har.retain(|byte| *byte != b'@');
+    let mut recording = Recording::new("x".into(), Box::new(io::Cursor::new(har)), None).unwrap();
+    let entry = recording.next().unwrap().unwrap();
+    assert_eq!(entry.exchange.response.unwrap().body.content, "\u{fffd}\u{fffd}\u{fffd} \u{fffd}".as_bytes());
+}
+
+/// A folder with `x.har`, whose only entry's body is in the file `name`.
+fn with_body_file(name: &str) -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let inside = folder.path().join("rec");
+    fs::create_dir(&inside).unwrap();
+    fs::write(folder.path().join("outside.json"), "{}").unwrap();
+    fs::write(inside.join("body.json"), r#"{"a":1}"#).unwrap();
+    fs::create_dir(inside.join("sub")).unwrap();
+    fs::write(inside.join("sub/body.json"), r#"{"b":1}"#).unwrap();
+    let path = inside.join("x.har");
+    let name = serde_json::to_string(name).unwrap();
+    fs::write(&path, har(&entry("", &format!(r#","content":{{"_file":{name}}}"#)))).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn body_files_beside_the_har_file_and_below_are_read() {
+    for name in ["body.json", "./body.json", "sub/body.json"] {
+        let (_folder, path) = with_body_file(name);
+        let entry = read(&path).unwrap().0.remove(0);
+        assert_eq!(entry.exchange.response.unwrap().body.content.len(), 7, "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn body_files_that_are_absolute_or_elsewhere_or_links_or_no_files_are_refused() {
+    let outside = std::env::temp_dir().join("x.json");
+    for name in [
+        outside.to_str().unwrap(),
+        "../outside.json",
+        "sub/../../outside.json",
+        "sub/../body.json",
+        "link.json",
+        "linked/outside.json",
+        "sub",
+        ".",
+        "missing.json",
+        "..\\outside.json",
+        "C:/x.json",
+        "pipe",
+    ] {
+        let (folder, path) = with_body_file(name);
+        let inside = path.parent().unwrap();
+        std::os::unix::fs::symlink(inside.join("body.json"), inside.join("link.json")).unwrap();
+        std::os::unix::fs::symlink(folder.path(), inside.join("linked")).unwrap();
+        std::os::unix::net::UnixListener::bind(inside.join("pipe")).unwrap();
+        let said = read(&path).map(|(entries, _)| entries.len()).unwrap_err().to_string();
+        let start = format!("`{}`, entry 0: the body file `{}` is ", path.display(), name.escape_debug());
+        assert!(said.starts_with(&start), "{name}: {said}");
+    }
+}
+
+#[test]
+fn a_folder_is_all_the_recordings_in_it_in_the_order_of_their_names() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("b")).unwrap();
+    for name in ["b/x.har", "a.har", "c.journal", "notes.txt", "b/body.json"] {
+        fs::write(path(name), "").unwrap();
+    }
+    let found = recording::sources(folder.path()).unwrap();
+    assert_eq!(found, [path("a.har"), path("b/x.har"), path("c.journal")]);
+    let empty = TempDir::new().unwrap();
+    let said = recording::sources(empty.path()).unwrap_err().to_string();
+    assert!(said.ends_with("holds no recording (no file that ends in .har or .journal)"), "{said}");
+    let said = recording::sources(&path("nothing.har")).unwrap_err().to_string();
+    assert!(said.starts_with("there is no recording `"), "{said}");
+}
