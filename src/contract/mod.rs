@@ -14,9 +14,11 @@ use crate::{exchange::Exchange, finding::Verdict};
 pub mod check;
 mod document;
 mod error;
+pub mod model;
 mod overlay;
 mod refs;
 mod route;
+pub mod schema;
 mod upgrade;
 mod yaml;
 

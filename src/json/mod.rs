@@ -20,7 +20,7 @@ use bytes::Bytes;
 
 pub use canonical::Number;
 pub use layout::{compact, pretty};
-pub use node::{Kind, Node};
+pub use node::{Entries, Items, Kind, Node};
 pub use represent::{Tape, TapeNode};
 
 use parse::Slot;

@@ -133,12 +133,12 @@ impl<'a> Node<'a> {
     }
 
     /// Members of an object with their names as nodes, for edits of the name's own span.
-    pub fn entries(self) -> impl Iterator<Item = (Node<'a>, Node<'a>)> {
-        Members::of(self).map(move |(name, value)| (Node::new(self.document, name), value))
+    pub fn entries(self) -> Entries<'a> {
+        Entries(Members::of(self))
     }
 
     /// Items of an array, in order (empty for anything else).
-    pub fn items(self) -> impl Iterator<Item = Node<'a>> {
+    pub fn items(self) -> Items<'a> {
         Items::of(self)
     }
 
@@ -267,9 +267,22 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
+/// Members of an object, names as nodes.
+#[derive(Debug, Clone)]
+pub struct Entries<'a>(Members<'a>);
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = (Node<'a>, Node<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (name, value) = self.0.next()?;
+        Some((Node::new(self.0.document, name), value))
+    }
+}
+
 /// Items of an array.
 #[derive(Debug, Clone)]
-pub(super) struct Items<'a> {
+pub struct Items<'a> {
     document: &'a Document,
     at: u32,
     end: u32,

@@ -323,8 +323,8 @@ proptest! {
     ) {
         if let Ok(document) = Document::parse(bytes.clone()) {
             prop_assert!(serde_json::from_slice::<Value>(&bytes).is_ok());
-            pretty(&document);
-            document.root().to_value();
+            prop_assert!(!pretty(&document).is_empty());
+            prop_assert_eq!(document.root().to_value(), serde_json::from_slice::<Value>(&bytes).unwrap());
         }
     }
 }

@@ -1,0 +1,184 @@
+//! What the check needs of a document, compiled: plain data that `compile` fills and `check` reads.
+//!
+//! No operation's id and no field's name is known to the check; whatever is special about an operation stands here.
+
+use std::{collections::HashSet, sync::Arc};
+
+use super::schema::Schema;
+use crate::finding::UncheckedSet;
+
+/// A document, compiled.
+#[derive(Debug, Default)]
+pub struct Model {
+    /// The documented operations, in the order of the document.
+    pub operations: Vec<Operation>,
+    /// Media types of every message with a body that documents none of its own (`x-contrail-media-types` of the
+    /// document: "requests and responses are JSON"); empty where the document says no such thing.
+    pub media_types: Vec<Box<str>>,
+    /// The declared catalogue of scopes; `None` where no security scheme declares any.
+    pub scopes: Option<HashSet<Box<str>>>,
+}
+
+/// One documented operation.
+#[derive(Debug)]
+pub struct Operation {
+    /// `operationId`, or method and path where the document has none.
+    pub id: Arc<str>,
+    /// The method, case-sensitive.
+    pub method: http::Method,
+    /// The path as the document writes it, without the base path.
+    pub path: Box<str>,
+    /// Path and query parameters, those of the path item included.
+    pub parameters: Vec<Parameter>,
+    /// What the document says of a request body.
+    pub request_body: RequestBody,
+    /// Documented responses.
+    pub responses: Responses,
+    /// What the operation asks of a caller.
+    pub security: Security,
+    /// Aspects that the document does not show and that come back as unchecked (`x-contrail-not-shown`).
+    pub not_shown: UncheckedSet,
+    /// Rules across request and response (`x-contrail-relations`).
+    pub relations: Vec<Relation>,
+    /// This is the token endpoint of the document's OAuth 2.0 scheme: never a violation, but gaps.
+    pub token_endpoint: bool,
+}
+
+/// A path or query parameter.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its name, case-sensitive.
+    pub name: Arc<str>,
+    /// Where it stands.
+    pub place: Place,
+    /// Whether a request without it breaks the contract.
+    pub required: bool,
+    /// For arrays: each item is a repeat of its own (`explode`), not one text with commas.
+    pub explode: bool,
+    /// What its value has to be; `None` where the document says nothing, or says it in a way that is not implemented.
+    pub schema: Option<Schema>,
+}
+
+/// Where a parameter stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the path.
+    Path,
+    /// In the query.
+    Query,
+}
+
+/// What the document says of a request body.
+#[derive(Debug, Default)]
+pub enum RequestBody {
+    /// There is none.
+    #[default]
+    None,
+    /// Nothing, not even that there is none.
+    NotShown,
+    /// It has one of these media types.
+    Documented {
+        /// Media types with their schemas.
+        content: Vec<Content>,
+        /// Whether a request without a body breaks the contract.
+        required: bool,
+    },
+}
+
+/// A documented media type.
+#[derive(Debug)]
+pub struct Content {
+    /// Type and subtype, lower case, without parameters; `*` stands for anything (`text/*`, `*/*`).
+    pub media_type: Box<str>,
+    /// What the body has to be; `None` where the document does not say, or says it in a way that is not implemented.
+    pub schema: Option<Schema>,
+}
+
+/// Documented responses of an operation.
+#[derive(Debug, Default)]
+pub struct Responses {
+    /// By status or class of statuses, in the order of the document.
+    pub listed: Vec<(Status, Response)>,
+    /// For every other status.
+    pub default: Option<Response>,
+}
+
+/// A status, or a class of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// `404`
+    Exactly(u16),
+    /// `4XX`, by its first digit.
+    Class(u16),
+}
+
+/// A documented response.
+#[derive(Debug, Default)]
+pub struct Response {
+    /// Media types with their schemas; empty where none is documented.
+    pub content: Vec<Content>,
+    /// Names, as written, of the headers that it always carries.
+    pub headers: Vec<Box<str>>,
+}
+
+/// What an operation asks of a caller.
+#[derive(Debug, Default)]
+pub struct Security {
+    /// Whether it takes a bearer token at all.
+    pub required: bool,
+    /// Alternatives; holding all scopes of one is enough. Empty where the document shows no required scope.
+    pub scopes: Vec<Vec<Box<str>>>,
+}
+
+/// A rule across request and response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Relation {
+    /// The response is about the resource that the path names.
+    Identity {
+        /// The path parameter.
+        parameter: Box<str>,
+        /// Pointer into the response body to the same id.
+        response: Box<str>,
+    },
+    /// A page holds no more items than were asked for.
+    PageSize {
+        /// The query parameter with the number.
+        parameter: Box<str>,
+        /// What holds where it is not given.
+        default: Option<u64>,
+        /// Pointer into the response body to the array.
+        response: Box<str>,
+    },
+    /// What was sent comes back as it was sent.
+    Echo {
+        /// Pointers, the same in both bodies.
+        fields: Vec<Box<str>>,
+    },
+}
+
+/// An exchange's operation.
+#[derive(Debug)]
+pub struct Matched<'m, 'e> {
+    /// The operation.
+    pub operation: &'m Operation,
+    /// Raw (percent-encoded) values of its path parameters.
+    pub raw: Vec<(Arc<str>, &'e str)>,
+    /// The path is a known other spelling of the documented one (`/oauth/token`), which is a gap.
+    pub other_spelling: bool,
+}
+
+impl Responses {
+    /// The response documented for a status: its own, its class's, or the default; and whether it is listed.
+    #[must_use]
+    pub fn find(&self, status: u16) -> Option<&Response> {
+        let listed = |wanted| self.listed.iter().find(|(held, _)| *held == wanted).map(|(_, response)| response);
+        listed(Status::Exactly(status)).or_else(|| listed(Status::Class(status / 100))).or(self.default.as_ref())
+    }
+
+    /// The first documented success.
+    #[must_use]
+    pub fn success(&self) -> Option<&Response> {
+        let success = |status: &Status| matches!(status, Status::Exactly(200..300) | Status::Class(2));
+        self.listed.iter().find(|(status, _)| success(status)).map(|(_, response)| response)
+    }
+}

@@ -1,0 +1,230 @@
+//! What the judge says, as breaches: one per place, at the place where a reader would look for it.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use jsonschema::{
+    ErrorIterator, ValidationError,
+    error::{TypeKind, ValidationErrorKind as Rule},
+};
+use serde_json::Value;
+
+use crate::json::push_pointer;
+
+/// Most breaches that are told of one value.
+const MOST: usize = 1000;
+
+/// A place at which a value breaks its schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breach {
+    /// JSON pointer into the value. A missing member has the pointer that it would have.
+    pub at: String,
+    /// What the schema says, as a clause that follows "expected".
+    pub expected: Cow<'static, str>,
+}
+
+/// What one place breaks: the more basic a clause, the earlier it comes; a wrong type makes the others moot.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Clause {
+    Type(String),
+    Other(String),
+}
+
+/// One breach per place, in the order of the pointers.
+pub(super) fn collect(errors: ErrorIterator<'_>) -> Vec<Breach> {
+    let mut places = Places::default();
+    for error in errors.take(MOST) {
+        places.add(&error);
+    }
+    places.breaches()
+}
+
+#[derive(Debug, Default)]
+struct Places(BTreeMap<String, Vec<Clause>>);
+
+impl Places {
+    fn breaches(self) -> Vec<Breach> {
+        self.0
+            .into_iter()
+            .map(|(at, clauses)| {
+                let wrong_type = clauses.iter().any(|clause| matches!(clause, Clause::Type(_)));
+                let texts: Vec<_> = clauses
+                    .into_iter()
+                    .filter_map(|clause| match clause {
+                        Clause::Type(text) => Some(text),
+                        Clause::Other(text) => (!wrong_type).then_some(text),
+                    })
+                    .collect();
+                Breach { at, expected: texts.join(" and ").into() }
+            })
+            .collect()
+    }
+
+    fn push(&mut self, at: String, clause: Clause) {
+        let clauses = self.0.entry(at).or_default();
+        if !clauses.contains(&clause) {
+            clauses.push(clause);
+        }
+    }
+
+    fn say(&mut self, error: &ValidationError<'_>, text: impl Into<String>) {
+        self.push(error.instance_path().as_str().to_owned(), Clause::Other(text.into()));
+    }
+
+    fn member(&mut self, error: &ValidationError<'_>, name: &str, text: &str) {
+        let mut at = error.instance_path().as_str().to_owned();
+        push_pointer(&mut at, name);
+        self.push(at, Clause::Other(text.to_owned()));
+    }
+
+    fn add(&mut self, error: &ValidationError<'_>) {
+        match error.kind() {
+            Rule::Type { kind } => {
+                let at = error.instance_path().as_str().to_owned();
+                self.push(at, Clause::Type(types(kind)));
+            }
+            Rule::AdditionalProperties { unexpected } | Rule::UnevaluatedProperties { unexpected } => {
+                for name in unexpected {
+                    self.member(error, name, "no such member");
+                }
+            }
+            Rule::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                self.member(error, name, "this member to be there");
+            }
+            Rule::PropertyNames { error: name } => {
+                let mut below = Self::default();
+                below.add(name);
+                let text = below.breaches().into_iter().map(|breach| breach.expected).collect::<Vec<_>>().join(" and ");
+                self.say(error, format!("member names to be {text}"));
+            }
+            Rule::OneOfNotValid { context } | Rule::AnyOf { context } => self.branches(error, context),
+            _ => self.say(error, clause(error.kind())),
+        }
+    }
+
+    /// No branch holds. The one that the value's own discriminator selects (a member with `const` or `enum` in each
+    /// branch) tells what is wrong; if there is none, what all branches agree on.
+    fn branches(&mut self, error: &ValidationError<'_>, context: &[Vec<ValidationError<'static>>]) {
+        let here = error.instance_path().as_str();
+        let is_choice = |error: &&ValidationError<'static>| {
+            let at = error.instance_path().as_str();
+            let direct = at.strip_prefix(here).is_some_and(|rest| rest.rfind('/') == Some(0));
+            direct && matches!(error.kind(), Rule::Constant { .. } | Rule::Enum { .. })
+        };
+        let selected: Vec<_> = context.iter().filter(|branch| !branch.iter().any(|error| is_choice(&error))).collect();
+        if let [only] = selected[..] {
+            for error in only {
+                self.add(error);
+            }
+            return;
+        }
+        // What every branch says of the same place; choices among values add up.
+        let told: Vec<BTreeMap<String, Vec<Clause>>> = context
+            .iter()
+            .map(|branch| {
+                let mut places = Self::default();
+                for error in branch {
+                    places.add(error);
+                }
+                places.0
+            })
+            .collect();
+        let mut common: Vec<&String> = told.first().into_iter().flat_map(BTreeMap::keys).collect();
+        common.retain(|at| told.iter().all(|places| places.contains_key(*at)));
+        // A member that decides between the branches makes the rest moot.
+        if selected.is_empty() {
+            let choices: Vec<&str> =
+                context.iter().flatten().filter(is_choice).map(|error| error.instance_path().as_str()).collect();
+            common.retain(|at| choices.contains(&at.as_str()));
+        }
+        if common.is_empty() {
+            self.say(error, format!("one of the {} documented variants", context.len()));
+            return;
+        }
+        for at in common {
+            let values: Vec<String> = context
+                .iter()
+                .flatten()
+                .filter(|error| error.instance_path().as_str() == at)
+                .flat_map(|error| match error.kind() {
+                    Rule::Constant { expected_value } => vec![shown(expected_value)],
+                    Rule::Enum { options } => options.as_array().into_iter().flatten().map(shown).collect(),
+                    _ => Vec::new(),
+                })
+                .collect();
+            if values.is_empty() {
+                for clause in told.iter().filter_map(|places| places.get(at)).flatten() {
+                    self.push(at.clone(), clause.clone());
+                }
+            } else {
+                self.push(at.clone(), Clause::Other(one_of(&values)));
+            }
+        }
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("`{text}`"),
+        other => format!("`{other}`"),
+    }
+}
+
+fn one_of(values: &[String]) -> String {
+    let mut distinct: Vec<&str> = Vec::new();
+    for value in values {
+        if !distinct.contains(&value.as_str()) {
+            distinct.push(value);
+        }
+    }
+    match distinct[..] {
+        [only] => only.to_owned(),
+        _ => format!("one of {}", distinct.join(", ")),
+    }
+}
+
+fn types(kind: &TypeKind) -> String {
+    let name = |name: &str| match name {
+        "null" => "null".to_owned(),
+        "array" | "integer" | "object" => format!("an {name}"),
+        other => format!("a {other}"),
+    };
+    match kind {
+        TypeKind::Single(single) => name(single.as_str()),
+        TypeKind::Multiple(several) => several.iter().map(|one| name(one.as_str())).collect::<Vec<_>>().join(" or "),
+    }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn clause(kind: &Rule) -> String {
+    match kind {
+        Rule::Constant { expected_value } => shown(expected_value),
+        Rule::Enum { options } => one_of(&options.as_array().into_iter().flatten().map(shown).collect::<Vec<_>>()),
+        Rule::Maximum { limit } => format!("at most {limit}"),
+        Rule::Minimum { limit } => format!("at least {limit}"),
+        Rule::ExclusiveMaximum { limit } => format!("less than {limit}"),
+        Rule::ExclusiveMinimum { limit } => format!("more than {limit}"),
+        Rule::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
+        Rule::MaxLength { limit } => format!("at most {}", counted(*limit, "character")),
+        Rule::MinLength { limit } => format!("at least {}", counted(*limit, "character")),
+        Rule::MaxItems { limit } => format!("at most {}", counted(*limit, "item")),
+        Rule::MinItems { limit } => format!("at least {}", counted(*limit, "item")),
+        Rule::MaxProperties { limit } => format!("at most {}", counted(*limit, "member")),
+        Rule::MinProperties { limit } => format!("at least {}", counted(*limit, "member")),
+        Rule::Pattern { pattern } => format!("a text that matches `{pattern}`"),
+        Rule::Format { format } => match format.as_str() {
+            "date-time" => "a date-time (RFC 3339)".to_owned(),
+            "strict-https-uri" => "an absolute https URI with a host".to_owned(),
+            other => format!("the format `{other}`"),
+        },
+        Rule::UniqueItems => "no item twice".to_owned(),
+        Rule::FalseSchema => "nothing here".to_owned(),
+        Rule::OneOfMultipleValid { .. } => "exactly one of the documented variants".to_owned(),
+        Rule::Contains => "an item as documented".to_owned(),
+        Rule::Not { .. } => "none of what the document rules out".to_owned(),
+        other => format!("what its `{}` says", other.keyword()),
+    }
+}

@@ -1,0 +1,469 @@
+//! The gap walker: which properties and values no documented schema accounts for.
+//!
+//! Compiled from the same schema that the judge uses, it knows every place in the document that speaks of a value: its
+//! own keywords, what `$ref` and `allOf` add, and those branches of `oneOf`, `anyOf` and `if` that hold for it. A member
+//! that none of them names is a gap, unless one of them is free-form (`additionalProperties: true`, or a schema that
+//! says nothing at all) or closed (then the judge has called it a violation).
+
+mod compile;
+
+use jsonschema::Validator;
+
+use crate::json::{Document, Entries, Items, Kind, Node, Tape, TapeNode, push_pointer};
+
+/// Most gaps that are told of one value.
+const MOST: usize = 1000;
+
+/// A place that no schema accounts for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gap {
+    /// JSON pointer into the value.
+    pub at: String,
+    /// What is not documented.
+    pub kind: GapKind,
+}
+
+/// What is not documented about a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GapKind {
+    /// Nobody says that it exists.
+    Undocumented,
+    /// It is one of the keys that exist but whose names are not shown.
+    Unnamed {
+        /// How many of them there are.
+        limit: usize,
+    },
+    /// It is one key more than exist: a violation.
+    BeyondUnnamed {
+        /// How many of them there are.
+        limit: usize,
+    },
+    /// Its value is none of the documented ones of an open set.
+    Value {
+        /// The documented ones, for reading.
+        known: String,
+    },
+}
+
+/// JSON types, as a set; empty where a schema does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Types(u8);
+
+impl Types {
+    pub(super) const NULL: Self = Self(1);
+    pub(super) const BOOLEAN: Self = Self(2);
+    pub(super) const INTEGER: Self = Self(4);
+    pub(super) const NUMBER: Self = Self(8);
+    pub(super) const STRING: Self = Self(16);
+    pub(super) const ARRAY: Self = Self(32);
+    pub(super) const OBJECT: Self = Self(64);
+
+    fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether a value may be of this type.
+    fn allows(self, other: Self) -> bool {
+        self.0 == 0 || self.has(other)
+    }
+
+    /// Whether an array is among them.
+    #[must_use]
+    pub fn array(self) -> bool {
+        self.has(Self::ARRAY)
+    }
+
+    /// Whether a text stands for JSON text of a container: an object or an array is among them, and no string.
+    #[must_use]
+    pub fn is_container(self) -> bool {
+        (self.has(Self::OBJECT) || self.has(Self::ARRAY)) && !self.has(Self::STRING)
+    }
+
+    /// Reads a text as one of the scalar types, as a document of one value; `None` where it stays a text.
+    #[must_use]
+    pub fn coerce(self, text: &str) -> Option<Document> {
+        if self.has(Self::STRING) {
+            return None;
+        }
+        let integer = || {
+            let digits = text.strip_prefix('-').unwrap_or(text);
+            digits == "0" || (!digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let document = Document::parse(text.as_bytes().to_vec()).ok()?;
+        // White space is no part of a number.
+        let whole = document.root().span() == (0..text.len());
+        let fits = whole
+            && match document.root().kind() {
+                Kind::Number => self.has(Self::NUMBER) || (self.has(Self::INTEGER) && integer()),
+                Kind::Boolean => self.has(Self::BOOLEAN),
+                _ => false,
+            };
+        fits.then_some(document)
+    }
+}
+
+/// The walker of one schema.
+pub(super) struct Accounts {
+    /// All schemas that can be reached from the root, by index.
+    entries: Vec<Entry>,
+    root: usize,
+}
+
+/// What one schema object says about where things belong.
+#[derive(Default)]
+struct Entry {
+    types: Types,
+    /// It says nothing at all, so that anything goes.
+    silent: bool,
+    properties: Vec<(Box<str>, usize)>,
+    patterns: Vec<(Validator<Tape>, usize)>,
+    additional: Additional,
+    unnamed: Option<usize>,
+    prefix: Vec<usize>,
+    items: Option<usize>,
+    known: Vec<Known>,
+    /// `$ref`, `allOf`: hold always.
+    always: Vec<usize>,
+    /// `oneOf`, `anyOf`: branches that hold for the value.
+    choices: Vec<Vec<Branch>>,
+    /// `if` with `then` and `else`.
+    condition: Option<Condition>,
+    /// `dependentSchemas`.
+    dependent: Vec<(Box<str>, usize)>,
+}
+
+struct Branch {
+    validator: Validator<Tape>,
+    entry: usize,
+}
+
+struct Condition {
+    test: Branch,
+    then: Option<usize>,
+    otherwise: Option<usize>,
+}
+
+/// What becomes of members without a name in `properties`.
+#[derive(Default, Clone, Copy)]
+enum Additional {
+    /// Nothing is said: a gap.
+    #[default]
+    Open,
+    /// Free-form, on purpose.
+    Free,
+    /// There are none; the judge says so.
+    Closed,
+    /// They have this schema.
+    Schema(usize),
+}
+
+/// A documented value of an open set: `{name}` stands for any text that is not empty, `{origin}` for an origin.
+struct Known {
+    written: Box<str>,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Part {
+    Text(Box<str>),
+    Any,
+    Origin,
+}
+
+impl Known {
+    fn matches(&self, text: &str, origins: &[String]) -> bool {
+        matches(&self.parts, text, origins)
+    }
+}
+
+fn matches(parts: &[Part], text: &str, origins: &[String]) -> bool {
+    match parts {
+        [] => text.is_empty(),
+        [Part::Text(literal), rest @ ..] => {
+            text.strip_prefix(&**literal).is_some_and(|text| matches(rest, text, origins))
+        }
+        [Part::Origin, rest @ ..] => origins
+            .iter()
+            .any(|origin| text.strip_prefix(origin.as_str()).is_some_and(|text| matches(rest, text, origins))),
+        [Part::Any] => !text.is_empty(),
+        [Part::Any, rest @ ..] => text.char_indices().skip(1).any(|(at, _)| matches(rest, &text[at..], origins)),
+    }
+}
+
+/// Schemas that speak of one value.
+type Applicable = Vec<usize>;
+
+/// A container on the way from the root to the value that is looked at.
+struct Frame<'a> {
+    children: Children<'a>,
+    applicable: Applicable,
+    /// Length of the container's own pointer.
+    pointer: usize,
+    /// Keys without a shown name so far.
+    unnamed: usize,
+}
+
+enum Children<'a> {
+    Members(Entries<'a>),
+    Items(std::iter::Enumerate<Items<'a>>),
+}
+
+/// What the schemas of a container say about one child.
+enum Says {
+    /// These schemas speak of it.
+    Schemas(Applicable),
+    /// It is covered, and nothing below is looked at.
+    Covered,
+    /// It is one of the keys whose names are not shown.
+    Unnamed(usize, Applicable),
+    /// Nothing.
+    Nothing,
+}
+
+impl Accounts {
+    pub(super) fn walk(&self, root: Node<'_>, origins: &[String]) -> Vec<Gap> {
+        let mut gaps = Vec::new();
+        let mut pointer = String::new();
+        let mut open: Vec<Frame<'_>> = Vec::new();
+        open.extend(self.enter(root, &[self.root], origins, &pointer, &mut gaps));
+        while let Some(frame) = open.last_mut() {
+            if gaps.len() >= MOST {
+                break;
+            }
+            pointer.truncate(frame.pointer);
+            let (child, says) = match &mut frame.children {
+                Children::Members(members) => match members.next() {
+                    Some((name, value)) => {
+                        let name = name.as_str().unwrap_or_default();
+                        push_pointer(&mut pointer, &name);
+                        (value, self.member_of(&frame.applicable, &name))
+                    }
+                    None => {
+                        open.pop();
+                        continue;
+                    }
+                },
+                Children::Items(items) => match items.next() {
+                    Some((index, item)) => {
+                        push_pointer(&mut pointer, itoa(index).as_str());
+                        (item, self.item_of(&frame.applicable, index))
+                    }
+                    None => {
+                        open.pop();
+                        continue;
+                    }
+                },
+            };
+            let applicable = match says {
+                Says::Covered => continue,
+                Says::Nothing => {
+                    gaps.push(Gap { at: pointer.clone(), kind: GapKind::Undocumented });
+                    continue;
+                }
+                Says::Unnamed(limit, applicable) => {
+                    frame.unnamed += 1;
+                    let kind = if frame.unnamed > limit {
+                        GapKind::BeyondUnnamed { limit }
+                    } else {
+                        GapKind::Unnamed { limit }
+                    };
+                    gaps.push(Gap { at: pointer.clone(), kind });
+                    applicable
+                }
+                Says::Schemas(applicable) => applicable,
+            };
+            let frame = self.enter(child, &applicable, origins, &pointer, &mut gaps);
+            open.extend(frame);
+        }
+        gaps
+    }
+
+    /// Looks at one value; a container whose content is to be looked at gives a frame.
+    fn enter<'a>(
+        &self,
+        value: Node<'a>,
+        schemas: &[usize],
+        origins: &[String],
+        pointer: &str,
+        gaps: &mut Vec<Gap>,
+    ) -> Option<Frame<'a>> {
+        let children = |children, applicable| Frame { children, applicable, pointer: pointer.len(), unnamed: 0 };
+        match value.kind() {
+            Kind::Object | Kind::Array if value.is_empty() => None,
+            Kind::Object => {
+                let applicable = self.applicable(schemas, value);
+                self.speaks(&applicable, Types::OBJECT)
+                    .then(|| children(Children::Members(value.entries()), applicable))
+            }
+            Kind::Array => {
+                let applicable = self.applicable(schemas, value);
+                self.speaks(&applicable, Types::ARRAY)
+                    .then(|| children(Children::Items(value.items().enumerate()), applicable))
+            }
+            Kind::String => {
+                let applicable = self.applicable(schemas, value);
+                let mut known = applicable.iter().flat_map(|index| &self.entries[*index].known).peekable();
+                known.peek()?;
+                let text = value.as_str().unwrap_or_default();
+                if !known.clone().any(|known| known.matches(&text, origins)) {
+                    let known = known.map(|known| format!("`{}`", known.written)).collect::<Vec<_>>().join(", ");
+                    gaps.push(Gap { at: pointer.to_owned(), kind: GapKind::Value { known } });
+                }
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the schemas have something to say about the content of such a container: a free or a wrongly typed
+    /// value has no gaps below.
+    fn speaks(&self, applicable: &Applicable, container: Types) -> bool {
+        let entries = || applicable.iter().map(|index| &self.entries[*index]);
+        !entries().any(|entry| entry.silent) && entries().all(|entry| entry.types.allows(container))
+    }
+
+    fn member_of(&self, applicable: &Applicable, name: &str) -> Says {
+        let mut schemas = Applicable::new();
+        let mut covered = false;
+        let mut unnamed = None;
+        for index in applicable {
+            let entry = &self.entries[*index];
+            let before = schemas.len();
+            schemas.extend(entry.properties.iter().filter(|(held, _)| **held == *name).map(|(_, schema)| *schema));
+            schemas.extend(
+                entry
+                    .patterns
+                    .iter()
+                    .filter(|(pattern, _)| pattern.is_valid(TapeNode::Text(name)))
+                    .map(|(_, schema)| *schema),
+            );
+            if schemas.len() > before {
+                covered = true;
+                continue;
+            }
+            if let Some(limit) = entry.unnamed {
+                unnamed = Some(limit);
+            }
+            match entry.additional {
+                Additional::Open => {}
+                Additional::Free | Additional::Closed => covered |= entry.unnamed.is_none(),
+                Additional::Schema(schema) => {
+                    schemas.push(schema);
+                    covered |= entry.unnamed.is_none();
+                }
+            }
+        }
+        match (covered, unnamed) {
+            (true, _) if schemas.is_empty() => Says::Covered,
+            (true, _) => Says::Schemas(schemas),
+            (false, Some(limit)) => Says::Unnamed(limit, schemas),
+            (false, None) => Says::Nothing,
+        }
+    }
+
+    fn item_of(&self, applicable: &Applicable, index: usize) -> Says {
+        let schemas: Applicable = applicable
+            .iter()
+            .filter_map(|entry| {
+                let entry = &self.entries[*entry];
+                entry.prefix.get(index).copied().or(entry.items)
+            })
+            .collect();
+        if schemas.is_empty() { Says::Nothing } else { Says::Schemas(schemas) }
+    }
+
+    /// All schemas that speak of a value, given those that lead to it.
+    fn applicable(&self, from: &[usize], value: Node<'_>) -> Applicable {
+        let mut found = Applicable::with_capacity(from.len() + 2);
+        let mut todo: Vec<usize> = from.iter().rev().copied().collect();
+        while let Some(index) = todo.pop() {
+            if found.contains(&index) {
+                continue;
+            }
+            found.push(index);
+            let entry = &self.entries[index];
+            todo.extend(&entry.always);
+            for branches in &entry.choices {
+                let before = todo.len();
+                let holds = |branch: &&Branch| branch.validator.is_valid(TapeNode::Value(value));
+                todo.extend(branches.iter().filter(holds).map(|branch| branch.entry));
+                if todo.len() == before {
+                    // None holds, which the judge has told; what any of them knows is no gap.
+                    todo.extend(branches.iter().map(|branch| branch.entry));
+                }
+            }
+            if let Some(condition) = &entry.condition {
+                if condition.test.validator.is_valid(TapeNode::Value(value)) {
+                    todo.push(condition.test.entry);
+                    todo.extend(condition.then);
+                } else {
+                    todo.extend(condition.otherwise);
+                }
+            }
+            todo.extend(
+                entry.dependent.iter().filter(|(name, _)| value.get(name).is_some()).map(|(_, schema)| *schema),
+            );
+        }
+        found
+    }
+
+    /// Every schema that might speak of a value, whatever it is.
+    fn possible(&self, from: &[usize]) -> Applicable {
+        let mut found = Applicable::new();
+        let mut todo = from.to_vec();
+        while let Some(index) = todo.pop() {
+            if found.contains(&index) {
+                continue;
+            }
+            found.push(index);
+            let entry = &self.entries[index];
+            todo.extend(&entry.always);
+            todo.extend(entry.choices.iter().flatten().map(|branch| branch.entry));
+        }
+        found
+    }
+
+    fn types_of(&self, from: &[usize]) -> Types {
+        self.possible(from).into_iter().fold(Types::default(), |mut types, index| {
+            types.add(self.entries[index].types);
+            types
+        })
+    }
+
+    pub(super) fn types(&self) -> Types {
+        self.types_of(&[self.root])
+    }
+
+    /// The types that items may have, where the root is an array.
+    pub(super) fn items(&self) -> Types {
+        let items: Applicable =
+            self.possible(&[self.root]).into_iter().filter_map(|index| self.entries[index].items).collect();
+        self.types_of(&items)
+    }
+
+    /// The types that the root's member of this name may have.
+    pub(super) fn member(&self, name: &str) -> Types {
+        let schemas: Applicable = self
+            .possible(&[self.root])
+            .into_iter()
+            .flat_map(|index| {
+                let entry = &self.entries[index];
+                let named = entry.properties.iter().find(|(held, _)| **held == *name).map(|(_, schema)| *schema);
+                named.or(match entry.additional {
+                    Additional::Schema(schema) => Some(schema),
+                    _ => None,
+                })
+            })
+            .collect();
+        self.types_of(&schemas)
+    }
+}
+
+/// An index as text.
+fn itoa(index: usize) -> String {
+    index.to_string()
+}

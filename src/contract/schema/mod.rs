@@ -1,0 +1,149 @@
+//! Schemas: JSON Schema Draft 2020-12 as the judge, and the gap walker that asks what no schema accounts for.
+//!
+//! The judge is the `jsonschema` crate with formats asserted. It walks the tape of [`crate::json`], so no value is
+//! copied and no number rounded. The gap walker ([`gaps`]) is compiled from the same schema: delete a property from the
+//! document, and its traffic turns from conforms to gap.
+
+mod errors;
+mod formats;
+mod gaps;
+
+use std::fmt;
+
+use jsonschema::{Draft, Registry, Validator};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+
+use crate::json::{Document, Node, Tape, TapeNode};
+
+pub use errors::Breach;
+pub use gaps::{Gap, GapKind, Types};
+
+/// The document's address while it is compiled; nothing is ever fetched.
+const ADDRESS: &str = "contrail:/contract";
+
+/// A compiled schema.
+pub struct Schema {
+    validator: Validator<Tape>,
+    gaps: gaps::Accounts,
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schema").finish_non_exhaustive()
+    }
+}
+
+/// A schema that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaError {
+    /// JSON pointer into the document.
+    pub at: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Compiles the schemas of one document.
+pub struct Schemas<'d> {
+    document: &'d Value,
+    registry: Registry<'d>,
+}
+
+impl fmt::Debug for Schemas<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schemas").finish_non_exhaustive()
+    }
+}
+
+impl<'d> Schemas<'d> {
+    /// For the schemas of `document`, whose references lead into it.
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError`] if the document's identifiers or references are unusable.
+    pub fn new(document: &'d Value) -> Result<Self, SchemaError> {
+        let whole = |error: jsonschema::ReferencingError| SchemaError { at: String::new(), reason: error.to_string() };
+        let registry = Registry::new()
+            .draft(Draft::Draft202012)
+            .add(ADDRESS, document)
+            .and_then(jsonschema::RegistryBuilder::prepare)
+            .map_err(whole)?;
+        Ok(Self { document, registry })
+    }
+
+    /// Compiles the schema at a JSON pointer into the document.
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError`] if it is no valid schema of Draft 2020-12, or refers to something that is not there.
+    pub fn compile(&self, pointer: &str) -> Result<Schema, SchemaError> {
+        /// What a URI fragment may hold as it is.
+        const FRAGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'~').remove(b'-').remove(b'.').remove(b'_');
+        let fault = |at: String, reason: String| SchemaError { at, reason };
+        let schema = self
+            .document
+            .pointer(pointer)
+            .ok_or_else(|| fault(pointer.to_owned(), "there is no schema here".to_owned()))?;
+        jsonschema::draft202012::meta::validate(schema)
+            .map_err(|error| fault(format!("{pointer}{}", error.instance_path()), error.to_string()))?;
+        let root = json!({ "$ref": format!("{ADDRESS}#{}", utf8_percent_encode(pointer, FRAGMENT)) });
+        let options = formats::register(jsonschema::options_for::<Tape>())
+            .with_draft(Draft::Draft202012)
+            .should_validate_formats(true)
+            .should_ignore_unknown_formats(true)
+            .with_registry(&self.registry);
+        let validator = options.build(&root).map_err(|error| {
+            let below = error.instance_path().as_str().to_owned();
+            fault(format!("{pointer}{below}"), error.to_string())
+        })?;
+        let gaps = gaps::Accounts::compile(self.document, pointer, &|branch| {
+            let root = json!({ "$ref": format!("{ADDRESS}#{}", utf8_percent_encode(branch, FRAGMENT)) });
+            options.build(&root).map_err(|error| fault(branch.to_owned(), error.to_string()))
+        })?;
+        Ok(Schema { validator, gaps })
+    }
+}
+
+impl Schema {
+    /// Every place at which the value breaks the schema, in the order of the pointers; empty if it is valid.
+    #[must_use]
+    pub fn breaches(&self, value: Node<'_>) -> Vec<Breach> {
+        self.breaches_of(TapeNode::Value(value))
+    }
+
+    /// The same for a text that stands in no document (a parameter).
+    #[must_use]
+    pub fn breaches_of_text(&self, text: &str) -> Vec<Breach> {
+        self.breaches_of(TapeNode::Text(text))
+    }
+
+    fn breaches_of(&self, value: TapeNode<'_>) -> Vec<Breach> {
+        if self.validator.is_valid(value) { Vec::new() } else { errors::collect(self.validator.iter_errors(value)) }
+    }
+
+    /// Every place that no schema accounts for, in the order of the document.
+    ///
+    /// `origins` are what `{origin}` in a known value stands for.
+    #[must_use]
+    pub fn gaps(&self, value: Node<'_>, origins: &[String]) -> Vec<Gap> {
+        self.gaps.walk(value, origins)
+    }
+
+    /// The types that a value may have.
+    #[must_use]
+    pub fn types(&self) -> Types {
+        self.gaps.types()
+    }
+
+    /// The types that the member of this name may have, where the value is an object (a form's field).
+    #[must_use]
+    pub fn member_types(&self, name: &str) -> Types {
+        self.gaps.member(name)
+    }
+
+    /// The types that an item may have, where the value is an array (a repeated parameter).
+    #[must_use]
+    pub fn item_types(&self) -> Types {
+        self.gaps.items()
+    }
+}
