@@ -1,0 +1,36 @@
+//! `contrail-bench`: what contrail costs, beside a bare hyper proxy, in one run.
+//!
+//! ```text
+//! contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [SYSTEM…]
+//! contrail-bench origin | bare UPSTREAM | answer     (the parts, each printing its address)
+//! ```
+//!
+//! The process under test is pinned to one core; origin and load generator share the others. CPU time is read from
+//! `/proc`, of the whole process, around each burst; systems are interleaved round by round and medians reported.
+
+mod bare;
+mod load;
+mod measure;
+mod origin;
+mod traffic;
+
+use std::net::SocketAddr;
+
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    let mut args = std::env::args().skip(1);
+    match args.next().as_deref() {
+        Some("origin") => origin::serve().await,
+        Some("bare") => {
+            let upstream: SocketAddr = args.next().ok_or("bare UPSTREAM")?.parse()?;
+            bare::serve(upstream).await
+        }
+        Some("measure") => measure::run(&args.collect::<Vec<_>>()).await,
+        _ => {
+            Err("usage: contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [SYSTEM…]"
+                .into())
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Starts the systems, measures them in turns, prints the table.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    net::SocketAddr,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use nix::{
+    sched::{CpuSet, sched_setaffinity},
+    unistd::Pid,
+};
+
+use crate::{Error, load};
+
+struct Options {
+    contrail: PathBuf,
+    rounds: usize,
+    requests: usize,
+    connections: usize,
+    systems: Vec<String>,
+}
+
+/// A running process, killed when dropped.
+struct Running {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = nix::sys::signal::kill(pid(&self.child), nix::sys::signal::Signal::SIGTERM);
+        let _ = self.child.wait();
+    }
+}
+
+struct Sample {
+    cpu_per_request: f64,
+    throughput: f64,
+    p50: Duration,
+    p99: Duration,
+}
+
+const ALL: [&str; 4] = ["bare", "watch", "record", "enforce"];
+
+/// Measures and prints.
+pub async fn run(args: &[String]) -> Result<(), Error> {
+    let options = parse(args)?;
+    pin(Pid::from_raw(0), 1)?;
+    let scratch = std::env::temp_dir().join(format!("contrail-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch)?;
+    let this = std::env::current_exe()?;
+    let origin = start(Command::new(&this).arg("origin"), 1, "")?;
+    let upstream = format!("http://{}", origin.address);
+    let mut systems = Vec::new();
+    for name in &options.systems {
+        let mut command = Command::new(if name == "bare" { &this } else { &options.contrail });
+        match name.as_str() {
+            "bare" => command.arg("bare").arg(origin.address.to_string()),
+            "watch" => command.args(["watch", "--upstream", &upstream, "--listen", "127.0.0.1:0"]),
+            "record" => command
+                .args(["record", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--out"])
+                .arg(scratch.join("record.har")),
+            "enforce" => command
+                .args(["record", "--enforce", "all", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--out"])
+                .arg(scratch.join("enforce.har")),
+            other => return Err(format!("`{other}` is no system; expected {}", ALL.join(", ")).into()),
+        };
+        systems.push((
+            name.clone(),
+            start(&mut command, 0, if name == "bare" { "" } else { "listening on http://" })?,
+            Vec::<Sample>::new(),
+            Vec::<Sample>::new(),
+        ));
+    }
+    for round in 0..=options.rounds {
+        for (_, running, many, one) in &mut systems {
+            let loaded = sample(running, options.connections, options.requests).await?;
+            let single = sample(running, 1, options.requests / 8).await?;
+            if round > 0 {
+                many.push(loaded);
+                one.push(single);
+            } // the first round warms up
+        }
+    }
+    print_table(&options, &systems);
+    drop(systems);
+    let _ = std::fs::remove_dir_all(&scratch);
+    Ok(())
+}
+
+fn print_table(options: &Options, systems: &[(String, Running, Vec<Sample>, Vec<Sample>)]) {
+    println!(
+        "{} rounds of {} requests over {} connections; medians; CPU of the whole process\n",
+        options.rounds, options.requests, options.connections
+    );
+    println!(
+        "{:<10} {:>10} {:>8} {:>10} {:>8} {:>9} {:>9} {:>12}",
+        "", "µs CPU/req", "ratio", "req/s", "ratio", "p50 µs", "p99 µs", "p50 µs (1)"
+    );
+    let base =
+        systems.first().map(|(_, _, many, _)| (median(many, |s| s.cpu_per_request), median(many, |s| s.throughput)));
+    for (name, _, many, one) in systems {
+        let (cpu, throughput) = (median(many, |s| s.cpu_per_request), median(many, |s| s.throughput));
+        let (base_cpu, base_throughput) = base.unwrap_or((cpu, throughput));
+        println!(
+            "{name:<10} {cpu:>10.1} {:>8.2} {throughput:>10.0} {:>8.2} {:>9.0} {:>9.0} {:>12.1}",
+            cpu / base_cpu,
+            throughput / base_throughput,
+            median(many, |s| s.p50.as_secs_f64() * 1e6),
+            median(many, |s| s.p99.as_secs_f64() * 1e6),
+            median(one, |s| s.p50.as_secs_f64() * 1e6),
+        );
+    }
+}
+
+async fn sample(running: &Running, connections: usize, requests: usize) -> Result<Sample, Error> {
+    let before = cpu_time(&running.child)?;
+    let burst = load::burst(running.address, connections, requests).await?;
+    let used = cpu_time(&running.child)? - before;
+    let at = |share: f64| burst.latencies[((burst.latencies.len() - 1) as f64 * share) as usize];
+    Ok(Sample {
+        cpu_per_request: used.as_secs_f64() * 1e6 / burst.requests as f64,
+        throughput: burst.requests as f64 / burst.took.as_secs_f64(),
+        p50: at(0.5),
+        p99: at(0.99),
+    })
+}
+
+/// User and system time of all threads, by the scheduler's nanosecond clock.
+fn cpu_time(child: &Child) -> Result<Duration, Error> {
+    let mut nanos = 0;
+    for task in std::fs::read_dir(format!("/proc/{}/task", child.id()))? {
+        let text = std::fs::read_to_string(task?.path().join("schedstat"))?;
+        nanos += text.split(' ').next().ok_or("an empty schedstat")?.parse::<u64>()?;
+    }
+    Ok(Duration::from_nanos(nanos))
+}
+
+/// Starts a process on one core; its address is the first line that holds `marker` (on stdout, else on stderr).
+fn start(command: &mut Command, core: usize, marker: &str) -> Result<Running, Error> {
+    let on_stdout = marker.is_empty();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(if on_stdout { Stdio::piped() } else { Stdio::null() })
+        .stderr(if on_stdout { Stdio::inherit() } else { Stdio::piped() })
+        .spawn()?;
+    pin(pid(&child), core)?;
+    let reader: Box<dyn std::io::Read + Send> = match (child.stdout.take(), child.stderr.take()) {
+        (Some(stdout), _) => Box::new(stdout),
+        (None, Some(stderr)) => Box::new(stderr),
+        (None, None) => return Err("the process has no output".into()),
+    };
+    let mut lines = BufReader::new(reader).lines();
+    let address = loop {
+        let line = lines.next().ok_or_else(|| format!("{command:?} ended before it was ready"))??;
+        if let Some((_, address)) = line.split_once(marker) {
+            break address.trim().parse()?;
+        }
+    };
+    // Its lines are read away as a terminal would, on a thread that shares the load generator's core.
+    std::thread::spawn(move || lines.for_each(drop));
+    Ok(Running { child, address })
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(child.id()).unwrap_or(0))
+}
+
+fn pin(pid: Pid, core: usize) -> Result<(), Error> {
+    let mut set = CpuSet::new();
+    set.set(core)?;
+    Ok(sched_setaffinity(pid, &set)?)
+}
+
+fn median(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> f64 {
+    let mut values: Vec<f64> = samples.iter().map(of).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn parse(args: &[String]) -> Result<Options, Error> {
+    let mut options =
+        Options { contrail: "contrail".into(), rounds: 7, requests: 20_000, connections: 32, systems: Vec::new() };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
+        match arg.as_str() {
+            "--contrail" => options.contrail = value()?.into(),
+            "--rounds" => options.rounds = value()?.parse()?,
+            "--requests" => options.requests = value()?.parse()?,
+            "--connections" => options.connections = value()?.parse()?,
+            flag if flag.starts_with("--") => return Err(format!("`{flag}` is no option").into()),
+            system => options.systems.push(system.to_owned()),
+        }
+    }
+    if options.systems.is_empty() {
+        options.systems = ALL.map(str::to_owned).to_vec();
+    }
+    Ok(options)
+}
