@@ -15,6 +15,7 @@ mod body;
 pub mod live;
 mod origin;
 mod problem;
+pub mod replay;
 pub mod sandbox;
 
 pub use body::{BodyError, MessageBody, RequestBody, ResponseBody};

@@ -1,0 +1,239 @@
+//! Replay: answers from recordings, without a socket.
+//!
+//! Recorded entries make a [`Replay`]; a request (with its secrets already replaced by the plan that made the
+//! recording) gets an answer or a [`Miss`] that explains itself. Matching is by method, raw path, decoded query and
+//! body by value, never by headers; among entries of one identity the caller's own come first; the same request asked
+//! again gets the next recorded answer, counted per request.
+//!
+//! Pure but for [`Recorded`], the [`Upstream`](super::Upstream) that carries it. Knows nothing of sockets, files or
+//! contracts.
+
+mod caller;
+mod differences;
+mod ignore;
+mod index;
+mod mask;
+mod miss;
+mod parts;
+mod plug;
+mod sequence;
+mod serve;
+mod token_endpoint;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
+};
+
+use self::{
+    caller::Caller,
+    index::Index,
+    parts::Parts,
+    sequence::{Choice, Sequence},
+    token_endpoint::{Reply, TokenEndpoint},
+};
+pub use self::{
+    differences::Difference,
+    ignore::{BadIgnore, Ignore, Ignored},
+    index::OperationOf,
+    miss::{Miss, Near, Reason},
+    plug::{MISS, Recorded},
+    sequence::Exhausted,
+    serve::Answer,
+    token_endpoint::NoKey,
+};
+use crate::{exchange::Request, recording::Entry};
+
+/// How recordings are served.
+#[derive(Clone)]
+pub struct Settings {
+    /// What comparisons leave out.
+    pub ignore: Vec<Ignore>,
+    /// What happens when every recorded answer was given; by default safe methods repeat the last, others miss.
+    pub exhausted: Option<Exhausted>,
+    /// The documented operation of a method and path, for rules that hold for one operation.
+    pub operation_of: OperationOf,
+    /// Whether a text is a label of redaction.
+    pub is_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+/// Recordings being taken in.
+pub struct Builder {
+    index: Index,
+    tokens: TokenEndpoint,
+    exhausted: Option<Exhausted>,
+}
+
+impl Builder {
+    /// No recording yet.
+    ///
+    /// # Errors
+    ///
+    /// [`NoKey`] if the system gives no randomness for the key that signs replayed tokens.
+    pub fn new(settings: Settings) -> Result<Self, NoKey> {
+        Ok(Self {
+            index: Index::new(settings.ignore, settings.operation_of, settings.is_label),
+            tokens: TokenEndpoint::new()?,
+            exhausted: settings.exhausted,
+        })
+    }
+
+    /// Starts a recording of this name; its entries follow. Recordings are served in the order in which they were
+    /// started; one that is started twice counts twice.
+    pub fn source(&mut self, name: &str) {
+        self.index.source(name);
+    }
+
+    /// Takes in an entry of the recording started last.
+    pub fn push(&mut self, entry: Entry) {
+        let number = u32::try_from(self.index.held.len()).unwrap_or(u32::MAX);
+        self.tokens.learn(number, &entry.exchange.request);
+        self.index.push(entry);
+    }
+
+    /// Ready to answer.
+    #[must_use]
+    pub fn finish(self) -> Replay {
+        Replay { index: self.index, tokens: self.tokens, exhausted: self.exhausted, state: Mutex::default() }
+    }
+}
+
+/// Recordings, ready to answer.
+pub struct Replay {
+    index: Index,
+    tokens: TokenEndpoint,
+    exhausted: Option<Exhausted>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    sequence: Sequence,
+    /// Entries whose loose match has been said.
+    said: HashSet<u32>,
+}
+
+/// A recorded answer, and what has to be said beside it.
+#[derive(Debug, Clone)]
+pub struct Served {
+    /// What goes out.
+    pub answer: Answer,
+    /// What the match needed (once per entry), where a fresh token's scopes come from. Never a secret.
+    pub remarks: Vec<String>,
+}
+
+impl Replay {
+    /// Answers `request`, whose secrets were replaced (`redacted`) by the plan that made the recording.
+    ///
+    /// The n-th time that a request is asked, it gets the n-th recorded answer. A miss consumes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Miss`] if nothing fits, every answer has been given, or what fits cannot be served.
+    pub fn answer(&self, request: &Request, redacted: &Request, now: SystemTime) -> Result<Served, Box<Miss>> {
+        if token_endpoint::is_token_request(&request.method, request.target.path())
+            && let Reply::Token { answer, stands_for, remarks } = self.tokens.reply(&self.index, request, now)
+        {
+            let mut state = self.state();
+            stands_for.into_iter().for_each(|entry| state.sequence.mark(entry));
+            return Ok(Served { answer, remarks });
+        }
+        let parts = Parts::of(redacted);
+        let Some(bucket) = self.index.find(&parts) else {
+            return Err(Box::new(Miss::unknown(&self.index, redacted, &parts)));
+        };
+        let caller = self.index.callers.known(&Caller::of(&redacted.credential));
+        let exhausted =
+            self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
+        let mut state = self.state();
+        let entry = match state.sequence.next(&self.index, bucket, caller, exhausted) {
+            Choice::Serve(entry) => entry,
+            Choice::Exhausted(last) => {
+                let recorded = self.recorded(bucket, caller);
+                let reason = Reason::Exhausted { last: self.index.name(last), recorded };
+                return Err(Box::new(Miss::of_entry(&self.index, reason, redacted, last)));
+            }
+            Choice::Unfit(entry) => return Err(Box::new(self.unfit_miss(entry, redacted))),
+        };
+        let held = &self.index.held[entry as usize];
+        let Some(answer) = serve::answer(&held.entry.exchange) else {
+            return Err(Box::new(self.unfit_miss(entry, redacted)));
+        };
+        let mask = self.index.mask(bucket);
+        let mut remarks = Vec::new();
+        if !mask.is_exact() && state.said.insert(entry) {
+            remarks.push(format!("matches {} although {}", self.index.name(entry), mask.describe()));
+        }
+        Ok(Served { answer, remarks })
+    }
+
+    /// How many exchanges are recorded.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.index.held.len()
+    }
+
+    /// Whether nothing is recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.index.held.is_empty()
+    }
+
+    /// The recorded exchanges with the name of their recording, in recorded order.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.index.held.iter().map(|held| (&*self.index.sources[held.source as usize], &held.entry))
+    }
+
+    /// Recorded exchanges that were never asked for (and could have been served), with their method and target.
+    #[must_use]
+    pub fn unused(&self) -> Vec<(String, String)> {
+        let state = self.state();
+        (0_u32..)
+            .zip(&self.index.held)
+            .filter(|(entry, held)| held.unfit.is_none() && state.sequence.served(*entry) == 0)
+            .map(|(entry, held)| (self.index.name(entry), request_line(&held.entry)))
+            .collect()
+    }
+
+    /// Recorded exchanges that are never served, by the reason.
+    #[must_use]
+    pub fn unfit(&self) -> BTreeMap<String, Vec<(String, String)>> {
+        let mut reasons: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+        for (entry, held) in (0_u32..).zip(&self.index.held) {
+            if let Some(why) = &held.unfit {
+                reasons.entry(why.clone()).or_default().push((self.index.name(entry), request_line(&held.entry)));
+            }
+        }
+        reasons
+    }
+
+    fn unfit_miss(&self, entry: u32, redacted: &Request) -> Miss {
+        let why = self.index.held[entry as usize].unfit.clone().unwrap_or_else(|| "no answer was recorded".to_owned());
+        Miss::of_entry(&self.index, Reason::Unfit { entry: self.index.name(entry), why }, redacted, entry)
+    }
+
+    fn recorded(&self, bucket: u32, caller: Option<u32>) -> usize {
+        let entries = &self.index.buckets[bucket as usize].entries;
+        let own = entries.iter().filter(|entry| Some(self.index.held[**entry as usize].caller) == caller).count();
+        if own > 0 { own } else { entries.len() }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Replay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Replay").field("entries", &self.index.held.len()).finish_non_exhaustive()
+    }
+}
+
+fn request_line(entry: &Entry) -> String {
+    let request = &entry.exchange.request;
+    format!("{} {}", request.method, request.target.path_and_query)
+}

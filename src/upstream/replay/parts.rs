@@ -1,0 +1,283 @@
+//! A request taken apart, so that it can be compared by value: method, raw path, decoded query, body.
+//!
+//! Headers are not compared; `Content-Type` only says how a body is to be read.
+
+use bytes::Bytes;
+use http::Method;
+use percent_encoding::percent_decode;
+
+use crate::{
+    exchange::{Body, Headers, Presence, Request},
+    json::{Document, Kind},
+};
+
+/// What takes part in the comparison of two requests.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) method: Method,
+    /// Raw: `|` and `%7C` differ.
+    pub(super) path: String,
+    /// Decoded and sorted, so that order does not matter; repeats kept.
+    pub(super) query: Vec<Pair>,
+    pub(super) body: Content,
+}
+
+/// A name with its value, percent-decoded. Bytes, because nobody promises UTF-8.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Pair {
+    pub(super) name: Vec<u8>,
+    pub(super) value: Vec<u8>,
+}
+
+/// A body, read as what it is.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// No body, or an empty one.
+    Absent,
+    /// There is a body, and it cannot be compared; why, as a clause.
+    Unseen(String),
+    Json(Document),
+    /// A form: its fields, sorted by name and value.
+    Form(Vec<Field>),
+    /// A multipart body: its parts, sorted; the boundary is gone.
+    Multipart(Vec<Field>),
+    /// Anything else, byte for byte.
+    Bytes(Bytes),
+}
+
+/// A form field, or a part of a multipart body.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) name: Vec<u8>,
+    /// The part's file name, if it has one.
+    pub(super) file: Option<String>,
+    pub(super) value: Value,
+}
+
+/// The value of a [`Field`].
+#[derive(Debug)]
+pub(super) enum Value {
+    Bytes(Bytes),
+    /// An object or an array (in a part that says it is JSON: any value).
+    Json(Document),
+}
+
+impl Parts {
+    /// Takes `request` apart. Its body must have its content coding removed.
+    pub(super) fn of(request: &Request) -> Self {
+        let mut query = pairs(request.target.query().unwrap_or_default());
+        query.sort_unstable();
+        Self {
+            method: request.method.clone(),
+            path: request.target.path().to_owned(),
+            query,
+            body: Content::of(&request.body, &request.headers),
+        }
+    }
+}
+
+impl Content {
+    fn of(body: &Body, headers: &Headers) -> Self {
+        match &body.presence {
+            Presence::Whole => {}
+            Presence::Truncated { kept, .. } => return Self::Unseen(format!("only its first {kept} bytes were kept")),
+            Presence::Withheld(reason) => return Self::Unseen(format!("it is not here ({})", reason.name())),
+        }
+        if body.content.is_empty() {
+            return Self::Absent;
+        }
+        // A body that is JSON is JSON whatever its header says: headers do not take part.
+        if let Some(document) = container(&body.content) {
+            return Self::Json(document);
+        }
+        let media_type = headers.get_str("content-type").unwrap_or_default();
+        let essence = essence(media_type);
+        if is_json(&essence) {
+            if let Ok(document) = Document::parse(body.content.clone()) {
+                return Self::Json(document);
+            }
+        } else if essence == "application/x-www-form-urlencoded" || essence.is_empty() && looks_like_form(&body.content)
+        {
+            return Self::Form(form(&body.content));
+        } else if essence.starts_with("multipart/")
+            && let Some(boundary) = parameter(media_type, "boundary")
+            && let Some(parts) = multipart(&body.content, &boundary)
+        {
+            return Self::Multipart(parts);
+        }
+        Self::Bytes(body.content.clone())
+    }
+
+    /// How people call it.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Absent => "no body".to_owned(),
+            Self::Unseen(why) => format!("a body that cannot be compared: {why}"),
+            Self::Json(_) => "a JSON body".to_owned(),
+            Self::Form(_) => "a form".to_owned(),
+            Self::Multipart(_) => "a multipart body".to_owned(),
+            Self::Bytes(bytes) => format!("a body of {} bytes", bytes.len()),
+        }
+    }
+}
+
+/// The pairs of a query or a form, in order: `+` and `%20` are a space, a bad escape stays as it is.
+pub(super) fn pairs(text: &str) -> Vec<Pair> {
+    pairs_of_bytes(text.as_bytes())
+}
+
+fn pairs_of_bytes(text: &[u8]) -> Vec<Pair> {
+    text.split(|byte| *byte == b'&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let split = memchr::memchr(b'=', pair);
+            let (name, value) = split.map_or((pair, &[][..]), |at| (&pair[..at], &pair[at + 1..]));
+            Pair { name: decode(name), value: decode(value) }
+        })
+        .collect()
+}
+
+fn decode(text: &[u8]) -> Vec<u8> {
+    if memchr::memchr2(b'+', b'%', text).is_none() {
+        return text.to_vec();
+    }
+    let spaced: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+    percent_decode(&spaced).collect()
+}
+
+fn form(content: &[u8]) -> Vec<Field> {
+    let mut pairs = pairs_of_bytes(content);
+    pairs.sort_unstable();
+    pairs
+        .into_iter()
+        .map(|Pair { name, value }| {
+            let value = Bytes::from(value);
+            let value = container(&value).map_or(Value::Bytes(value), Value::Json);
+            Field { name, file: None, value }
+        })
+        .collect()
+}
+
+/// A body without a media type that can only be a form: printable, with a `=`.
+fn looks_like_form(content: &[u8]) -> bool {
+    memchr::memchr(b'=', content).is_some() && content.iter().all(u8::is_ascii_graphic)
+}
+
+/// The document, if these bytes are a JSON object or array.
+fn container(content: &Bytes) -> Option<Document> {
+    let first = content.iter().find(|byte| !byte.is_ascii_whitespace())?;
+    if !matches!(first, b'{' | b'[') {
+        return None;
+    }
+    let document = Document::parse(content.clone()).ok()?;
+    matches!(document.root().kind(), Kind::Object | Kind::Array).then_some(document)
+}
+
+/// The media type without its parameters, in lower case.
+pub(super) fn essence(media_type: &str) -> String {
+    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+pub(super) fn is_json(essence: &str) -> bool {
+    essence == "application/json" || essence.ends_with("+json")
+}
+
+/// A parameter of a header value, quotes undone (RFC 9110, section 5.6.6).
+fn parameter(value: &str, name: &str) -> Option<String> {
+    let mut rest = value.split_once(';')?.1;
+    loop {
+        let (key, after) = rest.split_once('=')?;
+        let after = after.trim_start();
+        let (found, remaining) = if let Some(quoted) = after.strip_prefix('"') {
+            let mut text = String::new();
+            let mut characters = quoted.char_indices();
+            let end = loop {
+                match characters.next()? {
+                    (at, '"') => break at + 1,
+                    (_, '\\') => text.push(characters.next()?.1),
+                    (_, other) => text.push(other),
+                }
+            };
+            (text, &quoted[end..])
+        } else {
+            let end = after.find(';').unwrap_or(after.len());
+            (after[..end].trim().to_owned(), &after[end..])
+        };
+        if key.trim().eq_ignore_ascii_case(name) {
+            return Some(found);
+        }
+        rest = remaining.split_once(';')?.1;
+    }
+}
+
+/// The parts of a multipart body (RFC 2046, section 5.1), sorted; `None` if it is none.
+fn multipart(content: &Bytes, boundary: &str) -> Option<Vec<Field>> {
+    let delimiter = format!("--{boundary}");
+    let mut fields = Vec::new();
+    let mut rest = find(content, delimiter.as_bytes()).filter(|at| starts_a_line(content, *at))?;
+    loop {
+        let after = rest + delimiter.len();
+        if content[after..].starts_with(b"--") {
+            break;
+        }
+        let start = after + memchr::memchr(b'\n', &content[after..])? + 1;
+        let mut search = start;
+        let next = loop {
+            let at = search + find(&content[search..], delimiter.as_bytes())?;
+            if starts_a_line(content, at) {
+                break at;
+            }
+            search = at + 1;
+        };
+        let end = if content[..next].ends_with(b"\r\n") { next - 2 } else { next - 1 };
+        fields.push(part(&content.slice(start..end.max(start)))?);
+        rest = next;
+    }
+    fields.sort_by(|left, right| (&left.name, &left.file, left.text()).cmp(&(&right.name, &right.file, right.text())));
+    Some(fields)
+}
+
+fn part(content: &Bytes) -> Option<Field> {
+    let (head, body) = if let Some(at) = find(content, b"\r\n\r\n") {
+        (&content[..at], content.slice(at + 4..))
+    } else if content.starts_with(b"\r\n") {
+        (&content[..0], content.slice(2..))
+    } else {
+        let at = find(content, b"\n\n")?;
+        (&content[..at], content.slice(at + 2..))
+    };
+    let mut field = Field { name: Vec::new(), file: None, value: Value::Bytes(body.clone()) };
+    let mut json = false;
+    for line in String::from_utf8_lossy(head).lines() {
+        let Some((name, value)) = line.split_once(':') else { continue };
+        if name.trim().eq_ignore_ascii_case("content-disposition") {
+            field.name = parameter(value, "name").unwrap_or_default().into_bytes();
+            field.file = parameter(value, "filename");
+        } else if name.trim().eq_ignore_ascii_case("content-type") {
+            json = is_json(&essence(value));
+        }
+    }
+    let document = if json { Document::parse(body).ok() } else { container(&body) };
+    if let Some(document) = document {
+        field.value = Value::Json(document);
+    }
+    Some(field)
+}
+
+impl Field {
+    /// The value's bytes as they were sent.
+    pub(super) fn text(&self) -> &[u8] {
+        match &self.value {
+            Value::Bytes(bytes) => bytes,
+            Value::Json(document) => document.source(),
+        }
+    }
+}
+
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    memchr::memmem::find(haystack, needle)
+}
+
+fn starts_a_line(content: &[u8], at: usize) -> bool {
+    at == 0 || content[at - 1] == b'\n'
+}

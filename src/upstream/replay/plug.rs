@@ -1,0 +1,89 @@
+//! The [`Upstream`] that answers from recordings. It opens no socket.
+
+use std::{fmt, sync::Arc, time::SystemTime};
+
+use http::{StatusCode, header};
+
+use super::{Miss, Replay, Served};
+use crate::{
+    exchange::{Body, DecodeLimits, Headers, Request},
+    redact::Redactor,
+    token::TokenCache,
+    upstream::{self, MessageBody, Notes, Response, Upstream},
+};
+
+/// The value of `Contrail-Answer` for a miss.
+pub const MISS: &str = "replay-miss";
+
+/// Answers from recordings.
+pub struct Recorded {
+    replay: Arc<Replay>,
+    /// The same plan that made the recording, so that redaction never breaks a match.
+    redactor: Arc<Redactor>,
+    tokens: TokenCache,
+    limits: DecodeLimits,
+}
+
+impl Recorded {
+    /// Answers from `replay`; live requests have their secrets replaced by `redactor` before they are matched.
+    pub fn new(replay: Arc<Replay>, redactor: Arc<Redactor>, tokens: TokenCache, limits: DecodeLimits) -> Self {
+        Self { replay, redactor, tokens, limits }
+    }
+
+    fn serve(&self, target: crate::exchange::Target, head: &http::request::Parts, body: bytes::Bytes) -> Response {
+        let now = SystemTime::now();
+        let headers = Headers::from(&head.headers);
+        let request = Request {
+            method: head.method.clone(),
+            target,
+            version: head.version,
+            body: Body::whole(body).decode(&headers, self.limits),
+            credential: self.tokens.credential(&headers, now),
+            headers,
+        };
+        match self.replay.answer(&request, &self.redactor.request(&request), now) {
+            Ok(served) => recorded(served),
+            Err(miss) => missed(&miss),
+        }
+    }
+}
+
+impl Upstream for Recorded {
+    fn answer(&self, request: upstream::Request) -> upstream::Answer<'_> {
+        Box::pin(async move {
+            let (target, head, body) = request.collect().await?;
+            Ok(self.serve(target, &head, body))
+        })
+    }
+}
+
+impl fmt::Debug for Recorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorded").field("replay", &self.replay).finish_non_exhaustive()
+    }
+}
+
+fn recorded(Served { answer, remarks }: Served) -> Response {
+    let mut response = Response::new(MessageBody::from(answer.body));
+    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.reserve(answer.headers.len());
+    for (name, value) in answer.headers.iter() {
+        headers.append(name.clone(), value.clone());
+    }
+    response.extensions_mut().insert(Notes { response_judged_elsewhere: true, remarks, ..Notes::default() });
+    response
+}
+
+fn missed(miss: &Miss) -> Response {
+    let mut response = Response::from(miss.problem());
+    response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
+    response.extensions_mut().insert(Notes {
+        answered_by_contrail: Some(MISS),
+        miss: true,
+        response_judged_elsewhere: true,
+        remarks: vec![miss.detail()],
+        ..Notes::default()
+    });
+    response
+}

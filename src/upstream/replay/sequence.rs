@@ -1,0 +1,138 @@
+//! Which of the recorded answers to one request is next.
+
+use std::collections::HashMap;
+
+use super::{caller::CallerId, index::Index};
+
+/// What happens when the same request was asked more often than it was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Exhausted {
+    /// The last recorded answer again.
+    Repeat,
+    /// From the first recorded answer again.
+    Loop,
+    /// A miss.
+    Miss,
+}
+
+/// How far the recorded answers are used up. Counted per request, not globally.
+#[derive(Debug, Default)]
+pub(super) struct Sequence {
+    /// How often each entry was served.
+    served: Vec<u32>,
+    /// Whether a caller has entries of its own in a bucket.
+    own: HashMap<(u32, CallerId), bool>,
+    cursors: HashMap<(u32, Option<CallerId>), Cursor>,
+}
+
+/// Where a caller stands in a bucket.
+#[derive(Debug)]
+struct Cursor {
+    /// The entries that it may get; its own, where it has some.
+    entries: Vec<u32>,
+    next: usize,
+    round: u32,
+}
+
+impl Cursor {
+    /// At the start of what can be served of `entries`, of `own`'s only if it has some.
+    fn over(index: &Index, entries: &[u32], own: Option<CallerId>) -> Self {
+        let fits = |entry: &u32| {
+            let held = &index.held[*entry as usize];
+            held.unfit.is_none() && own.is_none_or(|own| held.caller == own)
+        };
+        Self { entries: entries.iter().copied().filter(fits).collect(), next: 0, round: 0 }
+    }
+}
+
+/// Which entry answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    Serve(u32),
+    /// Every answer was given; the last of them.
+    Exhausted(u32),
+    /// None of the recorded answers can be served; the first of them.
+    Unfit(u32),
+}
+
+impl Sequence {
+    /// The next entry of `bucket` for `caller`, in recorded order.
+    pub(super) fn next(
+        &mut self,
+        index: &Index,
+        bucket: u32,
+        caller: Option<CallerId>,
+        exhausted: Exhausted,
+    ) -> Choice {
+        if self.served.len() < index.held.len() {
+            self.served.resize(index.held.len(), 0);
+        }
+        let all = &index.buckets[bucket as usize].entries;
+        if let [only] = all.as_slice() {
+            return self.only(index, *only, exhausted);
+        }
+        let own = caller.filter(|caller| self.has_own(index, bucket, *caller));
+        let cursor = self.cursors.entry((bucket, own)).or_insert_with(|| Cursor::over(index, all, own));
+        let Some(last) = cursor.entries.last().copied() else {
+            let first =
+                all.iter().copied().find(|entry| own.is_none_or(|own| index.held[*entry as usize].caller == own));
+            return Choice::Unfit(first.unwrap_or(all[0]));
+        };
+        loop {
+            while let Some(entry) = cursor.entries.get(cursor.next).copied() {
+                cursor.next += 1;
+                let served = &mut self.served[entry as usize];
+                if *served <= cursor.round {
+                    *served += 1;
+                    return Choice::Serve(entry);
+                }
+            }
+            match exhausted {
+                Exhausted::Repeat => {
+                    self.served[last as usize] += 1;
+                    return Choice::Serve(last);
+                }
+                Exhausted::Miss => return Choice::Exhausted(last),
+                Exhausted::Loop => {
+                    cursor.next = 0;
+                    cursor.round += 1;
+                }
+            }
+        }
+    }
+
+    /// Whether any entry of `bucket` is the caller's own. Looked up once per caller and bucket.
+    fn has_own(&mut self, index: &Index, bucket: u32, caller: CallerId) -> bool {
+        *self.own.entry((bucket, caller)).or_insert_with(|| {
+            let entries = &index.buckets[bucket as usize].entries;
+            entries.iter().any(|entry| index.held[*entry as usize].caller == caller)
+        })
+    }
+
+    /// The common case without a cursor: a request that was recorded once.
+    fn only(&mut self, index: &Index, entry: u32, exhausted: Exhausted) -> Choice {
+        if index.held[entry as usize].unfit.is_some() {
+            return Choice::Unfit(entry);
+        }
+        let served = &mut self.served[entry as usize];
+        if *served > 0 && exhausted == Exhausted::Miss {
+            return Choice::Exhausted(entry);
+        }
+        *served = served.saturating_add(1);
+        Choice::Serve(entry)
+    }
+
+    /// Counts an entry as asked for though its answer was made otherwise.
+    pub(super) fn mark(&mut self, entry: u32) {
+        let needed = entry as usize + 1;
+        if self.served.len() < needed {
+            self.served.resize(needed, 0);
+        }
+        self.served[entry as usize] = self.served[entry as usize].saturating_add(1);
+    }
+
+    /// How often an entry was served.
+    pub(super) fn served(&self, entry: u32) -> u32 {
+        self.served.get(entry as usize).copied().unwrap_or(0)
+    }
+}

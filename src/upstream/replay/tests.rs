@@ -1,0 +1,631 @@
+use std::{sync::Arc, time::Duration};
+
+use http::{HeaderName, HeaderValue, Method, Version};
+
+use super::*;
+use crate::{
+    exchange::{Body, Exchange, Headers, Presence, Response, Target, Timings, Transport, Withheld},
+    token::{Credential, TokenFacts},
+};
+
+fn headers(fields: &[(&str, &str)]) -> Headers {
+    fields
+        .iter()
+        .map(|(name, value)| (name.parse::<HeaderName>().unwrap(), HeaderValue::from_str(value).unwrap()))
+        .collect()
+}
+
+fn request(method: &str, target: &str) -> Request {
+    Request {
+        method: Method::from_bytes(method.as_bytes()).unwrap(),
+        target: Target::new("https", "tenant.example", target),
+        version: Version::HTTP_11,
+        headers: Headers::new(),
+        body: Body::default(),
+        credential: Credential::Missing,
+    }
+}
+
+fn with_body(method: &str, target: &str, media_type: &str, body: &str) -> Request {
+    let mut request = request(method, target);
+    if !media_type.is_empty() {
+        request.headers = headers(&[("content-type", media_type)]);
+    }
+    request.body = Body::whole(body.as_bytes().to_vec());
+    request
+}
+
+fn json(target: &str, body: &str) -> Request {
+    with_body("POST", target, "application/json", body)
+}
+
+fn by(mut request: Request, client: &str, scopes: &[&str]) -> Request {
+    request.credential = Credential::Token(Arc::new(TokenFacts {
+        client: Some(client.to_owned()),
+        scopes: Some(scopes.iter().map(|scope| (*scope).to_owned()).collect()),
+        ..TokenFacts::default()
+    }));
+    request
+}
+
+fn says(request: Request, body: &str) -> Entry {
+    answers(request, 200, &[("content-type", "application/json")], body)
+}
+
+fn answers(request: Request, status: u16, fields: &[(&str, &str)], body: &str) -> Entry {
+    let response = Response {
+        status,
+        version: Version::HTTP_11,
+        headers: headers(fields),
+        body: Body::whole(body.as_bytes().to_vec()),
+    };
+    Entry {
+        index: 0,
+        exchange: Exchange {
+            request,
+            response: Some(response),
+            started: None,
+            timings: Timings::default(),
+            transport: Transport::default(),
+        },
+        note: None,
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        ignore: Vec::new(),
+        exhausted: None,
+        operation_of: Arc::new(|_, path| path.starts_with("/actions").then(|| "testAction".into())),
+        is_label: Arc::new(|text| text.starts_with("LABEL")),
+    }
+}
+
+fn replay_with(settings: Settings, entries: impl IntoIterator<Item = Entry>) -> Replay {
+    let mut builder = Builder::new(settings).unwrap();
+    builder.source("a.har");
+    for (index, mut entry) in entries.into_iter().enumerate() {
+        entry.index = index;
+        builder.push(entry);
+    }
+    builder.finish()
+}
+
+fn replay(entries: impl IntoIterator<Item = Entry>) -> Replay {
+    replay_with(settings(), entries)
+}
+
+fn ignoring(rules: &[&str], entries: impl IntoIterator<Item = Entry>) -> Replay {
+    let ignore = rules.iter().map(|rule| rule.parse().unwrap()).collect();
+    replay_with(Settings { ignore, ..settings() }, entries)
+}
+
+fn exhausting(exhausted: Exhausted, entries: impl IntoIterator<Item = Entry>) -> Replay {
+    replay_with(Settings { exhausted: Some(exhausted), ..settings() }, entries)
+}
+
+fn ask(replay: &Replay, request: &Request) -> Result<Served, Box<Miss>> {
+    replay.answer(request, request, SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000))
+}
+
+/// The body that comes back, or the word for the miss.
+fn body(replay: &Replay, request: &Request) -> String {
+    match ask(replay, request) {
+        Ok(served) => String::from_utf8(served.answer.body.to_vec()).unwrap(),
+        Err(miss) => format!("miss: {}", miss.word()),
+    }
+}
+
+fn same(recorded: Request, live: &Request) -> bool {
+    ask(&replay([says(recorded, "{}")]), live).is_ok()
+}
+
+#[test]
+fn paths_compare_raw_and_method_counts() {
+    let recorded = || request("GET", "/a%7Cb");
+    assert!(same(recorded(), &request("GET", "/a%7Cb")));
+    assert!(!same(recorded(), &request("GET", "/a|b")));
+    assert!(!same(recorded(), &request("GET", "/a%7cb")));
+    assert!(!same(recorded(), &request("GET", "/a%7Cb/")));
+    assert!(!same(recorded(), &request("POST", "/a%7Cb")));
+    assert!(!same(recorded(), &request("HEAD", "/a%7Cb")));
+}
+
+#[test]
+fn queries_compare_decoded_in_any_order_with_every_parameter() {
+    let recorded = || request("GET", "/x?from=a%20b&take=5&tag=1&tag=2");
+    assert!(same(recorded(), &request("GET", "/x?take=5&tag=2&from=a+b&tag=1")));
+    assert!(same(recorded(), &request("GET", "/x?t%61ke=5&tag=1&from=a b&tag=2&")));
+    assert!(!same(recorded(), &request("GET", "/x?from=a%2Bb&take=5&tag=1&tag=2")));
+    assert!(!same(recorded(), &request("GET", "/x?from=a%20b&Take=5&tag=1&tag=2")));
+    assert!(!same(recorded(), &request("GET", "/x?from=a%20b&take=5&tag=1")));
+    assert!(!same(recorded(), &request("GET", "/x?from=a%20b&take=5&tag=1&tag=2&q=")));
+    assert!(!same(recorded(), &request("GET", "/x?from=a%20b&take=5.0&tag=1&tag=2")));
+    assert!(same(request("GET", "/x"), &request("GET", "/x?")));
+    assert!(!same(request("GET", "/x?a=%FF"), &request("GET", "/x?a=%FE")));
+}
+
+#[test]
+fn json_bodies_compare_by_value_with_exact_numbers() {
+    let recorded = || json("/x", r#"{"a": [1, 1.0, -0, 1e2], "b": {"c": "é", "d": null}}"#);
+    assert!(same(recorded(), &json("/x", r#"{"b":{"d":null,"c":"\u00e9"},"a":[1.0,1,0,100]}"#)));
+    assert!(!same(recorded(), &json("/x", r#"{"a": [1, 1, 100, 0], "b": {"c": "é", "d": null}}"#)));
+    assert!(!same(recorded(), &json("/x", r#"{"a": ["1", 1, 0, 100], "b": {"c": "é", "d": null}}"#)));
+    assert!(!same(recorded(), &json("/x", r#"{"a": [1, 1, 0, 100], "b": {"c": "é"}}"#)));
+    assert!(!same(json("/x", r#"{"n":12345678901234567890123}"#), &json("/x", r#"{"n":12345678901234567890124}"#)));
+}
+
+#[test]
+fn headers_do_not_take_part_not_even_the_content_type() {
+    let recorded = || json("/x", r#"{"a":1}"#);
+    assert!(same(recorded(), &with_body("POST", "/x", "text/plain", r#"{"a":1}"#)));
+    assert!(same(recorded(), &with_body("POST", "/x", "application/x-www-form-urlencoded", r#"{"a":1}"#)));
+    assert!(same(recorded(), &with_body("POST", "/x", "", r#"{"a":1}"#)));
+    let mut other = recorded();
+    other.headers = headers(&[("x-request-id", "7"), ("content-type", "application/json"), ("accept", "*/*")]);
+    assert!(same(recorded(), &other));
+}
+
+#[test]
+fn forms_compare_by_field_and_json_in_a_field_by_value() {
+    let form = |body: &str| with_body("PATCH", "/x", "application/x-www-form-urlencoded; charset=utf-8", body);
+    let recorded = || form("name=a+b&payload=%7B%22a%22%3A1%2C%22b%22%3A2%7D");
+    assert!(same(recorded(), &form("payload=%7B%22b%22:2.0,%22a%22:1%7D&name=a%20b")));
+    assert!(!same(recorded(), &form("payload=%7B%22b%22:3,%22a%22:1%7D&name=a%20b")));
+    assert!(!same(recorded(), &form("payload=%7B%22b%22:2,%22a%22:1%7D&name=a%2Bb")));
+    assert!(!same(form("n=5"), &form("n=5.0")));
+    assert!(!same(form("n=5"), &json("/x", r#"{"n":"5"}"#)));
+}
+
+#[test]
+fn multipart_bodies_compare_by_part_whatever_boundary_and_order() {
+    let part = |name: &str, extra: &str, body: &str| {
+        format!("Content-Disposition: form-data; name=\"{name}\"\r\n{extra}\r\n{body}\r\n")
+    };
+    let multipart = |boundary: &str, parts: &[String]| {
+        let mut body = String::new();
+        for part in parts {
+            body.push_str(&format!("--{boundary}\r\n{part}"));
+        }
+        body.push_str(&format!("--{boundary}--\r\n"));
+        with_body("POST", "/x", &format!("multipart/form-data; boundary=\"{boundary}\""), &body)
+    };
+    let typed = "Content-Type: application/json\r\n";
+    let recorded =
+        || multipart("AAA", &[part("meta", typed, r#"{"a":1,"b":[2]}"#), part("file", "", "line one\r\nline two")]);
+    assert!(same(
+        recorded(),
+        &multipart("b-b:b", &[part("file", "", "line one\r\nline two"), part("meta", "", r#"{"b":[2.0],"a":1}"#)])
+    ));
+    assert!(!same(recorded(), &multipart("AAA", &[part("meta", typed, r#"{"a":1,"b":[2]}"#)])));
+    assert!(!same(
+        recorded(),
+        &multipart("AAA", &[part("meta", typed, r#"{"a":1,"b":[2]}"#), part("file", "", "line one\nline two")])
+    ));
+    assert!(!same(
+        recorded(),
+        &multipart("AAA", &[part("meta", typed, r#"{"a":2,"b":[2]}"#), part("file", "", "line one\r\nline two")])
+    ));
+}
+
+#[test]
+fn other_bodies_compare_byte_for_byte() {
+    let text = |body: &str| with_body("POST", "/x", "text/plain", body);
+    assert!(same(text("a=1&b=2"), &text("a=1&b=2")));
+    assert!(!same(text("a=1&b=2"), &text("b=2&a=1")));
+    assert!(!same(text("x"), &request("POST", "/x")));
+    assert!(!same(request("POST", "/x"), &text("x")));
+}
+
+#[test]
+fn a_redacted_place_matches_any_value_of_its_type_and_says_so() {
+    let mut recorded = json("/x", r#"{"secret":"LABEL-1","pin":0,"name":"n"}"#);
+    recorded.body.redacted = vec!["/secret".to_owned(), "/pin".to_owned()];
+    let replay = replay([says(recorded, "{}")]);
+    let served = ask(&replay, &json("/x", r#"{"name":"n","pin":4711,"secret":"other"}"#)).unwrap();
+    assert_eq!(
+        served.remarks,
+        ["matches a.har entry 0 although `/pin` is redacted in the recording, `/secret` is redacted in the recording"]
+    );
+    let exhausted = ask(&replay, &json("/x", r#"{"name":"n","pin":1,"secret":"x"}"#)).unwrap_err();
+    assert_eq!(exhausted.word(), "exhausted");
+    for other in [
+        r#"{"name":"n","pin":4711,"secret":5}"#,
+        r#"{"name":"n","pin":"4711","secret":"other"}"#,
+        r#"{"name":"m","pin":4711,"secret":"other"}"#,
+        r#"{"name":"n","pin":4711}"#,
+        r#"{"name":"n","pin":4711,"secret":null}"#,
+    ] {
+        assert_eq!(body(&replay, &json("/x", other)), "miss: unknown", "{other}");
+    }
+}
+
+#[test]
+fn a_redacted_form_field_query_parameter_or_path_segment_matches_any_text() {
+    let form = |body: &str| with_body("POST", "/x", "application/x-www-form-urlencoded", body);
+    let mut recorded = form("a=1&secret=LABEL-1");
+    recorded.body.redacted = vec!["/secret".to_owned()];
+    assert!(same(recorded.clone(), &form("secret=s3cr%65t&a=1")));
+    assert!(!same(recorded.clone(), &form("secret=s3cr%65t&a=2")));
+    assert!(!same(recorded, &form("a=1")));
+    let recorded = || request("GET", "/t/LABEL-2/u?key=LABEL-1&a=1");
+    assert!(same(recorded(), &request("GET", "/t/whatever/u?a=1&key=zzz")));
+    assert!(!same(recorded(), &request("GET", "/t/whatever/u?a=2&key=zzz")));
+    assert!(!same(recorded(), &request("GET", "/t/whatever/v?a=1&key=zzz")));
+    assert!(!same(recorded(), &request("GET", "/t/whatever/u?a=1")));
+}
+
+#[test]
+fn an_exact_match_comes_before_one_that_needs_a_redacted_place() {
+    let mut redacted = json("/x", r#"{"a":"LABEL-1"}"#);
+    redacted.body.redacted = vec!["/a".to_owned()];
+    let mut withheld = json("/x", "");
+    withheld.body = Body::withheld(Withheld::Unparsable, Some(9));
+    let replay =
+        replay([says(withheld, "any"), says(redacted, "redacted"), says(json("/x", r#"{"a":"plain"}"#), "exact")]);
+    assert_eq!(body(&replay, &json("/x", r#"{"a":"plain"}"#)), "exact");
+    assert_eq!(body(&replay, &json("/x", r#"{"a":"other"}"#)), "redacted");
+    assert_eq!(body(&replay, &json("/x", r#"{"b":"other"}"#)), "any");
+}
+
+#[test]
+fn a_withheld_or_truncated_request_body_matches_any_body_and_says_so() {
+    for presence in [Presence::Withheld(Withheld::Unparsable), Presence::Truncated { kept: 2, total: Some(9) }] {
+        let mut recorded = json("/x", r#"{""#);
+        recorded.body.presence = presence;
+        let replay = replay([says(recorded, "{}")]);
+        let served = ask(&replay, &json("/x", r#"{"any":"thing"}"#)).unwrap();
+        assert!(served.remarks[0].contains("any body matches"), "{:?}", served.remarks);
+    }
+}
+
+#[test]
+fn the_same_request_answers_in_recorded_order_and_then_a_safe_one_repeats_the_last() {
+    let get = || request("GET", "/x");
+    let replay = replay([says(get(), "one"), says(request("GET", "/y"), "other"), says(get(), "two")]);
+    assert_eq!(body(&replay, &get()), "one");
+    assert_eq!(body(&replay, &get()), "two");
+    assert_eq!(body(&replay, &request("GET", "/y")), "other");
+    assert_eq!(body(&replay, &get()), "two");
+    assert_eq!(body(&replay, &request("GET", "/y")), "other");
+}
+
+#[test]
+fn an_unsafe_request_misses_once_its_recorded_answers_are_given() {
+    let replay = replay([says(json("/x", "{}"), "one"), says(json("/x", "{}"), "two")]);
+    assert_eq!(body(&replay, &json("/x", "{}")), "one");
+    assert_eq!(body(&replay, &json("/x", "{ }")), "two");
+    let miss = ask(&replay, &json("/x", "{}")).unwrap_err();
+    assert_eq!(miss.reason, Reason::Exhausted { last: "a.har entry 1".to_owned(), recorded: 2 });
+    assert!(miss.detail().contains("--exhausted repeat"), "{}", miss.detail());
+}
+
+#[test]
+fn the_exhausted_option_decides_otherwise_for_every_method() {
+    let entries = || [says(json("/x", "{}"), "one"), says(json("/x", "{}"), "two"), says(request("GET", "/y"), "y")];
+    let asks = |replay: &Replay, request: &Request| (0..5).map(|_| body(replay, request)).collect::<Vec<_>>();
+    let repeat = exhausting(Exhausted::Repeat, entries());
+    assert_eq!(asks(&repeat, &json("/x", "{}")), ["one", "two", "two", "two", "two"]);
+    let looped = exhausting(Exhausted::Loop, entries());
+    assert_eq!(asks(&looped, &json("/x", "{}")), ["one", "two", "one", "two", "one"]);
+    assert_eq!(asks(&looped, &request("GET", "/y"))[4], "y");
+    let miss = exhausting(Exhausted::Miss, entries());
+    assert_eq!(asks(&miss, &request("GET", "/y"))[..2], ["y", "miss: exhausted"]);
+}
+
+#[test]
+fn a_callers_own_entries_come_first_and_exhaust_on_their_own() {
+    let post = || json("/x", "{}");
+    let entries = || {
+        [
+            says(by(post(), "a", &["read:x"]), "a1"),
+            says(by(post(), "b", &["read:x"]), "b1"),
+            says(by(post(), "a", &["read:x", "write:x"]), "aw"),
+            says(post(), "none"),
+            says(by(post(), "b", &["read:x"]), "b2"),
+        ]
+    };
+    let replay = replay(entries());
+    assert_eq!(body(&replay, &by(post(), "b", &["read:x"])), "b1");
+    assert_eq!(body(&replay, &by(post(), "a", &["write:x", "read:x"])), "aw");
+    assert_eq!(body(&replay, &post()), "none");
+    assert_eq!(body(&replay, &by(post(), "b", &["read:x"])), "b2");
+    assert_eq!(body(&replay, &by(post(), "b", &["read:x"])), "miss: exhausted");
+    assert_eq!(body(&replay, &by(post(), "a", &["read:x"])), "a1");
+}
+
+#[test]
+fn an_unknown_caller_gets_all_entries_in_recorded_order() {
+    let post = || json("/x", "{}");
+    let mut opaque = post();
+    opaque.credential = Credential::Malformed("no JWT".to_owned());
+    let replay = replay([says(by(post(), "a", &[]), "a1"), says(post(), "none"), says(by(post(), "b", &[]), "b1")]);
+    assert_eq!(body(&replay, &opaque), "a1");
+    assert_eq!(body(&replay, &by(post(), "stranger", &[])), "none");
+    assert_eq!(body(&replay, &opaque), "b1");
+    assert_eq!(body(&replay, &opaque), "miss: exhausted");
+}
+
+#[test]
+fn ignored_places_do_not_count_there_or_not() {
+    let recorded = || json("/actions/1?nonce=1&take=5", r#"{"at":1,"items":[{"id":"x","n":1}],"n":2}"#);
+    let live = json("/actions/1?take=5", r#"{"items":[{"id":"y","n":1}],"n":2}"#);
+    assert!(!same(recorded(), &live));
+    let rules = ["query:nonce", "pointer:/at", "pointer:/items/*/id"];
+    assert!(ask(&ignoring(&rules, [says(recorded(), "{}")]), &live).is_ok());
+    let scoped = ["query:nonce", "testAction=pointer:/at", "testAction=pointer:/items/0/id"];
+    assert!(ask(&ignoring(&scoped, [says(recorded(), "{}")]), &live).is_ok());
+    let elsewhere = ["query:nonce", "redeliverEvent=pointer:/at", "pointer:/items/*/id"];
+    assert!(ask(&ignoring(&elsewhere, [says(recorded(), "{}")]), &live).is_err());
+    let other = json("/actions/1?take=5", r#"{"items":[{"id":"y","n":2}],"n":2}"#);
+    assert!(ask(&ignoring(&rules, [says(recorded(), "{}")]), &other).is_err());
+    assert!(ask(&ignoring(&["query:nonce", "body"], [says(recorded(), "{}")]), &other).is_ok());
+}
+
+#[test]
+fn a_miss_names_every_difference_the_right_way_round_with_the_option_that_helps() {
+    let recorded = json("/x?take=50&q=1", r#"{"a":1,"b":{"c":[1,2]},"gone":true}"#);
+    let replay = replay([says(request("GET", "/far/away"), "{}"), says(recorded, "{}")]);
+    let miss = ask(&replay, &json("/x?take=5&new=n", r#"{"a":"1","b":{"c":[1,3,4]}}"#)).unwrap_err();
+    assert_eq!(miss.reason, Reason::Unknown);
+    let problem: serde_json::Value = serde_json::from_str(&miss.problem().body()).unwrap();
+    assert_eq!(problem["status"], 421);
+    let near = &problem["nearest"][0];
+    assert_eq!(near["entry"], "a.har entry 1");
+    assert_eq!(near["request"], "POST /x?take=50&q=1");
+    let rows: Vec<[String; 4]> = near["differences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            ["place", "your request", "fixture", "option"].map(|key| match &one[key] {
+                serde_json::Value::Null => "-".to_owned(),
+                text => text.as_str().unwrap().to_owned(),
+            })
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ["query parameter `new`", "n", "-", "--ignore query:new"],
+            ["query parameter `q`", "-", "1", "--ignore query:q"],
+            ["query parameter `take`", "5", "50", "--ignore query:take"],
+            ["body at `/a`", "\"1\"", "1", "--ignore pointer:/a"],
+            ["body at `/b/c/1`", "3", "2", "--ignore pointer:/b/c/1"],
+            ["body at `/b/c/2`", "4", "-", "--ignore pointer:/b/c/2"],
+            ["body at `/gone`", "-", "true", "--ignore pointer:/gone"],
+        ]
+    );
+    let rules: Vec<&str> = rows.iter().filter_map(|row| row[3].strip_prefix("--ignore ")).collect();
+    let live = json("/x?take=5&new=n", r#"{"a":"1","b":{"c":[1,3,4]}}"#);
+    let recorded = json("/x?take=50&q=1", r#"{"a":1,"b":{"c":[1,2]},"gone":true}"#);
+    assert!(ask(&ignoring(&rules, [says(recorded, "{}")]), &live).is_ok(), "the options do make it match");
+}
+
+#[test]
+fn a_miss_shows_the_likest_recorded_requests_where_the_path_was_never_recorded() {
+    let entries = [
+        says(request("GET", "/api/v2/connections/con_1/groups"), "{}"),
+        says(request("GET", "/api/v2/rate-limit-policies/rlp_1"), "{}"),
+        says(request("DELETE", "/api/v2/rate-limit-policies/rlp_2"), "{}"),
+        says(request("GET", "/api/v2/other"), "{}"),
+    ];
+    let miss = ask(&replay(entries), &request("GET", "/api/v2/rate-limit-policies/rlp_9")).unwrap_err();
+    let shown: Vec<&str> = miss.nearest.iter().map(|near| near.request.as_str()).collect();
+    assert_eq!(shown[0], "GET /api/v2/rate-limit-policies/rlp_1");
+    assert_eq!(shown.len(), 3);
+    let path = &miss.nearest[0].differences[0];
+    assert_eq!((path.place.as_str(), path.option.as_deref()), ("path", None));
+    assert_eq!(path.yours.as_deref(), Some("/api/v2/rate-limit-policies/rlp_9"));
+    assert!(miss.detail().contains("contrail record --append"), "{}", miss.detail());
+}
+
+#[test]
+fn a_miss_consumes_nothing() {
+    let replay = replay([says(json("/x", r#"{"a":1}"#), "one")]);
+    for _ in 0..3 {
+        assert_eq!(body(&replay, &json("/x", r#"{"a":2}"#)), "miss: unknown");
+    }
+    assert_eq!(replay.unused(), [("a.har entry 0".to_owned(), "POST /x".to_owned())]);
+    assert_eq!(body(&replay, &json("/x", r#"{"a":1}"#)), "one");
+    assert!(replay.unused().is_empty());
+}
+
+#[test]
+fn an_answer_that_is_not_whole_is_never_served_and_the_miss_says_why() {
+    let mut truncated = says(request("GET", "/truncated"), "{}");
+    truncated.exchange.response.as_mut().unwrap().body.presence = Presence::Truncated { kept: 2, total: Some(10) };
+    let mut withheld = says(request("GET", "/withheld"), "");
+    withheld.exchange.response.as_mut().unwrap().body = Body::withheld(Withheld::Unparsable, None);
+    let mut broken = says(request("GET", "/broken"), "{}");
+    broken.exchange.transport.incomplete = Some("the connection closed early".to_owned());
+    let zero = answers(request("GET", "/zero"), 0, &[], "");
+    let mut silent = says(request("GET", "/silent"), "");
+    silent.exchange.response = None;
+    let replay = replay([truncated, withheld, broken, zero, silent]);
+    for (path, why) in [
+        ("/truncated", "2 of 10 bytes"),
+        ("/withheld", "unparsable"),
+        ("/broken", "closed early"),
+        ("/zero", "status 0"),
+        ("/silent", "no answer"),
+    ] {
+        let miss = ask(&replay, &request("GET", path)).unwrap_err();
+        assert_eq!(miss.word(), "unfit");
+        assert!(miss.detail().contains(why), "{}", miss.detail());
+    }
+    assert!(replay.unused().is_empty(), "what cannot be served is not called unused");
+    assert_eq!(replay.unfit().len(), 5);
+}
+
+#[test]
+fn a_whole_answer_to_the_same_request_is_served_though_another_one_was_cut() {
+    let mut cut = says(request("GET", "/x"), "{}");
+    cut.exchange.transport.incomplete = Some("cut".to_owned());
+    let replay = replay([cut, says(request("GET", "/x"), "whole")]);
+    assert_eq!(body(&replay, &request("GET", "/x")), "whole");
+}
+
+#[test]
+fn an_answer_keeps_its_end_to_end_headers_and_both_cookies_with_a_fresh_length() {
+    let fields = [
+        ("set-cookie", "a=1"),
+        ("content-encoding", "gzip"),
+        ("Content-Length", "999"),
+        ("transfer-encoding", "chunked"),
+        ("connection", "x-hop, close"),
+        ("x-hop", "1"),
+        ("keep-alive", "timeout=5"),
+        ("set-cookie", "b=2"),
+        ("x-ratelimit-limit", "10"),
+    ];
+    let replay = replay([answers(request("GET", "/x"), 429, &fields, "{\"a\":  1}")]);
+    let answer = ask(&replay, &request("GET", "/x")).unwrap().answer;
+    assert_eq!(answer.status, 429);
+    assert_eq!(&answer.body[..], b"{\"a\":  1}");
+    let expected =
+        headers(&[("set-cookie", "a=1"), ("set-cookie", "b=2"), ("x-ratelimit-limit", "10"), ("content-length", "9")]);
+    assert_eq!(answer.headers, expected);
+}
+
+#[test]
+fn head_204_and_304_have_no_body_and_head_keeps_the_length_that_it_told() {
+    let fields = [("content-length", "5"), ("etag", "\"1\"")];
+    let mut saved = answers(request("GET", "/304"), 304, &fields, "");
+    saved.exchange.response.as_mut().unwrap().body = Body::withheld(Withheld::NotSaved, None);
+    let replay = replay([
+        answers(request("HEAD", "/x"), 200, &fields, ""),
+        answers(request("DELETE", "/204"), 204, &[("etag", "\"1\"")], ""),
+        saved,
+    ]);
+    let head = ask(&replay, &request("HEAD", "/x")).unwrap().answer;
+    assert_eq!((head.body.len(), head.headers), (0, headers(&fields)));
+    let none = ask(&replay, &request("DELETE", "/204")).unwrap().answer;
+    assert_eq!((none.status, none.body.len(), none.headers), (204, 0, headers(&[("etag", "\"1\"")])));
+    let unmodified = ask(&replay, &request("GET", "/304")).unwrap().answer;
+    assert_eq!((unmodified.status, unmodified.headers), (304, headers(&[("etag", "\"1\"")])));
+}
+
+#[test]
+fn recordings_are_merged_in_order_and_the_same_one_twice_counts_twice() {
+    let mut builder = Builder::new(settings()).unwrap();
+    for (name, body) in [("a.har", "a"), ("b.har", "b"), ("a.har", "a")] {
+        builder.source(name);
+        builder.push(says(json("/x", "{}"), body));
+    }
+    builder.source("empty.har");
+    let replay = builder.finish();
+    let bodies: Vec<_> = (0..4).map(|_| body(&replay, &json("/x", "{}"))).collect();
+    assert_eq!(bodies, ["a", "b", "a", "miss: exhausted"]);
+}
+
+#[test]
+fn an_empty_recording_serves_nothing_and_says_so() {
+    let miss = ask(&replay([]), &request("GET", "/x")).unwrap_err();
+    assert_eq!((miss.reason.clone(), miss.nearest.len()), (Reason::Empty, 0));
+    assert!(miss.detail().contains("contrail record"), "{}", miss.detail());
+}
+
+mod tokens {
+    use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+    use serde_json::Value;
+
+    use super::*;
+
+    fn token_request(body: &str) -> Request {
+        with_body("POST", "/oauth/token", "application/x-www-form-urlencoded", body)
+    }
+
+    fn grant(client: &str) -> Request {
+        token_request(&format!("grant_type=client_credentials&client_id={client}&client_secret=s"))
+    }
+
+    fn issued(replay: &Replay, request: &Request) -> (Value, Value, Vec<String>) {
+        let served = ask(replay, request).unwrap();
+        assert_eq!(served.answer.status, 200);
+        let answer: Value = serde_json::from_slice(&served.answer.body).unwrap();
+        let token = answer["access_token"].as_str().unwrap().to_owned();
+        let parts: Vec<&str> = token.split('.').collect();
+        assert_eq!(parts.len(), 3);
+        assert_eq!(URL_SAFE_NO_PAD.decode(parts[2]).unwrap().len(), 64);
+        let claims = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(parts[1]).unwrap()).unwrap();
+        (answer, claims, served.remarks)
+    }
+
+    #[test]
+    fn a_token_carries_the_scopes_recorded_for_the_requests_client_and_a_fresh_lifetime() {
+        let body = r#"{"access_token":"LABEL-1","expires_in":"7200","token_type":"Bearer","extra":1}"#;
+        let replay = replay([
+            says(token_request("client_id=a&client_secret=LABEL-2"), body),
+            says(by(request("GET", "/x"), "a", &["read:x", "read:y"]), "{}"),
+            says(by(request("GET", "/x"), "b", &["read:z"]), "{}"),
+        ]);
+        let (answer, claims, remarks) = issued(&replay, &grant("a"));
+        assert_eq!(answer["expires_in"], 7200);
+        assert_eq!(answer["extra"], 1);
+        assert_eq!(claims["scope"], "read:x read:y");
+        assert_eq!(claims["azp"], "a");
+        assert_eq!(claims["exp"].as_u64().unwrap() - claims["iat"].as_u64().unwrap(), 7200);
+        assert_eq!(claims["iat"], 1_800_000_000_u64);
+        assert!(remarks.is_empty(), "{remarks:?}");
+        let unused: Vec<_> = replay.unused().into_iter().map(|(_, line)| line).collect();
+        assert_eq!(unused, ["GET /x", "GET /x"], "the recorded token request counts as asked for");
+    }
+
+    #[test]
+    fn a_client_that_was_not_recorded_gets_the_union_of_scopes_and_that_is_said() {
+        let replay = replay([
+            says(by(request("GET", "/x"), "a", &["read:x"]), "{}"),
+            says(by(request("GET", "/x"), "b", &["read:z"]), "{}"),
+        ]);
+        let (answer, claims, remarks) = issued(&replay, &grant("stranger"));
+        assert_eq!(claims["scope"], "read:x read:z");
+        assert_eq!(answer["expires_in"], 86_400);
+        assert_eq!(answer["token_type"], "Bearer");
+        assert!(remarks[0].contains("`stranger`") && remarks[0].contains("union"), "{remarks:?}");
+    }
+
+    #[test]
+    fn the_token_endpoint_takes_forms_json_and_basic_credentials_with_and_without_the_slash() {
+        let replay = replay([says(by(request("GET", "/x"), "a b", &["read:x"]), "{}")]);
+        let form = token_request("grant_type=client_credentials&client_id=a+b&audience=urn:x");
+        assert_eq!(issued(&replay, &form).1["aud"], "urn:x");
+        let json = json("/oauth/token/", r#"{"client_id":"a b","client_secret":"s","organization":null}"#);
+        assert_eq!(issued(&replay, &json).1["azp"], "a b");
+        let mut basic = token_request("grant_type=client_credentials");
+        basic.headers.append(http::header::AUTHORIZATION, HeaderValue::from_static("Basic YSUyMGI6cw=="));
+        assert_eq!(issued(&replay, &basic).1["scope"], "read:x");
+        assert_eq!(body(&replay, &request("GET", "/oauth/token")), "miss: unknown");
+    }
+
+    #[test]
+    fn the_token_endpoint_never_runs_out() {
+        let replay = replay([says(grant("a"), r#"{"access_token":"LABEL-1"}"#)]);
+        for _ in 0..5 {
+            issued(&replay, &grant("a"));
+        }
+    }
+
+    #[test]
+    fn a_client_that_was_only_ever_refused_is_refused_as_recorded() {
+        let replay = replay([answers(grant("bad"), 401, &[], r#"{"error":"access_denied"}"#), says(grant("a"), "{}")]);
+        assert_eq!(ask(&replay, &grant("bad")).unwrap().answer.status, 401);
+        assert_eq!(ask(&replay, &grant("a")).unwrap().answer.status, 200);
+    }
+}
+
+#[test]
+fn a_hundred_thousand_entries_are_found_by_look_up_and_not_by_scan() {
+    let entries = (0..100_000).map(|number| {
+        let mut request = json(&format!("/things/{number}"), &format!(r#"{{"n":{number},"secret":"LABEL-{number}"}}"#));
+        request.body.redacted = vec!["/secret".to_owned()];
+        says(request, "{}")
+    });
+    let replay = replay(entries);
+    assert_eq!(replay.index.buckets.len(), 100_000);
+    let parts = Parts::of(&json("/things/99999", r#"{"n":99999,"secret":"x"}"#));
+    let lines = replay.index.lines_of(&parts);
+    assert_eq!(lines.len(), 1, "one line to look at");
+    assert_eq!(replay.index.lines[&lines[0]].entries.len(), 1);
+    assert!(ask(&replay, &json("/things/99999", r#"{"n":99999,"secret":"x"}"#)).is_ok());
+}
