@@ -1,11 +1,172 @@
 //! `contrail verify`: check recordings against the contract, offline.
+//!
+//! Entries stream: one at a time is read, checked, redacted and counted, so memory does not grow with the file. A file
+//! that another tool wrote goes through redaction before anything of it is reported; one of our own does too, which
+//! changes nothing in it.
 
-use super::{Failure, Outcome};
+use std::{fs::OpenOptions, io::Write as _, path::Path, path::PathBuf, sync::Arc, time::Duration};
+
+use super::{ContractArgs, Failure, Format, Outcome, policy::PolicyArgs, printer::Printer};
+use crate::{
+    contract::{CheckOptions, Contract},
+    exchange::Exchange,
+    finding::Rule,
+    recording::{self, Entry, settle},
+    redact::{Judged, Plan, Redactor},
+    report::{Collector, Kind, Place, Request, Title, Unauthenticated},
+    token::{Credential, Jwks, TokenFacts},
+};
 
 /// Check recordings against the contract
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// HAR files of any tool, journals, or folders of them; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    recordings: Vec<PathBuf>,
+    /// How to print what was found
+    #[arg(long, value_enum, default_value = "text", env = "CONTRAIL_FORMAT")]
+    format: Format,
+    /// Write a report as well: text, json, junit or html, to a file or (without one) in place of what is printed;
+    /// repeatable
+    #[arg(long, value_name = "FORMAT[=FILE]")]
+    report: Vec<Request>,
+    /// Tolerance for a token's `exp` and `nbf`, in seconds
+    #[arg(long, value_name = "SECS", default_value_t = 0, env = "CONTRAIL_CLOCK_SKEW")]
+    clock_skew: u64,
+    /// JSON Web Key Set; with it, signatures of tokens are checked where a file still has the token
+    #[arg(long, value_name = "FILE", env = "CONTRAIL_JWKS")]
+    jwks: Option<PathBuf>,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
+    contract: ContractArgs,
+}
 
-pub(super) fn run(_args: &Args) -> Result<Outcome, Failure> {
-    Err("not built yet".into())
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let judge = Judge {
+        contract: args.contract.load()?,
+        options: CheckOptions { clock_skew: Duration::from_secs(args.clock_skew), ..CheckOptions::default() },
+        keys: args.jwks.as_deref().map(Jwks::read).transpose()?,
+    };
+    let wanted = wanted(args)?;
+    let failing = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
+    let title = Title { title: judge.contract.title().to_owned(), version: judge.contract.version().to_owned() };
+    let listed = wanted.iter().any(|request| request.kind == Kind::Json);
+    let mut collector = Collector::new(title, failing, listed);
+    let redactor = Redactor::new(Plan::default());
+
+    for named in &args.recordings {
+        for source in recording::sources(named)? {
+            read(&source, &judge, &redactor, &mut collector)?;
+        }
+    }
+    for request in &wanted {
+        write(request, &redactor, &mut collector)?;
+    }
+    Ok(Outcome { findings: collector.fails(), ..Outcome::CLEAN })
+}
+
+/// The reports to write: what `--report` asks for, and `--format` on standard output unless a `--report` goes there.
+fn wanted(args: &Args) -> Result<Vec<Request>, Failure> {
+    let mut wanted = args.report.clone();
+    let printed = wanted.iter().filter(|request| request.file.is_none()).count();
+    if printed > 1 {
+        return Err(
+            "only one `--report` can go to standard output; give the others a file: `--report FORMAT=FILE`".into()
+        );
+    }
+    if printed == 0 {
+        let kind = match args.format {
+            Format::Text => Kind::Text,
+            Format::Json => Kind::Json,
+        };
+        wanted.insert(0, Request { kind, file: None });
+    }
+    Ok(wanted)
+}
+
+fn write(request: &Request, redactor: &Redactor, collector: &mut Collector) -> Result<(), Failure> {
+    match &request.file {
+        None => {
+            let mut printer = Printer::stdout();
+            let colour = printer.colour();
+            collector.write(request.kind, redactor, &mut printer, colour)?;
+            printer.flush()?;
+        }
+        Some(path) => {
+            let failed = |error| format!("cannot write the report `{}`: {error}", path.display());
+            let mut options = OpenOptions::new();
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let file = options.write(true).create(true).truncate(true).open(path).map_err(failed)?;
+            let mut file = std::io::BufWriter::new(file);
+            collector.write(request.kind, redactor, &mut file, false).map_err(failed)?;
+            file.flush().map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collector) -> Result<(), Failure> {
+    let name = path.display().to_string();
+    let mut recording = recording::open(path)?;
+    // Settled as soon as an entry carries the header, else at the end: see `Collector`.
+    let mut settled = false;
+    while let Some(entry) = recording.next() {
+        let Entry { index, mut exchange, note } = entry?;
+        if !settled && recording.carries_authorization() {
+            collector.end_of_file(&name, false)?;
+            settled = true;
+        }
+        let open = !settled && note.is_none() && !recording.head().by_contrail;
+        judge.credential(&mut exchange, note.is_none());
+        let place =
+            Place { source: &name, entry: index, outside: !judge.contract.covers(exchange.request.target.path()) };
+        let verdict = judge.contract.check(&exchange, &judge.options);
+        let attested = note.as_ref().and_then(|note| note.attested.as_ref());
+        let verdict = settle(verdict, attested, judge.contract.hash());
+        let unauthenticated = open.then(|| judge.unauthenticated(&mut exchange));
+        let judged = redactor.redact(Judged::new(exchange, verdict));
+        collector.exchange(place, &judged, unauthenticated)?;
+    }
+    collector.end_of_file(&name, !settled && !recording.head().by_contrail)?;
+    collector.skipped(recording.skipped() as u64);
+    Ok(())
+}
+
+struct Judge {
+    contract: Arc<Contract>,
+    options: CheckOptions,
+    keys: Option<Jwks>,
+}
+
+impl Judge {
+    /// Decodes the token again, with the tolerance and the keys of this run: from the header where the file has it,
+    /// else from the instants among its facts. A fixture has neither, and keeps the outcome of then.
+    fn credential(&self, exchange: &mut Exchange, foreign: bool) {
+        let skew = self.options.clock_skew;
+        let request = &mut exchange.request;
+        if foreign {
+            if !matches!(request.credential, Credential::Missing | Credential::Unknown) {
+                request.credential = Credential::decode(&request.headers, exchange.started, skew, self.keys.as_ref());
+            }
+            return;
+        }
+        let (Credential::Token(facts), Some(started)) = (&request.credential, exchange.started) else { return };
+        if facts.expires_at.is_none() && facts.not_before.is_none() {
+            return;
+        }
+        let time = facts.time_at(started, skew);
+        if time != facts.time {
+            request.credential = Credential::Token(Arc::new(TokenFacts { time, ..(**facts).clone() }));
+        }
+    }
+
+    /// The verdict's other outcome, if it turns out that the file's producer strips the header.
+    fn unauthenticated(&self, exchange: &mut Exchange) -> Unauthenticated {
+        let held = std::mem::replace(&mut exchange.request.credential, Credential::Unknown);
+        let verdict = self.contract.check(exchange, &self.options);
+        exchange.request.credential = held;
+        Unauthenticated { unchecked: verdict.unchecked, blame: verdict.blame }
+    }
 }

@@ -10,7 +10,7 @@
 //!
 //! The summary comes first, and nobody knows it before the last exchange: the exchanges wait in a [`Spool`].
 
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead as _, BufReader, Seek, SeekFrom, Write};
 
 use serde::Serialize;
 use tempfile::SpooledTempFile;
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     finding::Finding,
-    redact::{Judged, Redacted},
+    redact::{Judged, Redacted, Redactor},
 };
 
 /// Bytes that are kept in memory before the temporary file is made.
@@ -115,13 +115,18 @@ impl Spool {
         Ok(())
     }
 
-    pub(super) fn copy_to(&mut self, to: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn copy_to(&mut self, redactor: &Redactor, to: &mut dyn Write) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(0))?;
-        let mut buffer = vec![0; 64 << 10];
+        let mut lines = BufReader::with_capacity(64 << 10, &mut self.file);
         loop {
-            match self.file.read(&mut buffer)? {
-                0 => return Ok(()),
-                read => to.write_all(&buffer[..read])?,
+            self.line.clear();
+            if lines.read_until(b'\n', &mut self.line)? == 0 {
+                return Ok(());
+            }
+            // A line is one exchange: escaped as JSON, so it holds no line break of its own.
+            match std::str::from_utf8(&self.line) {
+                Ok(line) => to.write_all(redactor.text(line).as_bytes())?,
+                Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error)),
             }
         }
     }

@@ -25,7 +25,7 @@ pub use tally::{Group, Sample, Tally};
 
 use crate::{
     finding::{Blame, Rule, UncheckedSet},
-    redact::{Judged, Redacted},
+    redact::{Judged, Redacted, Redactor},
 };
 
 /// A kind of report.
@@ -198,12 +198,14 @@ impl Collector {
         self.settled.tally.by_rule().any(|(rule, _)| self.failing.contains(&rule))
     }
 
-    /// Writes a report of everything that is settled.
+    /// Writes a report of everything that is settled. A value that `redactor` recognised as a secret after its exchange
+    /// was taken is replaced here.
     ///
     /// # Errors
     ///
     /// `to` or the temporary file of the JSON report failed.
-    pub fn write(&mut self, kind: Kind, to: &mut dyn Write, colour: bool) -> io::Result<()> {
+    pub fn write(&mut self, kind: Kind, redactor: &Redactor, to: &mut dyn Write, colour: bool) -> io::Result<()> {
+        self.settled.tally.redact(redactor);
         let facts =
             Facts { title: &self.title, tally: &self.settled.tally, stripped: &self.stripped, failing: &self.failing };
         match kind {
@@ -213,7 +215,7 @@ impl Collector {
             Kind::Json => {
                 json::head(&facts, to)?;
                 if let Some(spool) = &mut self.settled.json {
-                    spool.copy_to(to)?;
+                    spool.copy_to(redactor, to)?;
                 }
                 json::tail(to)
             }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{Place, Unauthenticated};
 use crate::{
     finding::{Conclusion, Finding, Kind, Rule, Unchecked, Verdict},
-    redact::{Judged, Redacted},
+    redact::{Judged, Redacted, Redactor},
 };
 
 /// Most groups that are kept apart; a recording that has more is summed up beyond it.
@@ -189,6 +189,19 @@ impl Tally {
                     self.groups.insert(key, group);
                 }
                 None => self.ungrouped += group.count,
+            }
+        }
+    }
+
+    /// Takes secrets out of the samples that were recognised only after their exchange.
+    pub(super) fn redact(&mut self, redactor: &Redactor) {
+        for group in self.groups.values_mut() {
+            let sample = &mut group.sample;
+            for text in [&mut group.place, &mut sample.message, &mut sample.at, &mut sample.url] {
+                let clean = redactor.text(text);
+                if *clean != *text {
+                    *text = clean.into_inner();
+                }
             }
         }
     }

@@ -1,0 +1,393 @@
+//! `contrail verify`: recordings of every producer against the contract.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use serde_json::Value;
+
+use crate::support::{
+    command::{Ran, contrail, run, run_in, run_with_input},
+    golden::assert_golden,
+    har::{self, NOON, POLICY, bearer, conforming, get, token},
+};
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/har")
+}
+
+fn verify_text(entries: &[Value], options: &[&str]) -> Ran {
+    run_with_input(["verify", "-"].iter().chain(options), har::har(entries).as_bytes())
+}
+
+fn verify_json(entries: &[Value], options: &[&str]) -> (i32, Value) {
+    let ran = run_with_input(["verify", "--format", "json", "-"].iter().chain(options), har::har(entries).as_bytes());
+    assert!(ran.status < 2, "{}", ran.stderr);
+    (ran.status, serde_json::from_str(&ran.stdout).unwrap())
+}
+
+fn rules(report: &Value, entry: usize) -> Vec<&str> {
+    report["exchanges"][entry]["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn files_of_every_producer_give_what_stands_beside_them() {
+    for name in [
+        "chrome.har",
+        "firefox.har",
+        "safari.har",
+        "playwright-embedded.har",
+        "playwright-attached",
+        "charles.har",
+        "fiddler.har",
+        "mitmproxy.har",
+        "secrets.har",
+    ] {
+        let text = run_in(&data(), ["verify", name]);
+        assert_eq!((text.status, text.stderr.as_str()), (1, ""), "{name}");
+        let stem = name.trim_end_matches(".har");
+        assert_golden(&format!("har/expected/{stem}.txt"), &text.stdout);
+        let json = run_in(&data(), ["verify", "--format", "json", name]);
+        assert_eq!((json.status, json.stderr.as_str()), (1, ""), "{name}");
+        assert_golden(&format!("har/expected/{stem}.json"), &json.stdout);
+        serde_json::from_str::<Value>(&json.stdout).unwrap();
+    }
+}
+
+#[test]
+fn producers_that_keep_the_same_traffic_give_the_same_verdicts() {
+    let verdicts = |name: &str| -> Vec<Value> {
+        let ran = run_in(&data(), ["verify", "--format", "json", name]);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let exchanges = report["exchanges"].as_array().unwrap();
+        exchanges
+            .iter()
+            .map(|exchange| serde_json::json!([exchange["verdict"], exchange["findings"], exchange["unchecked"]]))
+            .collect()
+    };
+    let expected = verdicts("mitmproxy.har");
+    for name in ["firefox.har", "playwright-embedded.har", "playwright-attached", "charles.har", "fiddler.har"] {
+        assert_eq!(verdicts(name), expected, "{name}");
+    }
+}
+
+#[test]
+fn the_json_report_has_the_documented_keys_in_their_order() {
+    let entries = [conforming(), get("/api/v2/rate-limit-policies/rlp_1?debug=1", Some(&bearer()), 200, POLICY)];
+    let ran = run_with_input(["verify", "--format", "json", "-"], har::har(&entries).as_bytes());
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let keys = |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+    assert_eq!(keys(&report), ["contract", "summary", "exchanges"]);
+    assert_eq!(keys(&report["contract"]), ["title", "version"]);
+    assert_eq!(report["contract"]["version"], "2.0");
+    assert_eq!(
+        report["summary"],
+        serde_json::json!({"exchanges": 2, "conforms": 1, "gap": 1, "violates": 0, "skipped": 0})
+    );
+    assert_eq!(
+        keys(&report["exchanges"][0]),
+        ["source", "entry", "operation", "method", "url", "status", "verdict", "blame", "findings", "unchecked"]
+    );
+    assert_eq!(
+        report["exchanges"][0],
+        serde_json::json!({
+            "source": "-", "entry": 0, "operation": "getRateLimitPolicy", "method": "GET",
+            "url": "https://tenant.example/api/v2/rate-limit-policies/rlp_1", "status": 200, "verdict": "conforms",
+            "blame": "agreed", "findings": [], "unchecked": [],
+        })
+    );
+    assert_eq!(keys(&report["exchanges"][1]["findings"][0]), ["rule", "kind", "at", "message"]);
+    assert_eq!(report["exchanges"][1]["findings"][0]["rule"], "query.undocumented");
+    assert_eq!(report["exchanges"][1]["findings"][0]["kind"], "gap");
+    assert_eq!(report["exchanges"][1]["findings"][0]["at"], "debug");
+}
+
+#[test]
+fn what_is_not_har_is_status_2_and_one_clear_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in [
+        ("page.html", "<!doctype html><p>hello"),
+        ("empty.har", ""),
+        ("other.json", r#"{"openapi":"3.1.0"}"#),
+        ("array.json", "[1,2]"),
+        ("cut.har", r#"{"log":{"version":"1.2","entries":[{"request":{"method":"GET""#),
+        ("binary", "\u{0}\u{1}\u{2}"),
+    ] {
+        fs::write(folder.path().join(name), content).unwrap();
+        let ran = run_in(folder.path(), ["verify", name]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{name}: {}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{name}: {}", ran.stderr);
+        assert!(ran.stderr.contains(name), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_folder_is_every_recording_in_it_and_each_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("deep")).unwrap();
+    fs::write(folder.path().join("a.har"), har::har(&[conforming()])).unwrap();
+    fs::write(folder.path().join("deep/b.har"), har::har(&[conforming(), conforming()])).unwrap();
+    fs::write(folder.path().join("notes.txt"), "no recording").unwrap();
+    let ran = run_in(folder.path(), ["verify", "--format", "json", "."]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let named: Vec<String> = report["exchanges"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|exchange| format!("{} {}", exchange["source"].as_str().unwrap(), exchange["entry"]))
+        .collect();
+    assert_eq!(named, ["./a.har 0", "./deep/b.har 0", "./deep/b.har 1"]);
+}
+
+#[test]
+fn a_folder_without_a_recording_is_status_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run_in(folder.path(), ["verify", "."]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
+}
+
+#[test]
+fn gaps_fail_under_deny_gaps_and_a_violation_passes_under_allow() {
+    let gap = [get("/api/v2/rate-limit-policies/rlp_1?debug=1", Some(&bearer()), 200, POLICY)];
+    assert_eq!(verify_text(&gap, &[]).status, 0);
+    assert_eq!(verify_text(&gap, &["--deny", "gaps"]).status, 1);
+    assert_eq!(verify_text(&gap, &["--deny", "query.undocumented"]).status, 1);
+    assert_eq!(verify_text(&gap, &["--deny", "operation.undocumented"]).status, 0);
+    assert_eq!(verify_text(&gap, &["--deny", "gaps", "--allow", "query.undocumented"]).status, 0);
+    let violation = [get("/api/v2/rate-limit-policies/rlp_1", Some(&bearer()), 200, "{}")];
+    assert_eq!(verify_text(&violation, &[]).status, 1);
+    let allowed = verify_text(&violation, &["--allow", "response.body", "--allow", "exchange.identity"]);
+    assert_eq!(allowed.status, 0, "{}", allowed.stdout);
+    assert!(allowed.stdout.contains("response.body (allowed)"), "{}", allowed.stdout);
+}
+
+#[test]
+fn the_same_finding_a_thousand_times_is_one_line_with_a_count() {
+    let bad = POLICY.replace("\"allow\"", "\"block\",\"limit\":20000");
+    let entries: Vec<Value> =
+        (0..1000).map(|_| get("/api/v2/rate-limit-policies/rlp_1", Some(&bearer()), 200, &bad)).collect();
+    let ran = verify_text(&entries, &[]);
+    assert_eq!(ran.status, 1);
+    assert_eq!(ran.stdout.matches("response.body").count(), 1, "{}", ran.stdout);
+    assert!(ran.stdout.contains("1000 times"), "{}", ran.stdout);
+}
+
+#[test]
+fn items_of_one_array_group_with_each_other() {
+    let groups: Vec<String> = (0..50).map(|_| r#"{"id":7}"#.to_owned()).collect();
+    let body = format!(r#"{{"groups":[{}]}}"#, groups.join(","));
+    let path = "/api/v2/connections/con_1/directory-provisioning/synchronized-groups";
+    let ran = verify_text(&[get(path, Some(&bearer()), 200, &body)], &[]);
+    assert_eq!(ran.stdout.matches("response.body ").count(), 1, "{}", ran.stdout);
+    assert!(ran.stdout.contains("/groups/*/id"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("50 times"), "{}", ran.stdout);
+}
+
+#[test]
+fn undocumented_operations_are_one_line_per_method_and_path_shape() {
+    let entries: Vec<Value> =
+        (0..20).map(|n| get(&format!("/api/v2/users/auth0%7C{n}"), Some(&bearer()), 200, "{}")).collect();
+    let ran = verify_text(&entries, &[]);
+    assert_eq!(ran.status, 0);
+    assert_eq!(ran.stdout.matches("/api/v2/users/").count(), 1, "{}", ran.stdout);
+    assert!(ran.stdout.contains("GET /api/v2/users/{…}  20 times"), "{}", ran.stdout);
+}
+
+#[test]
+fn other_sites_are_counted_in_one_line_and_not_listed() {
+    let mut other = conforming();
+    other["request"]["url"] = "https://cdn.example/app.js".into();
+    let entries = [conforming(), other.clone(), other];
+    let ran = verify_text(&entries, &[]);
+    assert_eq!(ran.status, 0);
+    assert!(!ran.stdout.contains("cdn.example"), "{}", ran.stdout);
+    assert_eq!(ran.stdout.lines().filter(|line| line.contains("outside the contract")).count(), 1, "{}", ran.stdout);
+    let (_, report) = verify_json(&entries, &[]);
+    assert_eq!(report["exchanges"].as_array().unwrap().len(), 3);
+    assert_eq!(rules(&report, 1), ["operation.undocumented"]);
+    assert_eq!(report["exchanges"][1]["operation"], Value::Null);
+}
+
+#[test]
+fn entries_that_are_not_http_are_left_out_and_keep_their_index() {
+    let mut data = conforming();
+    data["request"]["url"] = "data:text/plain,hello".into();
+    let (status, report) = verify_json(&[data, conforming()], &[]);
+    assert_eq!(status, 0);
+    assert_eq!(report["summary"]["skipped"], 1);
+    assert_eq!(report["summary"]["exchanges"], 1);
+    assert_eq!(report["exchanges"][0]["entry"], 1);
+}
+
+#[test]
+fn a_file_in_which_no_entry_carries_authorization_leaves_it_unchecked_and_says_so_once() {
+    let path = "/api/v2/rate-limit-policies/rlp_1";
+    let stripped = [get(path, None, 200, POLICY), get(path, None, 200, POLICY)];
+    let ran = verify_text(&stripped, &[]);
+    assert_eq!(ran.status, 0, "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("producer strips Authorization").count(), 1, "{}", ran.stdout);
+    let (_, report) = verify_json(&stripped, &[]);
+    for entry in 0..2 {
+        assert!(rules(&report, entry).is_empty());
+        assert!(report["exchanges"][entry]["unchecked"].as_array().unwrap().contains(&"auth".into()));
+        assert_eq!(report["exchanges"][entry]["verdict"], "conforms");
+    }
+}
+
+#[test]
+fn one_authorization_at_the_end_of_the_file_makes_its_lack_a_violation_from_the_first_entry() {
+    let path = "/api/v2/rate-limit-policies/rlp_1";
+    let (status, report) =
+        verify_json(&[get(path, None, 200, POLICY), get(path, None, 401, "{}"), conforming()], &[]);
+    assert_eq!(status, 1);
+    assert_eq!(rules(&report, 0), ["auth.missing", "auth.unenforced"]);
+    assert_eq!(rules(&report, 1), ["auth.missing"]);
+    assert_eq!(rules(&report, 2), Vec::<&str>::new());
+    assert_eq!(report["summary"]["violates"], 2);
+    let indices: Vec<&Value> = report["exchanges"].as_array().unwrap().iter().map(|e| &e["entry"]).collect();
+    assert_eq!(indices, [0, 1, 2]);
+    assert!(!verify_text(&[get(path, None, 200, POLICY), conforming()], &[]).stdout.contains("strips"));
+}
+
+#[test]
+fn each_file_is_settled_on_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let stripped = har::har(&[get("/api/v2/rate-limit-policies/rlp_1", None, 200, POLICY)]);
+    fs::write(folder.path().join("a.har"), &stripped).unwrap();
+    fs::write(folder.path().join("b.har"), har::har(&[conforming()])).unwrap();
+    let ran = run_in(folder.path(), ["verify", "b.har", "a.har", "b.har"]);
+    assert_eq!(ran.status, 0, "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("unchecked in a.har").count(), 1, "{}", ran.stdout);
+}
+
+#[test]
+fn a_token_is_judged_at_the_instant_of_its_exchange_with_the_tolerance_given() {
+    let expired = format!("Bearer {}", token("read:rate_limit_policies", NOON - 30));
+    let entries = [get("/api/v2/rate-limit-policies/rlp_1", Some(&expired), 401, "{}")];
+    let (status, report) = verify_json(&entries, &[]);
+    assert_eq!(status, 1);
+    assert_eq!(rules(&report, 0), ["auth.expired"]);
+    assert_eq!(verify_json(&entries, &["--clock-skew", "31"]).0, 0);
+}
+
+#[test]
+fn no_secret_of_the_input_is_in_any_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = fs::read_to_string(data().join("secrets.har")).unwrap();
+    assert!(input.contains("s3cr3t-in-a-body"), "the secrets are planted");
+    let mut outputs = Vec::new();
+    for format in ["text", "json", "junit", "html"] {
+        let file = folder.path().join(format);
+        let report = format!("{format}={}", file.display());
+        let ran = run_in(&data(), ["verify", "secrets.har", "--report", &report]);
+        assert_eq!(ran.status, 1, "{}", ran.stderr);
+        outputs.push((format, fs::read_to_string(&file).unwrap()));
+        outputs.push((format, ran.stdout));
+        outputs.push((format, ran.stderr));
+    }
+    for (format, output) in outputs {
+        for secret in ["s3cr3t", "c3ZjLWNoZWNrb3V0", "eyJhbGciOiJSUzI1NiIs"] {
+            assert!(!output.contains(secret), "{secret} in {format}:\n{output}");
+        }
+    }
+}
+
+#[test]
+fn a_secret_is_gone_from_samples_that_came_before_it_was_recognised() {
+    let late = "zq81mxo2-late-secret-77";
+    let path = format!("/api/v2/rate-limit-policies/rlp_1?debug={late}");
+    let early = get(&path, Some(&bearer()), 200, &POLICY.replace("\"default\"", &format!("\"{late}\"")));
+    let mut login = get("/oauth/token", None, 200, r#"{"access_token":"a.b.c","token_type":"Bearer","expires_in":60}"#);
+    login["request"]["method"] = "POST".into();
+    login["request"]["postData"] = serde_json::json!({"mimeType": "application/x-www-form-urlencoded",
+        "text": format!("grant_type=client_credentials&client_id=x&client_secret={late}&audience=%2Fapi%2Fv2%2F")});
+    for options in [&["--format", "text"][..], &["--format", "json"]] {
+        let ran = verify_text(&[early.clone(), login.clone()], options);
+        assert!(ran.stdout.contains("query.undocumented"), "{}", ran.stdout);
+        assert!(!ran.stdout.contains(late), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn markup_of_the_input_is_text_in_the_html_and_junit_reports() {
+    let entries = [get("/api/v2/rate-limit-policies/rlp_1?%3Cscript%3Ealert(1)%3C%2Fscript%3E=1", Some(&bearer()), 200, POLICY)];
+    for kind in ["html", "junit"] {
+        let ran = verify_text(&entries, &["--report", kind]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert!(ran.stdout.contains("&lt;script&gt;") , "{}", ran.stdout);
+        assert!(!ran.stdout.contains("<script"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_junit_report_fails_what_fails_the_command_and_skips_the_rest() {
+    let bad = POLICY.replace("\"default\"", "7");
+    let entries = [get("/api/v2/rate-limit-policies/rlp_1?debug=1", Some(&bearer()), 200, &bad)];
+    let ran = verify_text(&entries, &["--report", "junit"]);
+    assert!(ran.stdout.starts_with("<?xml"), "{}", ran.stdout);
+    assert!(ran.stdout.contains(r#"tests="3" failures="1" skipped="1" errors="0""#), "{}", ran.stdout);
+    let denied = verify_text(&entries, &["--report", "junit", "--deny", "gaps"]);
+    assert!(denied.stdout.contains(r#"tests="3" failures="2" skipped="0" errors="0""#), "{}", denied.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_report_file_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.json");
+    let report = format!("json={}", file.display());
+    let ran = verify_text(&[conforming()], &["--report", &report]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(ran.stdout.contains("1 exchange checked"), "the text report is printed too: {}", ran.stdout);
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_status_2_and_names_the_file() {
+    let ran = verify_text(&[conforming()], &["--report", "json=/no/such/folder/r.json"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("/no/such/folder/r.json"), "{}", ran.stderr);
+}
+
+#[test]
+fn output_that_is_no_terminal_has_no_colour() {
+    let ran = run_in(&data(), ["verify", "mitmproxy.har"]);
+    assert!(!ran.stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn a_reader_that_goes_away_changes_no_exit_status() {
+    let entries: Vec<Value> = (0..3000)
+        .map(|n| get(&format!("/api/v2/rate-limit-policies/rlp_1?p{n}=1"), Some(&bearer()), 200, POLICY))
+        .collect();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.har");
+    fs::write(&file, har::har(&entries)).unwrap();
+    let mut child = contrail()
+        .args(["verify", "--format", "json"])
+        .arg(&file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
+}
+
+#[test]
+fn an_overlay_adds_what_the_document_does_not_show() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("bad.yaml"), "overlay: 1.0.0\n").unwrap();
+    fs::write(folder.path().join("x.har"), har::har(&[conforming()])).unwrap();
+    let ran = run_in(folder.path(), ["verify", "--overlay", "bad.yaml", "x.har"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "an overlay that is none is refused");
+    assert!(ran.stderr.contains("bad.yaml"), "{}", ran.stderr);
+    let ran = run(["verify", "--contract", "no-such.yaml", "-"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("no-such.yaml"), "{}", ran.stderr);
+}
