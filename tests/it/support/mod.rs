@@ -3,3 +3,4 @@
 pub mod command;
 pub mod golden;
 pub mod har;
+pub mod tenant;
