@@ -12,7 +12,7 @@ use super::{
     parts::Parts,
     serve,
 };
-use crate::recording::Entry;
+use crate::{exchange::Request, recording::Entry};
 
 /// The documented operation of a method and raw path, if there is one.
 pub type OperationOf = Arc<dyn Fn(&str, &str) -> Option<Arc<str>> + Send + Sync>;
@@ -21,11 +21,20 @@ pub type OperationOf = Arc<dyn Fn(&str, &str) -> Option<Arc<str>> + Send + Sync>
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) entry: Entry,
+    /// Its request after redaction, where that is another one.
+    redacted: Option<Box<Request>>,
     /// Which fixture, as an index into the names.
     pub(super) source: u32,
     pub(super) caller: CallerId,
     /// Why it is never served; `None` if it can be.
     pub(super) unfit: Option<String>,
+}
+
+impl Held {
+    /// The request that others are compared with. Holds no secret.
+    pub(super) fn request(&self) -> &Request {
+        self.redacted.as_deref().unwrap_or(&self.entry.exchange.request)
+    }
 }
 
 /// Entries of one identity.
@@ -63,7 +72,7 @@ pub(super) struct Index {
     ignore_sets: Vec<IgnoreSet>,
     ignore: Vec<Ignore>,
     operation_of: OperationOf,
-    is_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     keys: Keys,
 }
 
@@ -71,7 +80,7 @@ impl Index {
     pub(super) fn new(
         ignore: Vec<Ignore>,
         operation_of: OperationOf,
-        is_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+        has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     ) -> Self {
         Self {
             sources: Vec::new(),
@@ -87,7 +96,7 @@ impl Index {
             ignore_sets: Vec::new(),
             ignore,
             operation_of,
-            is_label,
+            has_label,
             keys: Keys::default(),
         }
     }
@@ -98,11 +107,11 @@ impl Index {
     }
 
     /// Takes in an entry of the fixture started last.
-    pub(super) fn push(&mut self, entry: Entry) {
+    pub(super) fn push(&mut self, entry: Entry, redacted: Option<Request>) {
         let number = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
-        let request = &entry.exchange.request;
+        let request = redacted.as_ref().unwrap_or(&entry.exchange.request);
         let parts = Parts::of(request);
-        let mask = Mask::of(request, &parts, &*self.is_label);
+        let mask = Mask::of(request, &parts, &*self.has_label);
         let mask_id = self.mask_id(&mask);
         let method = request.method.as_str();
         let line_key = self.keys.line(method, &parts.path, &mask.segments);
@@ -136,7 +145,7 @@ impl Index {
         let caller = self.callers.intern(Caller::of(&request.credential));
         let unfit = serve::unfit(&entry.exchange);
         let source = u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        self.held.push(Held { entry, source, caller, unfit });
+        self.held.push(Held { entry, redacted: redacted.map(Box::new), source, caller, unfit });
     }
 
     /// The bucket that answers `parts`: the most specific one whose mask it fits.
@@ -170,7 +179,7 @@ impl Index {
 
     /// The mask of one entry, computed again.
     pub(super) fn mask_of(&self, entry: u32, parts: &Parts) -> Mask {
-        Mask::of(&self.held[entry as usize].entry.exchange.request, parts, &*self.is_label)
+        Mask::of(self.held[entry as usize].request(), parts, &*self.has_label)
     }
 
     /// What is left out when requests of this method and path are compared.

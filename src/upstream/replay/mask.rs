@@ -32,8 +32,8 @@ pub(super) struct Mask {
 
 impl Mask {
     /// The mask of a recorded request: what was redacted, and whether there is a body to compare.
-    pub(super) fn of(request: &Request, parts: &Parts, is_label: &dyn Fn(&str) -> bool) -> Self {
-        let label = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(is_label);
+    pub(super) fn of(request: &Request, parts: &Parts, has_label: &dyn Fn(&str) -> bool) -> Self {
+        let label = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(has_label);
         let mut query: Vec<Vec<u8>> =
             parts.query.iter().filter(|pair| label(&pair.value)).map(|pair| pair.name.clone()).collect();
         query.dedup();

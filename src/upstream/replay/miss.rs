@@ -197,7 +197,7 @@ fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
             .take(CANDIDATES)
             .filter_map(|key| index.lines.get(key)?.entries.first().copied())
             .map(|entry| {
-                let request = &index.held[entry as usize].entry.exchange.request;
+                let request = index.held[entry as usize].request();
                 let path = request.target.path();
                 let other_method = usize::from(request.method != parts.method) * 3;
                 let distance = differences::path_distance(&parts.path, path, &[]) * 2 + other_method;
@@ -210,8 +210,7 @@ fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
     }
     let mut near: Vec<(usize, u32, Vec<Difference>)> = Vec::new();
     for entry in candidates {
-        let request = &index.held[entry as usize].entry.exchange.request;
-        let recorded = Parts::of(request);
+        let recorded = Parts::of(index.held[entry as usize].request());
         let mask: Mask = index.mask_of(entry, &recorded);
         let ignored = index.ignored(recorded.method.as_str(), &recorded.path);
         let differences = differences::differences(parts, &recorded, &mask, &ignored);
@@ -227,11 +226,11 @@ fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
 }
 
 fn near(index: &Index, entry: u32, differences: Vec<Difference>) -> Near {
-    let exchange = &index.held[entry as usize].entry.exchange;
+    let held = &index.held[entry as usize];
     Near {
         entry: index.name(entry),
-        request: asked(&exchange.request),
-        status: exchange.response.as_ref().map_or(0, |response| response.status),
+        request: asked(held.request()),
+        status: held.entry.exchange.response.as_ref().map_or(0, |response| response.status),
         differences,
     }
 }

@@ -31,7 +31,7 @@ use std::{
 
 use self::{
     caller::Caller,
-    index::Index,
+    index::{Held, Index},
     parts::Parts,
     sequence::{Choice, Sequence},
     token_endpoint::{Reply, TokenEndpoint},
@@ -57,8 +57,8 @@ pub struct Settings {
     pub exhausted: Option<Exhausted>,
     /// The documented operation of a method and path, for rules that hold for one operation.
     pub operation_of: OperationOf,
-    /// Whether a text is a label of redaction.
-    pub is_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Whether a label of redaction stands anywhere in a text.
+    pub has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
 /// Recordings being taken in.
@@ -76,7 +76,7 @@ impl Builder {
     /// [`NoKey`] if the system gives no randomness for the key that signs replayed tokens.
     pub fn new(settings: Settings) -> Result<Self, NoKey> {
         Ok(Self {
-            index: Index::new(settings.ignore, settings.operation_of, settings.is_label),
+            index: Index::new(settings.ignore, settings.operation_of, settings.has_label),
             tokens: TokenEndpoint::new()?,
             exhausted: settings.exhausted,
         })
@@ -89,10 +89,13 @@ impl Builder {
     }
 
     /// Takes in an entry of the recording started last.
-    pub fn push(&mut self, entry: Entry) {
+    ///
+    /// `redacted` is its request after redaction, where that is another one (another tool's file, a rule that was added
+    /// since): requests are compared with that, and misses show that.
+    pub fn push(&mut self, entry: Entry, redacted: Option<Request>) {
         let number = u32::try_from(self.index.held.len()).unwrap_or(u32::MAX);
         self.tokens.learn(number, &entry.exchange.request);
-        self.index.push(entry);
+        self.index.push(entry, redacted);
     }
 
     /// Ready to answer.
@@ -127,14 +130,21 @@ pub struct Served {
 }
 
 impl Replay {
-    /// Answers `request`, whose secrets were replaced (`redacted`) by the plan that made the recording.
+    /// Answers `request`. `redact` replaces secrets by the plan that made the recording: it is asked where the request as it
+    /// came was not recorded, and for what a miss shows.
     ///
-    /// The n-th time that a request is asked, it gets the n-th recorded answer. A miss consumes nothing.
+    /// A place that the recording holds redacted matches any value of its type, so that most requests match as they
+    /// came. The n-th time that a request is asked, it gets the n-th recorded answer. A miss consumes nothing.
     ///
     /// # Errors
     ///
     /// [`Miss`] if nothing fits, every answer has been given, or what fits cannot be served.
-    pub fn answer(&self, request: &Request, redacted: &Request, now: SystemTime) -> Result<Served, Box<Miss>> {
+    pub fn answer(
+        &self,
+        request: &Request,
+        redact: &dyn Fn(&Request) -> Request,
+        now: SystemTime,
+    ) -> Result<Served, Box<Miss>> {
         if token_endpoint::is_token_request(&request.method, request.target.path())
             && let Reply::Token { answer, stands_for, remarks } = self.tokens.reply(&self.index, request, now)
         {
@@ -142,11 +152,18 @@ impl Replay {
             stands_for.into_iter().for_each(|entry| state.sequence.mark(entry));
             return Ok(Served { answer, remarks });
         }
-        let parts = Parts::of(redacted);
-        let Some(bucket) = self.index.find(&parts) else {
-            return Err(Box::new(Miss::unknown(&self.index, redacted, &parts)));
+        let bucket = match self.index.find(&Parts::of(request)) {
+            Some(bucket) => bucket,
+            None => {
+                let redacted = redact(request);
+                let parts = Parts::of(&redacted);
+                match self.index.find(&parts) {
+                    Some(bucket) => bucket,
+                    None => return Err(Box::new(Miss::unknown(&self.index, &redacted, &parts))),
+                }
+            }
         };
-        let caller = self.index.callers.known(&Caller::of(&redacted.credential));
+        let caller = self.index.callers.known(&Caller::of(&request.credential));
         let exhausted =
             self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
         let mut state = self.state();
@@ -155,13 +172,13 @@ impl Replay {
             Choice::Exhausted(last) => {
                 let recorded = self.recorded(bucket, caller);
                 let reason = Reason::Exhausted { last: self.index.name(last), recorded };
-                return Err(Box::new(Miss::of_entry(&self.index, reason, redacted, last)));
+                return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), last)));
             }
-            Choice::Unfit(entry) => return Err(Box::new(self.unfit_miss(entry, redacted))),
+            Choice::Unfit(entry) => return Err(Box::new(self.unfit_miss(entry, &redact(request)))),
         };
         let held = &self.index.held[entry as usize];
         let Some(answer) = serve::answer(&held.entry.exchange) else {
-            return Err(Box::new(self.unfit_miss(entry, redacted)));
+            return Err(Box::new(self.unfit_miss(entry, &redact(request))));
         };
         let mask = self.index.mask(bucket);
         let mut remarks = Vec::new();
@@ -195,7 +212,7 @@ impl Replay {
         (0_u32..)
             .zip(&self.index.held)
             .filter(|(entry, held)| held.unfit.is_none() && state.sequence.served(*entry) == 0)
-            .map(|(entry, held)| (self.index.name(entry), request_line(&held.entry)))
+            .map(|(entry, held)| (self.index.name(entry), request_line(held)))
             .collect()
     }
 
@@ -205,7 +222,7 @@ impl Replay {
         let mut reasons: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
         for (entry, held) in (0_u32..).zip(&self.index.held) {
             if let Some(why) = &held.unfit {
-                reasons.entry(why.clone()).or_default().push((self.index.name(entry), request_line(&held.entry)));
+                reasons.entry(why.clone()).or_default().push((self.index.name(entry), request_line(held)));
             }
         }
         reasons
@@ -233,7 +250,7 @@ impl std::fmt::Debug for Replay {
     }
 }
 
-fn request_line(entry: &Entry) -> String {
-    let request = &entry.exchange.request;
+fn request_line(held: &Held) -> String {
+    let request = held.request();
     format!("{} {}", request.method, request.target.path_and_query)
 }

@@ -41,7 +41,7 @@ impl Recorded {
             credential: self.tokens.credential(&headers, now),
             headers,
         };
-        match self.replay.answer(&request, &self.redactor.request(&request), now) {
+        match self.replay.answer(&request, &|request| self.redactor.request(request).into_inner(), now) {
             Ok(served) => recorded(served),
             Err(miss) => missed(&miss),
         }

@@ -77,7 +77,7 @@ fn settings() -> Settings {
         ignore: Vec::new(),
         exhausted: None,
         operation_of: Arc::new(|_, path| path.starts_with("/actions").then(|| "testAction".into())),
-        is_label: Arc::new(|text| text.starts_with("LABEL")),
+        has_label: Arc::new(|text| text.starts_with("LABEL")),
     }
 }
 
@@ -86,7 +86,7 @@ fn replay_with(settings: Settings, entries: impl IntoIterator<Item = Entry>) -> 
     builder.source("a.har");
     for (index, mut entry) in entries.into_iter().enumerate() {
         entry.index = index;
-        builder.push(entry);
+        builder.push(entry, None);
     }
     builder.finish()
 }
@@ -105,7 +105,7 @@ fn exhausting(exhausted: Exhausted, entries: impl IntoIterator<Item = Entry>) ->
 }
 
 fn ask(replay: &Replay, request: &Request) -> Result<Served, Box<Miss>> {
-    replay.answer(request, request, SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000))
+    replay.answer(request, &Request::clone, SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000))
 }
 
 /// The body that comes back, or the word for the miss.
@@ -511,7 +511,7 @@ fn recordings_are_merged_in_order_and_the_same_one_twice_counts_twice() {
     let mut builder = Builder::new(settings()).unwrap();
     for (name, body) in [("a.har", "a"), ("b.har", "b"), ("a.har", "a")] {
         builder.source(name);
-        builder.push(says(json("/x", "{}"), body));
+        builder.push(says(json("/x", "{}"), body), None);
     }
     builder.source("empty.har");
     let replay = builder.finish();
@@ -628,4 +628,25 @@ fn a_hundred_thousand_entries_are_found_by_look_up_and_not_by_scan() {
     assert_eq!(lines.len(), 1, "one line to look at");
     assert_eq!(replay.index.lines[&lines[0]].entries.len(), 1);
     assert!(ask(&replay, &json("/things/99999", r#"{"n":99999,"secret":"x"}"#)).is_ok());
+}
+
+#[test]
+fn a_recording_with_secrets_in_it_is_matched_as_if_they_were_redacted_and_a_miss_shows_none() {
+    let recorded = || json("/x", r#"{"secret":"hunter2","a":1}"#);
+    let redact = |request: &Request| {
+        let mut request = request.clone();
+        let text = String::from_utf8(request.body.content.to_vec()).unwrap();
+        request.body.content = text.replace("hunter2", "LABEL-1").replace("hunter3", "LABEL-2").into();
+        request.body.redacted = vec!["/secret".to_owned()];
+        request
+    };
+    let mut builder = Builder::new(settings()).unwrap();
+    builder.source("other.har");
+    builder.push(says(recorded(), "{}"), Some(redact(&recorded())));
+    let replay = builder.finish();
+    let ask = |body: &str| replay.answer(&json("/x", body), &redact, SystemTime::UNIX_EPOCH);
+    let miss = ask(r#"{"secret":"hunter3","a":2}"#).unwrap_err();
+    let shown = miss.problem().body();
+    assert!(shown.contains("/a") && !shown.contains("hunter"), "{shown}");
+    assert!(ask(r#"{"secret":"hunter3","a":1}"#).is_ok());
 }
