@@ -1,0 +1,49 @@
+//! What each name of `unchecked` means. `docs/rules.md` is written from this table.
+
+use crate::finding::Unchecked;
+
+/// Why an aspect can be unchecked, and what would let it be checked.
+#[must_use]
+pub fn aspect(aspect: Unchecked) -> (&'static str, &'static str) {
+    match aspect {
+        Unchecked::RequiredScope => (
+            "The documentation does not show which scope the operation requires (4.2 to 4.6; sections 4 and 5).",
+            "Add it with an overlay: `security` on the operation, with the scope.",
+        ),
+        Unchecked::SuccessStatus => (
+            "The documentation does not show the status of success (4.2 to 4.6; section 4), so any 2xx is taken as one.",
+            "Add the status to `responses` with an overlay, and take `success-status` out of `x-contrail-not-shown`.",
+        ),
+        Unchecked::ErrorStatus => (
+            "The documentation does not show the error statuses (4.2 to 4.6; section 7), so this one was not judged.",
+            "Add the statuses to `responses` with an overlay, and take `error-status` out of `x-contrail-not-shown`.",
+        ),
+        Unchecked::ErrorBody => (
+            "The documentation does not show the shape of error bodies (section 7). That they are JSON was checked.",
+            "Add a schema to the error responses with an overlay.",
+        ),
+        Unchecked::RequestRequired => (
+            "The documentation does not show which request fields, or whether a body, is required (4.5, 4.6).",
+            "Add `required` with an overlay, and take `request-required` out of `x-contrail-not-shown`.",
+        ),
+        Unchecked::RequestBody => (
+            "The request body could not be looked at: cut, withheld, not decodable, nested too deep, or its documentation \
+             uses something that contrail does not implement (`contrail contract` lists that).",
+            "Raise `--max-capture`, or record it anew.",
+        ),
+        Unchecked::ResponseBody => (
+            "The response body could not be looked at (cut, withheld, not decodable, nested too deep), or the \
+             documentation does not show it (4.4).",
+            "Raise `--max-capture`, record it anew, or add a schema with an overlay.",
+        ),
+        Unchecked::ResponseRequired => (
+            "The documentation does not show which fields are always present (2.2, 2.4), so none was missed.",
+            "Add `required` with an overlay, and take `response-required` out of `x-contrail-not-shown`.",
+        ),
+        Unchecked::Auth => (
+            "Nobody can say what the Authorization header was: the file's producer strips it, or authentication is not \
+             judged (replay without `--check-auth`).",
+            "Record with contrail, which keeps a token's public facts, or use `--check-auth`.",
+        ),
+    }
+}

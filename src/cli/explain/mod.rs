@@ -1,0 +1,255 @@
+//! `contrail explain`: what a rule means.
+//!
+//! The tables in `rules` and `aspects` are the one place where rules are explained; `docs/rules.md` is written from
+//! them ([`markdown`]), and a test holds it to that.
+
+mod aspects;
+mod rules;
+
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
+
+use serde_json::json;
+
+use super::{Failure, Format, Outcome, printer::Printer};
+use crate::finding::{Rule, Unchecked};
+use aspects::aspect;
+use rules::explanation;
+
+/// What a rule means, where the document (or which RFC) says it, and what to do
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A rule (`request.body`) or a name from `unchecked` (`required-scope`); without one, the list of all
+    #[arg(value_name = "RULE")]
+    rule: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// A name that is neither a rule nor an aspect that can be unchecked.
+#[derive(Debug)]
+struct UnknownName {
+    name: String,
+    nearest: Option<&'static str>,
+}
+
+impl std::fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` is no rule", self.name.escape_debug())?;
+        match self.nearest {
+            Some(nearest) => write!(f, "; did you mean `{nearest}`? `contrail explain` lists them all"),
+            None => f.write_str("; `contrail explain` lists them all"),
+        }
+    }
+}
+
+impl std::error::Error for UnknownName {}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let mut printer = Printer::stdout();
+    match &args.rule {
+        None => list(args.format, &mut printer)?,
+        Some(name) => match (name.parse::<Rule>(), Unchecked::from_name(name)) {
+            (Ok(rule), _) => one_rule(rule, args.format, &mut printer)?,
+            (Err(_), Some(aspect)) => one_aspect(aspect, args.format, &mut printer)?,
+            (Err(_), None) => return Err(UnknownName { nearest: nearest(name), name: name.clone() }.into()),
+        },
+    }
+    printer.flush()?;
+    Ok(Outcome::CLEAN)
+}
+
+fn list(format: Format, out: &mut impl Write) -> io::Result<()> {
+    if format == Format::Json {
+        let rules: Vec<_> = Rule::ALL.iter().map(|rule| rule_json(*rule)).collect();
+        let unchecked: Vec<_> = Unchecked::ALL.into_iter().map(aspect_json).collect();
+        return writeln!(out, "{:#}", json!({"rules": rules, "unchecked": unchecked}));
+    }
+    let width = Rule::ALL.iter().map(|rule| rule.id().len()).max().unwrap_or_default();
+    writeln!(out, "Rules (`contrail explain RULE` says more):\n")?;
+    for rule in Rule::ALL {
+        writeln!(out, "  {:width$}  {:9}  {}", rule.id(), rule.kind().name(), rule.summary())?;
+    }
+    writeln!(out, "\nWhat can be unchecked:\n")?;
+    for name in Unchecked::ALL {
+        let why = aspect(name).0;
+        writeln!(out, "  {:width$}  {}", name.name(), why.split_once(['.', ':']).map_or(why, |(first, _)| first))?;
+    }
+    Ok(())
+}
+
+fn one_rule(rule: Rule, format: Format, out: &mut impl Write) -> io::Result<()> {
+    if format == Format::Json {
+        return writeln!(out, "{:#}", rule_json(rule));
+    }
+    let told = explanation(rule);
+    writeln!(out, "{} ({}): {}\n", rule.id(), rule.kind().name(), rule.summary())?;
+    for (label, text) in
+        [("means", told.means), ("said by", told.source), ("example", told.example), ("what now", told.now)]
+    {
+        paragraph(label, text, out)?;
+    }
+    Ok(())
+}
+
+fn one_aspect(name: Unchecked, format: Format, out: &mut impl Write) -> io::Result<()> {
+    if format == Format::Json {
+        return writeln!(out, "{:#}", aspect_json(name));
+    }
+    let (why, now) = aspect(name);
+    writeln!(out, "{} (unchecked)\n", name.name())?;
+    paragraph("means", why, out)?;
+    paragraph("what now", now, out)
+}
+
+fn rule_json(rule: Rule) -> serde_json::Value {
+    let told = explanation(rule);
+    json!({
+        "rule": rule.id(), "kind": rule.kind().name(), "summary": rule.summary(), "means": told.means,
+        "source": told.source, "example": told.example, "now": told.now,
+    })
+}
+
+fn aspect_json(name: Unchecked) -> serde_json::Value {
+    let (why, now) = aspect(name);
+    json!({"name": name.name(), "means": why, "now": now})
+}
+
+/// Writes a label and a text beside it, broken into lines.
+fn paragraph(label: &str, text: &str, out: &mut impl Write) -> io::Result<()> {
+    const LABEL: usize = 10;
+    const WIDTH: usize = 88;
+    let mut label = label;
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            writeln!(out, "  {label:LABEL$}{line}")?;
+            label = "";
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    writeln!(out, "  {label:LABEL$}{line}")
+}
+
+/// `docs/rules.md`.
+#[must_use]
+pub fn markdown() -> String {
+    let mut out = String::from(
+        "# Rules\n\n\
+         A finding is a *violation* where the documentation says something and the exchange contradicts it, and a *gap* \
+         where the documentation is\nsilent, so that nobody can judge. Sections are those of the tenant's documentation. \
+         `contrail explain RULE` prints the same text.\n\n\
+         | rule | kind | when |\n|---|---|---|\n",
+    );
+    for rule in Rule::ALL {
+        let anchor: String = rule.id().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+        let _ = writeln!(out, "| [`{}`](#{anchor}) | {} | {} |", rule.id(), rule.kind().name(), rule.summary());
+    }
+    for rule in Rule::ALL {
+        let told = explanation(*rule);
+        let _ = write!(
+            out,
+            "\n## {}\n\n*{}*: {}.\n\n{}\n\n- **Said by:** {}\n- **Example:** {}\n- **What now:** {}\n",
+            rule.id(),
+            rule.kind().name(),
+            rule.summary(),
+            told.means,
+            told.source,
+            told.example,
+            told.now
+        );
+    }
+    out.push_str(
+        "\n# What can be unchecked\n\nWhat could not be checked at all is listed with every exchange (`unchecked`), so that \
+         a green result never claims more than it checked.\n\n| name | why | what would let it be checked |\n|---|---|---|\n",
+    );
+    for name in Unchecked::ALL {
+        let (why, now) = aspect(name);
+        let _ = writeln!(out, "| `{}` | {why} | {now} |", name.name());
+    }
+    out
+}
+
+/// The known name that needs the fewest changes to become, if that is few.
+fn nearest(name: &str) -> Option<&'static str> {
+    let names = Rule::ALL.iter().map(|rule| rule.id()).chain(Unchecked::ALL.into_iter().map(Unchecked::name));
+    let (distance, known) = names.map(|known| (distance(name, known), known)).min_by_key(|(distance, _)| *distance)?;
+    (distance <= 2 + known.len() / 3).then_some(known)
+}
+
+/// How many characters have to be put in, taken out or replaced (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    // A name longer than any rule is far from all of them, however long it is.
+    for (i, x) in a.chars().take(100).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_page_says_what_explain_says() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rules.md");
+        if std::env::var_os("UPDATE_GOLDENS").is_some() {
+            std::fs::write(file, markdown()).unwrap();
+        }
+        let page = std::fs::read_to_string(file).unwrap();
+        assert!(page == markdown(), "docs/rules.md is out of date; run with UPDATE_GOLDENS=1 and review the change");
+    }
+
+    #[test]
+    fn every_rule_is_explained_in_full_and_cites_who_says_so() {
+        for rule in Rule::ALL {
+            let told = explanation(*rule);
+            for text in [told.means, told.source, told.example, told.now] {
+                assert!(text.len() > 10 && !text.contains("  "), "{rule}: {text}");
+            }
+            assert!(
+                ["ection", "RFC"].iter().any(|word| told.source.contains(word)),
+                "{rule} cites neither a section nor an RFC"
+            );
+        }
+    }
+
+    #[test]
+    fn a_slip_in_a_name_suggests_the_nearest_one() {
+        for (slip, expected) in [
+            ("request.bdy", Some("request.body")),
+            ("auth.scopes", Some("auth.scope")),
+            ("query.paramater", Some("query.parameter")),
+            ("required-scopes", Some("required-scope")),
+            ("kubernetes", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(slip), expected, "{slip}");
+        }
+        assert_eq!(nearest(&"x".repeat(1_000_000)), None);
+    }
+
+    #[test]
+    fn an_explanation_is_readable_on_a_narrow_terminal() {
+        for rule in Rule::ALL {
+            let mut out = Vec::new();
+            one_rule(*rule, Format::Text, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.lines().skip(1).all(|line| line.chars().count() <= 100), "{text}");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What each rule means, who says so, and what to do. `docs/rules.md` is written from this table.
+
+use crate::finding::Rule;
+
+/// The explanation of one rule.
+#[derive(Debug, Clone, Copy)]
+pub struct Explanation {
+    /// What a finding of this rule says, in full sentences.
+    pub means: &'static str,
+    /// The passage of the tenant's documentation, or the RFC, that it comes from.
+    pub source: &'static str,
+    /// One exchange that gives it.
+    pub example: &'static str,
+    /// What to do about it, for the client, the tenant, or whoever owns the contract.
+    pub now: &'static str,
+}
+
+/// The explanation of a rule.
+#[must_use]
+#[allow(clippy::too_many_lines)] // a table
+pub fn explanation(rule: Rule) -> Explanation {
+    match rule {
+        Rule::OperationUndocumented => Explanation {
+            means: "The contract has no operation with this method and path, so nothing else about the exchange was \
+                    judged. Paths are compared exactly: case, percent-encoding, a doubled or a trailing slash count, an \
+                    empty id is no id, and HEAD and OPTIONS are methods like any other. Any host may serve the base path.",
+            source: "Section 4 lists the operations, section 5 the token endpoint `/oauth/token/` (without its last \
+                     slash it is the same operation, with this gap).",
+            example: "`GET /api/v2/rate-limit-policies/` (no id), `GET /api/v2/users`",
+            now: "If the path is a slip, mend the client. If the tenant really has this operation, add it with \
+                  `--overlay` or `--contract`, and its traffic is judged.",
+        },
+        Rule::PathParameter => Explanation {
+            means: "A path parameter breaks what its schema says. Lengths count characters (Unicode scalar values) after \
+                    percent-decoding; percent-encoding that is broken or no UTF-8 breaks any parameter.",
+            source: "Sections 4.1 and 4.5: `id` has at most 26 characters; section 4.4: `id` and `event_id` have exactly \
+                     26; section 8 repeats them.",
+            example: "`GET /api/v2/rate-limit-policies/abcdefghijklmnopqrstuvwxyz1`: 27 characters",
+            now: "The client sends an id that no resource can have: look where it got it from.",
+        },
+        Rule::QueryParameter => Explanation {
+            means: "A documented query parameter breaks its schema, is missing although it is required, or comes more \
+                    than once. An integer in a query is digits with an optional minus: `5.0`, `+5` and `05` are none.",
+            source: "Section 4.3: `take` is an integer from 1 to 100; section 8 repeats it.",
+            example: "`GET /api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=101`",
+            now: "Mend the client; `at` names the parameter.",
+        },
+        Rule::QueryUndocumented => Explanation {
+            means: "The client sends a query parameter that the documentation does not name. Nobody can say whether the \
+                    tenant ignores it, refuses it, or acts on it.",
+            source: "Section 4 names the parameters of each operation (4.3: `from` and `take`; 4.2: none are listed).",
+            example: "`…/synchronized-groups?q=name`, as newer SDKs allow",
+            now: "Drop the parameter, or add it with an overlay once the tenant's behaviour is known.",
+        },
+        Rule::RequestContentType => Explanation {
+            means: "The request has a body, and its Content-Type is missing or none of the documented ones. An empty body \
+                    is no body, whatever the header says.",
+            source: "Sections 4.5 and 4.6: `application/json` or `application/x-www-form-urlencoded`.",
+            example: "`PATCH …/templates/vct_1` with `Content-Type: text/plain`",
+            now: "Set the Content-Type that the body has.",
+        },
+        Rule::ResponseContentType => Explanation {
+            means: "The response has a body that does not say that it is JSON. `application/json` with any parameters and \
+                    every `+json` type are fine; this holds for errors, too.",
+            source: "Section 1: requests and responses are JSON.",
+            example: "A 502 page of a load balancer with `Content-Type: text/html`",
+            now: "Look who answered: a gateway before the tenant, or the tenant itself.",
+        },
+        Rule::RequestBody => Explanation {
+            means: "The request body breaks its documented schema: a type, a length, a pattern, a number of keys, or a \
+                    form field that cannot be read as its type or comes twice. `at` points to the place.",
+            source: "Sections 4.5 and 4.6 (request fields and their constraints), 2.4 (shape of `presentation`), 8.",
+            example: "`PATCH …/templates/vct_1` with `{\"dialect\": \"simplified/2.0\"}`",
+            now: "Mend the client; the message says what was expected beside what was sent.",
+        },
+        Rule::ResponseBody => Explanation {
+            means: "The response body breaks its documented schema: a required field is missing, a field is there that \
+                    must not be, or a value breaks a type, bound, enumeration or format.",
+            source: "Section 2 (the resources, field by field), section 4 (the body of each success), section 8. Only the \
+                     Required column of 2.1 makes fields required, and only 2.1 says that there are no others.",
+            example: "A policy whose `configuration` is `{\"action\": \"block\", \"limit\": 10001}`",
+            now: "The tenant does not keep its documentation: report it with the exchange, and check whether the client \
+                  copes. If the documentation is outdated, correct the contract with an overlay.",
+        },
+        Rule::RequestBodyMalformed => Explanation {
+            means: "The request body is not the media type that it claims to be. JSON has to follow RFC 8259, without \
+                    duplicate keys, byte-order mark, lone surrogates or invalid UTF-8; any number of JSON's grammar is \
+                    fine. A form has to percent-decode to UTF-8.",
+            source: "RFC 8259 and RFC 7493 (JSON), the URL standard (forms); section 1: requests and responses are JSON.",
+            example: "`{\"name\": \"a\", \"name\": \"b\"}`",
+            now: "Mend the client's serialiser. The message says which fault, never the text.",
+        },
+        Rule::ResponseBodyMalformed => Explanation {
+            means: "The response body is not the JSON that it claims to be; the same strictness as for requests.",
+            source: "RFC 8259 and RFC 7493 (JSON); section 1: requests and responses are JSON.",
+            example: "A body cut by a proxy that still counts as whole: `{\"groups\": [`",
+            now: "Look who made the body: the tenant, or something between it and you.",
+        },
+        Rule::RequestBodyUnexpected => Explanation {
+            means: "The request has a body where the documentation says that there is none.",
+            source: "Sections 4.1, 4.2 and 4.4: request body: none.",
+            example: "`POST …/redeliver/evt_…` with `{}`",
+            now: "Send no body. `Content-Length: 0` and a Content-Type without a body are fine.",
+        },
+        Rule::RequestBodyUndocumented => Explanation {
+            means: "The request body holds a field or a value that the documentation does not show, or there is a body \
+                    where it says nothing of one. Nobody can judge it.",
+            source: "Section 4.5 names the fields; section 2.4 the attributes; section 4.3 says nothing of a body.",
+            example: "`PATCH …/templates/vct_1` with `{\"colour\": \"blue\"}`",
+            now: "Check the spelling. If the tenant knows the field, add it to the contract with an overlay.",
+        },
+        Rule::ResponseBodyUndocumented => Explanation {
+            means: "The response body holds a field, or a value of an open set, that the documentation does not show.",
+            source: "Section 2, where it is silent: further fields of 2.2 to 2.4, other values of `enabled_features`, \
+                     `show_as_button` and `assign_membership_on_login`, forms of `consumer_selector`, the three strategy \
+                     keys whose names are not shown.",
+            example: "A synchronized group `{\"id\": \"grp_1\", \"name\": \"Staff\"}`",
+            now: "Nothing is wrong yet; do not rely on it. Once it is known, an overlay turns the gap into a fact.",
+        },
+        Rule::AuthMissing => Explanation {
+            means: "The request has no Authorization header, an empty one, or one of another scheme than Bearer.",
+            source: "Sections 4 and 5: every endpoint takes the bearer header; RFC 6750, section 2.1.",
+            example: "`Authorization: Basic …`",
+            now: "Get a token at the token endpoint and send it as `Authorization: Bearer …`. In a browser's export the \
+                  header is stripped; contrail then says `auth` is unchecked instead.",
+        },
+        Rule::AuthMalformed => Explanation {
+            means: "The bearer token is no JWT: not three base64url parts of which the first two are JSON objects, no \
+                    signature part, or `alg: none`. An encrypted token (JWE) is not malformed; its scopes are unchecked.",
+            source: "Section 5: the token format is a JWT; RFC 7519, RFC 7515.",
+            example: "`Authorization: Bearer not-a-token`",
+            now: "Look where the client got the token: often a variable that was never set, or the wrong one.",
+        },
+        Rule::AuthExpired => Explanation {
+            means: "At the instant of the exchange, not today, the token was at or after its `exp` or before its `nbf`. \
+                    `--clock-skew` allows for clocks that differ.",
+            source: "RFC 7519, sections 4.1.4 and 4.1.5; section 7: 401, token invalid.",
+            example: "A token with `exp` one minute before the request",
+            now: "Renew the token before it ends, or set the clock.",
+        },
+        Rule::AuthSignature => Explanation {
+            means: "None of the keys that were given with `--jwks` verifies the token's signature.",
+            source: "Section 7: 401, the JWT signature failed validation; RFC 7515, RFC 7517.",
+            example: "A token of the staging tenant, sent to production",
+            now: "Check that the keys are those of the token's issuer, then where the token came from.",
+        },
+        Rule::AuthScope => Explanation {
+            means: "The token lacks the scope that the documentation requires for this operation. Scopes are read from \
+                    `scope` (text or list), `scp` and `permissions`.",
+            source: "Section 4.1: required scope `read:rate_limit_policies`. For 4.2 to 4.6 it is not shown; an overlay \
+                     can add it.",
+            example: "`GET /api/v2/rate-limit-policies/rlp_1` with a token of scope `read:clients`",
+            now: "Grant the client the scope, and only that one.",
+        },
+        Rule::AuthScopeUndeclared => Explanation {
+            means: "The token carries a scope that is not in the declared catalogue. It may be old, misspelled, or of \
+                    another API.",
+            source: "Section 5 declares 242 scopes of 89 resources.",
+            example: "`scope: read:rate_limit_policies read:everything`",
+            now: "Take the scope away from the client, or add it to the catalogue with an overlay.",
+        },
+        Rule::AuthUnenforced => Explanation {
+            means: "The tenant answered 2xx to a request that it had to refuse, because its token was missing, \
+                    malformed, outside its time, or lacked the required scope.",
+            source: "Sections 4, 5 and 7: all endpoints require bearer authentication; 401 and 403 of 4.1.",
+            example: "200 to a request without an Authorization header",
+            now: "This is the tenant's fault and a security problem: report it.",
+        },
+        Rule::AuthRefused => Explanation {
+            means: "The tenant answered 403 although the token carries the required scope and is inside its time.",
+            source: "Section 7: 403 means that the token lacks the scope `read:rate_limit_policies`.",
+            example: "403 to a token of scope `read:rate_limit_policies`",
+            now: "Ask the tenant what else it demands; the documentation gives 403 this one meaning only.",
+        },
+        Rule::StatusSuccess => Explanation {
+            means: "The tenant answered with another 2xx than the documented one.",
+            source: "Section 4.1: status 200. For 4.2 to 4.6 the success status is not shown, so this cannot fire there.",
+            example: "203 where 200 is documented",
+            now: "Check whether the client accepts it; tell the tenant.",
+        },
+        Rule::StatusUndocumented => Explanation {
+            means: "The tenant answered with a status that the documentation does not list, for an operation whose \
+                    statuses it does list. Nobody can say whether that is right.",
+            source: "Sections 4.1 and 7: 200, 401, 403, 404, 429.",
+            example: "400 or 500 from `GET /api/v2/rate-limit-policies/rlp_1`",
+            now: "See that the client copes. An overlay can add the status once it is known.",
+        },
+        Rule::ResponseHeaders => Explanation {
+            means: "A response lacks a header that the documentation promises.",
+            source: "Sections 7 and 8: a 429 of any operation carries `X-RateLimit-Limit`, `X-RateLimit-Remaining` and \
+                     `X-RateLimit-Reset`.",
+            example: "429 without `X-RateLimit-Reset`",
+            now: "Clients wait by these headers: check what yours does without. Often a gateway answered, not the tenant.",
+        },
+        Rule::ExchangeIdentity => Explanation {
+            means: "The resource in the response has another id than the one in the request's path.",
+            source: "Sections 4.1 and 2.1, 4.5 and 2.4: the path's `id` and the body's `id` identify the same resource.",
+            example: "`GET /api/v2/rate-limit-policies/rlp_1` answered with `{\"id\": \"rlp_2\", …}`",
+            now: "Stop and look: a cache or a gateway may have mixed up answers.",
+        },
+        Rule::ExchangePageSize => Explanation {
+            means: "A page holds more items than `take` asked for, or than its default.",
+            source: "Section 4.3: `take` is the number of results per page, 50 by default.",
+            example: "`?take=10` answered with 11 groups",
+            now: "Do not size buffers by `take`; tell the tenant.",
+        },
+        Rule::ExchangeEcho => Explanation {
+            means: "A field that the request set came back with another value. Only values that were sent and came back \
+                    are compared.",
+            source: "Section 4.5: the success body is the updated template.",
+            example: "`{\"name\": \"A\"}` sent, `{\"name\": \"B\", …}` returned with 2xx",
+            now: "The update was not done as asked, or another one came in between: read the resource again.",
+        },
+        Rule::TransportIncomplete => Explanation {
+            means: "The response ended before it was whole (the connection broke, or there was no response at all), so \
+                    its body was not judged. The request was.",
+            source: "RFC 9112, section 8: a message that is cut is incomplete.",
+            example: "`Content-Length: 500`, and the connection closed after 200 bytes; status 0 in a browser's export",
+            now: "Look at the network and at timeouts. Such an entry is never a good fixture.",
+        },
+    }
+}
