@@ -66,6 +66,7 @@ pub(super) fn entry(text: &[u8], files: &mut BodyFiles, tokens: &TokenCache) -> 
     let started = entry.started_date_time.as_ref().and_then(|text| instant(text.as_str()));
     let response = entry.response.unwrap_or_default();
     let timings = timings(entry.timings.unwrap_or_default());
+    let timings = if started.is_none() && record.is_some() { Timings::default() } else { timings };
 
     let failure = [&response.error, &response.failure_text]
         .into_iter()
@@ -157,7 +158,7 @@ fn request(
     let mut headers = headers(request.headers.unwrap_or_default());
     let wire_size = har::count(request.body_size);
     let mut body = match request.post_data {
-        None => missing(wire_size, None, &headers, wire_size),
+        None => missing(wire_size, None, &headers, wire_size, foreign),
         Some(post) => {
             if foreign && headers.is_empty() {
                 content_type(&mut headers, post.mime_type.as_ref());
@@ -169,12 +170,12 @@ fn request(
                 }
                 _ => match post.params.as_deref() {
                     Some(params) if !params.is_empty() => form(params, wire_size, &headers),
-                    _ => missing(wire_size, None, &headers, wire_size),
+                    _ => missing(wire_size, None, &headers, wire_size, foreign),
                 },
             }
         }
     };
-    body.wire_size = wire_size.or(body.wire_size.filter(|_| body.is_whole()));
+    body.wire_size = wire_size.or(body.wire_size.filter(|_| foreign && body.is_whole()));
     Ok(Request {
         method,
         target,
@@ -211,13 +212,13 @@ fn response(
             let unsaved = stored.is_none();
             let mime = content.mime_type.as_ref().filter(|_| unsaved);
             let size = if unsaved { size.filter(|size| *size > 0).or(wire_size).or(size) } else { size.or(wire_size) };
-            missing(size, mime, &headers, wire_size)
+            missing(size, mime, &headers, wire_size, foreign)
         }
     };
     if foreign && headers.is_empty() && !body.is_absent() {
         content_type(&mut headers, content.mime_type.as_ref());
     }
-    body.wire_size = wire_size.or(body.wire_size.filter(|_| body.is_whole()));
+    body.wire_size = wire_size.or(body.wire_size.filter(|_| foreign && body.is_whole()));
     Ok(Some(Response { status, version: version(response.http_version.as_ref()), headers, body }))
 }
 
@@ -296,7 +297,16 @@ fn breaks_off(content: &[u8]) -> bool {
 }
 
 /// A body of which the file holds nothing: absent if nothing says that there was one.
-fn missing(size: Option<u64>, mime: Option<&Text<'_>>, headers: &Headers, wire_size: Option<u64>) -> Body {
+fn missing(
+    size: Option<u64>,
+    mime: Option<&Text<'_>>,
+    headers: &Headers,
+    wire_size: Option<u64>,
+    foreign: bool,
+) -> Body {
+    if !foreign {
+        return Body { wire_size, ..Body::default() };
+    }
     let stated = headers.get_str("content-length").and_then(|length| length.trim().parse::<u64>().ok());
     let there = match size.or(stated) {
         Some(size) => size > 0,

@@ -9,18 +9,25 @@
 
 mod attest;
 mod convert;
+mod disk;
 mod error;
 mod files;
 mod har;
+mod journal;
 mod note;
 mod read;
 mod scan;
+#[cfg(test)]
+mod tests;
+mod write;
 
 use std::sync::Arc;
 
 pub use attest::{Attested, attest, settle};
 pub use error::{ReadError, ReadFault, WriteError};
+pub use journal::{Journal, Leftover};
 pub use read::{Head, Recording, open, sources};
+pub use write::{JournalContext, encode};
 
 use crate::{exchange::Exchange, finding::Verdict};
 

@@ -1,0 +1,228 @@
+//! From exchanges to bytes and back.
+
+use std::{io, sync::Arc, time::Duration, time::SystemTime};
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, Version};
+use proptest::prelude::*;
+
+use super::{
+    Attested, Entry, JournalContext, LaidOut, Recording,
+    write::{self, Place, Style},
+};
+use crate::{
+    exchange::{Body, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport, Withheld},
+    finding::{Blame, Finding, Rule, Unchecked, Verdict},
+    token::{Credential, SignatureCheck, TokenFacts, TokenTime},
+};
+
+fn context() -> JournalContext {
+    JournalContext { upstream: "https://up.example".into(), contract: "c0ffee".into() }
+}
+
+fn journal_line(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attested>) -> Vec<u8> {
+    let mut line = Vec::new();
+    write::entry(exchange, verdict, attested, Style::Journal(&context()), &mut line);
+    line.push(b'\n');
+    line
+}
+
+fn read_back(journal: Vec<u8>) -> Entry {
+    let mut entries: Vec<Entry> = Recording::new("x.journal".into(), Box::new(io::Cursor::new(journal)), None)
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    assert_eq!(entries.len(), 1);
+    entries.remove(0)
+}
+
+fn headers() -> impl Strategy<Value = Headers> {
+    let name = "[a-z][a-z0-9-]{0,8}".prop_map(|name| HeaderName::try_from(name).unwrap());
+    let inner = prop::collection::vec(prop_oneof![0x21..=0x7e_u8, 0x80..=0xff_u8], 0..12);
+    let value = inner.prop_map(|bytes| HeaderValue::from_bytes(&bytes).unwrap());
+    prop::collection::vec((name, value), 0..5).prop_map(|fields| fields.into_iter().collect())
+}
+
+fn body() -> impl Strategy<Value = Body> {
+    let content = prop_oneof![
+        Just(Vec::new()),
+        ".{1,20}".prop_map(String::into_bytes),
+        prop::collection::vec(any::<u8>(), 1..20),
+        Just(b"{\"a\": [1.0, \"\\u0041\"]}".to_vec()),
+    ];
+    let presence = prop_oneof![
+        3 => Just(Presence::Whole),
+        1 => (0..100_u64, prop::option::of(0..100_u64)).prop_map(|(kept, total)| Presence::Truncated { kept, total }),
+        1 => prop_oneof![Just(Withheld::Unparsable), Just(Withheld::NotSaved), Just(Withheld::Other("else".into()))]
+            .prop_map(Presence::Withheld),
+    ];
+    let places = prop::collection::vec("/[a-z\"]{1,4}", 0..3);
+    (content, presence, prop::option::of(0..1000_u64), places).prop_map(|(content, presence, wire_size, redacted)| {
+        let content = if matches!(presence, Presence::Withheld(_)) { Bytes::new() } else { content.into() };
+        Body { content, presence, wire_size, redacted }
+    })
+}
+
+fn credential() -> impl Strategy<Value = Credential> {
+    let facts = (
+        prop::option::of(".{0,5}"),
+        prop::option::of(prop::collection::vec("[a-z:]{1,8}", 0..3)),
+        prop::option::of(any::<i64>()),
+        0..3_usize,
+        0..3_usize,
+    )
+        .prop_map(|(client, scopes, at, time, signature)| TokenFacts {
+            client,
+            scopes,
+            issuer: Some("https://up.example/".into()),
+            audience: vec!["/api/v2/".into()],
+            issued_at: at,
+            not_before: at,
+            expires_at: at,
+            lifetime: at,
+            time: [TokenTime::Valid, TokenTime::Expired, TokenTime::NotYet][time],
+            signature: [SignatureCheck::NotChecked, SignatureCheck::Good, SignatureCheck::Bad][signature],
+        });
+    prop_oneof![
+        Just(Credential::Missing),
+        Just(Credential::OtherScheme("Basic".into())),
+        Just(Credential::Malformed("three parts".into())),
+        Just(Credential::Encrypted),
+        Just(Credential::Unknown),
+        facts.prop_map(|facts| Credential::Token(Arc::new(facts))),
+    ]
+}
+
+fn response() -> impl Strategy<Value = Option<Response>> {
+    prop::option::of((1..1000_u16, headers(), body()).prop_map(|(status, headers, body)| Response {
+        status,
+        version: Version::HTTP_2,
+        headers,
+        body,
+    }))
+}
+
+prop_compose! {
+    fn exchange()(
+        method in "[A-Z]{1,7}", path in "/[a-z%/|.]{0,9}(\\?[a-z=&+%]{0,9})?",
+        request_headers in headers(), body in body(), response in response(), credential in credential(),
+        at in prop::option::of(1..4_000_000_000_000_u64), times in prop::option::of(0..9_000_000_u64),
+        incomplete in prop::option::of(".{1,9}"), retried: bool,
+    ) -> Exchange {
+        let incomplete = incomplete.or_else(|| response.is_none().then(|| "no answer came".to_owned()));
+        let time = times.map(Duration::from_micros).filter(|_| at.is_some());
+        Exchange {
+            request: Request {
+                method: Method::from_bytes(method.as_bytes()).unwrap(),
+                target: Target::new("https", "up.example:8", path),
+                version: Version::HTTP_11,
+                headers: request_headers,
+                body,
+                credential,
+            },
+            response,
+            started: at.map(|millis| SystemTime::UNIX_EPOCH + Duration::from_millis(millis)),
+            timings: Timings { send: time, wait: None, receive: time },
+            transport: Transport {
+                incomplete, retried, original_audience: Some("https://x/\"".into()), answered_by_contrail: None,
+            },
+        }
+    }
+}
+
+fn finding() -> Finding {
+    Finding::new(Rule::RequestBody, "/a\"b", "an integer").seen("\u{1}\n\u{7f}é")
+}
+
+proptest! {
+    #[test]
+    fn an_exchange_comes_back_from_a_journal_line_as_it_went_in(exchange in exchange()) {
+        let mut verdict = Verdict {
+            operation: Some("testAction".into()),
+            findings: vec![finding()],
+            blame: Some(Blame::Laxer),
+            ..Verdict::default()
+        };
+        verdict.unchecked.insert(Unchecked::ErrorBody);
+        let attested = Attested {
+            contract: "c0ffee".into(), findings: vec![finding()], indexes: vec![0], cleared: vec![finding()],
+            unchecked: Some(verdict.unchecked), blame: Some(Blame::Caught),
+        };
+        let line = journal_line(&exchange, &verdict, Some(&attested));
+        prop_assert_eq!(memchr::memchr(b'\n', &line), Some(line.len() - 1));
+        let entry = read_back(line);
+        let note = entry.note.unwrap();
+        prop_assert_eq!(format!("{:?}", entry.exchange), format!("{exchange:?}"));
+        prop_assert_eq!(note.verdict, verdict);
+        prop_assert_eq!(note.attested, Some(attested));
+        prop_assert_eq!(note.contract.as_deref(), Some("c0ffee"));
+        prop_assert_eq!(note.upstream.as_deref(), Some("https://up.example"));
+    }
+
+    #[test]
+    fn a_line_cut_anywhere_is_dropped_and_the_ones_before_it_stay(exchange in exchange(), cut in 1..10_000_usize) {
+        let line = journal_line(&exchange, &Verdict::default(), None);
+        let kept = cut.min(line.len() - 1);
+        let journal = [&line[..], &line[..kept]].concat();
+        read_back(journal);
+    }
+
+    #[test]
+    fn a_fixture_entry_holds_no_run_time(exchange in exchange()) {
+        let style = |request, response| Style::Fixture { request, response, laid_out: LaidOut::default() };
+        let mut texts = Vec::new();
+        for started in [exchange.started, Some(SystemTime::UNIX_EPOCH + Duration::from_secs(5))] {
+            let mut run = exchange.clone();
+            run.started = started;
+            run.timings.wait = started.map(|_| Duration::from_millis(7));
+            run.transport.retried = started.is_some();
+            run.transport.original_audience = started.map(|_| "x".to_owned());
+            if let Credential::Token(facts) = &mut run.request.credential {
+                let facts = Arc::make_mut(facts);
+                (facts.issued_at, facts.not_before, facts.expires_at) = (Some(7), None, started.map(|_| 5));
+            }
+            let mut text = Vec::new();
+            write::entry(&run, &Verdict::default(), None, style(Place::Inline, Place::Inline), &mut text);
+            texts.push(text);
+        }
+        prop_assert_eq!(&texts[0], &texts[1]);
+    }
+}
+
+#[test]
+fn a_journal_line_is_a_har_entry_with_what_contrail_knew_beside_it() {
+    let exchange = Exchange {
+        request: Request {
+            method: Method::GET,
+            target: Target::new("https", "up.example", "/api/v2/x?a=%2B"),
+            version: Version::HTTP_11,
+            headers: [(HeaderName::from_static("accept"), HeaderValue::from_static("*/*"))].into_iter().collect(),
+            body: Body::default(),
+            credential: Credential::Missing,
+        },
+        response: Some(Response {
+            status: 200,
+            version: Version::HTTP_11,
+            headers: Headers::new(),
+            body: Body::whole("{\"a\":1}"),
+        }),
+        started: Some(SystemTime::UNIX_EPOCH + Duration::from_millis(1_500)),
+        timings: Timings { send: None, wait: Some(Duration::from_micros(1_500)), receive: None },
+        transport: Transport::default(),
+    };
+    let line = String::from_utf8(journal_line(&exchange, &Verdict::default(), None)).unwrap();
+    assert_eq!(
+        line,
+        concat!(
+            r#"{"startedDateTime":"1970-01-01T00:00:01.500Z","time":1.500,"#,
+            r#""request":{"method":"GET","url":"https://up.example/api/v2/x?a=%2B","httpVersion":"HTTP/1.1","#,
+            r#""cookies":[],"headers":[{"name":"accept","value":"*/*"}],"queryString":[],"headersSize":-1,"bodySize":-1},"#,
+            r#""response":{"status":200,"statusText":"OK","httpVersion":"HTTP/1.1","cookies":[],"headers":[],"#,
+            r#""content":{"size":7,"mimeType":"","text":"{\"a\":1}"},"redirectURL":"","headersSize":-1,"bodySize":7},"#,
+            r#""cache":{},"timings":{"send":-1,"wait":1.500,"receive":-1},"#,
+            r#""_contrail":{"version":1,"operation":null,"verdict":"conforms","findings":[],"unchecked":[],"#,
+            r#""contract":"c0ffee","upstream":"https://up.example"}}"#,
+            "\n"
+        )
+    );
+}

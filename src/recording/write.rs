@@ -1,0 +1,515 @@
+//! From an exchange to an entry's bytes, without a tree in between.
+//!
+//! Journal and fixture share one encoder; they differ in what an entry says of its run ([`Style`]).
+
+use std::{sync::Arc, time::Duration, time::SystemTime};
+
+use base64::Engine as _;
+use http::Version;
+
+use super::{Attested, LaidOut, VERSION, convert::NO_INSTANT};
+use crate::{
+    exchange::{Body, Exchange, Headers, Presence, Request, Response, Timings},
+    finding::{Finding, UncheckedSet, Verdict},
+    redact::{Judged, Redacted},
+    token::{Credential, SignatureCheck, TokenFacts, TokenTime},
+};
+
+/// What is the same in every entry of a journal.
+#[derive(Debug, Clone)]
+pub struct JournalContext {
+    /// The upstream's origin (`https://tenant.example.com`).
+    pub upstream: Arc<str>,
+    /// Hash of the contract in force ([`crate::contract::Contract::hash`]).
+    pub contract: Arc<str>,
+}
+
+/// Where a body's text stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place<'a> {
+    /// In the entry.
+    Inline,
+    /// In a file beside the HAR file.
+    File(&'a str),
+}
+
+/// What an entry says of its run.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Style<'a> {
+    /// Everything.
+    Journal(&'a JournalContext),
+    /// Nothing: times are constants, a token's instants and the verdict's words are left out.
+    Fixture {
+        /// Where the request's body stands.
+        request: Place<'a>,
+        /// Where the response's body stands.
+        response: Place<'a>,
+        /// Which of them are laid out there.
+        laid_out: LaidOut,
+    },
+}
+
+/// Appends one journal line, line feed included.
+pub fn encode(judged: &Redacted<Judged>, attested: Option<&Attested>, context: &JournalContext, out: &mut Vec<u8>) {
+    entry(&judged.exchange, &judged.verdict, attested, Style::Journal(context), out);
+    out.push(b'\n');
+}
+
+/// Appends one entry. `exchange` and what is beside it are redacted: both callers hold a [`Redacted`].
+pub(super) fn entry(
+    exchange: &Exchange,
+    verdict: &Verdict,
+    attested: Option<&Attested>,
+    style: Style<'_>,
+    out: &mut Vec<u8>,
+) {
+    let Exchange { request, response, started, timings, .. } = exchange;
+    let run = matches!(style, Style::Journal(_));
+    raw(out, "{\"startedDateTime\":\"");
+    match started.filter(|_| run).and_then(timestamp) {
+        Some(at) => raw(out, &at),
+        None => raw(out, NO_INSTANT),
+    }
+    raw(out, "\",\"time\":");
+    millis(run.then(|| timings.total()), "0", out);
+    let (request_at, response_at) = match style {
+        Style::Journal(_) => (Place::Inline, Place::Inline),
+        Style::Fixture { request, response, .. } => (request, response),
+    };
+    self::request(request, request_at, run, out);
+    self::response(response.as_ref(), response_at, run, out);
+    self::timings(*timings, run, out);
+    note(exchange, verdict, attested, style, out);
+    out.push(b'}');
+}
+
+fn request(request: &Request, place: Place<'_>, run: bool, out: &mut Vec<u8>) {
+    raw(out, ",\"request\":{\"method\":");
+    string(request.method.as_str(), out);
+    raw(out, ",\"url\":");
+    out.push(b'"');
+    escaped(&request.target.scheme, out);
+    raw(out, "://");
+    escaped(&request.target.authority, out);
+    escaped(&request.target.path_and_query, out);
+    raw(out, "\",\"httpVersion\":\"");
+    raw(out, version(request.version));
+    raw(out, "\",\"cookies\":[],\"headers\":");
+    headers(&request.headers, out);
+    raw(out, ",\"queryString\":[");
+    if let Some(query) = request.target.query().filter(|_| !run) {
+        let mut first = true;
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            comma(&mut first, out);
+            raw(out, "{\"name\":");
+            string(&name, out);
+            raw(out, ",\"value\":");
+            string(&value, out);
+            out.push(b'}');
+        }
+    }
+    out.push(b']');
+    let body = &request.body;
+    if holds_text(body) {
+        raw(out, ",\"postData\":{\"mimeType\":");
+        string(request.headers.get_str("content-type").unwrap_or_default(), out);
+        text(&body.content, place, "_encoding", out);
+        out.push(b'}');
+    }
+    raw(out, ",\"headersSize\":-1,\"bodySize\":");
+    size(body.wire_size, out);
+    out.push(b'}');
+}
+
+fn response(response: Option<&Response>, place: Place<'_>, run: bool, out: &mut Vec<u8>) {
+    let none = Body::default();
+    raw(out, ",\"response\":{\"status\":");
+    let (status, body) = response.map_or((0, &none), |response| (response.status, &response.body));
+    number(status, out);
+    raw(out, ",\"statusText\":");
+    let reason = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    string(reason.unwrap_or_default(), out);
+    raw(out, ",\"httpVersion\":\"");
+    raw(out, response.map_or("", |response| version(response.version)));
+    raw(out, "\",\"cookies\":[],\"headers\":");
+    match response {
+        Some(response) => headers(&response.headers, out),
+        None => raw(out, "[]"),
+    }
+    raw(out, ",\"content\":{\"size\":");
+    number(body.content.len(), out);
+    raw(out, ",\"mimeType\":");
+    let mime = response.and_then(|response| response.headers.get_str("content-type"));
+    string(mime.unwrap_or_default(), out);
+    if holds_text(body) {
+        text(&body.content, place, "encoding", out);
+    }
+    raw(out, "},\"redirectURL\":");
+    let location = response.and_then(|response| response.headers.get_str("location"));
+    string(location.filter(|_| !run).unwrap_or_default(), out);
+    raw(out, ",\"headersSize\":-1,\"bodySize\":");
+    size(body.wire_size, out);
+    out.push(b'}');
+}
+
+fn holds_text(body: &Body) -> bool {
+    !body.content.is_empty() && !matches!(body.presence, Presence::Withheld(_))
+}
+
+/// A body's text (as base64 where it is not UTF-8, said in `encoding`) or the file that holds it.
+fn text(content: &[u8], place: Place<'_>, encoding: &str, out: &mut Vec<u8>) {
+    if let Place::File(name) = place {
+        raw(out, ",\"_file\":");
+        string(name, out);
+        return;
+    }
+    raw(out, ",\"text\":");
+    if let Ok(text) = std::str::from_utf8(content) {
+        string(text, out);
+        return;
+    }
+    out.push(b'"');
+    raw(out, &base64::engine::general_purpose::STANDARD.encode(content));
+    raw(out, "\",\"");
+    raw(out, encoding);
+    raw(out, "\":\"base64\"");
+}
+
+fn headers(headers: &Headers, out: &mut Vec<u8>) {
+    out.push(b'[');
+    let mut first = true;
+    for (name, value) in headers.iter() {
+        comma(&mut first, out);
+        raw(out, "{\"name\":\"");
+        raw(out, name.as_str());
+        raw(out, "\",\"value\":");
+        if let Ok(value) = std::str::from_utf8(value.as_bytes()) {
+            string(value, out);
+            out.push(b'}');
+        } else {
+            let latin: String = value.as_bytes().iter().map(|byte| char::from(*byte)).collect();
+            string(&latin, out);
+            raw(out, ",\"_encoding\":\"latin-1\"}");
+        }
+    }
+    out.push(b']');
+}
+
+fn timings(timings: Timings, run: bool, out: &mut Vec<u8>) {
+    raw(out, ",\"cache\":{},\"timings\":{\"send\":");
+    let none = if run { "-1" } else { "0" };
+    millis(timings.send.filter(|_| run), none, out);
+    raw(out, ",\"wait\":");
+    millis(timings.wait.filter(|_| run), none, out);
+    raw(out, ",\"receive\":");
+    millis(timings.receive.filter(|_| run), none, out);
+    out.push(b'}');
+}
+
+fn note(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attested>, style: Style<'_>, out: &mut Vec<u8>) {
+    raw(out, ",\"_contrail\":{");
+    if let Style::Journal(_) = style {
+        raw(out, "\"version\":");
+        number(VERSION, out);
+        out.push(b',');
+    }
+    raw(out, "\"operation\":");
+    match &verdict.operation {
+        Some(operation) => string(operation, out),
+        None => raw(out, "null"),
+    }
+    if let Style::Journal(context) = style {
+        raw(out, ",\"verdict\":\"");
+        raw(out, verdict.conclusion().name());
+        raw(out, "\"");
+        if let Some(blame) = verdict.blame {
+            raw(out, ",\"blame\":\"");
+            raw(out, blame.name());
+            raw(out, "\"");
+        }
+        raw(out, ",\"findings\":");
+        findings(&verdict.findings, true, out);
+        raw(out, ",\"unchecked\":");
+        unchecked(verdict.unchecked, out);
+        raw(out, ",\"contract\":");
+        string(&context.contract, out);
+        raw(out, ",\"upstream\":");
+        string(&context.upstream, out);
+    }
+    if let Some(attested) = attested {
+        self::attested(attested, out);
+    }
+    credential(&exchange.request.credential, matches!(style, Style::Journal(_)), out);
+    let transport = &exchange.transport;
+    if transport.retried && matches!(style, Style::Journal(_)) {
+        raw(out, ",\"retried\":true");
+    }
+    let audience = transport.original_audience.as_deref().filter(|_| matches!(style, Style::Journal(_)));
+    for (member, value) in [
+        (",\"originalAudience\":", audience),
+        (",\"answered\":", transport.answered_by_contrail.as_deref()),
+        (",\"incomplete\":", transport.incomplete.as_deref()),
+    ] {
+        if let Some(value) = value {
+            raw(out, member);
+            string(value, out);
+        }
+    }
+    if let Style::Fixture { laid_out, .. } = style {
+        match (laid_out.request, laid_out.response) {
+            (false, false) => {}
+            (true, false) => raw(out, ",\"laidOut\":[\"request\"]"),
+            (false, true) => raw(out, ",\"laidOut\":[\"response\"]"),
+            (true, true) => raw(out, ",\"laidOut\":[\"request\",\"response\"]"),
+        }
+    }
+    body(",\"request\":{", &exchange.request.body, out);
+    if let Some(response) = &exchange.response {
+        body(",\"response\":{", &response.body, out);
+    }
+    out.push(b'}');
+}
+
+/// What is known of a body beside its text; nothing where it is whole and nothing in it was replaced.
+fn body(member: &str, body: &Body, out: &mut Vec<u8>) {
+    if body.is_whole() && body.redacted.is_empty() {
+        return;
+    }
+    raw(out, member);
+    match &body.presence {
+        Presence::Whole => {}
+        Presence::Truncated { kept, total } => {
+            raw(out, "\"truncated\":{\"kept\":");
+            number(kept, out);
+            if let Some(total) = total {
+                raw(out, ",\"total\":");
+                number(total, out);
+            }
+            out.push(b'}');
+        }
+        Presence::Withheld(reason) => {
+            raw(out, "\"withheld\":");
+            string(reason.name(), out);
+        }
+    }
+    if !body.redacted.is_empty() {
+        if !body.is_whole() {
+            out.push(b',');
+        }
+        raw(out, "\"redacted\":");
+        strings(body.redacted.iter().map(String::as_str), out);
+    }
+    out.push(b'}');
+}
+
+fn findings(findings: &[Finding], message: bool, out: &mut Vec<u8>) {
+    out.push(b'[');
+    let mut first = true;
+    for finding in findings {
+        comma(&mut first, out);
+        raw(out, "{\"rule\":\"");
+        raw(out, finding.rule.id());
+        raw(out, "\",\"kind\":\"");
+        raw(out, finding.kind().name());
+        raw(out, "\",\"at\":");
+        string(&finding.at, out);
+        if message {
+            raw(out, ",\"message\":");
+            string(&finding.message(), out);
+        }
+        raw(out, ",\"expected\":");
+        string(&finding.expected, out);
+        if let Some(seen) = &finding.seen {
+            raw(out, ",\"seen\":");
+            string(seen, out);
+        }
+        out.push(b'}');
+    }
+    out.push(b']');
+}
+
+fn unchecked(set: UncheckedSet, out: &mut Vec<u8>) {
+    strings(set.iter().map(crate::finding::Unchecked::name), out);
+}
+
+fn attested(attested: &Attested, out: &mut Vec<u8>) {
+    raw(out, ",\"attested\":{\"contract\":");
+    string(&attested.contract, out);
+    raw(out, ",\"findings\":");
+    findings(&attested.findings, false, out);
+    raw(out, ",\"indexes\":[");
+    let mut first = true;
+    for index in &attested.indexes {
+        comma(&mut first, out);
+        number(index, out);
+    }
+    raw(out, "],\"cleared\":");
+    findings(&attested.cleared, false, out);
+    if let Some(set) = attested.unchecked {
+        raw(out, ",\"unchecked\":");
+        unchecked(set, out);
+    }
+    if let Some(blame) = attested.blame {
+        raw(out, ",\"blame\":\"");
+        raw(out, blame.name());
+        raw(out, "\"");
+    }
+    out.push(b'}');
+}
+
+fn credential(credential: &Credential, instants: bool, out: &mut Vec<u8>) {
+    let facts = match credential {
+        Credential::Missing => return,
+        Credential::Token(facts) => facts,
+        Credential::OtherScheme(scheme) => {
+            raw(out, ",\"token\":{\"scheme\":");
+            string(scheme, out);
+            return out.push(b'}');
+        }
+        Credential::Malformed(reason) => {
+            raw(out, ",\"token\":{\"malformed\":");
+            string(reason, out);
+            return out.push(b'}');
+        }
+        Credential::Encrypted => return raw(out, ",\"token\":{\"encrypted\":true}"),
+        Credential::Unknown => return raw(out, ",\"token\":{\"unknown\":true}"),
+    };
+    let TokenFacts { client, scopes, issuer, audience, issued_at, not_before, expires_at, lifetime, time, signature } =
+        &**facts;
+    raw(out, ",\"token\":{");
+    let mut first = true;
+    let mut member = |name: &str, out: &mut Vec<u8>| {
+        comma(&mut first, out);
+        raw(out, "\"");
+        raw(out, name);
+        raw(out, "\":");
+    };
+    if let Some(client) = client {
+        member("client", out);
+        string(client, out);
+    }
+    if let Some(scopes) = scopes {
+        member("scopes", out);
+        strings(scopes.iter().map(String::as_str), out);
+    }
+    if let Some(issuer) = issuer {
+        member("issuer", out);
+        string(issuer, out);
+    }
+    if !audience.is_empty() {
+        member("audience", out);
+        strings(audience.iter().map(String::as_str), out);
+    }
+    for (name, seconds) in
+        [("issuedAt", issued_at), ("notBefore", not_before), ("expiresAt", expires_at)].into_iter().filter(|_| instants)
+    {
+        if let Some(seconds) = seconds {
+            member(name, out);
+            number(seconds, out);
+        }
+    }
+    if let Some(seconds) = lifetime {
+        member("lifetime", out);
+        number(seconds, out);
+    }
+    member("outcome", out);
+    string(TokenTime::name(*time), out);
+    if *signature != SignatureCheck::NotChecked {
+        member("signature", out);
+        string(signature.name(), out);
+    }
+    out.push(b'}');
+}
+
+fn version(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_09 => "HTTP/0.9",
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_2 => "HTTP/2",
+        Version::HTTP_3 => "HTTP/3",
+        _ => "HTTP/1.1",
+    }
+}
+
+fn timestamp(at: SystemTime) -> Option<String> {
+    jiff::Timestamp::try_from(at).ok().map(|at| format!("{at:.3}"))
+}
+
+/// Milliseconds with three places after the point.
+fn millis(duration: Option<Duration>, none: &str, out: &mut Vec<u8>) {
+    match duration {
+        None => raw(out, none),
+        Some(duration) => {
+            let micros = duration.as_micros();
+            number(micros / 1000, out);
+            let rest = micros % 1000;
+            if rest != 0 {
+                raw(out, &format!(".{rest:03}"));
+            }
+        }
+    }
+}
+
+fn size(size: Option<u64>, out: &mut Vec<u8>) {
+    match size {
+        Some(size) => number(size, out),
+        None => raw(out, "-1"),
+    }
+}
+
+fn number(number: impl std::fmt::Display, out: &mut Vec<u8>) {
+    use std::io::Write as _;
+    let _ = write!(out, "{number}");
+}
+
+fn comma(first: &mut bool, out: &mut Vec<u8>) {
+    if !std::mem::take(first) {
+        out.push(b',');
+    }
+}
+
+fn strings<'a>(list: impl Iterator<Item = &'a str>, out: &mut Vec<u8>) {
+    out.push(b'[');
+    let mut first = true;
+    for text in list {
+        comma(&mut first, out);
+        string(text, out);
+    }
+    out.push(b']');
+}
+
+fn raw(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// A JSON string literal.
+pub(super) fn string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    escaped(text, out);
+    out.push(b'"');
+}
+
+/// The inside of a JSON string literal; runs that need no escape are copied whole.
+fn escaped(text: &str, out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let bytes = text.as_bytes();
+    let mut copied = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        if *byte >= 0x20 && *byte != b'"' && *byte != b'\\' {
+            continue;
+        }
+        out.extend_from_slice(&bytes[copied..at]);
+        copied = at + 1;
+        out.push(b'\\');
+        match byte {
+            b'"' | b'\\' => out.push(*byte),
+            b'\n' => out.push(b'n'),
+            b'\r' => out.push(b'r'),
+            b'\t' => out.push(b't'),
+            0x08 => out.push(b'b'),
+            0x0c => out.push(b'f'),
+            other => out.extend([b'u', b'0', b'0', HEX[usize::from(other >> 4)], HEX[usize::from(other & 15)]]),
+        }
+    }
+    out.extend_from_slice(&bytes[copied..]);
+}
