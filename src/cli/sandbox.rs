@@ -14,7 +14,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-use super::{Failure, Format, Outcome};
+use super::{Failure, Format, Outcome, printer::Printer};
 use crate::upstream::sandbox::{self, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant};
 
 /// The embedded tenant, on its own
@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long)]
     explain: bool,
     /// How the address, the clients and the ids (or the choices) are shaped
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_enum, default_value = "text", env = "CONTRAIL_FORMAT")]
     format: Format,
 }
 
@@ -85,13 +85,11 @@ async fn serve(args: &Args, tenant: Arc<Tenant>) -> Result<Outcome, Failure> {
     Ok(Outcome::CLEAN)
 }
 
-/// Writes data to standard output; a reader that has gone away is no failure.
 fn print(text: &str) -> Result<Outcome, Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(Outcome::CLEAN),
-    }
+    let mut out = Printer::stdout();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(Outcome::CLEAN)
 }
 
 fn welcome_json(address: SocketAddr, tenant: &Tenant) -> String {
@@ -145,6 +143,16 @@ fn remark(client: &Client) -> String {
     remark
 }
 
+/// One form field as curl and a shell take it.
+fn curl_field(name: &str, value: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    if value.bytes().all(plain) {
+        format!("-d {name}={value}")
+    } else {
+        format!("--data-urlencode '{name}={}'", value.replace('\'', r"'\''"))
+    }
+}
+
 fn welcome_text(address: SocketAddr, tenant: &Tenant) -> String {
     let mut text = format!("\nThe sandbox tenant answers at http://{address}/api/v2\n\n");
     let width = tenant.clients().iter().map(|client| client.id.len()).max().unwrap_or_default();
@@ -169,17 +177,19 @@ fn welcome_text(address: SocketAddr, tenant: &Tenant) -> String {
         }
     }
     if let Some(client) = tenant.clients().first() {
-        let secret = client.secret.as_deref().unwrap_or_default();
-        let path = held
-            .rate_limit_policy
-            .as_ref()
-            .map_or("connection-profiles/templates".to_owned(), |id| format!("rate-limit-policies/{id}"));
+        let path = match &held.rate_limit_policy {
+            Some(id) => {
+                format!("rate-limit-policies/{}", form_urlencoded::byte_serialize(id.as_bytes()).collect::<String>())
+            }
+            None => "connection-profiles/templates".to_owned(),
+        };
         let _ = write!(
             text,
             "\nTry it:\n\n  curl -H \"Authorization: Bearer $(curl -s http://{address}/oauth/token/ \
-             -d grant_type=client_credentials -d client_id={} -d client_secret={secret} -d audience=/api/v2/ \
+             -d grant_type=client_credentials {} {} -d audience=/api/v2/ \
              | sed 's/.*\"access_token\":\"\\([^\"]*\\)\".*/\\1/')\" http://{address}/api/v2/{path}\n\n",
-            client.id
+            curl_field("client_id", &client.id),
+            curl_field("client_secret", client.secret.as_deref().unwrap_or_default()),
         );
     }
     text.push_str("`contrail sandbox --explain` lists what the document leaves open and the sandbox had to choose.\n");
@@ -212,4 +222,15 @@ fn choices_json() -> String {
         })
         .collect();
     format!("{}\n", Value::Array(choices))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_that_a_shell_would_read_is_quoted() {
+        assert_eq!(curl_field("client_secret", "aZ0-._~"), "-d client_secret=aZ0-._~");
+        assert_eq!(curl_field("client_secret", "a&b'c"), r"--data-urlencode 'client_secret=a&b'\''c'");
+    }
 }

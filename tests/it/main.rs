@@ -1,6 +1,7 @@
 //! One file per promise. Real sockets on port 0, real files, no network, no sleeps.
 
 #![allow(unreachable_pub)] // one crate, nobody outside
+#![allow(clippy::unwrap_used)] // clippy.toml allows it inside test functions only, not in what they share
 
 mod reading;
 mod sandbox;

@@ -53,13 +53,14 @@ pub(super) fn unescape(text: &str, plus_is_space: bool) -> Option<String> {
 }
 
 /// Reads the body of an operation that takes JSON or a form.
-pub(super) fn read(ask: &Ask<'_>) -> Result<Fields, Answer> {
-    let bad = |message: &str| Answer::refusal(StatusCode::BAD_REQUEST, message);
+pub(super) fn read(ask: &Ask<'_>) -> Result<Fields, Box<Answer>> {
+    let bad = |message: &str| Box::new(Answer::refusal(StatusCode::BAD_REQUEST, message));
     if ask.body.is_empty() {
         return Err(bad("Payload validation error: a body is expected"));
     }
     if ask.headers.contains_key(header::CONTENT_ENCODING) {
-        return Err(Answer::refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the body without a content coding"));
+        let message = "Send the body without a content coding";
+        return Err(Answer::refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, message).into());
     }
     let media = ask.header(header::CONTENT_TYPE).unwrap_or_default();
     let media = media.split(';').next().unwrap_or_default().trim();
@@ -75,7 +76,7 @@ pub(super) fn read(ask: &Ask<'_>) -> Result<Fields, Answer> {
         Ok(Fields::Form(pairs))
     } else {
         let message = "Send application/json or application/x-www-form-urlencoded";
-        Err(Answer::refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, message))
+        Err(Answer::refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, message).into())
     }
 }
 

@@ -15,15 +15,16 @@ use crate::json::Kind;
 /// Where tokens are asked for: as documented, and as every SDK does.
 pub(super) const PATHS: [&str; 2] = ["/oauth/token/", "/oauth/token"];
 
-fn refusal(status: StatusCode, error: &str, description: &str) -> Answer {
-    Answer::json(status, &json!({"error": error, "error_description": description}))
-        .with("cache-control", http::HeaderValue::from_static("no-store"))
+fn refusal(status: StatusCode, error: &str, description: &str) -> Box<Answer> {
+    let answer = Answer::json(status, &json!({"error": error, "error_description": description}))
+        .with("cache-control", http::HeaderValue::from_static("no-store"));
+    Box::new(answer)
 }
 
 /// The parameters that matter. Others are ignored, and so is `"organization": null`.
 #[derive(Debug, Default)]
 struct Grant {
-    grant_type: Option<String>,
+    kind: Option<String>,
     client_id: Option<String>,
     client_secret: Option<String>,
     audience: Option<String>,
@@ -31,7 +32,7 @@ struct Grant {
 }
 
 impl Grant {
-    fn read(ask: &Ask<'_>) -> Result<Self, Answer> {
+    fn read(ask: &Ask<'_>) -> Result<Self, Box<Answer>> {
         let bad = |description: &str| refusal(StatusCode::BAD_REQUEST, "invalid_request", description);
         let fields = fields::read(ask)
             .map_err(|_| bad("send the parameters as application/x-www-form-urlencoded or application/json"))?;
@@ -49,7 +50,7 @@ impl Grant {
                 },
             };
             *match name {
-                "grant_type" => &mut grant.grant_type,
+                "grant_type" => &mut grant.kind,
                 "client_id" => &mut grant.client_id,
                 "client_secret" => &mut grant.client_secret,
                 "audience" => &mut grant.audience,
@@ -92,12 +93,12 @@ fn same_secret(held: &str, given: &str) -> bool {
 impl Tenant {
     /// Answers a request for a token.
     pub(super) fn token(&self, ask: &Ask<'_>, now: std::time::SystemTime) -> Answer {
-        self.grant(ask, now).unwrap_or_else(|refused| refused)
+        self.grant(ask, now).unwrap_or_else(|refused| *refused)
     }
 
-    fn grant(&self, ask: &Ask<'_>, now: std::time::SystemTime) -> Result<Answer, Answer> {
+    fn grant(&self, ask: &Ask<'_>, now: std::time::SystemTime) -> Result<Answer, Box<Answer>> {
         let grant = Grant::read(ask)?;
-        match grant.grant_type.as_deref() {
+        match grant.kind.as_deref() {
             Some("client_credentials") => {}
             None => return Err(refusal(StatusCode::BAD_REQUEST, "invalid_request", "`grant_type` is missing")),
             Some(_) => {

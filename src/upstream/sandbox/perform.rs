@@ -101,7 +101,7 @@ impl Tenant {
         }
         let changes = match fields::read(ask) {
             Ok(fields) => template_changes(&fields),
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         match changes {
             Err(message) => invalid(&message),
@@ -116,7 +116,7 @@ impl Tenant {
         let Some(sets) = self.actions.get(id) else { return missing("The action does not exist") };
         let fields = match fields::read(ask) {
             Ok(fields) => fields,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         let parsed;
         let payload = match &fields {

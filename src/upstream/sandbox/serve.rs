@@ -16,7 +16,7 @@ use super::{
 /// Largest request body, in bytes; 413 beyond.
 const MAX_BODY: usize = 16 << 20;
 /// How long a request head may take.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(60);
+const HEADER_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long exchanges that are under way may take after `shutdown`.
 const DRAIN: Duration = Duration::from_secs(5);
 

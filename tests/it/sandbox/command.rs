@@ -124,7 +124,7 @@ fn the_text_shows_a_curl_line_that_works_as_it_stands() {
         let said = String::from_utf8(output.stdout).unwrap();
         assert!(said.contains("\"consumer_selector\""), "{said}");
     }
-    assert_eq!(running.end(Signal::SIGINT), (Some(0), format!("listening on http://{}\n", address)));
+    assert_eq!(running.end(Signal::SIGINT), (Some(0), format!("listening on http://{address}\n")));
 }
 
 #[test]

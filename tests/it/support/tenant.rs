@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    fmt::Write as _,
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     sync::{
@@ -160,10 +161,10 @@ impl Live {
     pub fn send(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Seen {
         let mut text = format!("{method} {target} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", self.address);
         for (name, value) in headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
+            let _ = write!(text, "{name}: {value}\r\n");
         }
         if !body.is_empty() || method == "POST" {
-            text.push_str(&format!("content-length: {}\r\n", body.len()));
+            let _ = write!(text, "content-length: {}\r\n", body.len());
         }
         text.push_str("\r\n");
         text.push_str(body);
