@@ -5,9 +5,12 @@
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches as _, Parser, Subcommand};
 
-use crate::contract::{Contract, ContractError};
+use crate::{
+    config,
+    contract::{Contract, ContractError},
+};
 
 pub mod ca;
 pub mod contract;
@@ -21,8 +24,11 @@ pub mod redact;
 pub mod replay;
 pub mod sandbox;
 pub mod scan;
+pub mod serve;
+mod summary;
 pub mod verify;
 pub mod watch;
+mod wrap;
 
 /// A verifying, recording and replaying proxy between API clients and a real tenant
 #[derive(Debug, Parser)]
@@ -119,18 +125,15 @@ impl ContractArgs {
 #[must_use]
 pub fn command() -> clap::Command {
     use clap::CommandFactory as _;
-    Cli::command()
+    config::with_variables(Cli::command())
 }
 
 /// Parses the arguments, runs the command, prints the error chain, and gives the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
-        }
+        Err(status) => return status,
     };
     let result = match &cli.command {
         Command::Demo(args) => demo::run(args),
@@ -149,16 +152,30 @@ pub fn main() -> ExitCode {
     };
     match result {
         Ok(outcome) => ExitCode::from(outcome.status()),
-        Err(error) => {
-            let mut line = format!("contrail: {error}");
-            let mut cause = error.source();
-            while let Some(error) = cause {
-                line.push_str(": ");
-                line.push_str(&error.to_string());
-                cause = error.source();
-            }
-            let _ = writeln!(std::io::stderr(), "{line}");
-            ExitCode::from(2)
-        }
+        Err(error) => complain(&*error),
     }
+}
+
+/// The command line, completed by variables and by `contrail.toml`; else the exit status.
+fn parse() -> Result<Cli, ExitCode> {
+    let command = command();
+    let arguments = config::with_file(&command, std::env::args_os().collect(), config::FILE.as_ref())
+        .map_err(|error| complain(&error))?;
+    command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
+        let _ = error.print();
+        ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+    })
+}
+
+/// Prints an error and its chain of causes as one line.
+fn complain(error: &(dyn std::error::Error + 'static)) -> ExitCode {
+    let mut line = format!("contrail: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        line.push_str(": ");
+        line.push_str(&error.to_string());
+        cause = error.source();
+    }
+    let _ = writeln!(std::io::stderr(), "{line}");
+    ExitCode::from(2)
 }

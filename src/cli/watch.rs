@@ -1,11 +1,153 @@
 //! `contrail watch`: proxy and check.
 
-use super::{Failure, Outcome};
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use super::{
+    Failure, Outcome,
+    serve::{JudgeArgs, ProxyArgs, Setup},
+    summary,
+};
+use crate::{
+    contract::CheckOptions,
+    pipeline::Enforce,
+    upstream::{
+        Origin, Upstream,
+        live::Live,
+        sandbox::{Seed, Tenant},
+    },
+};
 
 /// Proxy and check; with --trail, keep the audit journal
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    upstream: UpstreamArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
+    #[command(flatten)]
+    judge: JudgeArgs,
+    #[command(flatten)]
+    proxy: ProxyArgs,
+}
 
-pub(super) fn run(_args: &Args) -> Result<Outcome, Failure> {
-    Err("not built yet".into())
+/// Who answers
+#[derive(Debug, Clone, clap::Args)]
+pub struct UpstreamArgs {
+    /// Origin of the tenant, as in https://tenant.example, or `sandbox` for the embedded tenant
+    #[arg(long, value_name = "URL|sandbox")]
+    pub upstream: Named,
+    /// Certificate authorities (PEM) to trust for the upstream, besides the system's
+    #[arg(long, value_name = "FILE")]
+    pub upstream_ca: Option<PathBuf>,
+    /// JSON file with the data of `--upstream sandbox`, as in `contrail sandbox --seed`
+    #[arg(long, value_name = "FILE")]
+    pub seed: Option<PathBuf>,
+}
+
+/// Which exchanges count, and which may pass
+#[derive(Debug, Clone, clap::Args)]
+pub struct FilterArgs {
+    /// Judge and record this operation only; repeatable. Everything is forwarded
+    #[arg(long, value_name = "OPERATION")]
+    pub only: Vec<String>,
+    /// Neither judge nor record this path, as sent; a `*` at its end stands for anything; repeatable
+    #[arg(long, value_name = "PATH")]
+    pub exclude: Vec<String>,
+    /// Hold messages until they have been judged, and answer in place of those that violate the contract
+    #[arg(long, value_enum)]
+    pub enforce: Option<Enforce>,
+}
+
+/// The value of `--upstream`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Named {
+    /// The embedded tenant.
+    Sandbox,
+    /// A tenant somewhere.
+    Origin(Origin),
+}
+
+impl std::str::FromStr for Named {
+    type Err = crate::upstream::OriginError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        if word == "sandbox" { Ok(Self::Sandbox) } else { word.parse().map(Self::Origin) }
+    }
+}
+
+/// An upstream that is ready to answer.
+#[derive(Debug)]
+pub struct Ready {
+    /// Who answers.
+    pub upstream: Arc<dyn Upstream>,
+    /// Its origin.
+    pub origin: String,
+    /// The embedded tenant, if it is that.
+    pub tenant: Option<Arc<Tenant>>,
+}
+
+impl UpstreamArgs {
+    /// Sets the upstream up; nothing is connected yet.
+    ///
+    /// # Errors
+    ///
+    /// `--upstream-ca` or `--seed` cannot be used.
+    pub fn ready(&self, proxy: &ProxyArgs) -> Result<Ready, Failure> {
+        match &self.upstream {
+            Named::Origin(_) if self.seed.is_some() => Err("--seed goes with --upstream sandbox only".into()),
+            Named::Origin(origin) => {
+                let live = Live::new(origin.clone(), self.upstream_ca.as_deref(), proxy.live_limits())?;
+                Ok(Ready { upstream: Arc::new(live), origin: origin.to_string(), tenant: None })
+            }
+            Named::Sandbox => {
+                let seed = match &self.seed {
+                    Some(file) => Seed::load(file)?,
+                    None => Seed::built_in()?,
+                };
+                let tenant = Arc::new(Tenant::new(seed, &[])?);
+                let origin = tenant.origin().to_owned();
+                Ok(Ready { upstream: Arc::clone(&tenant) as _, origin, tenant: Some(tenant) })
+            }
+        }
+    }
+}
+
+impl Ready {
+    /// Says who may ask the embedded tenant for tokens. Its secrets are made at each start and open nothing else.
+    pub(super) fn introduce(&self) {
+        let Some(client) = self.tenant.as_ref().and_then(|tenant| tenant.clients().first()) else { return };
+        let secret = client.secret.as_deref().unwrap_or_default();
+        let _ = writeln!(io::stderr(), "sandbox client {} secret {secret}", client.id);
+    }
+}
+
+impl FilterArgs {
+    pub(super) fn setup(&self, origin: &str) -> Setup {
+        Setup {
+            options: CheckOptions { tenant_origins: vec![origin.to_owned()], ..CheckOptions::default() },
+            only: self.only.clone(),
+            exclude: self.exclude.clone(),
+            enforce: self.enforce.unwrap_or_default(),
+            ..Setup::default()
+        }
+    }
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let ready = args.upstream.ready(&args.proxy)?;
+    let pipeline = args.judge.pipeline(args.filter.setup(&ready.origin))?;
+    let ran = args.proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, |_| ready.introduce())?;
+    let mut outcome = pipeline.finish(args.judge.collector("", ""));
+    summary::print(args.judge.format, &outcome, &Vec::new(), None);
+    summary::reports(&mut outcome, &args.judge.report)?;
+    Ok(Outcome {
+        findings: outcome.collector.fails(),
+        failed: outcome.counts.journal_error.is_some(),
+        command: ran.command.filter(|status| *status != 0),
+        ..Outcome::CLEAN
+    })
 }

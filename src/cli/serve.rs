@@ -1,0 +1,361 @@
+//! What `record`, `watch` and `replay` share: the proxy's and the judge's options, and running a proxy until it ends.
+
+use std::{
+    ffi::OsString,
+    io::{self, Write as _},
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+    sync::watch,
+};
+
+use super::{ContractArgs, Failure, Format, policy::PolicyArgs, wrap};
+use crate::{
+    contract::CheckOptions,
+    exchange::DecodeLimits,
+    finding::Rule,
+    pipeline::{Console, Enforce, Journal, Judge, LineFormat, Parts, Pipeline},
+    proxy::{Proxy, Settings, listener},
+    redact::{Plan, Redactor},
+    report::{self, Collector, Title},
+    token::{Jwks, TokenCache},
+    upstream::{Upstream, live},
+};
+
+/// Where the default listener listens.
+const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+
+/// Where a proxy around a command listens: any free port, this machine only.
+const WRAP_LISTEN: &str = "127.0.0.1:0";
+
+/// How the proxy listens and what it bounds
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Proxy")]
+pub struct ProxyArgs {
+    /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:8080, or a free port with -- CMD]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<String>,
+    /// Largest request body; 413 beyond. Responses are never cut by size
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
+    pub max_body: u64,
+    /// Most bytes of each body that are judged and recorded; all of it passes through
+    #[arg(long, value_name = "BYTES", default_value_t = 4 << 20)]
+    pub max_capture: usize,
+    /// Most connections at a time; 503 beyond
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive)]
+    pub max_connections: usize,
+    /// Most header fields of a request; 431 beyond
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = positive)]
+    pub max_headers: usize,
+    /// Most bytes of a request head; 431 beyond
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 10, value_parser = positive)]
+    pub max_header_bytes: usize,
+    /// Longest time for a request head to arrive
+    #[arg(long, value_name = "SECS", default_value = "30", value_parser = seconds)]
+    pub header_timeout: Duration,
+    /// Longest silence of a client in the middle of a request body; 408 beyond
+    #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
+    pub body_timeout: Duration,
+    /// How long a connection may be idle between two requests
+    #[arg(long, value_name = "SECS", default_value = "75", value_parser = seconds)]
+    pub keep_alive: Duration,
+    /// Longest silence of the upstream, before its answer and in the middle of it; 504 beyond
+    #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
+    pub upstream_timeout: Duration,
+    /// Longest time to connect to the upstream; 504 beyond
+    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
+    pub connect_timeout: Duration,
+    /// How long exchanges in progress may go on after a signal or the command's end
+    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
+    pub drain: Duration,
+    /// Command to run with the proxy around it; its status comes before contrail's own
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+/// How exchanges are judged, redacted and shown
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Judging")]
+pub struct JudgeArgs {
+    /// Which contract.
+    #[command(flatten)]
+    pub contract: ContractArgs,
+    /// Which findings fail.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    /// Tolerance for a token's `exp` and `nbf`
+    #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds_or_none)]
+    pub clock_skew: Duration,
+    /// JSON Web Key Set to check tokens' signatures with
+    #[arg(long, value_name = "FILE")]
+    pub jwks: Option<PathBuf>,
+    /// Redact this too: `pointer:/a`, `header:NAME`, `regex:…`, or `personal`; repeatable
+    #[arg(long, value_name = "WHAT")]
+    pub redact: Vec<String>,
+    /// Most bytes that a compressed body may decode to; beyond, it is not looked at
+    #[arg(long, value_name = "BYTES", default_value_t = DecodeLimits::default().bytes)]
+    pub max_decoded: usize,
+    /// Most bytes out per compressed byte in
+    #[arg(long, value_name = "N", default_value_t = DecodeLimits::default().ratio)]
+    pub max_ratio: usize,
+    /// How lines and summary are shaped
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Write a report at the end: text, json, junit or html; to standard error, or to a file with =FILE; repeatable
+    #[arg(long, value_name = "FORMAT[=FILE]")]
+    pub report: Vec<report::Request>,
+}
+
+/// What a command adds to [`JudgeArgs`] to make a pipeline.
+#[derive(Debug, Default)]
+pub struct Setup {
+    /// What is judged, and the origins that count as the tenant's; the clock skew comes from the options.
+    pub options: CheckOptions,
+    /// Operations to judge and record; empty for all.
+    pub only: Vec<String>,
+    /// Paths not to judge or record.
+    pub exclude: Vec<String>,
+    /// Which messages are held until they are judged.
+    pub enforce: Enforce,
+    /// Where entries go.
+    pub journal: Option<Box<dyn Journal>>,
+    /// The redactor, where the command has made one already.
+    pub redactor: Option<Arc<Redactor>>,
+    /// The token cache, where the command has made one already.
+    pub tokens: Option<Arc<TokenCache>>,
+}
+
+impl JudgeArgs {
+    /// The memory of secrets that the options ask for.
+    ///
+    /// # Errors
+    ///
+    /// A `--redact` that cannot be understood.
+    pub fn redactor(&self) -> Result<Arc<Redactor>, Failure> {
+        Ok(Arc::new(Redactor::new(Plan::new(&self.redact)?)))
+    }
+
+    /// The cache of tokens that the options ask for.
+    ///
+    /// # Errors
+    ///
+    /// `--jwks` cannot be read.
+    pub fn tokens(&self) -> Result<Arc<TokenCache>, Failure> {
+        let keys = self.jwks.as_deref().map(Jwks::read).transpose()?.map(Arc::new);
+        Ok(Arc::new(TokenCache::new(self.clock_skew, keys)))
+    }
+
+    /// An empty collector for the reports that the options ask for.
+    #[must_use]
+    pub fn collector(&self, title: &str, version: &str) -> Collector {
+        let failing = Rule::ALL.iter().copied().filter(|rule| self.policy.fails_on_rule(*rule)).collect();
+        let listed = self.report.iter().any(|request| request.kind == report::Kind::Json);
+        Collector::new(Title { title: title.to_owned(), version: version.to_owned() }, failing, listed)
+    }
+
+    /// The pipeline that the options ask for.
+    ///
+    /// # Errors
+    ///
+    /// The contract, `--jwks` or a `--redact` cannot be used; an `--only` names no operation.
+    pub fn pipeline(&self, setup: Setup) -> Result<Arc<Pipeline>, Failure> {
+        let contract = self.contract.load()?;
+        let collector = self.collector(contract.title(), contract.version());
+        let redactor = match setup.redactor {
+            Some(redactor) => redactor,
+            None => self.redactor()?,
+        };
+        let tokens = match setup.tokens {
+            Some(tokens) => tokens,
+            None => self.tokens()?,
+        };
+        Ok(Pipeline::new(Parts {
+            judge: Judge {
+                contract,
+                options: CheckOptions { clock_skew: self.clock_skew, ..setup.options },
+                tokens,
+                decode: DecodeLimits { bytes: self.max_decoded, ratio: self.max_ratio },
+                only: setup.only,
+                exclude: setup.exclude,
+            },
+            redactor,
+            enforce: setup.enforce,
+            collector,
+            journal: setup.journal,
+            lines: self.lines(),
+            console: Console::new(io::stderr()),
+        }))
+    }
+
+    fn lines(&self) -> LineFormat {
+        match self.format {
+            Format::Text => LineFormat::Text,
+            Format::Json => LineFormat::Json,
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ran {
+    /// The wrapped command's status, if there was one.
+    pub command: Option<u8>,
+}
+
+impl ProxyArgs {
+    /// Bounds of a live upstream.
+    #[must_use]
+    pub fn live_limits(&self) -> live::Limits {
+        live::Limits { connect: self.connect_timeout, silence: self.upstream_timeout, ..live::Limits::default() }
+    }
+
+    fn settings(&self, scheme: &str, authority: &str) -> Settings {
+        Settings {
+            max_body: self.max_body,
+            max_capture: self.max_capture,
+            max_connections: self.max_connections,
+            max_headers: self.max_headers,
+            max_header_bytes: self.max_header_bytes,
+            header_timeout: self.header_timeout,
+            body_timeout: self.body_timeout,
+            keep_alive: self.keep_alive,
+            drain: self.drain,
+            ..Settings::new(scheme, authority)
+        }
+    }
+
+    /// Serves until a signal (or the end of the wrapped command), drains, and returns. `origin` is the upstream's, as in
+    /// `https://tenant.example`. `ready` runs once `listening on` was said.
+    ///
+    /// # Errors
+    ///
+    /// The port is taken, or the command cannot be run.
+    pub fn run(
+        &self,
+        pipeline: &Arc<Pipeline>,
+        upstream: Arc<dyn Upstream>,
+        origin: &str,
+        ready: impl FnOnce(SocketAddr),
+    ) -> Result<Ran, Failure> {
+        let (scheme, authority) = origin.split_once("://").unwrap_or(("https", origin));
+        let proxy = Proxy::new(self.settings(scheme, authority), upstream, Arc::clone(pipeline) as _)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let ran = runtime.block_on(self.serve(pipeline, proxy, ready));
+        // Exchanges that the drain did not see to their end are recorded as they are dropped.
+        drop(runtime);
+        pipeline.flush();
+        ran
+    }
+
+    async fn serve(
+        &self,
+        pipeline: &Arc<Pipeline>,
+        proxy: Arc<Proxy>,
+        ready: impl FnOnce(SocketAddr),
+    ) -> Result<Ran, Failure> {
+        let mut signals = Signals::new()?;
+        let fallback = if self.command.is_empty() { DEFAULT_LISTEN } else { WRAP_LISTEN };
+        let address = self.listen.as_deref().unwrap_or(fallback);
+        let listener = TcpListener::bind(address).await.map_err(|error| {
+            format!("cannot listen on {address} ({error}); name another address with --listen, port 0 takes a free one")
+        })?;
+        let address = listener.local_addr()?;
+        let writer = Arc::clone(pipeline);
+        let writer = tokio::spawn(async move { writer.run().await });
+        let (stop, stopping) = watch::channel(false);
+        let mut server = tokio::spawn(listener::serve(proxy, listener, stopping));
+        let _ = writeln!(io::stderr(), "listening on http://{address}");
+        ready(address);
+        let ended = match self.command.split_first() {
+            None => {
+                signals.next().await;
+                Ok(Ran::default())
+            }
+            Some((program, arguments)) => {
+                wrap::run(program, arguments, address, &mut signals).await.map(|status| Ran { command: Some(status) })
+            }
+        };
+        let _ = stop.send(true);
+        tokio::select! {
+            _ = &mut server => {}
+            // Who asks twice does not want to wait for the drain.
+            _ = signals.next() => server.abort(),
+        }
+        writer.abort();
+        ended
+    }
+}
+
+/// The signals that end a run.
+#[derive(Debug)]
+pub(super) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// The next one that comes.
+    pub(super) async fn next(&mut self) -> nix::sys::signal::Signal {
+        tokio::select! {
+            _ = self.interrupt.recv() => nix::sys::signal::Signal::SIGINT,
+            _ = self.terminate.recv() => nix::sys::signal::Signal::SIGTERM,
+            _ = self.hangup.recv() => nix::sys::signal::Signal::SIGHUP,
+        }
+    }
+}
+
+/// Seconds above zero, with fractions.
+///
+/// # Errors
+///
+/// What to write instead.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    seconds_or_none(text)
+        .and_then(|time| if time.is_zero() { Err("it has to be above 0".to_owned()) } else { Ok(time) })
+}
+
+/// Seconds, with fractions; zero is one too.
+///
+/// # Errors
+///
+/// What to write instead.
+pub fn seconds_or_none(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| "a number of seconds is expected, such as 30 or 0.5".to_owned())?;
+    Duration::try_from_secs_f64(number).map_err(|_| "a number of seconds from 0 is expected".to_owned())
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("a whole number from 1 is expected".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_may_have_fractions_and_are_above_zero() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for wrong in ["0", "-1", "1s", "", "NaN", "1e400"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(seconds_or_none("0"), Ok(Duration::ZERO));
+    }
+}

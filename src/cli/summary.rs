@@ -1,0 +1,146 @@
+//! What a proxy command says at its end, on standard error: for people, or one JSON object.
+
+use std::{
+    fmt::Write as _,
+    fs::File,
+    io::{self, BufWriter, Write},
+};
+
+use serde_json::{Map, Value, json};
+
+use super::{Failure, Format};
+use crate::{finding::Kind, pipeline::Outcome, report};
+
+/// Further lines of a command's own: a name for people and a value for both.
+pub(super) type Extra = Vec<(&'static str, Value)>;
+
+/// Prints the summary; `next` is the command to go on with.
+pub(super) fn print(format: Format, outcome: &Outcome, extra: &Extra, next: Option<&str>) {
+    let text = match format {
+        Format::Text => text(outcome, extra, next),
+        Format::Json => format!("{}\n", json!({"summary": object(outcome, extra, next)})),
+    };
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes the reports that were asked for.
+pub(super) fn reports(outcome: &mut Outcome, requests: &[report::Request]) -> Result<(), Failure> {
+    for request in requests {
+        match &request.file {
+            None => outcome.collector.write(request.kind, &mut io::stderr().lock(), false)?,
+            Some(path) => {
+                let cannot = |error: io::Error| format!("cannot write the report to {}: {error}", path.display());
+                let mut file = BufWriter::new(File::create(path).map_err(cannot)?);
+                outcome.collector.write(request.kind, &mut file, false).and_then(|()| file.flush()).map_err(cannot)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn text(outcome: &Outcome, extra: &Extra, next: Option<&str>) -> String {
+    let (tally, counts) = (outcome.collector.tally(), &outcome.counts);
+    let mut out = String::from("\n");
+    let _ = writeln!(
+        out,
+        "{}: {} conform, {} with gaps, {} violate",
+        plural(tally.exchanges, "exchange"),
+        tally.conforms,
+        tally.gap,
+        tally.violates
+    );
+    if !tally.operations.is_empty() {
+        let operations: Vec<String> = tally.operations.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        let _ = writeln!(out, "operations covered: {}", operations.join(", "));
+    }
+    for (kind, title) in [(Kind::Violation, "violations"), (Kind::Gap, "gaps")] {
+        let rules: Vec<String> = tally
+            .by_rule()
+            .filter(|(rule, _)| rule.kind() == kind)
+            .map(|(rule, count)| format!("{rule} {count}"))
+            .collect();
+        if !rules.is_empty() {
+            let _ = writeln!(out, "{title}: {}", rules.join(", "));
+        }
+    }
+    if !outcome.secrets.secrets.is_empty() {
+        let secrets: Vec<String> =
+            outcome.secrets.secrets.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+        let _ = writeln!(out, "secrets redacted: {}", secrets.join(", "));
+    }
+    if !outcome.secrets.personal.is_empty() {
+        let personal: Vec<String> =
+            outcome.secrets.personal.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+        let _ = writeln!(out, "looks like personal data (--redact personal masks it): {}", personal.join(", "));
+    }
+    let said = [
+        (outcome.secrets.withheld, "bodies withheld, because they do not parse"),
+        (outcome.secrets.cut, "cut bodies whose kept part was dropped"),
+        (counts.left_out, "left out by --only or --exclude"),
+        (counts.incomplete, "not whole"),
+        (counts.retried, "sent again on a fresh connection"),
+        (counts.misses, "replay misses"),
+        (counts.unjudged, "not judged, because the check failed on them; please report it"),
+        (counts.unwritten, "NOT RECORDED, because the journal could not be written"),
+    ];
+    for (count, what) in said {
+        if count > 0 {
+            let _ = writeln!(out, "{count} {what}");
+        }
+    }
+    for (reason, count) in &counts.answered {
+        let _ = writeln!(out, "{count} answered by contrail itself: {reason}");
+    }
+    for (reason, count) in &counts.turned_away {
+        let _ = writeln!(out, "{count} turned away: {reason}");
+    }
+    if let Some(error) = &counts.journal_error {
+        let _ = writeln!(out, "the journal could not be written: {error}");
+    }
+    for (name, value) in extra {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let _ = writeln!(out, "{name}: {value}");
+    }
+    if let Some(next) = next {
+        let _ = writeln!(out, "next: {next}");
+    }
+    out
+}
+
+fn object(outcome: &Outcome, extra: &Extra, next: Option<&str>) -> Map<String, Value> {
+    let (tally, counts) = (outcome.collector.tally(), &outcome.counts);
+    let mut object = Map::new();
+    let mut put = |name: &str, value: Value| {
+        object.insert(name.replace(' ', "_"), value);
+    };
+    put("exchanges", tally.exchanges.into());
+    put("conforms", tally.conforms.into());
+    put("gap", tally.gap.into());
+    put("violates", tally.violates.into());
+    put("operations", json!(tally.operations));
+    put(
+        "rules",
+        tally.by_rule().map(|(rule, count)| (rule.id().to_owned(), Value::from(count))).collect::<Map<_, _>>().into(),
+    );
+    put("secrets", json!(outcome.secrets.secrets));
+    put("personal", json!(outcome.secrets.personal));
+    put("withheld", outcome.secrets.withheld.into());
+    put("left_out", counts.left_out.into());
+    put("incomplete", counts.incomplete.into());
+    put("retried", counts.retried.into());
+    put("misses", counts.misses.into());
+    put("unjudged", counts.unjudged.into());
+    put("answered_by_contrail", json!(counts.answered));
+    put("turned_away", json!(counts.turned_away));
+    put("unwritten", counts.unwritten.into());
+    put("journal_error", json!(counts.journal_error));
+    for (name, value) in extra {
+        put(name, value.clone());
+    }
+    put("next", json!(next));
+    object
+}
+
+fn plural(count: u64, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}

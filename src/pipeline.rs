@@ -1,1 +1,0 @@
-//! The only file that knows all stages: capture → check → findings → redact → journal, console, counters.

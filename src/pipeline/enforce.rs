@@ -1,0 +1,58 @@
+//! `--enforce`: messages that violate the contract do not pass.
+
+use http::StatusCode;
+use serde_json::json;
+
+use super::{Scope, violates};
+use crate::{
+    proxy::Holds,
+    redact::{Judged, Redacted},
+    report::json::Item,
+    upstream::Problem,
+};
+
+/// Which messages are held until they have been judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Enforce {
+    /// None.
+    #[default]
+    #[value(skip)]
+    Nothing,
+    /// A request that violates the contract gets 400 and never reaches the tenant.
+    Requests,
+    /// A response that violates the contract is replaced by 502, or 424 where the method is unsafe.
+    Responses,
+    /// Both.
+    All,
+}
+
+impl Enforce {
+    pub(super) fn holds(self) -> Holds {
+        Holds {
+            requests: matches!(self, Self::Requests | Self::All),
+            responses: matches!(self, Self::Responses | Self::All),
+        }
+    }
+}
+
+/// Whether a judged message passes. For a response, findings about the request do not count: that one has passed.
+pub(super) fn verdict(judged: &Redacted<Judged>, scope: Scope) -> Result<(), Problem> {
+    let blocking: Vec<_> = judged
+        .verdict
+        .findings
+        .iter()
+        .filter(|finding| violates(finding.rule) && (scope == Scope::Request || is_about_response(finding.rule.id())))
+        .collect();
+    let Some(first) = blocking.first() else { return Ok(()) };
+    let who = if scope == Scope::Request { "the request" } else { "the tenant's response" };
+    let at = if first.at.is_empty() { String::new() } else { format!(" at {}", first.at) };
+    let detail = format!("{who} violates the contract: {}{at}: {}", first.rule, first.message());
+    let findings: Vec<Item<'_>> = blocking.into_iter().map(Item::from).collect();
+    Err(Problem::new(StatusCode::BAD_REQUEST, "enforce", detail).with("findings", json!(findings)))
+}
+
+/// What the tenant did, as opposed to what the client sent.
+fn is_about_response(rule: &str) -> bool {
+    ["response.", "status.", "exchange.", "transport."].iter().any(|family| rule.starts_with(family))
+        || matches!(rule, "auth.unenforced" | "auth.refused")
+}

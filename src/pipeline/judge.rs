@@ -1,0 +1,136 @@
+//! From what went by to what is said about it: decoding, credential, check, redaction, attestation.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::SystemTime,
+};
+
+use crate::{
+    contract::{CheckOptions, Contract},
+    exchange::{DecodeLimits, Exchange},
+    finding::{Unchecked, Verdict},
+    recording::{Attested, attest},
+    redact::{Judged, Redacted, Redactor},
+    token::TokenCache,
+    upstream::Notes,
+};
+
+/// Which part of an exchange there is to judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The request alone.
+    Request,
+    /// Both messages.
+    Whole,
+}
+
+/// What a file cannot show of a verdict, and under which contract that holds.
+#[derive(Debug, Clone, Default)]
+pub struct Attestation {
+    /// See [`Attested`].
+    pub attested: Option<Attested>,
+}
+
+/// Judges exchanges. Compiled once, shared by all of them.
+#[derive(Debug)]
+pub struct Judge {
+    /// The contract in force.
+    pub contract: Arc<Contract>,
+    /// Which parts are judged, and how.
+    pub options: CheckOptions,
+    /// Tokens that were decoded already.
+    pub tokens: Arc<TokenCache>,
+    /// Bounds for undoing content codings.
+    pub decode: DecodeLimits,
+    /// Operations to judge and record; empty for all.
+    pub only: Vec<String>,
+    /// Raw paths not to judge or record; a trailing `*` stands for anything.
+    pub exclude: Vec<String>,
+}
+
+impl Judge {
+    /// Whether an exchange is one to judge and record.
+    fn includes(&self, exchange: &Exchange) -> bool {
+        let request = &exchange.request;
+        let path = request.target.path();
+        let excluded = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(start) => path.starts_with(start),
+            None => path == pattern,
+        };
+        if self.exclude.iter().any(excluded) {
+            return false;
+        }
+        self.only.is_empty()
+            || self
+                .contract
+                .operation_id(request.method.as_str(), path)
+                .is_some_and(|operation| self.only.iter().any(|only| **only == *operation))
+    }
+
+    /// Undoes content codings and reads the credential.
+    fn prepare(&self, exchange: &mut Exchange) {
+        let Exchange { request, response, started, .. } = exchange;
+        request.body = std::mem::take(&mut request.body).decode(&request.headers, self.decode);
+        request.credential = self.tokens.credential(&request.headers, started.unwrap_or_else(SystemTime::now));
+        if let Some(response) = response {
+            response.body = std::mem::take(&mut response.body).decode(&response.headers, self.decode);
+        }
+    }
+
+    fn options(&self, exchange: &Exchange, notes: &Notes) -> CheckOptions {
+        let own = exchange.transport.answered_by_contrail.is_some();
+        CheckOptions {
+            response: self.options.response && !notes.response_judged_elsewhere && !own,
+            ..self.options.clone()
+        }
+    }
+
+    /// The verdict, and whether the checker panicked instead of giving one.
+    fn check(&self, exchange: &Exchange, options: &CheckOptions) -> (Verdict, bool) {
+        match catch_unwind(AssertUnwindSafe(|| self.contract.check(exchange, options))) {
+            Ok(verdict) => (verdict, false),
+            Err(_) => {
+                tracing::error!("the check panicked; the exchange is recorded and nothing about it is checked");
+                let mut verdict = Verdict::default();
+                for aspect in Unchecked::ALL {
+                    verdict.unchecked.insert(aspect);
+                }
+                (verdict, true)
+            }
+        }
+    }
+
+    /// Judges an exchange that is over; `None` for one outside `--only` or inside `--exclude`.
+    pub(super) fn judge(&self, mut exchange: Exchange, notes: &Notes) -> Option<(Judged, bool)> {
+        if !self.includes(&exchange) {
+            return None;
+        }
+        self.prepare(&mut exchange);
+        let (verdict, panicked) = self.check(&exchange, &self.options(&exchange, notes));
+        Some((Judged::new(exchange, verdict), panicked))
+    }
+
+    /// Judges a message that is held; `None` if it passes unjudged because it is outside `--only` or inside `--exclude`.
+    pub(super) fn admit(&self, mut exchange: Exchange, scope: Scope) -> Option<Judged> {
+        if !self.includes(&exchange) {
+            return None;
+        }
+        self.prepare(&mut exchange);
+        let options = CheckOptions { response: scope == Scope::Whole, ..self.options.clone() };
+        let (verdict, _) = self.check(&exchange, &options);
+        Some(Judged::new(exchange, verdict))
+    }
+
+    /// Takes the secrets out, and works out what a check of the result would not show any more.
+    pub(super) fn redact(&self, redactor: &Redactor, judged: Judged, notes: &Notes) -> (Redacted<Judged>, Attestation) {
+        let redacted = redactor.redact(judged);
+        if !redacted.touched.elsewhere {
+            return (redacted, Attestation::default());
+        }
+        let options = self.options(&redacted.exchange, notes);
+        let (recomputed, _) = self.check(&redacted.exchange, &options);
+        let attested = attest(&redacted.verdict, &recomputed, self.contract.hash());
+        (redacted, Attestation { attested })
+    }
+}
