@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Map, Value, json};
 
 use super::{Failure, Format};
-use crate::{finding::Kind, pipeline::Outcome, report};
+use crate::{finding::Kind, pipeline::Outcome, redact::Redactor, report};
 
 /// Further lines of a command's own: a name for people and a value for both.
 pub(super) type Extra = Vec<(&'static str, Value)>;
@@ -24,14 +24,18 @@ pub(super) fn print(format: Format, outcome: &Outcome, extra: &Extra, next: Opti
 }
 
 /// Writes the reports that were asked for.
-pub(super) fn reports(outcome: &mut Outcome, requests: &[report::Request]) -> Result<(), Failure> {
+pub(super) fn reports(outcome: &mut Outcome, redactor: &Redactor, requests: &[report::Request]) -> Result<(), Failure> {
     for request in requests {
         match &request.file {
-            None => outcome.collector.write(request.kind, &mut io::stderr().lock(), false)?,
+            None => outcome.collector.write(request.kind, redactor, &mut io::stderr().lock(), false)?,
             Some(path) => {
                 let cannot = |error: io::Error| format!("cannot write the report to {}: {error}", path.display());
                 let mut file = BufWriter::new(File::create(path).map_err(cannot)?);
-                outcome.collector.write(request.kind, &mut file, false).and_then(|()| file.flush()).map_err(cannot)?;
+                outcome
+                    .collector
+                    .write(request.kind, redactor, &mut file, false)
+                    .and_then(|()| file.flush())
+                    .map_err(cannot)?;
             }
         }
     }

@@ -143,7 +143,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let ran = args.proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, |_| ready.introduce())?;
     let mut outcome = pipeline.finish(args.judge.collector("", ""));
     summary::print(args.judge.format, &outcome, &Vec::new(), None);
-    summary::reports(&mut outcome, &args.judge.report)?;
+    summary::reports(&mut outcome, pipeline.redactor(), &args.judge.report)?;
     Ok(Outcome {
         findings: outcome.collector.fails(),
         failed: outcome.counts.journal_error.is_some(),
