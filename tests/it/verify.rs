@@ -240,8 +240,7 @@ fn a_file_in_which_no_entry_carries_authorization_leaves_it_unchecked_and_says_s
 #[test]
 fn one_authorization_at_the_end_of_the_file_makes_its_lack_a_violation_from_the_first_entry() {
     let path = "/api/v2/rate-limit-policies/rlp_1";
-    let (status, report) =
-        verify_json(&[get(path, None, 200, POLICY), get(path, None, 401, "{}"), conforming()], &[]);
+    let (status, report) = verify_json(&[get(path, None, 200, POLICY), get(path, None, 401, "{}"), conforming()], &[]);
     assert_eq!(status, 1);
     assert_eq!(rules(&report, 0), ["auth.missing", "auth.unenforced"]);
     assert_eq!(rules(&report, 1), ["auth.missing"]);
@@ -313,11 +312,12 @@ fn a_secret_is_gone_from_samples_that_came_before_it_was_recognised() {
 
 #[test]
 fn markup_of_the_input_is_text_in_the_html_and_junit_reports() {
-    let entries = [get("/api/v2/rate-limit-policies/rlp_1?%3Cscript%3Ealert(1)%3C%2Fscript%3E=1", Some(&bearer()), 200, POLICY)];
+    let entries =
+        [get("/api/v2/rate-limit-policies/rlp_1?%3Cscript%3Ealert(1)%3C%2Fscript%3E=1", Some(&bearer()), 200, POLICY)];
     for kind in ["html", "junit"] {
         let ran = verify_text(&entries, &["--report", kind]);
         assert_eq!(ran.status, 0, "{}", ran.stderr);
-        assert!(ran.stdout.contains("&lt;script&gt;") , "{}", ran.stdout);
+        assert!(ran.stdout.contains("&lt;script&gt;"), "{}", ran.stdout);
         assert!(!ran.stdout.contains("<script"), "{}", ran.stdout);
     }
 }

@@ -3,4 +3,6 @@
 pub mod command;
 pub mod golden;
 pub mod har;
+pub mod process;
 pub mod tenant;
+pub mod wire;
