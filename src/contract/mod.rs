@@ -16,6 +16,7 @@ mod document;
 mod error;
 pub mod model;
 mod overlay;
+mod params;
 mod refs;
 mod route;
 pub mod schema;

@@ -2,7 +2,7 @@
 //!
 //! No operation's id and no field's name is known to the check; whatever is special about an operation stands here.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use super::schema::Schema;
 use crate::finding::UncheckedSet;
@@ -167,8 +167,25 @@ pub struct Matched<'m, 'e> {
     pub other_spelling: bool,
 }
 
+impl Status {
+    /// Whether it is a success, or the class of successes.
+    #[must_use]
+    pub fn is_success(self) -> bool {
+        matches!(self, Self::Exactly(200..300) | Self::Class(2))
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exactly(status) => write!(f, "{status}"),
+            Self::Class(class) => write!(f, "{class}XX"),
+        }
+    }
+}
+
 impl Responses {
-    /// The response documented for a status: its own, its class's, or the default; and whether it is listed.
+    /// The response documented for a status: its own, its class's, or the default.
     #[must_use]
     pub fn find(&self, status: u16) -> Option<&Response> {
         let listed = |wanted| self.listed.iter().find(|(held, _)| *held == wanted).map(|(_, response)| response);
@@ -178,7 +195,6 @@ impl Responses {
     /// The first documented success.
     #[must_use]
     pub fn success(&self) -> Option<&Response> {
-        let success = |status: &Status| matches!(status, Status::Exactly(200..300) | Status::Class(2));
-        self.listed.iter().find(|(status, _)| success(status)).map(|(_, response)| response)
+        self.listed.iter().find(|(status, _)| status.is_success()).map(|(_, response)| response)
     }
 }

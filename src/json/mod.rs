@@ -36,6 +36,7 @@ pub const MAX_SOURCE: usize = 1 << 29;
 pub struct Document {
     source: Bytes,
     tape: Vec<Slot>,
+    depth: usize,
 }
 
 /// Why bytes are no JSON document.
@@ -104,14 +105,20 @@ impl Document {
     /// [`SyntaxError`] with a fault and its offset; where a document has several, the one that ended the pass.
     pub fn parse(source: impl Into<Bytes>) -> Result<Self, SyntaxError> {
         let source = source.into();
-        let tape = parse::parse(&source)?;
-        Ok(Self { source, tape })
+        let (tape, depth) = parse::parse(&source)?;
+        Ok(Self { source, tape, depth })
     }
 
     /// The bytes that were parsed.
     #[must_use]
     pub fn source(&self) -> &Bytes {
         &self.source
+    }
+
+    /// How many containers are nested in each other at the deepest place.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.depth
     }
 
     /// The outermost value.

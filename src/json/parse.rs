@@ -72,8 +72,8 @@ enum Expect {
     After,
 }
 
-/// Tape for `source`, never empty.
-pub(super) fn parse(source: &[u8]) -> Result<Vec<Slot>, SyntaxError> {
+/// Tape for `source`, never empty, and how deep it goes.
+pub(super) fn parse(source: &[u8]) -> Result<(Vec<Slot>, usize), SyntaxError> {
     let fail = |fault, offset| Err(SyntaxError { fault, offset });
     if source.len() > MAX_SOURCE {
         return fail(Fault::TooLong, MAX_SOURCE);
@@ -99,13 +99,15 @@ struct Pass<'a> {
     tape: Vec<Slot>,
     /// Tape indices of the containers that are open.
     open: Vec<u32>,
+    /// Most containers that were open at once.
+    depth: usize,
 }
 
 type Step<T = ()> = Result<T, SyntaxError>;
 
 impl<'a> Pass<'a> {
     fn new(source: &'a [u8]) -> Self {
-        Self { source, at: 0, tape: Vec::with_capacity(source.len() / 12 + 1), open: Vec::new() }
+        Self { source, at: 0, tape: Vec::with_capacity(source.len() / 12 + 1), open: Vec::new(), depth: 0 }
     }
 
     fn fail<T>(&self, fault: Fault) -> Step<T> {
@@ -116,7 +118,7 @@ impl<'a> Pass<'a> {
         self.source.get(self.at).copied()
     }
 
-    fn run(mut self) -> Step<Vec<Slot>> {
+    fn run(mut self) -> Step<(Vec<Slot>, usize)> {
         let mut expect = Expect::Value;
         loop {
             while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
@@ -124,7 +126,7 @@ impl<'a> Pass<'a> {
             }
             let Some(byte) = self.peek() else {
                 return if expect == Expect::After && self.open.is_empty() {
-                    Ok(self.tape)
+                    Ok((self.tape, self.depth))
                 } else {
                     self.fail(Fault::Grammar)
                 };
@@ -196,6 +198,7 @@ impl<'a> Pass<'a> {
             return self.fail(Fault::TooDeep);
         }
         self.open.push(small(self.tape.len()));
+        self.depth = self.depth.max(self.open.len());
         self.tape.push(Slot::new(kind, self.at, self.at, 0, false));
         self.at += 1;
         Ok(if kind == Kind::Object { Expect::NameOrEnd } else { Expect::ItemOrEnd })

@@ -111,6 +111,8 @@ pub(super) struct Accounts {
     /// All schemas that can be reached from the root, by index.
     entries: Vec<Entry>,
     root: usize,
+    /// A schema refers to itself, so that the judge recurses as deep as the value is.
+    pub(super) recursive: bool,
 }
 
 /// What one schema object says about where things belong.
@@ -175,22 +177,24 @@ enum Part {
 }
 
 impl Known {
-    fn matches(&self, text: &str, origins: &[String]) -> bool {
-        matches(&self.parts, text, origins)
+    fn matches(&self, text: &str, is_origin: &dyn Fn(&str) -> bool) -> bool {
+        matches(&self.parts, text, is_origin)
     }
 }
 
-fn matches(parts: &[Part], text: &str, origins: &[String]) -> bool {
+fn matches(parts: &[Part], text: &str, is_origin: &dyn Fn(&str) -> bool) -> bool {
     match parts {
         [] => text.is_empty(),
         [Part::Text(literal), rest @ ..] => {
-            text.strip_prefix(&**literal).is_some_and(|text| matches(rest, text, origins))
+            text.strip_prefix(&**literal).is_some_and(|text| matches(rest, text, is_origin))
         }
-        [Part::Origin, rest @ ..] => origins
-            .iter()
-            .any(|origin| text.strip_prefix(origin.as_str()).is_some_and(|text| matches(rest, text, origins))),
+        [Part::Origin, rest @ ..] => {
+            let after_scheme = text.find("://").map_or(text.len(), |at| at + 3);
+            let end = text[after_scheme..].find(['/', '?', '#']).map_or(text.len(), |at| after_scheme + at);
+            is_origin(&text[..end]) && matches(rest, &text[end..], is_origin)
+        }
         [Part::Any] => !text.is_empty(),
-        [Part::Any, rest @ ..] => text.char_indices().skip(1).any(|(at, _)| matches(rest, &text[at..], origins)),
+        [Part::Any, rest @ ..] => text.char_indices().skip(1).any(|(at, _)| matches(rest, &text[at..], is_origin)),
     }
 }
 
@@ -225,11 +229,11 @@ enum Says {
 }
 
 impl Accounts {
-    pub(super) fn walk(&self, root: Node<'_>, origins: &[String]) -> Vec<Gap> {
+    pub(super) fn walk(&self, root: Node<'_>, is_origin: &dyn Fn(&str) -> bool) -> Vec<Gap> {
         let mut gaps = Vec::new();
         let mut pointer = String::new();
         let mut open: Vec<Frame<'_>> = Vec::new();
-        open.extend(self.enter(root, &[self.root], origins, &pointer, &mut gaps));
+        open.extend(self.enter(root, &[self.root], is_origin, &pointer, &mut gaps));
         while let Some(frame) = open.last_mut() {
             if gaps.len() >= MOST {
                 break;
@@ -276,7 +280,7 @@ impl Accounts {
                 }
                 Says::Schemas(applicable) => applicable,
             };
-            let frame = self.enter(child, &applicable, origins, &pointer, &mut gaps);
+            let frame = self.enter(child, &applicable, is_origin, &pointer, &mut gaps);
             open.extend(frame);
         }
         gaps
@@ -287,7 +291,7 @@ impl Accounts {
         &self,
         value: Node<'a>,
         schemas: &[usize],
-        origins: &[String],
+        is_origin: &dyn Fn(&str) -> bool,
         pointer: &str,
         gaps: &mut Vec<Gap>,
     ) -> Option<Frame<'a>> {
@@ -309,7 +313,7 @@ impl Accounts {
                 let mut known = applicable.iter().flat_map(|index| &self.entries[*index].known).peekable();
                 known.peek()?;
                 let text = value.as_str().unwrap_or_default();
-                if !known.clone().any(|known| known.matches(&text, origins)) {
+                if !known.clone().any(|known| known.matches(&text, is_origin)) {
                     let known = known.map(|known| format!("`{}`", known.written)).collect::<Vec<_>>().join(", ");
                     gaps.push(Gap { at: pointer.to_owned(), kind: GapKind::Value { known } });
                 }

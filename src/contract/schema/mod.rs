@@ -14,7 +14,7 @@ use jsonschema::{Draft, Registry, Validator};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use crate::json::{Document, Node, Tape, TapeNode};
+use crate::json::{Document, Tape, TapeNode};
 
 pub use errors::Breach;
 pub use gaps::{Gap, GapKind, Types};
@@ -33,6 +33,25 @@ impl fmt::Debug for Schema {
         f.debug_struct("Schema").finish_non_exhaustive()
     }
 }
+
+/// What a schema says of a document.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Judged {
+    /// Where it breaks the schema.
+    pub breaches: Vec<Breach>,
+    /// Where the schema is silent.
+    pub gaps: Vec<Gap>,
+}
+
+/// A document was nested too deep to be judged; nothing is said about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooDeep;
+
+/// Nesting up to which any thread's own stack is enough.
+const SHALLOW: usize = 64;
+
+/// Stack for one level of nesting, in bytes; measured in a debug build, with room to spare.
+const STACK_PER_LEVEL: usize = 32 << 10;
 
 /// A schema that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,8 +112,9 @@ impl<'d> Schemas<'d> {
             .should_ignore_unknown_formats(true)
             .with_registry(&self.registry);
         let validator = options.build(&root).map_err(|error| {
-            let below = error.instance_path().as_str().to_owned();
-            fault(format!("{pointer}{below}"), error.to_string())
+            // Empty for a reference that leads nowhere; otherwise seen from the document's root.
+            let at = error.instance_path().as_str();
+            fault(if at.is_empty() { pointer } else { at }.to_owned(), error.to_string())
         })?;
         let gaps = gaps::Accounts::compile(self.document, pointer, &|branch| {
             let root = json!({ "$ref": format!("{ADDRESS}#{}", utf8_percent_encode(branch, FRAGMENT)) });
@@ -105,13 +125,34 @@ impl<'d> Schemas<'d> {
 }
 
 impl Schema {
-    /// Every place at which the value breaks the schema, in the order of the pointers; empty if it is valid.
-    #[must_use]
-    pub fn breaches(&self, value: Node<'_>) -> Vec<Breach> {
-        self.breaches_of(TapeNode::Value(value))
+    /// Judges a document: the places at which it breaks the schema, in the order of the pointers, and the places that
+    /// no schema accounts for, in the order of the document.
+    ///
+    /// `is_origin` says what `{origin}` in a known value stands for.
+    ///
+    /// # Errors
+    ///
+    /// [`TooDeep`] where a schema refers to itself and the system has no stack to follow the document all the way.
+    pub fn judge(&self, document: &Document, is_origin: &(dyn Fn(&str) -> bool + Sync)) -> Result<Judged, TooDeep> {
+        let judge = || Judged {
+            breaches: self.breaches_of(TapeNode::Value(document.root())),
+            gaps: self.gaps.walk(document.root(), is_origin),
+        };
+        if !self.gaps.recursive || document.depth() <= SHALLOW {
+            return Ok(judge());
+        }
+        // The judge recurses with the schema, so a deep value needs a deep stack; a hostile one must not end the process.
+        std::thread::scope(|scope| {
+            std::thread::Builder::new()
+                .stack_size(document.depth() * STACK_PER_LEVEL)
+                .spawn_scoped(scope, judge)
+                .map_err(|_| TooDeep)?
+                .join()
+                .map_err(|_| TooDeep)
+        })
     }
 
-    /// The same for a text that stands in no document (a parameter).
+    /// The breaches of a text that stands in no document (a parameter).
     #[must_use]
     pub fn breaches_of_text(&self, text: &str) -> Vec<Breach> {
         self.breaches_of(TapeNode::Text(text))
@@ -119,14 +160,6 @@ impl Schema {
 
     fn breaches_of(&self, value: TapeNode<'_>) -> Vec<Breach> {
         if self.validator.is_valid(value) { Vec::new() } else { errors::collect(self.validator.iter_errors(value)) }
-    }
-
-    /// Every place that no schema accounts for, in the order of the document.
-    ///
-    /// `origins` are what `{origin}` in a known value stands for.
-    #[must_use]
-    pub fn gaps(&self, value: Node<'_>, origins: &[String]) -> Vec<Gap> {
-        self.gaps.walk(value, origins)
     }
 
     /// The types that a value may have.
@@ -147,3 +180,6 @@ impl Schema {
         self.gaps.items()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! From a schema to its walker.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jsonschema::Validator;
 use percent_encoding::percent_decode_str;
@@ -21,6 +21,9 @@ struct Compiler<'a> {
     entries: Vec<Entry>,
     /// Index of each schema by its pointer, so that references may lead in circles.
     known: HashMap<String, usize>,
+    /// Indices of schemas that are being compiled.
+    open: HashSet<usize>,
+    recursive: bool,
 }
 
 impl Accounts {
@@ -30,26 +33,34 @@ impl Accounts {
         pointer: &str,
         judge: Judge<'_>,
     ) -> Result<Self, SchemaError> {
-        let mut compiler = Compiler { document, judge, entries: Vec::new(), known: HashMap::new() };
+        let (entries, known, open) = (Vec::new(), HashMap::new(), HashSet::new());
+        let mut compiler = Compiler { document, judge, entries, known, open, recursive: false };
         let root = compiler.at(pointer)?;
-        Ok(Self { entries: compiler.entries, root })
+        Ok(Self { entries: compiler.entries, root, recursive: compiler.recursive })
     }
 }
 
 impl Compiler<'_> {
     fn at(&mut self, pointer: &str) -> Result<usize, SchemaError> {
         if let Some(index) = self.known.get(pointer) {
+            self.recursive |= self.open.contains(index);
             return Ok(*index);
         }
         let index = self.entries.len();
         self.entries.push(Entry::default());
         self.known.insert(pointer.to_owned(), index);
+        self.open.insert(index);
         let entry = match self.document.pointer(pointer) {
             Some(Value::Object(schema)) => self.entry(pointer, schema)?,
             Some(Value::Bool(false)) => Entry { additional: Additional::Closed, ..Entry::default() },
-            // `true`; or a reference that this walker cannot follow, of which it says nothing.
-            _ => Entry { silent: true, ..Entry::default() },
+            Some(_) => Entry { silent: true, ..Entry::default() },
+            // A reference that this walker cannot follow, of which it says nothing. It may lead anywhere.
+            None => {
+                self.recursive = true;
+                Entry { silent: true, ..Entry::default() }
+            }
         };
+        self.open.remove(&index);
         self.entries[index] = entry;
         Ok(index)
     }

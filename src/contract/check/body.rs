@@ -1,0 +1,221 @@
+//! What requests and responses have in common: media types, parsing, and from breaches and gaps to findings.
+
+use std::borrow::Cow;
+
+use super::Check;
+use crate::{
+    contract::{
+        model::Content,
+        params::{self, Form},
+        schema::{GapKind, Schema},
+    },
+    exchange::{Body, Headers, Place},
+    finding::{Finding, Rule, Unchecked},
+    json::{Document, Kind},
+};
+
+/// The rules and the aspect of one side.
+#[derive(Clone, Copy)]
+pub(super) struct Side {
+    pub(super) content_type: Rule,
+    pub(super) body: Rule,
+    pub(super) malformed: Rule,
+    pub(super) undocumented: Rule,
+    pub(super) unchecked: Unchecked,
+}
+
+pub(super) const REQUEST: Side = Side {
+    content_type: Rule::RequestContentType,
+    body: Rule::RequestBody,
+    malformed: Rule::RequestBodyMalformed,
+    undocumented: Rule::RequestBodyUndocumented,
+    unchecked: Unchecked::RequestBody,
+};
+
+pub(super) const RESPONSE: Side = Side {
+    content_type: Rule::ResponseContentType,
+    body: Rule::ResponseBody,
+    malformed: Rule::ResponseBodyMalformed,
+    undocumented: Rule::ResponseBodyUndocumented,
+    unchecked: Unchecked::ResponseBody,
+};
+
+/// How a body is read, by its media type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Json,
+    Form,
+    /// We do not read it.
+    Other,
+}
+
+/// Type and subtype of the `Content-Type`, lower case; empty if the field is there and names none.
+fn media_type(headers: &Headers) -> Option<String> {
+    let value = headers.get("content-type")?;
+    let text = String::from_utf8_lossy(value.as_bytes());
+    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    Some(if essence.split_once('/').is_some_and(|(kind, sub)| !kind.is_empty() && !sub.is_empty()) {
+        essence
+    } else {
+        String::new()
+    })
+}
+
+fn is_json(media_type: &str) -> bool {
+    media_type == "application/json" || media_type.ends_with("+json")
+}
+
+fn reading(media_type: &str) -> Reading {
+    if is_json(media_type) {
+        Reading::Json
+    } else if media_type == "application/x-www-form-urlencoded" {
+        Reading::Form
+    } else {
+        Reading::Other
+    }
+}
+
+/// Whether a documented media type (`text/*`, `*/*` included) covers the one that is there.
+fn covers(documented: &str, media_type: &str) -> bool {
+    match documented.strip_suffix('*') {
+        Some("*/") => true,
+        Some(kind) => media_type.starts_with(kind),
+        None => documented == media_type,
+    }
+}
+
+/// Whether a place is redacted, or lies below one that is.
+pub(super) fn is_redacted(redacted: &[Place], at: &str) -> bool {
+    redacted
+        .iter()
+        .any(|place| at.strip_prefix(place.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+}
+
+impl Check<'_> {
+    /// Judges a body that is there: its media type, its form, its schema. Gives the document that it stands for.
+    ///
+    /// `documented` are its media types; where there is none, `otherwise` are those of every message. With `suffixes`,
+    /// any `+json` type counts as `application/json`.
+    pub(super) fn judge_body(
+        &mut self,
+        side: Side,
+        headers: &Headers,
+        body: &Body,
+        documented: &[Content],
+        otherwise: &[Box<str>],
+        suffixes: bool,
+    ) -> Option<Document> {
+        let names: Vec<&str> = if documented.is_empty() {
+            otherwise.iter().map(|name| &**name).collect()
+        } else {
+            documented.iter().map(|content| &*content.media_type).collect()
+        };
+        let Some(media_type) = media_type(headers) else {
+            if !names.is_empty() && body.is_whole() {
+                self.find(Finding::new(side.content_type, "Content-Type", names.join(" or ")));
+            }
+            self.unchecked.insert(side.unchecked);
+            return None;
+        };
+        let accepts = |name: &str| {
+            covers(name, &media_type) || (suffixes && name == "application/json" && media_type.ends_with("+json"))
+        };
+        if !names.is_empty() && !names.iter().any(|name| accepts(name)) {
+            let seen = headers.get("content-type").map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+            let expected = Cow::Owned(names.join(" or "));
+            self.find(Finding { rule: side.content_type, at: "Content-Type".to_owned(), expected, seen });
+            // The token endpoint is asked in JSON by some clients, and its one fact is worth reading there, too.
+            if !(self.operation.token_endpoint && is_json(&media_type)) {
+                self.unchecked.insert(side.unchecked);
+                return None;
+            }
+        }
+        if !body.is_whole() || is_redacted(&body.redacted, "") {
+            self.unchecked.insert(side.unchecked);
+            return None;
+        }
+        let schema = documented
+            .iter()
+            .find(|content| accepts(&content.media_type))
+            .or(documented.first().filter(|_| self.operation.token_endpoint))
+            .and_then(|content| content.schema.as_ref());
+        let document = self.read(side, reading(&media_type), &body.content, schema)?;
+        if let Some(schema) = schema {
+            self.judge_document(side, schema, &document, &body.redacted);
+        }
+        Some(document)
+    }
+
+    fn read(
+        &mut self,
+        side: Side,
+        reading: Reading,
+        content: &bytes::Bytes,
+        schema: Option<&Schema>,
+    ) -> Option<Document> {
+        match reading {
+            Reading::Json => match Document::parse(content.clone()) {
+                Ok(document) => return Some(document),
+                Err(error) if error.fault.is_limit() => self.unchecked.insert(side.unchecked),
+                Err(error) => self.find(Finding::new(side.malformed, "", "well-formed JSON").seen(error.to_string())),
+            },
+            Reading::Form => match params::form(content, schema) {
+                Form::Fields(document) => return Some(document),
+                Form::TooMuch => self.unchecked.insert(side.unchecked),
+                Form::Malformed(faults) => {
+                    for (at, expected, seen) in faults {
+                        self.find(Finding { rule: side.malformed, at, expected, seen });
+                    }
+                }
+            },
+            Reading::Other => self.unchecked.insert(side.unchecked),
+        }
+        None
+    }
+
+    fn judge_document(&mut self, side: Side, schema: &Schema, document: &Document, redacted: &[Place]) {
+        let (exchange, options) = (self.exchange, self.options);
+        let Ok(judged) = schema.judge(document, &|text| Self::is_tenant_origin(exchange, options, text)) else {
+            self.unchecked.insert(side.unchecked);
+            return;
+        };
+        for breach in judged.breaches {
+            if !is_redacted(redacted, &breach.at) {
+                let seen = scalar(document, &breach.at);
+                self.find(Finding { rule: side.body, at: breach.at, expected: breach.expected, seen });
+            }
+        }
+        for gap in judged.gaps {
+            if is_redacted(redacted, &gap.at) {
+                continue;
+            }
+            let finding = match gap.kind {
+                GapKind::Undocumented => Finding::new(side.undocumented, gap.at, "only what the document shows"),
+                GapKind::Unnamed { limit } => {
+                    let expected = format!("a documented key; up to {limit} more exist whose names are not shown");
+                    Finding::new(side.undocumented, gap.at, expected)
+                }
+                GapKind::BeyondUnnamed { limit } => {
+                    Finding::new(side.body, gap.at, format!("at most {limit} keys besides the documented ones"))
+                }
+                GapKind::Value { known } => Finding {
+                    rule: side.undocumented,
+                    seen: scalar(document, &gap.at),
+                    at: gap.at,
+                    expected: format!("a documented value ({known})").into(),
+                },
+            };
+            self.find(finding);
+        }
+    }
+}
+
+/// The text of the scalar at a place; `None` for containers and for places that are not there.
+pub(super) fn scalar(document: &Document, at: &str) -> Option<String> {
+    let node = document.pointer(at)?;
+    match node.kind() {
+        Kind::Object | Kind::Array => None,
+        Kind::String => node.as_str().map(Cow::into_owned),
+        Kind::Null | Kind::Boolean | Kind::Number => Some(node.raw().to_owned()),
+    }
+}

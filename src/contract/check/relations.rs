@@ -1,0 +1,123 @@
+//! Rules across request and response: identity, page size, echo. Data of the document says where they hold.
+
+use super::{
+    Check,
+    body::{is_redacted, scalar},
+};
+use crate::{
+    contract::{model::Relation, params},
+    finding::{Finding, Rule},
+    json::{Document, Kind, Node, push_pointer},
+};
+
+impl Check<'_> {
+    /// Judges the relations of a success whose body was read.
+    pub(super) fn relations(&mut self) {
+        let Some(answer) = self.answer() else { return };
+        let Some(response) = self.response_body.take() else { return };
+        if !(200..300).contains(&answer.status) {
+            return;
+        }
+        let operation = self.operation;
+        for relation in &operation.relations {
+            match relation {
+                Relation::Identity { parameter, response: at } => self.identity(parameter, at, &response),
+                Relation::PageSize { parameter, default, response: at } => {
+                    self.page_size(parameter, *default, at, &response);
+                }
+                Relation::Echo { fields } => self.echo(fields, &response),
+            }
+        }
+    }
+
+    fn redacted_in_response(&self, at: &str) -> bool {
+        self.answer().is_some_and(|response| is_redacted(&response.body.redacted, at))
+    }
+
+    fn identity(&mut self, parameter: &str, at: &str, response: &Document) {
+        let raw = self.matched.raw.iter().find(|(name, _)| **name == *parameter).map(|(_, raw)| *raw);
+        let asked = raw.and_then(|raw| params::decode_path(raw).ok());
+        let (Some(asked), Some(told)) = (asked, scalar(response, at)) else { return };
+        if asked != told && !self.redacted_in_response(at) {
+            self.find(Finding::new(Rule::ExchangeIdentity, at, format!("the `{parameter}` of the path")).seen(told));
+        }
+    }
+
+    fn page_size(&mut self, parameter: &str, default: Option<u64>, at: &str, response: &Document) {
+        let raw = self.exchange.request.target.query().unwrap_or_default();
+        let mut given = params::pairs(raw.as_bytes()).filter(|pair| pair.name.as_deref() == Ok(parameter));
+        let most = match (given.next(), given.next()) {
+            (None, _) => default,
+            // What is no number, or stands there twice, asks for nothing that could be held against the tenant.
+            (Some(pair), None) => pair.value.ok().filter(|text| is_count(text)).and_then(|text| text.parse().ok()),
+            (Some(_), Some(_)) => None,
+        };
+        let items = response.pointer(at).filter(|node| node.kind() == Kind::Array).map(Node::len);
+        let (Some(most), Some(items)) = (most, items) else { return };
+        if u64::try_from(items).unwrap_or(u64::MAX) > most && !self.redacted_in_response(at) {
+            let expected = format!("at most {most} items (`{parameter}`)");
+            self.find(Finding::new(Rule::ExchangePageSize, at, expected).seen(items.to_string()));
+        }
+    }
+
+    fn echo(&mut self, fields: &[Box<str>], response: &Document) {
+        let Some(request) = self.request_body.take() else { return };
+        let mut differing = Vec::new();
+        for field in fields {
+            if let (Some(sent), Some(came)) = (request.pointer(field), response.pointer(field)) {
+                differing_leaves(field, sent, came, &mut differing);
+            }
+        }
+        let redacted = &self.exchange.request.body.redacted;
+        differing.retain(|at| !is_redacted(redacted, at) && !self.redacted_in_response(at));
+        for at in differing {
+            let seen = scalar(response, &at);
+            self.find(Finding { rule: Rule::ExchangeEcho, at, expected: "the value that was sent".into(), seen });
+        }
+        self.request_body = Some(request);
+    }
+}
+
+/// Digits without a sign or leading zeros.
+fn is_count(text: &str) -> bool {
+    text == "0" || (!text.is_empty() && !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Pointers of the leaves that are in both values and differ.
+fn differing_leaves(at: &str, sent: Node<'_>, came: Node<'_>, differing: &mut Vec<String>) {
+    let mut todo = vec![(at.to_owned(), sent, came)];
+    while let Some((at, sent, came)) = todo.pop() {
+        let below = |token: &str| {
+            let mut at = at.clone();
+            push_pointer(&mut at, token);
+            at
+        };
+        match (sent.kind(), came.kind()) {
+            (Kind::Object, Kind::Object) => {
+                let mut common: Vec<_> = sent
+                    .members()
+                    .filter_map(|(name, sent)| came.get(&name).map(|came| (below(&name), sent, came)))
+                    .collect();
+                common.reverse();
+                todo.append(&mut common);
+            }
+            (Kind::Array, Kind::Array) => {
+                let pairs = sent.items().zip(came.items()).enumerate();
+                let mut common: Vec<_> =
+                    pairs.map(|(index, (sent, came))| (below(&index.to_string()), sent, came)).collect();
+                common.reverse();
+                todo.append(&mut common);
+            }
+            // A container that came back as something else holds no leaf that came back.
+            (Kind::Object | Kind::Array, _) => {}
+            _ => {
+                let (mut left, mut right) = (String::new(), String::new());
+                sent.canonical(&mut left);
+                came.canonical(&mut right);
+                if left != right {
+                    differing.push(at);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What the tenant answered: status, headers, body, and whether it came whole.
+
+use super::{Check, body::RESPONSE};
+use crate::{
+    contract::model::{Operation, Response as Documented, Status},
+    exchange::{Exchange, Response},
+    finding::{Finding, Rule, Unchecked},
+};
+
+/// Statuses that have no body, so that nobody misses one.
+const BODILESS: [u16; 3] = [204, 205, 304];
+
+impl Check<'_> {
+    pub(super) fn response(&mut self) {
+        let Some(response) = self.answer() else {
+            self.unchecked.insert(Unchecked::ResponseBody);
+            self.findings.extend(incomplete(self.exchange));
+            return;
+        };
+        let operation = self.operation;
+        let success = (200..300).contains(&response.status);
+        if success {
+            self.touch(Unchecked::SuccessStatus);
+            self.touch(Unchecked::ResponseBody);
+        } else {
+            self.touch(Unchecked::ErrorStatus);
+            self.touch(Unchecked::ErrorBody);
+        }
+        let documented = operation.responses.find(response.status);
+        match documented {
+            Some(documented) => self.headers(response, documented),
+            None => self.findings.extend(undocumented_status(operation, response.status)),
+        }
+        // The body of a success under another status than the documented one is still the documented body.
+        let documented = documented.or_else(|| operation.responses.success().filter(|_| success));
+        self.response_body(response, documented, success);
+        self.findings.extend(incomplete(self.exchange));
+    }
+
+    fn headers(&mut self, response: &Response, documented: &Documented) {
+        for name in &documented.headers {
+            if !response.headers.contains(name) {
+                self.find(Finding::new(Rule::ResponseHeaders, &**name, "this header to be there"));
+            }
+        }
+    }
+
+    fn response_body(&mut self, response: &Response, documented: Option<&Documented>, success: bool) {
+        let content = documented.map(|documented| &documented.content[..]).unwrap_or_default();
+        if self.exchange.transport.incomplete.is_some() {
+            self.unchecked.insert(Unchecked::ResponseBody);
+            return;
+        }
+        if response.body.is_absent() {
+            let shown = content.iter().any(|content| content.schema.is_some());
+            if success && shown && !BODILESS.contains(&response.status) {
+                self.find(Finding::new(Rule::ResponseBody, "", "a body"));
+            }
+            return;
+        }
+        if success && !content.is_empty() {
+            self.touch(Unchecked::ResponseRequired);
+        }
+        let (headers, body, otherwise) = (&response.headers, &response.body, &self.model.media_types);
+        self.response_body = self.judge_body(RESPONSE, headers, body, content, otherwise, true);
+    }
+}
+
+/// What a status says that is not among the documented ones.
+fn undocumented_status(operation: &Operation, status: u16) -> Option<Finding> {
+    let responses = &operation.responses;
+    if responses.listed.is_empty() {
+        return None;
+    }
+    let success = (200..300).contains(&status);
+    let shown = if success { Unchecked::SuccessStatus } else { Unchecked::ErrorStatus };
+    if operation.not_shown.contains(shown) {
+        return None;
+    }
+    let names = |wanted: &dyn Fn(&Status) -> bool| {
+        let names = responses.listed.iter().map(|(status, _)| status).filter(|status| wanted(status));
+        names.map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
+    let finding = if success && responses.success().is_some() {
+        Finding::new(Rule::StatusSuccess, "", format!("status {}", names(&|status| status.is_success())))
+    } else {
+        Finding::new(Rule::StatusUndocumented, "", format!("a documented status ({})", names(&|_| true)))
+    };
+    Some(finding.seen(status.to_string()))
+}
+
+/// What the transport says: the response did not come, or not to its end.
+pub(super) fn incomplete(exchange: &Exchange) -> Option<Finding> {
+    let finding = |reason: &str| Finding::new(Rule::TransportIncomplete, "", "a whole response").seen(reason);
+    if let Some(reason) = &exchange.transport.incomplete {
+        return Some(finding(reason));
+    }
+    let answered = exchange.response.as_ref().is_some_and(|response| response.status != 0);
+    (!answered && exchange.transport.answered_by_contrail.is_none()).then(|| finding("no response"))
+}

@@ -1,0 +1,201 @@
+use serde_json::Value;
+
+use super::*;
+use crate::json::Document;
+
+fn schema(text: &str) -> Schema {
+    let document: Value = serde_json::from_str(text).unwrap();
+    Schemas::new(&document).unwrap().compile("/s").unwrap()
+}
+
+/// What is found, as `at: expected` and `at?` for gaps.
+fn found(schema: &Schema, text: &str) -> Vec<String> {
+    let document = Document::parse(text.as_bytes().to_vec()).unwrap();
+    let judged = schema.judge(&document, &|origin| origin == "https://t.example").unwrap();
+    let breaches = judged.breaches.into_iter().map(|b| format!("{}: {}", b.at, b.expected));
+    let gaps = judged.gaps.into_iter();
+    let gaps = gaps.map(|gap| match gap.kind {
+        GapKind::Undocumented => format!("{}?", gap.at),
+        GapKind::Unnamed { limit } => format!("{}? of {limit}", gap.at),
+        GapKind::BeyondUnnamed { limit } => format!("{}! of {limit}", gap.at),
+        GapKind::Value { known } => format!("{}? {known}", gap.at),
+    });
+    breaches.chain(gaps).collect()
+}
+
+const POLICY: &str = r##"{
+  "s": {"type":"object","required":["id","configuration"],"additionalProperties":false,"properties":{
+    "id":{"type":"string","maxLength":3,"format":"rate-limit-policy-id"},
+    "created_at":{"type":"string","format":"date-time"},
+    "configuration":{"$ref":"#/v/c"}}},
+  "v": {
+    "c": {"oneOf":[{"$ref":"#/v/allow"},{"$ref":"#/v/block"},{"$ref":"#/v/redirect"}]},
+    "limit": {"type":"integer","minimum":0,"maximum":10000},
+    "allow": {"type":"object","required":["action"],"additionalProperties":false,
+      "properties":{"action":{"type":"string","enum":["allow"]}}},
+    "block": {"type":"object","required":["action","limit"],"additionalProperties":false,
+      "properties":{"action":{"type":"string","enum":["block","log"]},"limit":{"$ref":"#/v/limit"}}},
+    "redirect": {"type":"object","required":["action","limit","redirect_uri"],"additionalProperties":false,
+      "properties":{"action":{"type":"string","const":"redirect"},"limit":{"$ref":"#/v/limit"},
+        "redirect_uri":{"type":"string","format":"strict-https-uri"}}}
+  }}"##;
+
+#[test]
+fn a_variant_that_fails_is_told_at_its_own_places() {
+    let policy = schema(POLICY);
+    let of = |configuration: &str| found(&policy, &format!(r#"{{"id":"x","configuration":{configuration}}}"#));
+    for good in [
+        r#"{"action":"allow"}"#,
+        r#"{"action":"log","limit":0}"#,
+        r#"{"action":"block","limit":10000.0}"#,
+        r#"{"action":"redirect","limit":1e3,"redirect_uri":"https://a.example/"}"#,
+    ] {
+        assert_eq!(of(good), [""; 0], "{good}");
+    }
+    for (bad, told) in [
+        (r#"{"action":"block","limit":10001}"#, &["/configuration/limit: at most 10000"][..]),
+        (r#"{"action":"block","limit":-1}"#, &["/configuration/limit: at least 0"]),
+        (r#"{"action":"log","limit":5.5}"#, &["/configuration/limit: an integer"]),
+        (r#"{"action":"log","limit":1e400}"#, &["/configuration/limit: at most 10000"]),
+        (r#"{"action":"log","limit":10000.0000000000000000001}"#, &["/configuration/limit: an integer"]),
+        (r#"{"action":"block"}"#, &["/configuration/limit: this member to be there"]),
+        (r#"{"action":"allow","limit":1}"#, &["/configuration/limit: no such member"]),
+        (
+            r#"{"action":"redirect","limit":1,"redirect_uri":"http://a.example"}"#,
+            &["/configuration/redirect_uri: an absolute https URI with a host"],
+        ),
+        (r#"{"action":"redirect","limit":1}"#, &["/configuration/redirect_uri: this member to be there"]),
+        (
+            r#"{"action":"block","limit":1,"redirect_uri":"https://a.example"}"#,
+            &["/configuration/redirect_uri: no such member"],
+        ),
+        (r#"{"action":"throttle"}"#, &["/configuration/action: one of `allow`, `block`, `log`, `redirect`"]),
+        (r#"{"action":5,"limit":1}"#, &["/configuration/action: one of `allow`, `block`, `log`, `redirect`"]),
+        (r#"{"limit":1}"#, &["/configuration/action: this member to be there"]),
+        ("{}", &["/configuration/action: this member to be there"]),
+        ("[]", &["/configuration: an object"]),
+        ("null", &["/configuration: an object"]),
+    ] {
+        assert_eq!(of(bad), told, "{bad}");
+    }
+}
+
+#[test]
+fn closed_objects_bounds_formats_and_missing_members_are_breaches_at_their_places() {
+    let policy = schema(POLICY);
+    for (bad, told) in [
+        ("{}", &["/configuration: this member to be there", "/id: this member to be there"][..]),
+        (r#"{"id":"abcd","configuration":{"action":"allow"}}"#, &["/id: at most 3 characters"]),
+        (r#"{"id":5,"configuration":{"action":"allow"}}"#, &["/id: a string"]),
+        (r#"{"id":"x","a/b":{"c":1},"configuration":{"action":"allow"}}"#, &["/a~1b: no such member"]),
+        (
+            r#"{"id":"x","created_at":"2026-13-01T00:00:00Z","configuration":{"action":"allow"}}"#,
+            &["/created_at: a date-time (RFC 3339)"],
+        ),
+        (
+            r#"{"id":"x","created_at":"yesterday","configuration":{"action":"allow"}}"#,
+            &["/created_at: a date-time (RFC 3339)"],
+        ),
+        ("5", &[": an object"]),
+    ] {
+        assert_eq!(found(&policy, bad), told, "{bad}");
+    }
+    let good = r#"{"id":"😀äx","created_at":"2026-11-21T03:00:00.123+02:00","configuration":{"action":"allow"}}"#;
+    assert_eq!(found(&policy, good), [""; 0]);
+}
+
+#[test]
+fn a_member_that_no_schema_names_is_a_gap_and_nothing_below_it_is() {
+    let open = schema(
+        r##"{"s":{"type":"object","properties":{"a":{"type":"string"},"deep":{"type":"array","items":{"$ref":"#/i"}}}},
+             "i":{"type":"object","properties":{"x":{"type":"object"}}}}"##,
+    );
+    assert_eq!(found(&open, r#"{"a":"1","deep":[{"x":{}},{}]}"#), [""; 0]);
+    assert_eq!(
+        found(&open, r#"{"b":{"c":1},"deep":[{"x":{"y":1}},{"z":[1]}],"":0}"#),
+        ["/b?", "/deep/0/x/y?", "/deep/1/z?", "/?"]
+    );
+    assert_eq!(found(&open, r#"{"deep":{"a":1}}"#), ["/deep: an array"], "a wrong type has no gaps below it");
+}
+
+#[test]
+fn free_form_objects_and_empty_schemas_account_for_everything_below() {
+    let free = schema(
+        r#"{"s":{"type":"object","properties":{"p":{"type":"object","additionalProperties":true},"q":true,"r":{},
+            "d":{"description":"anything"}}}}"#,
+    );
+    assert_eq!(found(&free, r#"{"p":{"a":{"b":[{}]}},"q":{"a":1},"r":[1],"d":[{"x":1}]}"#), [""; 0]);
+}
+
+#[test]
+fn what_any_applicable_schema_names_is_accounted_for() {
+    let composed = schema(
+        r##"{"s":{"allOf":[{"$ref":"#/base"},{"properties":{"b":{"type":"integer"}}}],"anyOf":[
+              {"properties":{"kind":{"const":"x"},"x":{"type":"string"}},"required":["kind"]},
+              {"properties":{"kind":{"const":"y"},"y":{"type":"string"}},"required":["kind"]}],
+              "if":{"required":["b"]},"then":{"properties":{"t":{}}},"else":{"properties":{"e":{}}},
+              "patternProperties":{"^x-":{"type":"string"}},"dependentSchemas":{"b":{"properties":{"d":{}}}}},
+             "base":{"type":"object","properties":{"a":{"type":"string"},"self":{"$ref":"#/s"}}}}"##,
+    );
+    assert_eq!(found(&composed, r#"{"kind":"x","a":"1","b":2,"x":"3","t":1,"x-y":"z","d":1}"#), [""; 0]);
+    assert_eq!(found(&composed, r#"{"kind":"x","y":"3","t":1,"e":1,"d":1}"#), ["/y?", "/t?", "/d?"]);
+    assert_eq!(found(&composed, r#"{"kind":"y","self":{"kind":"x","x":"1","y":"2"}}"#), ["/self/y?"]);
+}
+
+#[test]
+fn a_value_outside_of_the_known_ones_is_a_gap() {
+    let known = schema(
+        r#"{"s":{"type":"array","items":{"type":"string",
+            "x-contrail-known-values":["default","client_id:{id}","{origin}/api/","{ odd }"]}}}"#,
+    );
+    assert_eq!(
+        found(&known, r#"["default","client_id:a","https://t.example/api/","{ odd }","client_id:ä😀"]"#),
+        [""; 0]
+    );
+    let all = "? `default`, `client_id:{id}`, `{origin}/api/`, `{ odd }`";
+    let gaps: Vec<String> = (0..5).map(|index| format!("/{index}{all}")).collect();
+    assert_eq!(
+        found(&known, r#"["Default","client_id:","https://u.example/api/","xdefault","https://t.example/api/x"]"#),
+        gaps
+    );
+    assert_eq!(found(&known, "[5]"), ["/0: a string"]);
+}
+
+#[test]
+fn unnamed_keys_are_gaps_up_to_their_number_and_violations_beyond_it() {
+    let overrides = schema(
+        r#"{"s":{"type":"object","properties":{"ad":{"type":"object"}},"x-contrail-unnamed-keys":2,
+            "additionalProperties":{"type":"object","properties":{"f":{"type":"string"}}}}}"#,
+    );
+    assert_eq!(found(&overrides, r#"{"ad":{},"k1":{"f":"x"},"k2":{}}"#), ["/k1? of 2", "/k2? of 2"]);
+    assert_eq!(
+        found(&overrides, r#"{"k1":{},"ad":{},"k2":{"g":1},"k3":{"f":5}}"#),
+        ["/k3/f: a string", "/k1? of 2", "/k2? of 2", "/k2/g?", "/k3! of 2"]
+    );
+}
+
+#[test]
+fn an_unusable_schema_is_an_error_that_names_its_place() {
+    for (text, at) in [
+        (r#"{"s":{"type":"strnig"}}"#, "/s/type"),
+        (r#"{"s":{"properties":{"a":{"maxLength":-1}}}}"#, "/s/properties/a/maxLength"),
+        (r#"{"s":{"pattern":"("}}"#, "/s/pattern"),
+        (r##"{"s":{"$ref":"#/nowhere"}}"##, "/s"),
+        (r#"{"s":{"x-contrail-unnamed-keys":"three"}}"#, "/s/x-contrail-unnamed-keys"),
+        (r#"{"s":{"x-contrail-known-values":"none"}}"#, "/s/x-contrail-known-values"),
+        (r#"{"t":{}}"#, "/s"),
+    ] {
+        let document: Value = serde_json::from_str(text).unwrap();
+        let error = Schemas::new(&document).and_then(|schemas| schemas.compile("/s")).expect_err(text);
+        assert_eq!(error.at, at, "{text}: {}", error.reason);
+    }
+}
+
+#[test]
+fn a_recursive_schema_judges_a_deep_value_without_overflow() {
+    let tree = schema(r##"{"s":{"type":"object","properties":{"c":{"$ref":"#/s"}}}}"##);
+    let deep = format!("{}{}{}", "{\"c\":".repeat(1999), "{\"d\":1}", "}".repeat(1999));
+    assert_eq!(found(&tree, &deep), [format!("{}/d?", "/c".repeat(1999))]);
+    let wrong = deep.replace("{\"d\":1}", "1");
+    assert_eq!(found(&tree, &wrong).len(), 1);
+}
