@@ -5,13 +5,16 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, LazyLock},
     time::Duration,
 };
+
+use serde_json::Value;
 
 use crate::{exchange::Exchange, finding::Verdict};
 
 pub mod check;
+mod compile;
 mod document;
 mod error;
 pub mod model;
@@ -23,11 +26,35 @@ pub mod schema;
 mod upgrade;
 mod yaml;
 
+pub use compile::NotImplemented;
 pub use error::ContractError;
+
+/// The built-in contract's text.
+const BUILT_IN: &str = include_str!("../../contracts/tenant-management.yaml");
+/// The name of the built-in contract in messages.
+const BUILT_IN_NAME: &str = "contracts/tenant-management.yaml";
 
 /// A compiled contract.
 #[derive(Debug)]
-pub struct Contract {}
+pub struct Contract {
+    document: Value,
+    hash: String,
+    title: String,
+    version: String,
+    compiled: compile::Compiled,
+    idle_actions: Vec<IdleAction>,
+}
+
+/// An action of an overlay whose target selects nothing; allowed, and mostly a slip.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdleAction {
+    /// The overlay's file.
+    pub file: PathBuf,
+    /// Which action, counted from 1.
+    pub action: usize,
+    /// Its target.
+    pub target: String,
+}
 
 /// Which parts of an exchange are judged, and how.
 #[derive(Debug, Clone)]
@@ -60,7 +87,9 @@ impl Contract {
     /// Never: a test compiles the embedded document.
     #[must_use]
     pub fn built_in() -> Arc<Self> {
-        todo!()
+        static CONTRACT: LazyLock<Arc<Contract>> =
+            LazyLock::new(|| Arc::new(Contract::load_with(None, &[]).expect("a test compiles the embedded document")));
+        Arc::clone(&CONTRACT)
     }
 
     /// Reads a document (`None`: the built-in one), applies the overlays in order, and compiles it.
@@ -68,26 +97,104 @@ impl Contract {
     /// # Errors
     ///
     /// [`ContractError`] names the file and the place in it.
-    pub fn load(_document: Option<&Path>, _overlays: &[PathBuf]) -> Result<Arc<Self>, ContractError> {
-        todo!()
+    pub fn load(document: Option<&Path>, overlays: &[PathBuf]) -> Result<Arc<Self>, ContractError> {
+        Self::load_with(document, overlays).map(Arc::new)
+    }
+
+    fn load_with(file: Option<&Path>, overlays: &[PathBuf]) -> Result<Self, ContractError> {
+        let mut document = match file {
+            None => document::parse(BUILT_IN, Path::new(BUILT_IN_NAME))?,
+            Some(file) => document::read(file)?,
+        };
+        let mut idle_actions = Vec::new();
+        for overlay in overlays {
+            let idle = overlay::apply(overlay, &mut document)?;
+            idle_actions.extend(idle.into_iter().map(|(action, target)| IdleAction {
+                file: overlay.clone(),
+                action,
+                target,
+            }));
+        }
+        Ok(Self { idle_actions, ..Self::from_document(document)? })
+    }
+
+    /// Compiles a document that is there as a value, of OpenAPI 3.1 or 3.0.
+    ///
+    /// # Errors
+    ///
+    /// [`ContractError`] names the place in it.
+    pub fn from_document(mut document: Value) -> Result<Self, ContractError> {
+        upgrade::upgrade(&mut document)?;
+        refs::check(&document)?;
+        let compiled = compile::compile(&document)?;
+        let digest = ring::digest::digest(&ring::digest::SHA256, document.to_string().as_bytes());
+        let hash = digest.as_ref().iter().fold(String::with_capacity(64), |mut hex, byte| {
+            for half in [byte >> 4, byte & 15] {
+                hex.push(char::from_digit(u32::from(half), 16).unwrap_or('0'));
+            }
+            hex
+        });
+        let info = |key: &str| match document.pointer("/info").and_then(|info| info.get(key)) {
+            Some(Value::String(text)) => text.clone(),
+            // `version: 2.0` without quotes is a number in YAML.
+            Some(Value::Number(number)) => number.to_string(),
+            _ => String::new(),
+        };
+        Ok(Self { title: info("title"), version: info("version"), hash, compiled, document, idle_actions: Vec::new() })
+    }
+
+    /// The effective document: upgraded to 3.1, overlays applied.
+    #[must_use]
+    pub fn document(&self) -> &Value {
+        &self.document
+    }
+
+    /// The effective document as YAML that reads back as the same value.
+    #[must_use]
+    pub fn to_yaml(&self) -> String {
+        yaml::write(&self.document)
     }
 
     /// SHA-256 of the effective document, as 64 hex digits; attested findings carry it.
     #[must_use]
     pub fn hash(&self) -> &str {
-        todo!()
+        &self.hash
     }
 
     /// `info.title`.
     #[must_use]
     pub fn title(&self) -> &str {
-        todo!()
+        &self.title
     }
 
     /// `info.version`.
     #[must_use]
     pub fn version(&self) -> &str {
-        todo!()
+        &self.version
+    }
+
+    /// What the check reads.
+    #[must_use]
+    pub fn model(&self) -> &model::Model {
+        &self.compiled.model
+    }
+
+    /// What the document says and contrail does not check.
+    #[must_use]
+    pub fn not_implemented(&self) -> &[NotImplemented] {
+        &self.compiled.not_implemented
+    }
+
+    /// Actions of overlays that changed nothing.
+    #[must_use]
+    pub fn idle_actions(&self) -> &[IdleAction] {
+        &self.idle_actions
+    }
+
+    /// Base paths of the document's servers, without a trailing slash.
+    #[must_use]
+    pub fn base_paths(&self) -> &[String] {
+        &self.compiled.bases
     }
 
     /// Checks one exchange.
@@ -96,16 +203,29 @@ impl Contract {
         todo!()
     }
 
+    /// The documented operation that has this method and raw path, if there is one.
+    #[must_use]
+    pub fn find<'m, 'e>(&'m self, method: &str, path: &'e str) -> Option<model::Matched<'m, 'e>> {
+        let route = self.compiled.router.find(method, path)?;
+        Some(model::Matched {
+            operation: self.compiled.model.operations.get(route.to.operation)?,
+            raw: route.raw,
+            other_spelling: route.to.other_spelling,
+        })
+    }
+
     /// The id of the documented operation that has this method and raw path, if there is one.
     #[must_use]
-    pub fn operation_id(&self, _method: &str, _path: &str) -> Option<Arc<str>> {
-        todo!()
+    pub fn operation_id(&self, method: &str, path: &str) -> Option<Arc<str>> {
+        self.find(method, path).map(|matched| Arc::clone(&matched.operation.id))
     }
 
     /// Whether a raw path is the contract's business: under a server's base path (itself, or followed by a slash), or a
     /// documented operation's outside of it (the token endpoint). What is not is another site in a browser's export.
     #[must_use]
-    pub fn covers(&self, _path: &str) -> bool {
-        todo!()
+    pub fn covers(&self, path: &str) -> bool {
+        let under =
+            |base: &String| path.strip_prefix(&**base).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.compiled.bases.iter().any(under) || self.compiled.router.knows(path)
     }
 }

@@ -94,20 +94,26 @@ impl<T: Copy> Router<T> {
     pub(super) fn find<'p>(&self, method: &str, path: &'p str) -> Option<Route<'p, T>> {
         let path = path.strip_prefix('/')?;
         let mut raw = Vec::new();
-        let to = self.descend(0, Some(path), method, &mut raw)?;
+        let to = self.descend(0, Some(path), Some(method), &mut raw)?;
         Some(Route { to, raw })
+    }
+
+    /// Whether a raw path leads somewhere with any method.
+    pub(super) fn knows(&self, path: &str) -> bool {
+        path.strip_prefix('/').is_some_and(|path| self.descend(0, Some(path), None, &mut Vec::new()).is_some())
     }
 
     fn descend<'p>(
         &self,
         at: usize,
         rest: Option<&'p str>,
-        method: &str,
+        method: Option<&str>,
         raw: &mut Vec<(Arc<str>, &'p str)>,
     ) -> Option<T> {
         let node = &self.nodes[at];
         let Some(path) = rest else {
-            return node.methods.iter().find(|(held, _)| held.as_str() == method).map(|(_, to)| *to);
+            let wanted = |held: &http::Method| method.is_none_or(|method| held.as_str() == method);
+            return node.methods.iter().find(|(held, _)| wanted(held)).map(|(_, to)| *to);
         };
         let (segment, rest) = match path.split_once('/') {
             Some((segment, rest)) => (segment, Some(rest)),

@@ -1,0 +1,285 @@
+use serde_json::json;
+
+use super::*;
+use crate::contract::Contract;
+
+fn minimal(paths: Value) -> Value {
+    json!({"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths})
+}
+
+fn contract(document: Value) -> Contract {
+    Contract::from_document(document).unwrap()
+}
+
+fn refusal(document: Value) -> String {
+    Contract::from_document(document).unwrap_err().to_string()
+}
+
+fn not_implemented(document: Value) -> Vec<String> {
+    contract(document).not_implemented().iter().map(|told| format!("{} {}", told.at, told.what)).collect()
+}
+
+#[test]
+fn the_built_in_document_compiles_and_nothing_of_it_is_left_unchecked() {
+    let contract = Contract::built_in();
+    let ids: Vec<&str> = contract.model().operations.iter().map(|operation| &*operation.id).collect();
+    assert_eq!(
+        ids,
+        [
+            "getRateLimitPolicy",
+            "getConnectionProfileTemplates",
+            "getSynchronizedGroups",
+            "redeliverEvent",
+            "updateVerifiableCredentialTemplate",
+            "testAction",
+            "requestToken"
+        ]
+    );
+    assert_eq!(contract.not_implemented(), []);
+    assert_eq!((contract.title(), contract.version()), ("Tenant Management Interface", "2.0"));
+    assert_eq!(contract.hash().len(), 64);
+}
+
+#[test]
+fn the_declared_catalogue_has_242_scopes_of_89_resources() {
+    let contract = Contract::built_in();
+    let scopes = contract.model().scopes.as_ref().unwrap();
+    let resources: HashSet<&str> = scopes.iter().map(|scope| scope.split_once(':').unwrap().1).collect();
+    assert_eq!((scopes.len(), resources.len()), (242, 89));
+    let verbs: HashSet<&str> = scopes.iter().map(|scope| scope.split_once(':').unwrap().0).collect();
+    assert_eq!(verbs, HashSet::from(["create", "read", "update", "delete"]));
+}
+
+#[test]
+fn every_operation_documents_the_three_headers_of_a_429() {
+    for operation in &Contract::built_in().model().operations {
+        let response = operation.responses.find(429).unwrap();
+        let headers: Vec<&str> = response.headers.iter().map(|name| &**name).collect();
+        assert_eq!(headers, ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"], "{}", operation.id);
+    }
+}
+
+#[test]
+fn only_the_first_operation_shows_its_scope_and_the_token_endpoint_asks_for_no_token() {
+    for operation in &Contract::built_in().model().operations {
+        let scopes = &operation.security.scopes;
+        match &*operation.id {
+            "getRateLimitPolicy" => assert_eq!(*scopes, [["read:rate_limit_policies".into()]]),
+            _ => assert!(scopes.is_empty(), "{}", operation.id),
+        }
+        assert_eq!(operation.security.required, &*operation.id != "requestToken", "{}", operation.id);
+        assert_eq!(operation.token_endpoint, &*operation.id == "requestToken", "{}", operation.id);
+        let silent = !matches!(&*operation.id, "getRateLimitPolicy" | "requestToken");
+        assert_eq!(operation.not_shown.contains(Unchecked::RequiredScope), silent, "{}", operation.id);
+        assert_eq!(operation.not_shown.contains(Unchecked::SuccessStatus), &*operation.id != "getRateLimitPolicy");
+    }
+}
+
+#[test]
+fn paths_are_found_under_the_base_path_and_the_token_endpoint_beside_it() {
+    let contract = Contract::built_in();
+    for (method, path, expected) in [
+        ("GET", "/api/v2/rate-limit-policies/x", Some(("getRateLimitPolicy", false))),
+        ("GET", "/rate-limit-policies/x", None),
+        ("GET", "/api/v2/rate-limit-policies/x/", None),
+        ("GET", "/api/v2/rate-limit-policies/", None),
+        ("GET", "/api/v2/rate-limit-policies//", None),
+        ("GET", "/api/v2/Rate-limit-policies/x", None),
+        ("HEAD", "/api/v2/rate-limit-policies/x", None),
+        (
+            "PATCH",
+            "/api/v2/verifiable-credentials/verification/templates/x%2Fy",
+            Some(("updateVerifiableCredentialTemplate", false)),
+        ),
+        ("POST", "/oauth/token/", Some(("requestToken", false))),
+        ("POST", "/oauth/token", Some(("requestToken", true))),
+        ("POST", "/api/v2/oauth/token", None),
+        ("POST", "/oauth/token//", None),
+        ("GET", "/oauth/token", None),
+    ] {
+        let found = contract.find(method, path);
+        let found = found.as_ref().map(|matched| (&*matched.operation.id, matched.other_spelling));
+        assert_eq!(found, expected, "{method} {path}");
+    }
+}
+
+#[test]
+fn the_contract_covers_its_base_path_and_its_token_endpoint_and_nothing_else() {
+    let contract = Contract::built_in();
+    for path in ["/api/v2", "/api/v2/", "/api/v2/nothing", "/oauth/token", "/oauth/token/"] {
+        assert!(contract.covers(path), "{path}");
+    }
+    for path in ["/", "/api/v22", "/api", "/oauth/tokens", "/other", ""] {
+        assert!(!contract.covers(path), "{path}");
+    }
+}
+
+#[test]
+fn an_unusable_schema_stops_the_start_and_names_its_place_even_if_nothing_uses_it() {
+    let mut document = minimal(json!({"/a": {"get": {"parameters": [
+        {"name": "n", "in": "query", "schema": {"type": "integr"}},
+    ]}}}));
+    let said = refusal(document.clone());
+    assert!(said.starts_with("the schema at `/paths/~1a/get/parameters/0/schema"), "{said}");
+    document["paths"] = json!({});
+    document["components"] = json!({"schemas": {"A": {"pattern": "("}}});
+    let said = refusal(document);
+    assert!(said.starts_with("the schema at `/components/schemas/A"), "{said}");
+}
+
+#[test]
+fn a_security_scheme_that_is_not_there_is_named() {
+    let document = minimal(json!({"/a": {"get": {"security": [{"nope": []}]}}}));
+    assert_eq!(
+        refusal(document),
+        "`/paths/~1a/get/security/0` refers to `#/components/securitySchemes/nope`, which the document does not define"
+    );
+}
+
+#[test]
+fn what_openapi_says_has_to_be_otherwise_is_refused_with_its_place() {
+    for (paths, expected) in [
+        (json!({"/a": {"get": []}}), "`/paths/~1a/get`: it has to be an object"),
+        (json!({"/a/{id": {"get": {}}}), "`/paths/~1a~1{id/get`: the path `/a/{id` cannot be routed"),
+        (json!({"/a": {"get": {"parameters": [{"in": "query"}]}}}), "`name` has to be a string"),
+        (json!({"/a": {"get": {"parameters": [{"name": "a", "in": "moon"}]}}}), "`in: moon` is no place"),
+        (json!({"/a": {"get": {"responses": {"2X": {}}}}}), "`2X` is neither a status"),
+        (json!({"/a": {"get": {"responses": {"200": {"content": {"json": {}}}}}}}), "`json` is no media type"),
+        (
+            json!({"/a": {"get": {"operationId": "x"}, "put": {"operationId": "x"}}}),
+            "`/paths/~1a/put`: the operation id `x` is that of `/a`, too",
+        ),
+        (
+            json!({"/a": {"get": {"x-contrail-relations": [{"kind": "identity", "parameter": "id", "response": "/id"}]}}}),
+            "the operation documents no path parameter `id`",
+        ),
+        (json!({"/a": {"get": {"x-contrail-relations": [{"kind": "luck"}]}}}), "`luck` is no relation"),
+    ] {
+        let said = refusal(minimal(paths));
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn what_is_not_implemented_is_listed_and_left_out_of_the_model() {
+    let mut document = minimal(json!({"/a": {
+        "parameters": [
+            {"name": "h", "in": "header", "schema": {"type": "string"}},
+            {"name": "d", "in": "query", "style": "deepObject", "schema": {"type": "object"}},
+            {"name": "c", "in": "query", "content": {"application/json": {}}},
+        ],
+        "post": {
+            "operationId": "a",
+            "callbacks": {},
+            "requestBody": {"content": {"application/xml": {"schema": {"type": "object"}}}},
+            "responses": {"200": {"description": "", "headers": {"X-N": {"schema": {"type": "integer"}}}}},
+        },
+    }}));
+    document["webhooks"] = json!({});
+    assert_eq!(
+        not_implemented(document.clone()),
+        [
+            "/paths/~1a/parameters/0 header parameters (`h`) are not checked",
+            "/paths/~1a/parameters/1 the style `deepObject` of `d` is not checked",
+            "/paths/~1a/parameters/2 the `content` of the parameter `c` is not checked",
+            "/paths/~1a/post/callbacks callbacks are not checked",
+            "/paths/~1a/post/requestBody/content/application~1xml bodies of `application/xml` are not checked against their schema",
+            "/paths/~1a/post/responses/200/headers/X-N the value of the header `X-N` is not checked",
+            "/webhooks webhooks are not checked",
+        ]
+        .map(str::to_owned)
+        .to_vec()
+        .into_iter()
+        .collect::<Vec<_>>()
+    );
+    let contract = contract(document);
+    let operation = &contract.model().operations[0];
+    assert!(operation.parameters.iter().all(|parameter| parameter.schema.is_none()));
+    assert_eq!(operation.parameters.len(), 2);
+}
+
+#[test]
+fn a_security_scheme_other_than_bearer_leaves_authentication_unchecked() {
+    let mut document = minimal(json!({"/a": {"get": {"security": [{"key": []}]}}}));
+    document["components"] = json!({"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}});
+    let contract = contract(document);
+    let operation = &contract.model().operations[0];
+    assert!(!operation.security.required && operation.not_shown.contains(Unchecked::Auth));
+    assert_eq!(contract.not_implemented()[0].what, "the security scheme `key` is no bearer token");
+}
+
+#[test]
+fn parameters_of_the_path_item_hold_unless_the_operation_says_otherwise() {
+    let parameter = |max: u64| json!({"name": "n", "in": "query", "required": max == 1, "schema": {"maximum": max}});
+    let document =
+        minimal(json!({"/a": {"parameters": [parameter(9)], "get": {}, "put": {"parameters": [parameter(1)]}}}));
+    let contract = contract(document);
+    let required: Vec<Vec<bool>> = contract
+        .model()
+        .operations
+        .iter()
+        .map(|operation| operation.parameters.iter().map(|parameter| parameter.required).collect())
+        .collect();
+    assert_eq!(required, [[false], [true]]);
+    assert_eq!(&*contract.model().operations[0].id, "GET /a");
+}
+
+#[test]
+fn an_operation_is_found_under_every_server_and_its_own_servers_come_first() {
+    let mut document = minimal(json!({
+        "/a": {"get": {"operationId": "a"}},
+        "/b": {"servers": [{"url": "https://x.example/own"}], "get": {"operationId": "b"}},
+    }));
+    document["servers"] = json!([{"url": "https://x.example/v1"}, {"url": "/v2/"}, {"url": "https://y.example/v1"}]);
+    let contract = contract(document);
+    for (path, expected) in [("/v1/a", true), ("/v2/a", true), ("/a", false), ("/own/b", true), ("/v1/b", false)] {
+        assert_eq!(contract.find("GET", path).is_some(), expected, "{path}");
+    }
+}
+
+#[test]
+fn a_document_that_refers_to_itself_compiles() {
+    let mut document = minimal(json!({"/a": {"get": {"responses": {"200": {
+        "description": "", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/T"}}},
+    }}}}}));
+    document["components"] = json!({"schemas": {"T": {
+        "type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#/components/schemas/T"}}},
+    }}});
+    contract(document);
+}
+
+#[test]
+fn the_hash_is_that_of_the_effective_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let overlay = folder.path().join("o.yaml");
+    std::fs::write(&overlay, "overlay: 1.0.0\nactions:\n  - target: $.info\n    update: {title: Other}\n").unwrap();
+    let changed = Contract::load(None, std::slice::from_ref(&overlay)).unwrap();
+    let built_in = Contract::built_in();
+    assert_ne!(changed.hash(), built_in.hash());
+    assert_eq!(changed.title(), "Other");
+    let exported = folder.path().join("e.yaml");
+    for text in [built_in.to_yaml(), built_in.document().to_string()] {
+        std::fs::write(&exported, text).unwrap();
+        assert_eq!(Contract::load(Some(&exported), &[]).unwrap().hash(), built_in.hash());
+    }
+}
+
+#[test]
+fn an_overlay_can_show_a_scope_in_each_of_three_ways() {
+    let folder = tempfile::tempdir().unwrap();
+    let overlay = folder.path().join("o.yaml");
+    for update in [
+        "{security: [{bearerAuth: ['read:connections']}]}",
+        "{security: [{oAuth2ClientCredentials: ['read:connections']}]}",
+        "{x-contrail-required-scope: 'read:connections'}",
+    ] {
+        let action = "$.paths['/connections/{id}/directory-provisioning/synchronized-groups'].get";
+        std::fs::write(&overlay, format!("overlay: 1.0.0\nactions:\n  - target: \"{action}\"\n    update: {update}\n"))
+            .unwrap();
+        let contract = Contract::load(None, std::slice::from_ref(&overlay)).unwrap();
+        let operation = &contract.model().operations[2];
+        assert_eq!(operation.security.scopes, [["read:connections".into()]], "{update}");
+        assert!(operation.security.required && !operation.not_shown.contains(Unchecked::RequiredScope));
+        assert!(contract.idle_actions().is_empty());
+    }
+}
