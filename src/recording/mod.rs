@@ -15,6 +15,7 @@ mod files;
 mod har;
 mod journal;
 mod note;
+pub(crate) mod parts;
 mod read;
 mod scan;
 #[cfg(test)]

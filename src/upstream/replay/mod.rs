@@ -14,7 +14,6 @@ mod ignore;
 mod index;
 mod mask;
 mod miss;
-mod parts;
 mod plug;
 mod sequence;
 mod serve;
@@ -46,7 +45,10 @@ pub use self::{
     serve::Answer,
     token_endpoint::NoKey,
 };
-use crate::{exchange::Request, recording::Entry};
+use crate::{
+    exchange::Request,
+    recording::{Entry, parts},
+};
 
 /// How recordings are served.
 #[derive(Clone)]

@@ -13,25 +13,25 @@ use crate::{
 
 /// What takes part in the comparison of two requests.
 #[derive(Debug)]
-pub(super) struct Parts {
-    pub(super) method: Method,
+pub(crate) struct Parts {
+    pub(crate) method: Method,
     /// Raw: `|` and `%7C` differ.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// Decoded and sorted, so that order does not matter; repeats kept.
-    pub(super) query: Vec<Pair>,
-    pub(super) body: Content,
+    pub(crate) query: Vec<Pair>,
+    pub(crate) body: Content,
 }
 
 /// A name with its value, percent-decoded. Bytes, because nobody promises UTF-8.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Pair {
-    pub(super) name: Vec<u8>,
-    pub(super) value: Vec<u8>,
+pub(crate) struct Pair {
+    pub(crate) name: Vec<u8>,
+    pub(crate) value: Vec<u8>,
 }
 
 /// A body, read as what it is.
 #[derive(Debug)]
-pub(super) enum Content {
+pub(crate) enum Content {
     /// No body, or an empty one.
     Absent,
     /// There is a body, and it cannot be compared; why, as a clause.
@@ -47,16 +47,16 @@ pub(super) enum Content {
 
 /// A form field, or a part of a multipart body.
 #[derive(Debug)]
-pub(super) struct Field {
-    pub(super) name: Vec<u8>,
+pub(crate) struct Field {
+    pub(crate) name: Vec<u8>,
     /// The part's file name, if it has one.
-    pub(super) file: Option<String>,
-    pub(super) value: Value,
+    pub(crate) file: Option<String>,
+    pub(crate) value: Value,
 }
 
 /// The value of a [`Field`].
 #[derive(Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Bytes(Bytes),
     /// An object or an array (in a part that says it is JSON: any value).
     Json(Document),
@@ -64,7 +64,7 @@ pub(super) enum Value {
 
 impl Parts {
     /// Takes `request` apart. Its body must have its content coding removed.
-    pub(super) fn of(request: &Request) -> Self {
+    pub(crate) fn of(request: &Request) -> Self {
         let mut query = pairs(request.target.query().unwrap_or_default());
         query.sort_unstable();
         Self {
@@ -109,7 +109,7 @@ impl Content {
     }
 
     /// How people call it.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self {
             Self::Absent => "no body".to_owned(),
             Self::Unseen(why) => format!("a body that cannot be compared: {why}"),
@@ -122,7 +122,7 @@ impl Content {
 }
 
 /// The pairs of a query or a form, in order: `+` and `%20` are a space, a bad escape stays as it is.
-pub(super) fn pairs(text: &str) -> Vec<Pair> {
+pub(crate) fn pairs(text: &str) -> Vec<Pair> {
     pairs_of_bytes(text.as_bytes())
 }
 
@@ -174,11 +174,11 @@ fn container(content: &Bytes) -> Option<Document> {
 }
 
 /// The media type without its parameters, in lower case.
-pub(super) fn essence(media_type: &str) -> String {
+pub(crate) fn essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-pub(super) fn is_json(essence: &str) -> bool {
+pub(crate) fn is_json(essence: &str) -> bool {
     essence == "application/json" || essence.ends_with("+json")
 }
 
@@ -266,7 +266,7 @@ fn part(content: &Bytes) -> Option<Field> {
 
 impl Field {
     /// The value's bytes as they were sent.
-    pub(super) fn text(&self) -> &[u8] {
+    pub(crate) fn text(&self) -> &[u8] {
         match &self.value {
             Value::Bytes(bytes) => bytes,
             Value::Json(document) => document.source(),
