@@ -27,11 +27,11 @@ use rustls::{
 };
 
 /// How long an authority lasts: the longest that every platform's verifier accepts for certificates people trust.
-const AUTHORITY_LIFETIME: Duration = Duration::from_secs(825 * 24 * 60 * 60);
+const AUTHORITY_LIFETIME: Duration = Duration::from_hours(825 * 24);
 /// How long a leaf certificate lasts; it is replaced at half of that.
-const LEAF_LIFETIME: Duration = Duration::from_secs(48 * 60 * 60);
+const LEAF_LIFETIME: Duration = Duration::from_hours(48);
 /// Clocks of clients may be behind by this much.
-const BACKDATE: Duration = Duration::from_secs(24 * 60 * 60);
+const BACKDATE: Duration = Duration::from_hours(24);
 /// Most hosts whose leaves are kept; beyond it the cache starts anew.
 const MAX_LEAVES: usize = 1024;
 const COMMON_NAME: &str = "contrail local authority";
@@ -238,6 +238,19 @@ impl Authority {
     #[must_use]
     pub fn hosts(&self) -> &[String] {
         &self.hosts
+    }
+
+    /// The name by which a connection to this local address is certified: the address itself where the authority may
+    /// speak for it, else `localhost`.
+    #[must_use]
+    pub fn name_for(&self, local: IpAddr) -> String {
+        let text = local.to_string();
+        if local.is_loopback() && local != IpAddr::from([127, 0, 0, 1]) && local.is_ipv4() || self.hosts.contains(&text)
+        {
+            text
+        } else {
+            "localhost".into()
+        }
     }
 
     /// The TLS configuration for connections to `host` (a name or an address, no port): a short-lived certificate for

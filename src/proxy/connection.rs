@@ -84,6 +84,12 @@ impl<IO> Guarded<IO> {
         Self { io, state, header_timeout, keep_alive, phase: Phase::Head, timer }
     }
 
+    /// HTTP/2 has frames between requests (pings, settings), so the head of a request cannot be told from silence by
+    /// its bytes: only the longer of the two times holds.
+    pub(super) fn speaks_http2(&mut self) {
+        self.header_timeout = self.header_timeout.max(self.keep_alive);
+    }
+
     fn enter(&mut self, phase: Phase) {
         let time = match phase {
             Phase::Head => self.header_timeout,

@@ -36,6 +36,16 @@ pub fn response(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
+/// Joins the cookie crumbs of an HTTP/2 request into one field, as HTTP/1.1 wants it (RFC 9113, section 8.2.3).
+pub fn join_cookies(headers: &mut HeaderMap) {
+    let crumbs: Vec<&[u8]> = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if crumbs.len() > 1
+        && let Ok(joined) = HeaderValue::from_bytes(&crumbs.join(&b"; "[..]))
+    {
+        headers.insert(header::COOKIE, joined);
+    }
+}
+
 fn end_to_end(headers: &HeaderMap, kept: &mut HeaderMap, request: bool) {
     let named = named_by_connection(headers);
     for (name, value) in headers {
@@ -127,6 +137,13 @@ mod tests {
             ["host: h", "a: 1", "a: 2", "b: 1", "te: trailers", "c: 1"]
         );
         assert_eq!(listed(&response(&sent)), ["a: 1", "a: 2", "b: 1", "c: 1"]);
+    }
+
+    #[test]
+    fn the_cookie_crumbs_of_http2_become_one_field() {
+        let mut crumbs = map(&[("cookie", "a=1"), ("x", "1"), ("cookie", "b=2")]);
+        join_cookies(&mut crumbs);
+        assert_eq!(listed(&crumbs), ["cookie: a=1; b=2", "x: 1"]);
     }
 
     #[test]

@@ -1,34 +1,71 @@
 //! Accepting connections: limits, serving, draining.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::Future, io, pin::Pin, sync::Arc, time::Duration};
 
 use http::StatusCode;
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::TokioIo;
+use hyper::{
+    body::Incoming,
+    server::conn::{http1, http2},
+    service::service_fn,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
-    net::TcpListener,
-    sync::{Semaphore, watch},
+    net::{TcpListener, TcpStream},
+    sync::watch,
     task::JoinSet,
 };
+use tokio_rustls::server::TlsStream;
 
 use super::{
     Proxy,
+    capture::Gate,
     connection::{Guarded, State},
-    reverse,
+    forward::{self, Forward},
+    reverse::{self, Destination},
+    rewind::Rewind,
+    tls::{self, Certificates},
 };
 use crate::upstream::Problem;
 
 /// How long to wait after an accept failed (out of file descriptors, for example).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// HTTP/2 streams that a client may open and reset before they are served (rapid reset, CVE-2023-44487).
+const HTTP2_RESETS: usize = 20;
+/// HTTP/2 flow control, in bytes: small enough that a connection full of stalled streams stays cheap.
+const HTTP2_WINDOW: u32 = 256 << 10;
+const HTTP2_CONNECTION_WINDOW: u32 = 1 << 20;
+const HTTP2_FRAME: u32 = 16 << 10;
+
 /// How long a client that is turned away has to read why.
 const FAREWELL: Duration = Duration::from_secs(1);
 
+/// How a listener takes connections.
+#[derive(Debug, Clone)]
+pub enum Door {
+    /// Plain HTTP, reverse mode.
+    Plain,
+    /// HTTP over TLS, reverse mode.
+    Tls(Certificates),
+    /// Forward proxy.
+    Forward(Arc<Forward>),
+}
+
+/// What the requests of a connection are addressed to.
+#[derive(Debug, Clone)]
+pub(super) enum Way {
+    /// The upstream, whatever they say.
+    Reverse,
+    /// What each of them says.
+    Forward(Arc<Forward>),
+    /// What a CONNECT said.
+    Tunnel(Destination),
+}
+
 /// Serves connections of `listener` until `stop` turns true (or its sender is gone); then lets exchanges in progress
 /// end, for at most the settings' drain time, and cuts the rest (each is recorded as not whole).
-pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, mut stop: watch::Receiver<bool>) {
-    let slots = Arc::new(Semaphore::new(proxy.settings.max_connections));
+pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, door: Door, mut stop: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
     let stopping = stop.clone();
     loop {
@@ -45,7 +82,7 @@ pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, mut stop: watch::Re
                 continue;
             }
         };
-        let Ok(slot) = Arc::clone(&slots).try_acquire_owned() else {
+        let Ok(slot) = Arc::clone(&proxy.slots).try_acquire_owned() else {
             proxy.observer.turned_away(503, "as many connections as --max-connections");
             connections.spawn(async move {
                 let _ = tokio::time::timeout(FAREWELL, turn_away(stream)).await;
@@ -53,27 +90,78 @@ pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, mut stop: watch::Re
             continue;
         };
         let _ = stream.set_nodelay(true);
-        let (proxy, stop) = (Arc::clone(&proxy), stopping.clone());
+        let (proxy, door, stop) = (Arc::clone(&proxy), door.clone(), stopping.clone());
         connections.spawn(async move {
-            serve_connection(proxy, stream, stop).await;
+            enter(proxy, stream, door, stop).await;
             drop(slot);
         });
     }
     drop(listener);
-    let drained = async { while connections.join_next().await.is_some() {} };
+    let drained = async {
+        while connections.join_next().await.is_some() {}
+        // What is inside a CONNECT outlives the connection's task, but not its slot.
+        let all = u32::try_from(proxy.settings.max_connections).unwrap_or(u32::MAX);
+        let _ = proxy.slots.acquire_many(all).await;
+    };
     if tokio::time::timeout(proxy.settings.drain, drained).await.is_err() {
         connections.shutdown().await;
     }
 }
 
-/// Serves one connection of HTTP/1 until it ends, or, once `stop` is true, until its exchange in progress ends.
-pub async fn serve_connection<IO>(proxy: Arc<Proxy>, io: IO, mut stop: watch::Receiver<bool>)
+async fn enter(proxy: Arc<Proxy>, stream: TcpStream, door: Door, stop: watch::Receiver<bool>) {
+    match door {
+        Door::Plain => serve_connection(proxy, stream, Way::Reverse, stop).await,
+        Door::Forward(forward) => serve_connection(proxy, stream, Way::Forward(forward), stop).await,
+        Door::Tls(certificates) => {
+            let Ok(local) = stream.local_addr() else { return };
+            let handshake = certificates.accept(stream, local.ip());
+            match tokio::time::timeout(proxy.settings.header_timeout, handshake).await {
+                Ok(Ok(stream)) => serve_tls(proxy, stream, Way::Reverse, stop).await,
+                Ok(Err(error)) => {
+                    tracing::debug!(error, "a TLS handshake failed");
+                    proxy.observer.turned_away(0, "a TLS handshake failed: does the client trust `contrail ca`?");
+                }
+                Err(_) => tracing::debug!("a TLS handshake took too long"),
+            }
+        }
+    }
+}
+
+/// Serves a TLS connection in the protocol that its handshake settled on.
+pub(super) async fn serve_tls<IO>(proxy: Arc<Proxy>, stream: TlsStream<IO>, way: Way, stop: watch::Receiver<bool>)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let http2 = tls::speaks_http2(&stream);
+    let (io, state) = guarded(&proxy, stream);
+    if http2 { serve_http2(proxy, io, state, way, stop).await } else { serve_http1(proxy, io, state, way, stop).await }
+}
+
+/// Serves one connection until it ends, or, once `stop` is true, until its exchanges in progress end. HTTP/2 with
+/// prior knowledge is told from HTTP/1 by its preface.
+pub(super) async fn serve_connection<IO>(proxy: Arc<Proxy>, io: IO, way: Way, stop: watch::Receiver<bool>)
+where
+    IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (io, state) = guarded(&proxy, io);
+    match Rewind::speaks_http2(io).await {
+        Ok((true, io)) => serve_http2(proxy, io, state, way, stop).await,
+        Ok((false, io)) => serve_http1(proxy, io, state, way, stop).await,
+        Err(error) => tracing::debug!(%error, "a client connection ended before it said anything"),
+    }
+}
+
+fn guarded<IO>(proxy: &Proxy, io: IO) -> (Guarded<IO>, Arc<State>) {
     let state = Arc::new(State::default());
     let settings = &proxy.settings;
-    let io = Guarded::new(io, Arc::clone(&state), settings.header_timeout, settings.keep_alive);
+    (Guarded::new(io, Arc::clone(&state), settings.header_timeout, settings.keep_alive), state)
+}
+
+async fn serve_http1<IO>(proxy: Arc<Proxy>, io: IO, state: Arc<State>, way: Way, mut stop: watch::Receiver<bool>)
+where
+    IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let settings = &proxy.settings;
     let mut builder = http1::Builder::new();
     builder
         .preserve_header_case(true)
@@ -81,9 +169,9 @@ where
         .header_read_timeout(None)
         .max_headers(settings.max_headers)
         .max_header_size(settings.max_header_bytes);
-    let service =
-        service_fn(|request: http::Request<Incoming>| reverse::serve(Arc::clone(&proxy), state.begin(), request));
-    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service));
+    let stopping = stop.clone();
+    let service = service_fn(|request| dispatch(&proxy, &state, &way, &stopping, request));
+    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service).with_upgrades());
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = stopped(&mut stop) => {
@@ -99,7 +187,82 @@ where
     }
 }
 
-async fn stopped(stop: &mut watch::Receiver<bool>) {
+async fn serve_http2<IO>(
+    proxy: Arc<Proxy>,
+    mut io: impl Http2<IO>,
+    state: Arc<State>,
+    way: Way,
+    mut stop: watch::Receiver<bool>,
+) where
+    IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    io.guarded().speaks_http2();
+    let settings = &proxy.settings;
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .auto_date_header(false)
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(settings.max_streams)
+        .max_header_list_size(u32::try_from(settings.max_header_bytes).unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(HTTP2_RESETS)
+        .max_local_error_reset_streams(HTTP2_RESETS)
+        .max_send_buf_size(HTTP2_WINDOW as usize)
+        .max_frame_size(HTTP2_FRAME)
+        .initial_stream_window_size(HTTP2_WINDOW)
+        .initial_connection_window_size(HTTP2_CONNECTION_WINDOW);
+    let (service_proxy, stopping) = (Arc::clone(&proxy), stop.clone());
+    let service = service_fn(move |request| dispatch(&service_proxy, &state, &way, &stopping, request));
+    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service));
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stopped(&mut stop) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a client connection ended early");
+    }
+}
+
+/// An IO below which the timers of a connection are.
+trait Http2<IO>: AsyncRead + AsyncWrite + Unpin + Send + 'static {
+    fn guarded(&mut self) -> &mut Guarded<IO>;
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin + Send + 'static> Http2<IO> for Guarded<IO> {
+    fn guarded(&mut self) -> &mut Self {
+        self
+    }
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin + Send + 'static> Http2<IO> for Rewind<Guarded<IO>> {
+    fn guarded(&mut self) -> &mut Guarded<IO> {
+        self.get_mut()
+    }
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<http::Response<Gate>, Infallible>> + Send>>;
+
+fn dispatch(
+    proxy: &Arc<Proxy>,
+    state: &Arc<State>,
+    way: &Way,
+    stop: &watch::Receiver<bool>,
+    request: http::Request<Incoming>,
+) -> Answering {
+    let (proxy, in_flight) = (Arc::clone(proxy), state.begin());
+    match way {
+        Way::Reverse => {
+            let destination = Destination::upstream(&proxy);
+            Box::pin(reverse::serve(proxy, in_flight, request, destination))
+        }
+        Way::Tunnel(destination) => Box::pin(reverse::serve(proxy, in_flight, request, destination.clone())),
+        Way::Forward(forward) => Box::pin(forward::serve(Arc::clone(forward), proxy, in_flight, request, stop.clone())),
+    }
+}
+
+pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 

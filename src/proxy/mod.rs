@@ -15,7 +15,7 @@ use std::{
 };
 
 use http::HeaderValue;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::{
     exchange::Exchange,
@@ -25,9 +25,14 @@ use crate::{
 pub mod authority;
 mod capture;
 mod connection;
+pub mod forward;
 pub mod hop;
+mod intercept;
 pub mod listener;
+pub mod own;
 pub mod reverse;
+mod rewind;
+pub mod tls;
 
 /// Bounds and addresses of a proxy. Sizes in bytes.
 #[derive(Debug, Clone)]
@@ -52,6 +57,8 @@ pub struct Settings {
     pub body_timeout: Duration,
     /// How long a connection may be idle between requests.
     pub keep_alive: Duration,
+    /// Most HTTP/2 streams of one connection at a time.
+    pub max_streams: u32,
     /// How long exchanges in progress may go on after a shutdown was asked for.
     pub drain: Duration,
 }
@@ -70,6 +77,7 @@ impl Settings {
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(60),
             keep_alive: Duration::from_secs(75),
+            max_streams: 128,
             drain: Duration::from_secs(10),
         }
     }
@@ -161,6 +169,8 @@ impl Future for Written {
 pub struct Proxy {
     settings: Settings,
     host: HeaderValue,
+    /// Connections that are still free, over all listeners.
+    slots: Arc<Semaphore>,
     upstream: Arc<dyn Upstream>,
     observer: Arc<dyn Observer>,
 }
@@ -177,7 +187,8 @@ impl Proxy {
         observer: Arc<dyn Observer>,
     ) -> Result<Arc<Self>, http::header::InvalidHeaderValue> {
         let host = HeaderValue::from_str(&settings.authority)?;
-        Ok(Arc::new(Self { settings, host, upstream, observer }))
+        let slots = Arc::new(Semaphore::new(settings.max_connections));
+        Ok(Arc::new(Self { settings, host, slots, upstream, observer }))
     }
 
     /// The settings.

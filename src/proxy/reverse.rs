@@ -3,7 +3,7 @@
 use std::{convert::Infallible, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Method, StatusCode, Version, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 
@@ -19,11 +19,38 @@ use crate::{
     upstream::{self, Failure, FailureKind, MessageBody, Notes, Problem, Response},
 };
 
+/// Where requests go, and what the Host header says there.
+#[derive(Debug, Clone)]
+pub(super) struct Destination {
+    scheme: Arc<str>,
+    authority: Arc<str>,
+    host: HeaderValue,
+}
+
+impl Destination {
+    /// The proxy's upstream.
+    pub(super) fn upstream(proxy: &Proxy) -> Self {
+        let settings = &proxy.settings;
+        Self {
+            scheme: Arc::clone(&settings.scheme),
+            authority: Arc::clone(&settings.authority),
+            host: proxy.host.clone(),
+        }
+    }
+
+    /// Another origin.
+    pub(super) fn new(scheme: &str, authority: String) -> Self {
+        let host = HeaderValue::from_str(&authority).unwrap_or(HeaderValue::from_static(""));
+        Self { scheme: scheme.into(), authority: authority.into(), host }
+    }
+}
+
 /// Answers one request: forwards it, or says why not. Never fails; what goes wrong is an answer of contrail's own.
 pub(super) async fn serve(
     proxy: Arc<Proxy>,
     in_flight: InFlight,
     request: http::Request<Incoming>,
+    destination: Destination,
 ) -> Result<http::Response<Gate>, Infallible> {
     let (head, body) = request.into_parts();
     if let Err(problem) = acceptable(&head) {
@@ -31,8 +58,8 @@ pub(super) async fn serve(
         return Ok(Response::from(problem).map(Gate::open));
     }
     let settings = &proxy.settings;
-    let target = Target::new(Arc::clone(&settings.scheme), Arc::clone(&settings.authority), raw_target(&head.uri));
-    let head = forwarded(head, &proxy);
+    let target = Target::new(destination.scheme, destination.authority, raw_target(&head.uri));
+    let head = forwarded(head, &destination.host);
     let state = request_state(settings.max_capture);
     let recorded = Request {
         method: head.method.clone(),
@@ -141,8 +168,11 @@ fn raw_target(uri: &http::Uri) -> &str {
 }
 
 /// The head as the upstream gets it.
-fn forwarded(mut head: http::request::Parts, proxy: &Proxy) -> http::request::Parts {
-    head.headers = hop::request(&head.headers, &proxy.host);
+fn forwarded(mut head: http::request::Parts, host: &HeaderValue) -> http::request::Parts {
+    head.headers = hop::request(&head.headers, host);
+    if head.version == Version::HTTP_2 {
+        hop::join_cookies(&mut head.headers);
+    }
     if head.uri.scheme().is_some() || head.uri.authority().is_some() {
         let target = head.uri.path_and_query().cloned();
         head.uri = target.map_or_else(http::Uri::default, http::Uri::from);
