@@ -21,7 +21,10 @@ use crate::{
     exchange::DecodeLimits,
     finding::Rule,
     pipeline::{Console, Enforce, Journal, Judge, LineFormat, Parts, Pipeline},
-    proxy::{Proxy, Settings, listener},
+    proxy::{
+        Proxy, Settings,
+        listener::{self, Door},
+    },
     redact::{Plan, Redactor},
     report::{self, Collector, Title},
     token::{Jwks, TokenCache},
@@ -269,7 +272,7 @@ impl ProxyArgs {
         let writer = Arc::clone(pipeline);
         let writer = tokio::spawn(async move { writer.run().await });
         let (stop, stopping) = watch::channel(false);
-        let mut server = tokio::spawn(listener::serve(proxy, listener, stopping));
+        let mut server = tokio::spawn(listener::serve(proxy, listener, Door::Plain, stopping));
         let _ = writeln!(io::stderr(), "listening on http://{address}");
         ready(address);
         let ended = match self.command.split_first() {

@@ -334,7 +334,6 @@ fn folder_name(hosts: &[String]) -> String {
 fn make(base: &Path, folder: &Path, hosts: &[String]) -> Result<(), AuthorityError> {
     let private_folders = |path: &Path, recursive| fs::DirBuilder::new().recursive(recursive).mode(0o700).create(path);
     private_folders(base, true).map_err(at(base))?;
-    private(base)?;
     let now = SystemTime::now();
     let key = KeyPair::generate()?;
     let certificate = authority_params(hosts, now)?.self_signed(&key)?;
@@ -501,9 +500,11 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_can_read_is_refused() {
+    fn a_folder_that_others_can_read_is_refused_but_the_one_around_it_is_the_users_business() {
         let base = base();
         fs::set_permissions(base.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let authority = Authority::open(base.path(), &[]).unwrap();
+        fs::set_permissions(&authority.folder, fs::Permissions::from_mode(0o755)).unwrap();
         assert!(matches!(Authority::open(base.path(), &[]), Err(AuthorityError::Exposed { mode: 0o755, .. })));
     }
 
