@@ -199,8 +199,11 @@ impl Contract {
 
     /// Checks one exchange.
     #[must_use]
-    pub fn check(&self, _exchange: &Exchange, _options: &CheckOptions) -> Verdict {
-        todo!()
+    pub fn check(&self, exchange: &Exchange, options: &CheckOptions) -> Verdict {
+        let path = exchange.request.target.path();
+        let matched = self.find(exchange.request.method.as_str(), path);
+        let methods = if matched.is_none() { self.compiled.router.methods(path) } else { Vec::new() };
+        check::check(self.model(), matched.as_ref(), &methods, exchange, options)
     }
 
     /// The documented operation that has this method and raw path, if there is one.

@@ -94,39 +94,54 @@ impl<T: Copy> Router<T> {
     pub(super) fn find<'p>(&self, method: &str, path: &'p str) -> Option<Route<'p, T>> {
         let path = path.strip_prefix('/')?;
         let mut raw = Vec::new();
-        let to = self.descend(0, Some(path), Some(method), &mut raw)?;
+        let to = self.descend(0, Some(path), &mut raw, &mut |node| {
+            node.methods.iter().find(|(held, _)| held.as_str() == method).map(|(_, to)| *to)
+        })?;
         Some(Route { to, raw })
     }
 
     /// Whether a raw path leads somewhere with any method.
     pub(super) fn knows(&self, path: &str) -> bool {
-        path.strip_prefix('/').is_some_and(|path| self.descend(0, Some(path), None, &mut Vec::new()).is_some())
+        !self.methods(path).is_empty()
     }
 
-    fn descend<'p>(
+    /// The methods with which a raw path leads somewhere.
+    pub(super) fn methods(&self, path: &str) -> Vec<http::Method> {
+        let mut methods = Vec::new();
+        let Some(path) = path.strip_prefix('/') else { return methods };
+        self.descend(0, Some(path), &mut Vec::new(), &mut |node| {
+            for (method, _) in &node.methods {
+                if !methods.contains(method) {
+                    methods.push(method.clone());
+                }
+            }
+            None::<()>
+        });
+        methods
+    }
+
+    /// Walks the nodes that the path leads to, literal segments first, until `visit` takes one.
+    fn descend<'p, R>(
         &self,
         at: usize,
         rest: Option<&'p str>,
-        method: Option<&str>,
         raw: &mut Vec<(Arc<str>, &'p str)>,
-    ) -> Option<T> {
+        visit: &mut impl FnMut(&Node<T>) -> Option<R>,
+    ) -> Option<R> {
         let node = &self.nodes[at];
-        let Some(path) = rest else {
-            let wanted = |held: &http::Method| method.is_none_or(|method| held.as_str() == method);
-            return node.methods.iter().find(|(held, _)| wanted(held)).map(|(_, to)| *to);
-        };
+        let Some(path) = rest else { return visit(node) };
         let (segment, rest) = match path.split_once('/') {
             Some((segment, rest)) => (segment, Some(rest)),
             None => (path, None),
         };
         if let Some(next) = node.literal.get(segment)
-            && let Some(found) = self.descend(*next, rest, method, raw)
+            && let Some(found) = self.descend(*next, rest, raw, visit)
         {
             return Some(found);
         }
         node.templated.iter().find_map(|(templated, next)| {
             let held = raw.len();
-            let found = templated.take(segment, raw).then(|| self.descend(*next, rest, method, raw)).flatten();
+            let found = templated.take(segment, raw).then(|| self.descend(*next, rest, raw, visit)).flatten();
             if found.is_none() {
                 raw.truncate(held);
             }
