@@ -20,13 +20,13 @@ pub struct Recorded {
     replay: Arc<Replay>,
     /// The same plan that made the recording, so that redaction never breaks a match.
     redactor: Arc<Redactor>,
-    tokens: TokenCache,
+    tokens: Arc<TokenCache>,
     limits: DecodeLimits,
 }
 
 impl Recorded {
     /// Answers from `replay`; live requests have their secrets replaced by `redactor` before they are matched.
-    pub fn new(replay: Arc<Replay>, redactor: Arc<Redactor>, tokens: TokenCache, limits: DecodeLimits) -> Self {
+    pub fn new(replay: Arc<Replay>, redactor: Arc<Redactor>, tokens: Arc<TokenCache>, limits: DecodeLimits) -> Self {
         Self { replay, redactor, tokens, limits }
     }
 

@@ -71,6 +71,11 @@ impl Running {
         }
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.as_ref().map_or(0, Child::id)
+    }
+
     /// Interrupts it (as Ctrl-C does) and waits for its end.
     pub fn finish(mut self) -> Ran {
         let mut child = self.child.take().unwrap();

@@ -1,0 +1,112 @@
+//! `contrail replay`: serve recordings.
+//!
+//! Live requests are judged as they come, without authentication (CI has no real token). What was recorded is judged
+//! once, beside the traffic, after the listener is ready; its violations count whether or not anyone asked for it.
+
+mod recorded;
+mod said;
+
+use std::{path::PathBuf, sync::Arc, thread};
+
+use super::{
+    Failure, Outcome,
+    serve::{JudgeArgs, ProxyArgs, Setup},
+    summary,
+};
+use crate::{
+    contract::{CheckOptions, Contract},
+    exchange::DecodeLimits,
+    recording,
+    redact::{self, Redactor},
+    upstream::replay::{Builder, Exhausted, Ignore, Recorded, Replay, Settings},
+};
+
+/// Where the recorded tenant is said to be; fixtures are written for it.
+const ORIGIN: &str = "https://tenant.example";
+
+/// Serve recordings; opens no socket to anywhere
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Fixtures, journals, HAR files of any tool, or folders of them, served in this order
+    #[arg(value_name = "FIXTURE", required = true)]
+    fixtures: Vec<PathBuf>,
+    /// What to do when a request was asked more often than recorded [default: safe methods repeat the last answer, others
+    /// miss]
+    #[arg(long, value_enum)]
+    exhausted: Option<Exhausted>,
+    /// Leave this out when requests are compared: `query:NAME`, `pointer:/a/b` (`*` for any one member or item) or
+    /// `body`, each optionally after `OPERATION=`; repeatable
+    #[arg(long, value_name = "[OPERATION=]WHAT")]
+    ignore: Vec<Ignore>,
+    /// Judge authentication too; otherwise it is unchecked, since CI has no real token
+    #[arg(long)]
+    check_auth: bool,
+    #[command(flatten)]
+    judge: JudgeArgs,
+    #[command(flatten)]
+    proxy: ProxyArgs,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let contract = args.judge.contract.load()?;
+    let redactor = args.judge.redactor()?;
+    let tokens = args.judge.tokens()?;
+    let replay = Arc::new(load(args, &contract, &redactor)?);
+    let options = CheckOptions { auth: args.check_auth, clock_skew: args.judge.clock_skew, ..CheckOptions::default() };
+    let pipeline = args.judge.pipeline(Setup {
+        options: options.clone(),
+        redactor: Some(Arc::clone(&redactor)),
+        tokens: Some(Arc::clone(&tokens)),
+        ..Setup::default()
+    })?;
+    let limits = DecodeLimits { bytes: args.judge.max_decoded, ratio: args.judge.max_ratio };
+    let upstream = Arc::new(Recorded::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits));
+
+    let mut judging = None;
+    let ran = args.proxy.run(&pipeline, upstream, ORIGIN, |_| {
+        said::ready(args.judge.format, &replay);
+        let (replay, pipeline) = (Arc::clone(&replay), Arc::clone(&pipeline));
+        let policy = args.judge.policy.clone();
+        judging = Some(thread::spawn(move || recorded::judge(&replay, &contract, &options, &policy, &pipeline)));
+    })?;
+    let judged = match judging.map(thread::JoinHandle::join) {
+        Some(Ok(judged)) => judged?,
+        Some(Err(_)) => return Err("the check of the recorded exchanges failed; please report it".into()),
+        None => recorded::Judged::default(),
+    };
+
+    let mut outcome = pipeline.finish(args.judge.collector("", ""));
+    said::end(args.judge.format, &outcome, &replay, &judged);
+    summary::reports(&mut outcome, &redactor, &args.judge.report)?;
+    Ok(Outcome {
+        findings: outcome.collector.fails(),
+        misses: outcome.counts.misses > 0,
+        command: ran.command.filter(|status| *status != 0),
+        ..Outcome::CLEAN
+    })
+}
+
+/// Takes the recordings in, in the order in which they were named.
+fn load(args: &Args, contract: &Arc<Contract>, redactor: &Redactor) -> Result<Replay, Failure> {
+    let routes = Arc::clone(contract);
+    let mut builder = Builder::new(Settings {
+        ignore: args.ignore.clone(),
+        exhausted: args.exhausted,
+        operation_of: Arc::new(move |method, path| routes.operation_id(method, path)),
+        has_label: Arc::new(redact::is_label),
+    })?;
+    for named in &args.fixtures {
+        for source in recording::sources(named)? {
+            let recording = recording::open(&source)?;
+            builder.source(&source.display().to_string());
+            for entry in recording {
+                let entry = entry?;
+                // Our own recordings went through the plan when they were made; a rule that was added since did not.
+                let redacted = (entry.note.is_none() || !args.judge.redact.is_empty())
+                    .then(|| redactor.request(&entry.exchange.request).into_inner());
+                builder.push(entry, redacted);
+            }
+        }
+    }
+    Ok(builder.finish())
+}

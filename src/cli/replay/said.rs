@@ -1,0 +1,134 @@
+//! What replay says at its start and at its end, on standard error.
+
+use std::{
+    fmt::Write as _,
+    io::{self, Write as _},
+};
+
+use serde_json::{Value, json};
+
+use super::recorded::{Failing, Judged};
+use crate::{
+    cli::{Format, summary},
+    pipeline::Outcome,
+    report::json::Item,
+    upstream::replay::Replay,
+};
+
+/// Most recorded exchanges that the text names one by one.
+const LISTED: usize = 20;
+
+/// What is served, once the listener is ready.
+pub(super) fn ready(format: Format, replay: &Replay) {
+    if format == Format::Json {
+        return; // the summary has it
+    }
+    let mut text = format!("serving {}\n", exchanges(replay.len()));
+    for (why, entries) in replay.unfit() {
+        let _ = writeln!(text, "{} cannot be served: {why}", exchanges(entries.len()));
+        list(&mut text, entries.iter().map(|(entry, request)| format!("{entry}: {request}")));
+    }
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// The summary, what does not fit the contract, and what was never asked for.
+pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &Judged) {
+    let unused = replay.unused();
+    if format == Format::Json {
+        let mut lines = String::new();
+        for failing in &judged.failing {
+            let _ = writeln!(lines, "{}", line(failing));
+        }
+        let _ = io::stderr().lock().write_all(lines.as_bytes());
+        let named = |(entry, request): &(String, String)| json!({"entry": entry, "request": request});
+        let unfit: Vec<Value> = replay
+            .unfit()
+            .iter()
+            .flat_map(|(why, entries)| {
+                entries.iter().map(move |(entry, request)| json!({"entry": entry, "request": request, "why": why}))
+            })
+            .collect();
+        let extra = vec![
+            ("recorded", replay.len().into()),
+            ("recorded failing", judged.failing.len().into()),
+            ("unused", unused.iter().map(named).collect()),
+            ("unfit", unfit.into()),
+        ];
+        summary::print(format, outcome, &extra, None);
+        return;
+    }
+    let extra = vec![("of these recorded", replay.len().into())];
+    summary::print(format, outcome, &extra, None);
+    let mut text = String::new();
+    if !judged.failing.is_empty() {
+        let _ = writeln!(
+            text,
+            "{} {} not fit the contract in force, asked for or not:",
+            exchanges(judged.failing.len()),
+            if judged.failing.len() == 1 { "does" } else { "do" }
+        );
+        list(&mut text, judged.failing.iter().flat_map(findings));
+    }
+    if !unused.is_empty() {
+        let were = if unused.len() == 1 { "was" } else { "were" };
+        let _ = writeln!(text, "{} {were} never asked for:", exchanges(unused.len()));
+        list(&mut text, unused.iter().map(|(entry, request)| format!("{entry}: {request}")));
+    }
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+fn findings(failing: &Failing) -> impl Iterator<Item = String> {
+    let request = &failing.judged.exchange.request;
+    failing.judged.verdict.findings.iter().map(move |finding| {
+        let at = if finding.at.is_empty() { String::new() } else { format!(" at {}", finding.at) };
+        format!(
+            "{} entry {}: {} {}: {}{at}: {}",
+            failing.source,
+            failing.entry,
+            request.method,
+            request.target.path_and_query,
+            finding.rule,
+            finding.message()
+        )
+    })
+}
+
+fn line(failing: &Failing) -> Value {
+    let (exchange, verdict) = (&failing.judged.exchange, &failing.judged.verdict);
+    json!({
+        "recorded": failing.source,
+        "entry": failing.entry,
+        "method": exchange.request.method.as_str(),
+        "url": exchange.request.target.to_string(),
+        "status": exchange.response.as_ref().map_or(0, |response| response.status),
+        "operation": verdict.operation.as_deref(),
+        "verdict": verdict.conclusion().name(),
+        "findings": verdict.findings.iter().map(Item::from).collect::<Vec<_>>(),
+        "unchecked": verdict.unchecked.iter().map(crate::finding::Unchecked::name).collect::<Vec<_>>(),
+    })
+}
+
+fn list(text: &mut String, lines: impl Iterator<Item = String>) {
+    let mut left_out = 0;
+    for (at, line) in lines.enumerate() {
+        if at < LISTED {
+            let _ = writeln!(text, "  {}", shown(&line));
+        } else {
+            left_out += 1;
+        }
+    }
+    if left_out > 0 {
+        let _ = writeln!(text, "  and {left_out} more");
+    }
+}
+
+/// A text without anything that could steer a terminal.
+fn shown(text: &str) -> String {
+    text.chars()
+        .flat_map(|char| if char.is_control() { char.escape_default().collect::<Vec<_>>() } else { vec![char] })
+        .collect()
+}
+
+fn exchanges(count: usize) -> String {
+    if count == 1 { "1 recorded exchange".to_owned() } else { format!("{count} recorded exchanges") }
+}
