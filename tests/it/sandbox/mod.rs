@@ -1,6 +1,7 @@
 //! The sandbox tenant over real sockets: every operation, every status, every misbehaviour.
 
 mod command;
+mod contract;
 mod operations;
 
 /// A policy of the built-in seed.
