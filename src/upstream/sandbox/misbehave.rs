@@ -139,6 +139,12 @@ impl Misbehaviours {
         Self(Mutex::new(misbehaviours.iter().map(due).collect()))
     }
 
+    /// Breaks these rules from now on, and no others.
+    pub(super) fn replace(&self, misbehaviours: &[Misbehaviour]) {
+        let fresh = Self::new(misbehaviours).0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
+    }
+
     /// Counts this exchange for every rule that `breach` can break in it, and gives the breach that is due, if one is.
     fn choose<T>(&self, mut breach: impl FnMut(Rule) -> Option<T>) -> Option<T> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -155,6 +155,11 @@ impl Tenant {
         self
     }
 
+    /// Breaks these rules from now on, and no others.
+    pub fn misbehave(&self, misbehaviours: &[Misbehaviour]) {
+        self.misbehaviours.replace(misbehaviours);
+    }
+
     /// `https://` and the tenant's own host name, as its tokens say it.
     #[must_use]
     pub fn origin(&self) -> &str {

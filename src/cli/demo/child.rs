@@ -1,0 +1,106 @@
+//! A `contrail` that the demo runs beside itself: the same program, in a process of its own.
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io::Write as _,
+    path::Path,
+    process::{Output, Stdio},
+    time::Duration,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader, Lines},
+    process::{Child, ChildStderr, Command},
+};
+
+use crate::cli::Failure;
+
+/// How long a child may take to start or to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The same program, without what the user's surroundings would make of it.
+fn command(folder: &Path) -> Result<Command, Failure> {
+    let program = std::env::current_exe().map_err(|error| format!("cannot find contrail itself: {error}"))?;
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CONTRAIL_") {
+            command.env_remove(name);
+        }
+    }
+    command.current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);
+    Ok(command)
+}
+
+/// Runs `contrail` with these arguments to its end.
+pub(super) async fn run(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> {
+    let output = command(folder)?.args(arguments).output();
+    match tokio::time::timeout(PATIENCE, output).await {
+        Ok(output) => Ok(output?),
+        Err(_) => Err(format!("`contrail {}` did not end", arguments.join(" ")).into()),
+    }
+}
+
+/// A server that runs until it is told to stop. Dropped, it is killed.
+#[derive(Debug)]
+pub(super) struct Server {
+    child: Child,
+    lines: Lines<BufReader<ChildStderr>>,
+    log: File,
+    /// Where it listens, as in `127.0.0.1:4711`.
+    pub(super) address: String,
+}
+
+impl Server {
+    /// Starts `contrail` and waits until it listens. What it says goes to `log` as well.
+    pub(super) async fn start(folder: &Path, arguments: &[&OsStr], log: &Path) -> Result<Self, Failure> {
+        let name = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let mut child = command(folder)?.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+        let stderr = child.stderr.take().ok_or("a child without standard error")?;
+        let log = File::create(log)?;
+        let mut server = Self { child, lines: BufReader::new(stderr).lines(), log, address: String::new() };
+        let mut said = Vec::new();
+        loop {
+            match server.line().await? {
+                Some(line) => match line.strip_prefix("listening on http://") {
+                    Some(address) => {
+                        server.address = address.trim().to_owned();
+                        return Ok(server);
+                    }
+                    None => said.push(line),
+                },
+                None => return Err(format!("`contrail {name}` did not start: {}", said.join("; ")).into()),
+            }
+        }
+    }
+
+    /// The next line that it says; `None` once it has ended.
+    pub(super) async fn line(&mut self) -> Result<Option<String>, Failure> {
+        let line = tokio::time::timeout(PATIENCE, self.lines.next_line())
+            .await
+            .map_err(|_| "a contrail that the demo has started does not say anything any more")??;
+        if let Some(line) = &line {
+            writeln!(self.log, "{line}")?;
+        }
+        Ok(line)
+    }
+
+    /// Asks it to stop; gives what it still said, and its exit status.
+    pub(super) async fn stop(mut self) -> Result<(Vec<String>, Option<i32>), Failure> {
+        if let Some(pid) = self.child.id().and_then(|id| i32::try_from(id).ok()) {
+            kill(Pid::from_raw(pid), Signal::SIGTERM)?;
+        }
+        let mut rest = Vec::new();
+        while let Some(line) = self.line().await? {
+            rest.push(line);
+        }
+        let status = tokio::time::timeout(PATIENCE, self.child.wait())
+            .await
+            .map_err(|_| "a contrail that the demo has started does not stop")??;
+        Ok((rest, status.code()))
+    }
+}

@@ -1,0 +1,339 @@
+//! `contrail demo`: sandbox tenant, recording proxy, client, verify, replay, summary; all of it real, nothing of it
+//! outside this machine.
+//!
+//! The tenant runs in this process, behind a socket. The proxy, the check of the recording and the replay are the
+//! commands that everybody uses (`record`, `verify`, `replay`), run as processes of their own, and the demo says how.
+//! Each step is foretold ([`script`]); what comes otherwise is marked and makes the exit status 1.
+
+mod child;
+mod client;
+mod script;
+
+use std::{
+    collections::HashMap,
+    ffi::OsStr,
+    fmt::Write as _,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
+
+use serde_json::Value;
+use tokio::{net::TcpListener, sync::oneshot};
+
+use self::{
+    child::Server,
+    client::{Came, Client},
+    script::{Act, Step},
+};
+use super::{Failure, Outcome, printer::Printer};
+use crate::upstream::sandbox::{self, Misbehaviour, Seed, Tenant};
+
+/// The name of the fixture in the demo's folder.
+const FIXTURE: &str = "tenant";
+
+/// The whole line in one go, no network: sandbox tenant, recording proxy, client, verify, replay
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Folder for what the demo makes; it must be empty or not there [default: a new one among the temporary files]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let folder = folder(args.out.as_deref())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(demo(&folder))
+}
+
+/// An empty folder.
+fn folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    let Some(folder) = asked else {
+        return Ok(tempfile::Builder::new().prefix("contrail-demo-").tempdir()?.keep());
+    };
+    let cannot = |error| format!("cannot use {} for --out: {error}", folder.display());
+    fs::create_dir_all(folder).map_err(cannot)?;
+    if fs::read_dir(folder).map_err(cannot)?.next().is_some() {
+        return Err(format!("{} is not empty; name a new folder with --out", folder.display()).into());
+    }
+    Ok(folder.canonicalize().map_err(cannot)?)
+}
+
+/// What was foretold of a step and what came of it.
+#[derive(Debug)]
+struct Told {
+    step: Step,
+    came: Came,
+    /// The line of the proxy about it.
+    live: Line,
+}
+
+/// What is said about an exchange, by the proxy or by `verify`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Line {
+    method: String,
+    /// Path and query.
+    target: String,
+    status: u64,
+    /// Rule ids, sorted.
+    rules: Vec<String>,
+}
+
+impl Line {
+    fn read(said: &Value) -> Option<Self> {
+        let text = |name: &str| said.get(name).and_then(Value::as_str).map(str::to_owned);
+        let url = text("url")?;
+        let path = url.find("://").and_then(|at| url[at + 3..].find('/').map(|slash| at + 3 + slash));
+        let mut rules: Vec<String> = said
+            .get("findings")?
+            .as_array()?
+            .iter()
+            .filter_map(|finding| finding.get("rule").and_then(Value::as_str).map(str::to_owned))
+            .collect();
+        rules.sort_unstable();
+        Some(Self {
+            method: text("method")?,
+            target: url[path.unwrap_or(0)..].to_owned(),
+            status: said.get("status").and_then(Value::as_u64).unwrap_or_default(),
+            rules,
+        })
+    }
+}
+
+impl Step {
+    fn foretold_rules(&self) -> Vec<String> {
+        let mut rules: Vec<String> = self.rules.iter().map(|rule| rule.id().to_owned()).collect();
+        rules.sort_unstable();
+        rules
+    }
+}
+
+async fn demo(folder: &Path) -> Result<Outcome, Failure> {
+    let begun = Instant::now();
+    let mut screen = Screen { out: Printer::stdout(), surprises: 0 };
+    let tenant = Arc::new(Tenant::new(Seed::built_in()?, &[])?);
+    let secrets: HashMap<String, String> =
+        tenant.clients().iter().filter_map(|client| Some((client.id.clone(), client.secret.clone()?))).collect();
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let upstream = format!("http://{}", listener.local_addr()?);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = tokio::spawn(sandbox::serve(listener, Arc::clone(&tenant), async {
+        let _ = stopped.await;
+    }));
+
+    screen.say(&format!(
+        "A tenant runs at {upstream}, a recording proxy before it, and a client goes through the proxy:\n\n\
+         $ contrail record --upstream {upstream} --out {FIXTURE}\n"
+    ))?;
+    let told = record(folder, &tenant, &secrets, &upstream, &mut screen).await?;
+    drop(stop);
+    serving.await??;
+
+    verify(folder, &told, &mut screen).await?;
+    replay(folder, &told, &secrets, &mut screen).await?;
+
+    let seconds = begun.elapsed().as_secs_f64();
+    let verdict = match screen.surprises {
+        0 => "Everything came out as foretold".to_owned(),
+        1 => "One thing did NOT come out as foretold (see `!` above)".to_owned(),
+        many => format!("{many} things did NOT come out as foretold (see `!` above)"),
+    };
+    screen.say(&format!(
+        "{verdict}, in {seconds:.1} s.\n\n\
+         The fixture, for you to read, check and serve again:\n  {path}\n\
+         \x20 contrail verify {path}\n\
+         \x20 contrail replay {path}\n",
+        path = folder.join(FIXTURE).display()
+    ))?;
+    Ok(Outcome { findings: screen.surprises > 0, ..Outcome::CLEAN })
+}
+
+/// Plays all acts through a recording proxy.
+async fn record(
+    folder: &Path,
+    tenant: &Tenant,
+    secrets: &HashMap<String, String>,
+    upstream: &str,
+    screen: &mut Screen,
+) -> Result<Vec<Told>, Failure> {
+    let arguments = ["record", "--upstream", upstream, "--out", FIXTURE, "--listen", "127.0.0.1:0", "--format", "json"];
+    let mut proxy = Server::start(folder, &arguments.map(OsStr::new), &folder.join("record.log")).await?;
+    let address = proxy.address.clone();
+    let mut client = Client::new(&address, secrets);
+    let mut told = Vec::new();
+    for Act { title, steps } in script::acts() {
+        screen.say(&format!("{title}\n"))?;
+        for step in steps {
+            let breaks: Vec<Misbehaviour> =
+                step.tenant_breaks.map(Misbehaviour::always).transpose()?.into_iter().collect();
+            tenant.misbehave(&breaks);
+            let came = client.take(&step).await?;
+            let live = next_exchange(&mut proxy).await?;
+            let as_foretold = came.status == step.status && live.rules == step.foretold_rules();
+            screen.step(&step, &live, as_foretold)?;
+            told.push(Told { step, came, live });
+        }
+        screen.say("")?;
+    }
+    let (_, status) = proxy.stop().await?;
+    // The violations that were asked for count.
+    screen.check(status == Some(1), &format!("the recording ended with exit status {}", shown(status)))?;
+    Ok(told)
+}
+
+/// The proxy's line about the exchange that has just ended.
+async fn next_exchange(proxy: &mut Server) -> Result<Line, Failure> {
+    while let Some(line) = proxy.line().await? {
+        if let Some(line) = serde_json::from_str(&line).ok().as_ref().and_then(Line::read) {
+            return Ok(line);
+        }
+    }
+    Err("the proxy ended in the middle of the demo".into())
+}
+
+/// Checks the recording, and that it gives what was given live.
+async fn verify(folder: &Path, told: &[Told], screen: &mut Screen) -> Result<(), Failure> {
+    screen.say(&format!("\n$ contrail verify {FIXTURE}\n"))?;
+    let output = child::run(folder, &["verify", FIXTURE, "--format", "json"]).await?;
+    fs::write(folder.join("verify.json"), &output.stdout)?;
+    let said: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
+        format!("`contrail verify` gave no report ({error}): {}", String::from_utf8_lossy(&output.stderr))
+    })?;
+    let mut found: Vec<Line> = said["exchanges"].as_array().into_iter().flatten().filter_map(Line::read).collect();
+    let mut live: Vec<Line> = told.iter().map(|told| told.live.clone()).collect();
+    found.sort();
+    live.sort();
+    screen.check(
+        found.len() == live.len(),
+        &format!("{} of {} exchanges are in the recording", found.len(), live.len()),
+    )?;
+    let differing: Vec<&Line> = live.iter().filter(|line| !found.contains(line)).collect();
+    screen
+        .check(differing.is_empty() && found == live, "the recording alone gives every finding that was given live")?;
+    for line in differing {
+        screen.say(&format!(
+            "      {} {} {}: live {}",
+            line.method,
+            line.target,
+            line.status,
+            line.rules.join(", ")
+        ))?;
+    }
+    for rule in told.iter().filter_map(|told| told.step.tenant_breaks) {
+        if !found.iter().any(|line| line.rules.iter().any(|found| found == rule.id())) {
+            screen.check(false, &format!("the tenant's breach of {rule} is found"))?;
+        }
+    }
+    let summary = &said["summary"];
+    screen.check(
+        output.status.code() == Some(1),
+        &format!(
+            "{} conform, {} with gaps, {} violate; exit status {}",
+            summary["conforms"],
+            summary["gap"],
+            summary["violates"],
+            shown(output.status.code())
+        ),
+    )
+}
+
+/// Serves the recording and asks everything again.
+async fn replay(
+    folder: &Path,
+    told: &[Told],
+    secrets: &HashMap<String, String>,
+    screen: &mut Screen,
+) -> Result<(), Failure> {
+    screen.say(&format!(
+        "\nThe tenant is gone. The same client, before the recording:\n\n$ contrail replay {FIXTURE}\n"
+    ))?;
+    let arguments = ["replay", FIXTURE, "--listen", "127.0.0.1:0", "--format", "json"];
+    let server = Server::start(folder, &arguments.map(OsStr::new), &folder.join("replay.log")).await?;
+    let address = server.address.clone();
+    let mut client = Client::new(&address, secrets);
+    let mut same = 0;
+    for Told { step, came, .. } in told {
+        let again = client.take(step).await?;
+        match difference(step, came, &again) {
+            None => same += 1,
+            Some(difference) => screen.check(false, &format!("{} {}: {difference}", step.method, step.target))?,
+        }
+    }
+    screen.check(same == told.len(), &format!("{same} of {} answers are the tenant's, byte for byte", told.len()))?;
+    let step = script::never_recorded();
+    let miss = client.take(&step).await?;
+    screen.check(
+        miss.status == step.status && miss.media.as_deref() == Some("application/problem+json"),
+        &format!(
+            "{} {} was never recorded: {}, and the answer says what is nearest",
+            step.method, step.target, miss.status
+        ),
+    )?;
+    let (_, status) = server.stop().await?;
+    screen.check(status == Some(3), &format!("the replay ended with exit status {}, for that miss", shown(status)))?;
+    screen.say("")
+}
+
+/// How an answer of the replay differs from the tenant's. A token is a new one each time.
+fn difference(step: &Step, came: &Came, again: &Came) -> Option<String> {
+    if came.status != again.status {
+        return Some(format!("the tenant said {}, the replay {}", came.status, again.status));
+    }
+    if step.asks_token.is_some() {
+        let (came, again) = (came.json(), again.json());
+        let agree = came["scope"] == again["scope"] && again["access_token"].is_string();
+        return (!agree).then(|| "the token has other scopes".to_owned());
+    }
+    if came.media != again.media {
+        return Some("another content type".to_owned());
+    }
+    (came.body != again.body).then(|| "another body".to_owned())
+}
+
+fn shown(status: Option<i32>) -> String {
+    status.map_or("none (a signal)".to_owned(), |status| status.to_string())
+}
+
+/// Where the story is told, and how much of it surprised.
+#[derive(Debug)]
+struct Screen {
+    out: Printer,
+    surprises: usize,
+}
+
+impl Screen {
+    fn say(&mut self, text: &str) -> Result<(), Failure> {
+        writeln!(self.out, "{text}")?;
+        Ok(self.out.flush()?)
+    }
+
+    fn mark(&mut self, good: bool) -> &'static str {
+        self.surprises += usize::from(!good);
+        match (good, self.out.colour()) {
+            (true, false) => "ok",
+            (true, true) => "\x1b[32mok\x1b[0m",
+            (false, false) => " !",
+            (false, true) => "\x1b[31;1m !\x1b[0m",
+        }
+    }
+
+    fn check(&mut self, good: bool, what: &str) -> Result<(), Failure> {
+        let mark = self.mark(good);
+        self.say(&format!("  {mark}  {what}"))
+    }
+
+    fn step(&mut self, step: &Step, live: &Line, good: bool) -> Result<(), Failure> {
+        let mut text = format!("{:5} {:3}  {:42}", step.method, live.status, step.what);
+        if !live.rules.is_empty() {
+            let _ = write!(text, " {}", live.rules.join(", "));
+        }
+        if !good {
+            let rules = step.foretold_rules();
+            let rules = if rules.is_empty() { "no finding".to_owned() } else { rules.join(", ") };
+            let _ = write!(text, "\n      foretold: {} with {rules}", step.status);
+        }
+        self.check(good, text.trim_end())
+    }
+}
