@@ -62,7 +62,13 @@ fn media_type(headers: &Headers) -> Option<String> {
 }
 
 fn is_json(media_type: &str) -> bool {
-    media_type == "application/json" || media_type.ends_with("+json")
+    media_type == "application/json" || has_json_suffix(media_type)
+}
+
+/// Whether it is a structured type of JSON (RFC 6839), such as `application/problem+json`.
+fn has_json_suffix(media_type: &str) -> bool {
+    let subtype = media_type.split_once('/').map(|(_, subtype)| subtype);
+    subtype.and_then(|subtype| subtype.strip_suffix("+json")).is_some_and(|name| !name.is_empty())
 }
 
 fn reading(media_type: &str) -> Reading {
@@ -75,12 +81,16 @@ fn reading(media_type: &str) -> Reading {
     }
 }
 
-/// Whether a documented media type (`text/*`, `*/*` included) covers the one that is there.
+/// Whether a documented media type (`text/*`, `*/*` and `application/*+json` included) covers the one that is there.
 fn covers(documented: &str, media_type: &str) -> bool {
-    match documented.strip_suffix('*') {
-        Some("*/") => true,
-        Some(kind) => media_type.starts_with(kind),
+    match documented.split_once('*') {
         None => documented == media_type,
+        Some((_, "/*")) => !media_type.is_empty(),
+        Some((before, after)) => {
+            media_type.len() > before.len() + after.len()
+                && media_type.starts_with(before)
+                && media_type.ends_with(after)
+        }
     }
 }
 
@@ -118,7 +128,7 @@ impl Check<'_> {
             return None;
         };
         let accepts = |name: &str| {
-            covers(name, &media_type) || (suffixes && name == "application/json" && media_type.ends_with("+json"))
+            covers(name, &media_type) || (suffixes && name == "application/json" && has_json_suffix(&media_type))
         };
         if !names.is_empty() && !names.iter().any(|name| accepts(name)) {
             let seen = headers.get("content-type").map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());

@@ -175,3 +175,6 @@ fn parts(scheme: &str, authority: &str) -> Option<(String, String)> {
     let authority = authority.strip_suffix(default).unwrap_or(&authority).to_owned();
     (!authority.is_empty()).then_some((scheme, authority))
 }
+
+#[cfg(test)]
+mod tests;

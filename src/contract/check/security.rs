@@ -3,7 +3,7 @@
 //! A token is judged at the instant of its exchange. A 401 is never contradicted: the document gives reasons that nobody
 //! can see from outside.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use super::Check;
 use crate::{
@@ -31,6 +31,8 @@ impl Check<'_> {
     pub(super) fn security(&mut self) -> Standing {
         let security = &self.operation.security;
         if !security.required {
+            // Set where the document asks for something that is not implemented.
+            self.touch(Unchecked::Auth);
             return Standing::Unknown;
         }
         self.touch(Unchecked::RequiredScope);
@@ -131,20 +133,8 @@ impl Check<'_> {
 
 /// Whether the token was inside its time: computed where the instant is known, else as it was noted then.
 fn time(facts: &TokenFacts, exchange: &Exchange, skew: Duration) -> TokenTime {
-    let (Some(started), true) = (exchange.started, facts.expires_at.or(facts.not_before).is_some()) else {
-        return facts.time;
-    };
-    let instant = |seconds: i64| match u64::try_from(seconds) {
-        Ok(seconds) => UNIX_EPOCH.checked_add(Duration::from_secs(seconds)),
-        Err(_) => UNIX_EPOCH.checked_sub(Duration::from_secs(seconds.unsigned_abs())),
-    };
-    let later = |instant: SystemTime| instant.checked_add(skew);
-    // RFC 7519: not accepted on or after `exp`, nor before `nbf`. What no clock can show is no bound.
-    if facts.expires_at.and_then(instant).and_then(later).is_some_and(|end| started >= end) {
-        TokenTime::Expired
-    } else if facts.not_before.and_then(instant).is_some_and(|begin| later(started).is_some_and(|now| now < begin)) {
-        TokenTime::NotYet
-    } else {
-        TokenTime::Valid
+    match exchange.started {
+        Some(started) if facts.expires_at.or(facts.not_before).is_some() => facts.time_at(started, skew),
+        _ => facts.time,
     }
 }
