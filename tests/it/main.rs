@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // clippy.toml allows it inside test functions only, not in what they share
 
 mod listeners;
+mod proxy;
 mod reading;
 mod sandbox;
 mod supply;

@@ -1,0 +1,206 @@
+//! What is refused, and what is too much or too slow.
+
+use std::time::Duration;
+
+use contrail::upstream::live;
+
+use super::bench::{Bench, Setup, status};
+
+fn tight(change: impl FnOnce(&mut contrail::proxy::Settings) + 'static) -> Setup {
+    Setup { settings: Box::new(change), ..Setup::default() }
+}
+
+#[tokio::test]
+async fn connect_is_refused_on_a_reverse_listener() {
+    let bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client.send("CONNECT tenant.example:443 HTTP/1.1\r\nHost: tenant.example:443\r\n\r\n").await;
+    let answer = client.rest().await;
+    assert_eq!(status(&answer), 405);
+    assert!(answer.contains("contrail-answer: connect-refused"), "{answer}");
+    assert_eq!(bench.seen.turned_away.lock().unwrap().as_slice(), [(405, "connect-refused".to_owned())]);
+}
+
+#[tokio::test]
+async fn heads_that_could_be_read_in_two_ways_get_400_and_a_closed_connection() {
+    for head in [
+        "Host: a\r\nHost: b\r\n",
+        "",
+        "Host: a b\r\n",
+        "Host: user@a\r\n",
+        "Host: a\r\nTransfer-Encoding: gzip, chunked\r\n",
+        "Host: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+        "Host: a\r\nTransfer-Encoding: xchunked\r\n",
+        "Host: a\r\nContent-Length: +5\r\n",
+        "Host: a\r\nContent-Length: 5, 5\r\n",
+        "Host: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n",
+        "Host: a\r\nContent-Length : 5\r\n",
+        "Host: a\r\n folded\r\n",
+    ] {
+        let bench = Bench::new().await;
+        let mut client = bench.client().await;
+        client.send(&format!("POST /x HTTP/1.1\r\n{head}\r\n")).await;
+        let answer = client.rest().await;
+        assert_eq!(status(&answer), 400, "{head:?}: {answer}");
+        assert_eq!(bench.seen.turned_away.lock().unwrap().len(), 1, "{head:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_larger_than_allowed_gets_413_by_its_announced_length() {
+    let mut bench = Bench::with(tight(|settings| settings.max_body = 4)).await;
+    let mut client = bench.client().await;
+    client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 5\r\n\r\n").await;
+    let answer = client.rest().await;
+    assert!(status(&answer) == 413 && answer.contains("contrail-answer: max-body"), "{answer}");
+    assert_eq!(bench.ended().await.exchange.transport.answered_by_contrail.as_deref(), Some("max-body"));
+}
+
+#[tokio::test]
+async fn a_body_larger_than_allowed_gets_413_by_its_real_bytes_and_is_never_whole_upstream() {
+    let mut bench = Bench::with(tight(|settings| settings.max_body = 4)).await;
+    let mut client = bench.client().await;
+    client.send("POST /x HTTP/1.1\r\nHost: p\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.until("3\r\nabc\r\n").await;
+    client.send("2\r\nde\r\n0\r\n\r\n").await;
+    assert_eq!(status(&client.rest().await), 413);
+    assert_eq!(tenant.rest().await, "");
+    let ended = bench.ended().await;
+    assert!(!ended.exchange.request.body.is_whole());
+    assert_eq!(ended.exchange.response.unwrap().status, 413);
+}
+
+#[tokio::test]
+async fn a_body_of_exactly_the_limit_passes() {
+    let mut bench = Bench::with(tight(|settings| settings.max_body = 4)).await;
+    let (got, _, _) = bench
+        .exchange(
+            "POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 4\r\n\r\nabcd",
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        )
+        .await;
+    assert!(got.ends_with("abcd"));
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_arrive_in_time_ends_the_connection() {
+    for start in ["", "GET /x HTT", "GET /x HTTP/1.1\r\nHost: p\r\nX-"] {
+        let bench = Bench::with(tight(|settings| settings.header_timeout = Duration::from_millis(100))).await;
+        let mut client = bench.client().await;
+        client.send(start).await;
+        assert_eq!(client.rest().await, "", "{start:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_idle_connection_outlives_the_header_timeout_and_a_second_slow_head_does_not() {
+    let mut bench = Bench::with(tight(|settings| settings.header_timeout = Duration::from_millis(300))).await;
+    let mut client = bench.client().await;
+    client.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    client.until("ok").await;
+    bench.ended().await;
+    tokio::time::sleep(Duration::from_millis(600)).await; // the promise is about time
+    client.send("GET /2 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    client.until("ok").await;
+    client.send("GET /3 HT").await;
+    assert_eq!(client.rest().await, "");
+}
+
+#[tokio::test]
+async fn a_client_that_falls_silent_in_its_body_gets_408() {
+    let mut bench = Bench::with(tight(|settings| settings.body_timeout = Duration::from_millis(100))).await;
+    let mut client = bench.client().await;
+    client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 5\r\n\r\nab").await;
+    let mut tenant = bench.accept().await;
+    assert_eq!(status(&client.rest().await), 408);
+    assert!(tenant.rest().await.ends_with("ab"));
+    assert_eq!(bench.ended().await.exchange.response.unwrap().status, 408);
+}
+
+#[tokio::test]
+async fn a_connection_beyond_the_limit_gets_503_and_the_others_go_on() {
+    let mut bench = Bench::with(tight(|settings| settings.max_connections = 1)).await;
+    let mut first = bench.client().await;
+    first.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    let mut second = bench.client().await;
+    let answer = second.rest().await;
+    assert!(status(&answer) == 503 && answer.contains("contrail-answer: max-connections"), "{answer}");
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    first.until("ok").await;
+    bench.ended().await;
+}
+
+#[tokio::test]
+async fn too_many_or_too_long_headers_get_431() {
+    for (change, head) in [
+        (
+            Box::new(|settings: &mut contrail::proxy::Settings| settings.max_headers = 3) as Box<dyn FnOnce(&mut _)>,
+            "A: 1\r\nB: 1\r\nC: 1\r\n".to_owned(),
+        ),
+        (
+            Box::new(|settings: &mut contrail::proxy::Settings| settings.max_header_bytes = 100),
+            format!("A: {}\r\n", "x".repeat(100)),
+        ),
+    ] {
+        let bench = Bench::with(Setup { settings: change, ..Setup::default() }).await;
+        let mut client = bench.client().await;
+        client.send(&format!("GET /x HTTP/1.1\r\nHost: p\r\n{head}\r\n")).await;
+        assert_eq!(status(&client.rest().await), 431);
+    }
+}
+
+fn impatient() -> Setup {
+    let limits = live::Limits { silence: Duration::from_millis(100), ..live::Limits::default() };
+    Setup { limits, ..Setup::default() }
+}
+
+#[tokio::test]
+async fn an_upstream_that_does_not_answer_in_time_is_a_504_that_names_it() {
+    let mut bench = Bench::with(impatient()).await;
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    let answer = client.message().await;
+    assert!(status(&answer) == 504 && answer.contains("did not answer within"), "{answer}");
+    assert!(answer.contains(&bench.upstream.local_addr().unwrap().to_string()), "{answer}");
+    assert_eq!(tenant.rest().await, "");
+    let ended = bench.ended().await;
+    assert!(ended.exchange.response.is_none() && ended.exchange.transport.incomplete.is_some());
+}
+
+#[tokio::test]
+async fn an_upstream_that_falls_silent_in_its_body_is_cut() {
+    let mut bench = Bench::with(impatient()).await;
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst").await;
+    assert!(client.rest().await.ends_with("\r\n\r\nfirst"));
+    let ended = bench.ended().await;
+    assert!(ended.exchange.transport.incomplete.unwrap().contains("silent"));
+}
+
+#[tokio::test]
+async fn a_slow_client_is_not_the_upstreams_silence() {
+    let mut bench = Bench::with(impatient()).await;
+    let mut client = bench.client().await;
+    client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 4\r\n\r\nab").await;
+    let mut tenant = bench.accept().await;
+    tenant.until("ab").await;
+    tokio::time::sleep(Duration::from_millis(300)).await; // the promise is about time
+    client.send("cd").await;
+    tenant.until("cd").await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    client.until("ok").await;
+    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+}

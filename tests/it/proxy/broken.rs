@@ -1,0 +1,215 @@
+//! Peers that go away in the middle.
+
+use contrail::exchange::Presence;
+
+use super::bench::{Bench, Setup, status, within};
+
+#[tokio::test]
+async fn a_response_that_breaks_off_is_cut_for_the_client_and_marked() {
+    for (framing, sent) in [
+        ("Content-Length: 10", "first"),
+        ("Transfer-Encoding: chunked", "5\r\nfirst\r\n"),
+        ("Transfer-Encoding: chunked", "9\r\nfirst"),
+    ] {
+        let mut bench = Bench::new().await;
+        let mut client = bench.client().await;
+        client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+        let mut tenant = bench.accept().await;
+        tenant.message().await;
+        tenant.send(&format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n{sent}")).await;
+        drop(tenant);
+        let got = client.rest().await;
+        assert!(got.contains("first") && !got.contains("\r\n0\r\n\r\n"), "{got}");
+        let exchange = bench.ended().await.exchange;
+        assert!(exchange.transport.incomplete.unwrap().contains("upstream"));
+        let body = exchange.response.unwrap().body;
+        assert_eq!((&body.content[..], body.presence), (&b"first"[..], Presence::Truncated { kept: 5, total: None }));
+    }
+}
+
+#[tokio::test]
+async fn surplus_bytes_of_an_answer_never_reach_the_next_request() {
+    let mut bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil").await;
+    assert!(client.message().await.ends_with("ok"));
+    bench.ended().await;
+    client.send("GET /2 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut fresh = bench.accept().await;
+    fresh.message().await;
+    fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
+    assert!(client.message().await.ends_with("good"));
+}
+
+#[tokio::test]
+async fn an_upstream_that_nobody_answers_at_is_a_502_that_names_the_cause() {
+    let mut bench = Bench::new().await;
+    let address = bench.upstream.local_addr().unwrap();
+    bench.upstream = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let answer = client.message().await;
+    assert!(status(&answer) == 502 && answer.contains("contrail-answer: upstream\r\n"), "{answer}");
+    assert!(answer.contains(&address.to_string()) && answer.to_lowercase().contains("refused"), "{answer}");
+    let exchange = bench.ended().await.exchange;
+    assert!(exchange.response.is_none());
+    assert_eq!(exchange.transport.answered_by_contrail.as_deref(), Some("upstream"));
+}
+
+#[tokio::test]
+async fn what_is_no_http_response_is_a_502() {
+    for nonsense in [
+        "SSH-2.0-OpenSSH\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+    ] {
+        let mut bench = Bench::new().await;
+        let (_, answer, _) = bench.exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", nonsense).await;
+        assert_eq!(status(&answer), 502, "{nonsense:?}");
+    }
+}
+
+/// A kept-alive upstream connection that has served one exchange, and the client that asked.
+async fn kept_alive(bench: &mut Bench) -> (super::bench::Wire, super::bench::Wire) {
+    let mut client = bench.client().await;
+    client.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    client.until("ok").await;
+    bench.ended().await;
+    (client, tenant)
+}
+
+#[tokio::test]
+async fn a_get_on_a_kept_alive_connection_that_closes_is_sent_again_once_and_says_so() {
+    let mut bench = Bench::new().await;
+    let (mut client, mut tenant) = kept_alive(&mut bench).await;
+    client.send("GET /2 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    tenant.message().await;
+    drop(tenant);
+    let mut fresh = bench.accept().await;
+    assert!(fresh.message().await.starts_with("GET /2 "));
+    fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    client.until("ok").await;
+    assert!(bench.ended().await.exchange.transport.retried);
+}
+
+#[tokio::test]
+async fn a_post_that_may_have_arrived_is_never_sent_again() {
+    let mut bench = Bench::new().await;
+    let (mut client, mut tenant) = kept_alive(&mut bench).await;
+    client.send("POST /2 HTTP/1.1\r\nHost: p\r\nContent-Length: 0\r\n\r\n").await;
+    tenant.message().await;
+    drop(tenant);
+    assert_eq!(status(&client.message().await), 502);
+    let exchange = bench.ended().await.exchange;
+    assert!(!exchange.transport.retried && exchange.response.is_none());
+}
+
+#[tokio::test]
+async fn a_get_that_got_the_start_of_an_answer_is_not_sent_again() {
+    let mut bench = Bench::new().await;
+    let (mut client, mut tenant) = kept_alive(&mut bench).await;
+    client.send("GET /2 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 2").await;
+    drop(tenant);
+    assert_eq!(status(&client.message().await), 502);
+    assert!(!bench.ended().await.exchange.transport.retried);
+}
+
+#[tokio::test]
+async fn a_post_after_an_idle_connection_was_closed_goes_out_on_a_fresh_one() {
+    let mut bench = Bench::new().await;
+    let (mut client, tenant) = kept_alive(&mut bench).await;
+    drop(tenant);
+    client.send("POST /2 HTTP/1.1\r\nHost: p\r\nContent-Length: 2\r\n\r\nhi").await;
+    let mut fresh = bench.accept().await;
+    assert!(fresh.message().await.ends_with("hi"));
+    fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    client.until("ok").await;
+    assert!(!bench.ended().await.exchange.transport.retried);
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_ends_the_upstream_and_is_recorded_as_not_whole() {
+    let mut bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    drop(client);
+    let begun = std::time::Instant::now();
+    assert_eq!(tenant.rest().await, "");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(2), "{:?}", begun.elapsed());
+    let exchange = bench.ended().await.exchange;
+    assert!(exchange.response.is_none());
+    assert!(exchange.transport.incomplete.unwrap().contains("client went away"));
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_in_the_middle_of_a_response_leaves_what_there_was() {
+    let mut bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst").await;
+    client.until("first").await;
+    drop(client);
+    assert_eq!(tenant.rest().await, "");
+    let exchange = bench.ended().await.exchange;
+    assert!(exchange.transport.incomplete.unwrap().contains("client went away"));
+    assert_eq!(exchange.response.unwrap().body.content, "first");
+}
+
+#[tokio::test]
+async fn half_an_upload_is_never_completed_upstream() {
+    for framing in ["Content-Length: 10\r\n\r\nfirst", "Transfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n"] {
+        let mut bench = Bench::new().await;
+        let mut client = bench.client().await;
+        client.send(&format!("POST /x HTTP/1.1\r\nHost: p\r\n{framing}")).await;
+        let mut tenant = bench.accept().await;
+        tenant.until("first").await;
+        drop(client);
+        let rest = tenant.rest().await;
+        assert!(!rest.contains("0\r\n\r\n"), "{rest}");
+        let exchange = bench.ended().await.exchange;
+        assert!(!exchange.request.body.is_whole());
+        assert!(exchange.transport.incomplete.is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_shutdown_lets_an_exchange_in_progress_end() {
+    let mut bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    bench.stop();
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    client.until("ok").await;
+    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+    within(&mut bench.server).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_shutdown_cuts_what_does_not_end_in_time_and_records_it() {
+    let drain = std::time::Duration::from_millis(100);
+    let setup = Setup { settings: Box::new(move |settings| settings.drain = drain), ..Setup::default() };
+    let mut bench = Bench::with(setup).await;
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    bench.stop();
+    within(&mut bench.server).await.unwrap();
+    assert_eq!(client.rest().await, "");
+    assert!(bench.ended().await.exchange.transport.incomplete.is_some());
+}

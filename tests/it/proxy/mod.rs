@@ -1,0 +1,7 @@
+//! The proxy on raw sockets: what passes, what waits, what is refused, and what the observer hears.
+
+mod bench;
+mod bounds;
+mod broken;
+mod passing;
+mod tls;

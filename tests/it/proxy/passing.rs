@@ -1,0 +1,298 @@
+//! What passes, byte for byte, and what waits for the observer.
+
+use contrail::{exchange::Presence, proxy::Holds, upstream::Problem};
+
+use super::bench::{Bench, Setup, status};
+
+#[tokio::test]
+async fn the_client_has_the_first_half_of_a_body_before_the_upstream_goes_on() {
+    let mut bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst").await;
+    assert!(client.until("first").await.starts_with("HTTP/1.1 200 OK\r\n"));
+    assert!(bench.nothing_ended());
+    tenant.send("after").await;
+    client.until("after").await;
+    assert_eq!(bench.ended().await.exchange.response.unwrap().body.content, "firstafter");
+}
+
+#[tokio::test]
+async fn the_end_of_a_sized_response_waits_until_the_exchange_is_written() {
+    let mut bench = Bench::with(Setup { hold_ends: true, ..Setup::default() }).await;
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst").await;
+    client.until("first").await;
+    tenant.send("after").await;
+    let (ended, release) = bench.held().await;
+    assert!(ended.exchange.response.unwrap().body.is_whole());
+    assert!(client.is_silent().await);
+    release.send(()).unwrap();
+    client.until("after").await;
+}
+
+#[tokio::test]
+async fn the_last_chunk_waits_until_the_exchange_is_written() {
+    let mut bench = Bench::with(Setup { hold_ends: true, ..Setup::default() }).await;
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n").await;
+    client.until("5\r\nfirst\r\n").await;
+    tenant.send("0\r\n\r\n").await;
+    let (_, release) = bench.held().await;
+    assert!(client.is_silent().await);
+    release.send(()).unwrap();
+    client.until("0\r\n\r\n").await;
+}
+
+#[tokio::test]
+async fn a_response_without_a_body_waits_as_a_whole() {
+    for response in [
+        "HTTP/1.1 204 No Content\r\n\r\n",
+        "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n",
+    ] {
+        let mut bench = Bench::with(Setup { hold_ends: true, ..Setup::default() }).await;
+        let mut client = bench.client().await;
+        client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+        let mut tenant = bench.accept().await;
+        tenant.message().await;
+        tenant.send(response).await;
+        let (ended, release) = bench.held().await;
+        assert_eq!(ended.exchange.transport.incomplete, None, "{response}");
+        assert!(client.is_silent().await, "{response}");
+        release.send(()).unwrap();
+        assert_eq!(client.until("\r\n\r\n").await.to_lowercase(), response.to_lowercase());
+    }
+}
+
+#[tokio::test]
+async fn the_answer_to_head_has_a_length_and_no_body() {
+    let mut bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client.send("HEAD /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.until("\r\n\r\n").await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n").await;
+    assert!(client.until("\r\n\r\n").await.contains("10"));
+    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+}
+
+#[tokio::test]
+async fn targets_pass_byte_for_byte() {
+    for target in [
+        "/api/v2/a%2Fb/%252F/%7C/|/%3F",
+        "/a/../b/./c//d",
+        "/x?from=a%2Bb%2Fc%3D&q=a+b%20c&&=&take=5",
+        "/caf%C3%A9?",
+        "/x?a=b?c=d",
+    ] {
+        let mut bench = Bench::new().await;
+        let (got, _, ended) = bench
+            .exchange(
+                &format!("GET {target} HTTP/1.1\r\nHost: p\r\n\r\n"),
+                "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+            )
+            .await;
+        assert_eq!(got.split(' ').nth(1).unwrap(), target);
+        assert_eq!(&*ended.exchange.request.target.path_and_query, target);
+    }
+}
+
+#[tokio::test]
+async fn an_absolute_target_loses_its_origin_and_the_host_becomes_the_upstreams() {
+    let mut bench = Bench::new().await;
+    let authority = bench.upstream.local_addr().unwrap().to_string();
+    let (got, _, ended) = bench
+        .exchange(
+            "GET http://elsewhere.example/x?y=%2F HTTP/1.1\r\nHost: other\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        )
+        .await;
+    assert!(got.starts_with("GET /x?y=%2F HTTP/1.1\r\n"), "{got}");
+    assert!(got.to_lowercase().contains(&format!("host: {authority}\r\n")), "{got}");
+    assert_eq!(ended.exchange.request.target.to_string(), format!("http://{authority}/x?y=%2F"));
+}
+
+#[tokio::test]
+async fn hop_by_hop_headers_end_at_the_proxy_in_both_directions() {
+    let mut bench = Bench::new().await;
+    let (got, answer, ended) = bench
+        .exchange(
+            "GET /x HTTP/1.1\r\nHost: p\r\nConnection: X-Hop, Authorization\r\nX-Hop: 1\r\nKeep-Alive: 5\r\n\
+             Authorization: Bearer t\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\nProxy-Authorization: x\r\nX-End: 1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nConnection: X-Back\r\nX-Back: 1\r\nKeep-Alive: 5\r\nX-Stays: 1\r\nContent-Length: 0\r\n\r\n",
+        )
+        .await;
+    let got = got.to_lowercase();
+    for gone in ["x-hop", "keep-alive", "upgrade", "http2-settings", "proxy-authorization", "connection:"] {
+        assert!(!got.contains(gone), "{gone} in {got}");
+    }
+    assert!(got.contains("authorization: bearer t\r\n") && got.contains("x-end: 1\r\n"), "{got}");
+    let answer = answer.to_lowercase();
+    assert!(!answer.contains("x-back") && !answer.contains("keep-alive") && answer.contains("x-stays: 1"), "{answer}");
+    assert!(!ended.exchange.response.unwrap().headers.contains("x-back"));
+}
+
+#[tokio::test]
+async fn header_names_keep_their_case_and_repeats_their_order() {
+    let mut bench = Bench::new().await;
+    let (got, answer, ended) = bench
+        .exchange(
+            "GET /x HTTP/1.1\r\nHost: p\r\nX-CasE: 1\r\nx-other: a\r\nX-CasE: 2\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nSet-COOKIE: a=1\r\nSet-COOKIE: b=2\r\nContent-Length: 0\r\n\r\n",
+        )
+        .await;
+    assert!(got.contains("X-CasE: 1\r\n") && got.find("X-CasE: 1") < got.find("X-CasE: 2"), "{got}");
+    assert!(answer.contains("Set-COOKIE: a=1\r\nSet-COOKIE: b=2\r\n"), "{answer}");
+    let response = ended.exchange.response.unwrap();
+    let cookies: Vec<_> = response.headers.get_all("set-cookie").collect();
+    assert_eq!(cookies, ["a=1", "b=2"]);
+}
+
+#[tokio::test]
+async fn nothing_is_added_to_an_answer() {
+    let mut bench = Bench::new().await;
+    let response = "HTTP/1.1 418 Short And Stout\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nhi";
+    let (_, answer, _) = bench.exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", response).await;
+    assert_eq!(answer, response);
+}
+
+#[tokio::test]
+async fn request_bodies_pass_sized_and_chunked_and_empty() {
+    for (framing, body, passed) in [
+        ("Content-Length: 5", "hello", "hello"),
+        ("Transfer-Encoding: chunked", "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", "hello"),
+        ("Content-Length: 0", "", ""),
+    ] {
+        let mut bench = Bench::new().await;
+        let (got, _, ended) = bench
+            .exchange(
+                &format!("POST /x HTTP/1.1\r\nHost: p\r\n{framing}\r\n\r\n{body}"),
+                "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
+            )
+            .await;
+        assert!(got.to_lowercase().contains(&framing.to_lowercase()), "{got}");
+        let request = ended.exchange.request;
+        assert_eq!((&request.body.content[..], request.body.is_whole()), (passed.as_bytes(), true));
+    }
+}
+
+#[tokio::test]
+async fn a_body_beyond_the_capture_passes_whole_and_is_recorded_as_cut() {
+    let mut bench =
+        Bench::with(Setup { settings: Box::new(|settings| settings.max_capture = 4), ..Setup::default() }).await;
+    let (got, answer, ended) = bench
+        .exchange(
+            "POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 6\r\n\r\nabcdef",
+            "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nghijklmn",
+        )
+        .await;
+    assert!(got.ends_with("abcdef") && answer.ends_with("ghijklmn"));
+    let exchange = ended.exchange;
+    assert_eq!(exchange.request.body.presence, Presence::Truncated { kept: 4, total: Some(6) });
+    let body = exchange.response.unwrap().body;
+    assert_eq!((&body.content[..], body.presence), (&b"ghij"[..], Presence::Truncated { kept: 4, total: Some(8) }));
+    assert_eq!(exchange.transport.incomplete, None);
+}
+
+#[tokio::test]
+async fn one_connection_carries_many_exchanges_on_both_sides() {
+    let mut bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    for number in 1..=3 {
+        assert!(tenant.message().await.starts_with(&format!("GET /{number} ")));
+        tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+        client.until("ok").await;
+        bench.ended().await;
+        client.send(&format!("GET /{} HTTP/1.1\r\nHost: p\r\n\r\n", number + 1)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_half_closed_client_still_gets_its_answer() {
+    use tokio::io::AsyncWriteExt as _;
+    let mut bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    client.0.shutdown().await.unwrap();
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    client.until("ok").await;
+    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+}
+
+fn refusal() -> Problem {
+    Problem::new(http::StatusCode::BAD_REQUEST, "enforce", "it breaks a rule")
+}
+
+#[tokio::test]
+async fn a_held_request_that_is_refused_never_reaches_the_upstream() {
+    let holds = Holds { requests: true, responses: false };
+    let mut bench = Bench::with(Setup { holds, refuse: Some(refusal()), ..Setup::default() }).await;
+    let mut client = bench.client().await;
+    client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 2\r\n\r\nhi").await;
+    let answer = client.message().await;
+    assert_eq!(status(&answer), 400);
+    assert!(answer.contains("contrail-answer: enforce\r\n") && answer.contains("it breaks a rule"), "{answer}");
+    let ended = bench.ended().await;
+    assert_eq!(ended.exchange.transport.answered_by_contrail.as_deref(), Some("enforce"));
+    assert_eq!(ended.exchange.request.body.content, "hi");
+    assert_eq!(ended.exchange.response.unwrap().status, 400);
+    let connected = tokio::time::timeout(std::time::Duration::from_millis(50), bench.upstream.accept()).await;
+    assert!(connected.is_err(), "the upstream saw a connection");
+}
+
+#[tokio::test]
+async fn a_held_response_that_is_refused_becomes_502_or_424_where_the_method_is_unsafe() {
+    for (method, expected) in [("GET", 502), ("POST", 424), ("PATCH", 424)] {
+        let holds = Holds { requests: false, responses: true };
+        let mut bench = Bench::with(Setup { holds, refuse: Some(refusal()), ..Setup::default() }).await;
+        let (_, answer, ended) = bench
+            .exchange(
+                &format!("{method} /x HTTP/1.1\r\nHost: p\r\nContent-Length: 0\r\n\r\n"),
+                "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret",
+            )
+            .await;
+        assert_eq!(status(&answer), expected);
+        assert!(!answer.contains("secret"), "{answer}");
+        // What the tenant said is what is recorded.
+        assert_eq!(ended.exchange.response.unwrap().body.content, "secret");
+    }
+}
+
+#[tokio::test]
+async fn held_messages_that_are_admitted_pass_untouched() {
+    let holds = Holds { requests: true, responses: true };
+    let mut bench = Bench::with(Setup { holds, ..Setup::default() }).await;
+    let response = "HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nhi";
+    let (got, answer, _) =
+        bench.exchange("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 5\r\n\r\nhello", response).await;
+    assert!(got.ends_with("hello"));
+    assert_eq!(answer, response);
+}
+
+#[tokio::test]
+async fn what_is_too_large_to_judge_is_refused_under_enforce() {
+    let holds = Holds { requests: true, responses: true };
+    let setup = Setup { holds, settings: Box::new(|settings| settings.max_capture = 4), ..Setup::default() };
+    let mut bench = Bench::with(setup).await;
+    let mut client = bench.client().await;
+    client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 5\r\n\r\nhello").await;
+    let answer = client.message().await;
+    assert!(status(&answer) == 413 && answer.contains("contrail-answer: enforce"), "{answer}");
+    bench.ended().await;
+    let (_, answer, _) =
+        bench.exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").await;
+    assert!(status(&answer) == 502 && !answer.contains("hello"), "{answer}");
+}

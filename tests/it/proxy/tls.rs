@@ -1,0 +1,61 @@
+//! An upstream over https.
+
+use std::sync::Arc;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio_rustls::{TlsAcceptor, rustls};
+
+use super::bench::{Bench, Setup, status, within};
+
+struct Authority {
+    pem: String,
+    acceptor: TlsAcceptor,
+}
+
+fn authority() -> Authority {
+    let certified = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let key = rustls_pki_types::PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+    let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certified.cert.der().clone()], key)
+        .unwrap();
+    Authority { pem: certified.cert.pem(), acceptor: TlsAcceptor::from(Arc::new(config)) }
+}
+
+async fn bench(authority: &Authority) -> (Bench, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.pem");
+    std::fs::write(&file, &authority.pem).unwrap();
+    (Bench::with(Setup { https: Some(file), ..Setup::default() }).await, folder)
+}
+
+#[tokio::test]
+async fn an_upstream_over_https_is_trusted_by_upstream_ca() {
+    let authority = authority();
+    let (mut bench, _folder) = bench(&authority).await;
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = within(authority.acceptor.accept(bench.accept().await.0)).await.unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(within(tenant.read_u8()).await.unwrap());
+    }
+    within(tenant.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")).await.unwrap();
+    assert!(client.message().await.ends_with("ok"));
+    let target = bench.ended().await.exchange.request.target;
+    assert_eq!(&*target.scheme, "https");
+}
+
+#[tokio::test]
+async fn an_upstream_with_a_strangers_certificate_is_a_502() {
+    let (mut bench, _folder) = bench(&authority()).await;
+    let stranger = authority();
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    assert!(within(stranger.acceptor.accept(bench.accept().await.0)).await.is_err());
+    let answer = client.message().await;
+    assert!(status(&answer) == 502 && answer.contains("certificate"), "{answer}");
+    bench.ended().await;
+}
