@@ -119,7 +119,7 @@ impl Bench {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopping) = watch::channel(false);
-        let server = tokio::spawn(listener::serve(proxy, listener, stopping));
+        let server = tokio::spawn(listener::serve(proxy, listener, listener::Door::Plain, stopping));
         Self { address, upstream, seen, ended, stop, server }
     }
 
