@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_reader_that_goes_away_is_no_failure() {
         let mut printer = Printer::new(Gone, false);
-        printer.write_all(&[b'x'; 200_000]).unwrap();
+        printer.write_all(&vec![b'x'; 200_000]).unwrap();
         printer.flush().unwrap();
         printer.write_all(b"more").unwrap();
     }

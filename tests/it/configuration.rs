@@ -57,17 +57,17 @@ fn the_configuration_page_names_every_option_variable_and_default() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (head, rest) = page.split_once(BEGIN).unwrap();
-    let (held, tail) = rest.split_once(END).unwrap();
+    let (table, tail) = rest.split_once(END).unwrap();
     let made = tables();
     if std::env::var_os("UPDATE_GOLDENS").is_some_and(|value| value == "1") {
         std::fs::write(&path, format!("{head}{BEGIN}{made}{END}{tail}")).unwrap();
         return;
     }
-    for (held, made) in held.lines().zip(made.lines()) {
+    for (held, made) in table.lines().zip(made.lines()) {
         assert_eq!(
             held, made,
             "docs/configuration.md is behind; run UPDATE_GOLDENS=1 cargo test --test it configuration"
         );
     }
-    assert_eq!(held, made, "docs/configuration.md is behind; run UPDATE_GOLDENS=1 cargo test --test it configuration");
+    assert_eq!(table, made, "docs/configuration.md is behind; run UPDATE_GOLDENS=1 cargo test --test it configuration");
 }

@@ -19,7 +19,7 @@ use nix::{
 use super::command::{Ran, contrail};
 
 /// What a test waits for at most; beyond it something hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running `contrail` that listens.
 #[derive(Debug)]
@@ -61,14 +61,12 @@ impl Running {
             }
             text
         });
-        match listening.recv_timeout(PATIENCE) {
-            Ok(address) => Self { address, child: Some(child), stdout: Some(stdout), stderr: Some(stderr) },
-            Err(_) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                panic!("contrail never listened: {}", stderr.join().unwrap());
-            }
-        }
+        let Ok(address) = listening.recv_timeout(PATIENCE) else {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("contrail never listened: {}", stderr.join().unwrap());
+        };
+        Self { address, child: Some(child), stdout: Some(stdout), stderr: Some(stderr) }
     }
 
     /// Its process id.
