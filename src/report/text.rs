@@ -57,11 +57,11 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     writeln!(
         pen.to,
         "{} checked against {} {}: {} conform, {} with gaps, {} in violation",
-        plural(tally.exchanges, "exchange"),
+        plural(tally.exchanges - tally.outside, "exchange"),
         facts.title.title,
         facts.title.version,
         tally.conforms,
-        tally.gap,
+        tally.gap - tally.outside,
         tally.violates
     )
 }

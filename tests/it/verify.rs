@@ -212,6 +212,20 @@ fn other_sites_are_counted_in_one_line_and_not_listed() {
 }
 
 #[test]
+fn a_request_to_another_site_that_failed_is_not_blamed() {
+    let mut blocked = conforming();
+    blocked["request"]["url"] = "https://ads.example/pixel".into();
+    blocked["response"]["status"] = 0.into();
+    let (status, report) = verify_json(&[blocked], &[]);
+    assert_eq!((status, rules(&report, 0)), (0, vec!["operation.undocumented"]));
+    let mut failed = conforming();
+    failed["request"]["url"] = "https://tenant.example/api/v2/users".into();
+    failed["response"]["status"] = 0.into();
+    let (status, report) = verify_json(&[failed], &[]);
+    assert_eq!((status, rules(&report, 0)), (1, vec!["operation.undocumented", "transport.incomplete"]));
+}
+
+#[test]
 fn entries_that_are_not_http_are_left_out_and_keep_their_index() {
     let mut data = conforming();
     data["request"]["url"] = "data:text/plain,hello".into();

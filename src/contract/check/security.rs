@@ -55,7 +55,7 @@ impl Check<'_> {
                 Standing::Refuse("without a bearer token")
             }
             Credential::Malformed(reason) => {
-                self.find(Finding::new(Rule::AuthMalformed, AT, "a JWT").seen(reason.clone()));
+                self.find(Finding::new(Rule::AuthMalformed, AT, "a JWT").seen(format!("none: {reason}")));
                 Standing::Refuse("with a malformed token")
             }
             Credential::Encrypted => {
