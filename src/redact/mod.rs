@@ -1,13 +1,59 @@
 //! Redaction: an [`Exchange`] with its [`Verdict`] goes in, a [`Redacted`] one comes out, the only type that writers,
 //! console and reports accept.
 //!
-//! Structural, never a pattern over a finished line: by field (headers, form fields, JSON members, query parameters)
-//! and by value (a secret once recognised is replaced wherever it comes again, in any encoding). Labels are stable
-//! within a recording, keep the JSON type, fit the schema's bounds, and never show the secret's length.
+//! Structural, never a pattern over a finished line. An exchange is read twice: first every secret is recognised, by the
+//! field that it stands in (headers, form fields, JSON members, query parameters), by its shape, and by the rules that
+//! `--redact` adds; then every known secret is replaced wherever it stands, by value and in any coding. A body whose
+//! media type calls for parsing and that does not parse is withheld; of a cut body nothing is kept.
+//!
+//! ```text
+//! detect  (kind, shapes, plan)  ──► memory: secret ──► label ──► index
+//!                                                                │
+//! spread  (view: percent, JSON escapes, entities) ◄──────────────┘ ──► marks ──► labels spliced in
+//! ```
+//!
+//! Labels ([`label`]) are stable within a recording, keep the JSON type, fit the schema's bounds, and never show the
+//! secret's length. Redaction is idempotent: labels are recognised.
+//!
+//! Knows nothing of contracts, sockets or files.
 
-use std::ops::Deref;
+mod body;
+mod detect;
+mod kind;
+mod label;
+mod marks;
+mod memory;
+mod message;
+mod plan;
+mod renumber;
+mod shapes;
+mod spread;
+mod view;
+mod walk;
 
-use crate::{exchange::Exchange, finding::Verdict};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    ops::Deref,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+pub use label::{has_label, is_label, matches};
+pub use plan::{Plan, PlanError};
+pub use renumber::Renumbering;
+
+use self::{
+    memory::{Index, Memory},
+    message::Work,
+};
+use crate::{
+    exchange::{Exchange, Request},
+    finding::Verdict,
+    token::TokenFacts,
+};
 
 /// A value from which the secrets are gone. Nothing outside this module can make one.
 #[derive(Debug, Clone)]
@@ -57,41 +103,9 @@ pub struct Touched {
     pub elsewhere: bool,
 }
 
-/// What the redaction of a recording works by: the built-in rules and what `--redact` adds. Compiled once.
-#[derive(Debug, Clone, Default)]
-pub struct Plan {}
-
-impl Plan {
-    /// The built-in rules with what each `--redact` option adds (`pointer:/a`, `header:NAME`, `regex:…`, `personal`).
-    ///
-    /// # Errors
-    ///
-    /// [`PlanError`] quotes the option that is none of these.
-    pub fn new<S: AsRef<str>>(_options: &[S]) -> Result<Self, PlanError> {
-        Ok(Self {})
-    }
-}
-
-/// A `--redact` option that cannot be understood.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanError {
-    /// The option's value.
-    pub option: String,
-    /// What is wrong with it, and what to write instead.
-    pub reason: String,
-}
-
-impl std::fmt::Display for PlanError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`--redact {}`: {}", self.option, self.reason)
-    }
-}
-
-impl std::error::Error for PlanError {}
-
 /// Bounds that a label has to fit, taken from the contract by the pipeline (this module knows no contract).
 pub trait Shapes: Send + Sync {
-    /// Length bounds in characters and a sample that fits, for the value at `pointer` of a body of `operation`.
+    /// Length bounds in characters for the value at `pointer` of a body of `operation`.
     fn bounds(&self, operation: &str, response: bool, pointer: &str) -> Bounds;
 }
 
@@ -104,55 +118,6 @@ pub struct Bounds {
     pub max: Option<usize>,
 }
 
-/// A recording's memory of secrets and their labels, shared by all its exchanges.
-#[derive(Debug)]
-pub struct Redactor {}
-
-impl Redactor {
-    /// A memory without secrets.
-    #[must_use]
-    pub fn new(_plan: Plan) -> Self {
-        Self {}
-    }
-
-    /// The same with bounds for labels in bodies.
-    #[must_use]
-    pub fn with_shapes(self, _shapes: std::sync::Arc<dyn Shapes>) -> Self {
-        self
-    }
-
-    /// Takes the secrets out of an exchange and of what the check said about it. Idempotent: labels are recognised.
-    #[must_use]
-    pub fn redact(&self, _judged: Judged) -> Redacted<Judged> {
-        todo!()
-    }
-
-    /// Takes known secrets, in any encoding, out of a text for people (an error, a URL).
-    #[must_use]
-    pub fn text(&self, _text: &str) -> Redacted<String> {
-        todo!()
-    }
-
-    /// The same plan on a live request before it is matched against a fixture, so redaction never breaks replay.
-    #[must_use]
-    pub fn request(&self, _request: &crate::exchange::Request) -> Redacted<crate::exchange::Request> {
-        todo!()
-    }
-
-    /// Looks for every secret seen so far, raw and in base64, hex, percent and JSON-escaped form. For the proof at the
-    /// end of a recording; bytes may be a whole file or a line of it.
-    #[must_use]
-    pub fn scan(&self, _bytes: &[u8]) -> Vec<Hit> {
-        todo!()
-    }
-
-    /// What was found so far, for the summary.
-    #[must_use]
-    pub fn counters(&self) -> Counters {
-        todo!()
-    }
-}
-
 /// A secret that a scan met. It never shows the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
@@ -160,46 +125,174 @@ pub struct Hit {
     pub offset: usize,
     /// What kind of secret, for example `client-secret`.
     pub kind: &'static str,
-    /// In which form: `raw`, `base64`, `hex`, `percent-encoded`, `JSON-escaped`.
+    /// In which form: `raw`, `base64`, `hex`, `percent-encoded`, `escaped`.
     pub form: &'static str,
-    /// The label that stands for it, if it has one.
-    pub label: Option<String>,
+    /// The label that stands for it.
+    pub label: String,
 }
 
 /// What redaction found in a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Distinct secrets by kind.
-    pub secrets: std::collections::BTreeMap<&'static str, u64>,
-    /// Values that look like personal data, by kind (`email`, `phone`, `name`…), masked or not.
-    pub personal: std::collections::BTreeMap<&'static str, u64>,
+    pub secrets: BTreeMap<&'static str, u64>,
+    /// Distinct values that look like personal data, by kind (`email`, `phone`, `person`), masked or not.
+    pub personal: BTreeMap<&'static str, u64>,
     /// Bodies that were withheld because they do not parse.
     pub withheld: u64,
     /// Cut bodies whose kept part was dropped.
     pub cut: u64,
 }
 
-/// New numbers for labels in the order in which they are met, so that a fixture does not depend on the order of its
-/// journal. Labels of different sources are kept apart even where they read the same.
-#[derive(Debug, Clone, Default)]
-pub struct Renumbering {}
-
-impl Renumbering {
-    /// What follows comes from another recording: its labels are not those of the one before.
-    pub fn next_source(&mut self) {}
-
-    /// Renumbers every label of the exchange and its verdict.
-    pub fn renumber(&mut self, _judged: &mut Redacted<Judged>) {}
+/// A recording's memory of secrets and their labels, shared by all its exchanges.
+pub struct Redactor {
+    plan: Plan,
+    shapes: Option<Arc<dyn Shapes>>,
+    memory: Mutex<Memory>,
+    withheld: AtomicU64,
+    cut: AtomicU64,
+    /// Tokens whose facts hold no known secret, with the index that said so.
+    clean: Mutex<Vec<(Arc<TokenFacts>, u64)>>,
 }
 
-/// Whether the text is a label, whole.
-#[must_use]
-pub fn is_label(_text: &str) -> bool {
-    todo!()
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").field("plan", &self.plan).finish_non_exhaustive()
+    }
 }
 
-/// Whether `live` is what `recorded` says, where a label in `recorded` stands for any text.
-#[must_use]
-pub fn matches(_recorded: &str, _live: &str) -> bool {
-    todo!()
+impl Default for Redactor {
+    fn default() -> Self {
+        Self::new(Plan::default())
+    }
 }
+
+impl Redactor {
+    /// A memory without secrets.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        Self {
+            plan,
+            shapes: None,
+            memory: Mutex::default(),
+            withheld: AtomicU64::new(0),
+            cut: AtomicU64::new(0),
+            clean: Mutex::default(),
+        }
+    }
+
+    /// The same with bounds for labels in bodies.
+    #[must_use]
+    pub fn with_shapes(mut self, shapes: Arc<dyn Shapes>) -> Self {
+        self.shapes = Some(shapes);
+        self
+    }
+
+    /// Takes the secrets out of an exchange and of what the check said about it. Idempotent: labels are recognised.
+    #[must_use]
+    pub fn redact(&self, mut judged: Judged) -> Redacted<Judged> {
+        let operation = judged.verdict.operation.clone();
+        let mut work = Work::new(self, operation.as_deref());
+        let exchange = &mut judged.exchange;
+        work.messages(&mut exchange.request, exchange.response.as_mut());
+        work.verdict(&mut judged.verdict);
+        let index = self.memory().index();
+        let transport = &mut exchange.transport;
+        for text in [&mut transport.incomplete, &mut transport.original_audience].into_iter().flatten() {
+            work.touched.elsewhere |= work.rewrite(&index, text);
+        }
+        judged.touched.authorization |= work.touched.authorization;
+        judged.touched.elsewhere |= work.touched.elsewhere;
+        Redacted(judged)
+    }
+
+    /// Takes secrets, known ones in any coding and others by shape and name, out of a text for people (an error, a
+    /// URL).
+    #[must_use]
+    pub fn text(&self, text: &str) -> Redacted<String> {
+        let mut marks = Vec::new();
+        self.detect_text(text.as_bytes(), 2, &mut marks);
+        let index = self.memory().index();
+        spread::find(&index, text.as_bytes(), spread::Reading::default(), &mut marks);
+        let work = Work::new(self, None);
+        let new = work.replaced(text.as_bytes(), marks, None);
+        Redacted(new.map_or_else(|| text.to_owned(), |new| String::from_utf8_lossy(&new).into_owned()))
+    }
+
+    /// The same plan on a live request before it is matched against a fixture, so redaction never breaks replay.
+    #[must_use]
+    pub fn request(&self, request: &Request) -> Redacted<Request> {
+        let mut request = request.clone();
+        Work::new(self, None).messages(&mut request, None);
+        Redacted(request)
+    }
+
+    /// Looks for every secret seen so far, raw and in base64, hex, percent-encoded and escaped form. For the proof at
+    /// the end of a recording; the bytes may be a whole file or a line of it.
+    ///
+    /// Values that redaction leaves to their fields (short or common ones) are not looked for.
+    #[must_use]
+    pub fn scan(&self, bytes: &[u8]) -> Vec<Hit> {
+        let index = self.memory().index();
+        let memory = self.memory();
+        let mut hits: Vec<Hit> = spread::scan(&index, bytes)
+            .into_iter()
+            .map(|(found, form)| {
+                let secret = memory.secret(found.secret);
+                Hit {
+                    offset: found.range.start,
+                    kind: secret.kind.name(),
+                    form,
+                    label: label::text(secret.kind, secret.number, Bounds::default()),
+                }
+            })
+            .collect();
+        hits.sort_by(|one, other| (one.offset, &one.label).cmp(&(other.offset, &other.label)));
+        hits.dedup_by(|one, other| one.offset == other.offset && one.label == other.label);
+        hits
+    }
+
+    /// What was found so far, for the summary.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        let memory = self.memory();
+        Counters {
+            secrets: memory.distinct.clone(),
+            personal: memory.people(),
+            withheld: self.withheld.load(Ordering::Relaxed),
+            cut: self.cut.load(Ordering::Relaxed),
+        }
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count_withheld(&self) {
+        self.withheld.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn count_cut(&self) {
+        self.cut.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether this token's facts were searched with this index.
+    fn is_clean(&self, index: &Index, facts: &Arc<TokenFacts>) -> bool {
+        let clean = self.clean.lock().unwrap_or_else(PoisonError::into_inner);
+        clean.iter().any(|(held, generation)| *generation == index.generation && Arc::ptr_eq(held, facts))
+    }
+
+    fn remember_clean(&self, index: &Index, facts: &Arc<TokenFacts>) {
+        /// Callers at work at the same time.
+        const MOST: usize = 16;
+        let mut clean = self.clean.lock().unwrap_or_else(PoisonError::into_inner);
+        clean.retain(|(held, generation)| *generation == index.generation && !Arc::ptr_eq(held, facts));
+        if clean.len() >= MOST {
+            clean.remove(0);
+        }
+        clean.push((Arc::clone(facts), index.generation));
+    }
+}
+
+#[cfg(test)]
+mod tests;

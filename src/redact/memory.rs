@@ -1,0 +1,410 @@
+//! A recording's memory: every secret with its label, and an index that finds them again in one pass.
+//!
+//! The index is a short list of compiled multi-pattern searches, each about twice as large as the next; a new secret
+//! adds a small one and merges those of like size, so that compiling costs little even when every exchange brings a
+//! secret of its own. A search never waits for a new secret: it works on a snapshot.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    hash::{BuildHasher as _, RandomState},
+    ops::Range,
+    sync::Arc,
+};
+
+use aho_corasick::AhoCorasick;
+use base64::{
+    Engine as _,
+    prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD},
+};
+
+use super::{
+    kind::{self, Kind, Spread},
+    label,
+    view::View,
+};
+
+/// Which secret; an index into [`Memory::secrets`].
+pub(super) type Id = u32;
+
+/// Secrets longer than this are found by a part of them.
+const ANCHOR: usize = 32;
+
+/// What is known of one secret.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Secret {
+    pub(super) kind: Kind,
+    /// The number in its label.
+    pub(super) number: u32,
+}
+
+#[derive(Default)]
+pub(super) struct Memory {
+    secrets: Vec<Secret>,
+    by_text: HashMap<Arc<[u8]>, Id>,
+    /// Highest label number given or met.
+    highest: u32,
+    index: Arc<Index>,
+    pub(super) distinct: BTreeMap<&'static str, u64>,
+    /// Hashes of the personal data met, by kind.
+    people: BTreeMap<&'static str, HashSet<u64>>,
+    hasher: RandomState,
+}
+
+impl Memory {
+    /// Remembers a secret; one that is known keeps its label. `None` for an empty text and for a label.
+    pub(super) fn learn(&mut self, text: &[u8], kind: Kind) -> Option<Id> {
+        if text.is_empty() || label::is_label_bytes(text) {
+            return None;
+        }
+        if let Some(known) = self.by_text.get(text) {
+            return Some(*known);
+        }
+        let aliases = aliases(text);
+        // The same secret in another spelling has the same label.
+        let id = aliases.iter().find_map(|alias| self.by_text.get(alias.as_slice()).copied());
+        let id = id.unwrap_or_else(|| {
+            self.highest = self.highest.saturating_add(1);
+            self.secrets.push(Secret { kind, number: self.highest });
+            if !kind.is_personal() {
+                *self.distinct.entry(kind.name()).or_default() += 1;
+            }
+            Id::try_from(self.secrets.len() - 1).unwrap_or(Id::MAX)
+        });
+        let mut patterns = Vec::new();
+        for text in std::iter::once(text).chain(aliases.iter().map(Vec::as_slice)) {
+            let text: Arc<[u8]> = text.into();
+            if self.by_text.insert(Arc::clone(&text), id).is_none() {
+                patterns_of(&text, id, &mut patterns);
+            }
+        }
+        if !patterns.is_empty() {
+            self.index = Arc::new(self.index.with(patterns));
+        }
+        Some(id)
+    }
+
+    pub(super) fn known(&self, text: &[u8]) -> Option<Id> {
+        self.by_text.get(text).copied()
+    }
+
+    pub(super) fn secret(&self, id: Id) -> Secret {
+        self.secrets.get(id as usize).copied().unwrap_or(Secret { kind: Kind::Secret, number: 0 })
+    }
+
+    /// The label number has been met in a text; no other secret gets it.
+    pub(super) fn reserve(&mut self, number: u32) {
+        self.highest = self.highest.max(number);
+    }
+
+    /// The number is the label of one.
+    pub(super) fn reserve_number(&mut self, text: &[u8]) {
+        if let Some(number) = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()) {
+            self.reserve(number);
+        }
+    }
+
+    /// Counts a value that looks like personal data, once.
+    pub(super) fn count_person(&mut self, value: &[u8], kind: Kind) {
+        let hash = self.hasher.hash_one(value);
+        self.people.entry(kind.name()).or_default().insert(hash);
+    }
+
+    pub(super) fn people(&self) -> BTreeMap<&'static str, u64> {
+        self.people.iter().map(|(kind, values)| (*kind, values.len() as u64)).collect()
+    }
+
+    pub(super) fn index(&self) -> Arc<Index> {
+        Arc::clone(&self.index)
+    }
+}
+
+/// Other spellings under which the same secret may come again.
+fn aliases(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut aliases = Vec::new();
+    if let Some(view) = View::percent(text, false) {
+        aliases.push(view.text);
+    }
+    if text.contains(&b'\\') {
+        aliases.extend(View::unescape(text).map(|view| view.text));
+    }
+    if text.starts_with(b"-----BEGIN ") {
+        // A key is as good without its armour and line breaks.
+        let lines = text.split(|byte| matches!(byte, b'\r' | b'\n'));
+        let lines: Vec<&[u8]> = lines.filter(|line| !line.starts_with(b"-----") && !line.contains(&b':')).collect();
+        aliases.push(lines.concat());
+        aliases.extend(lines.iter().rev().filter(|line| line.len() >= ANCHOR).take(2).map(|line| line.to_vec()));
+    }
+    aliases.retain(|alias| !alias.is_empty() && alias != text);
+    aliases
+}
+
+/// In which form a secret was met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Form {
+    Raw,
+    Base64,
+    Hex,
+}
+
+impl Form {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::Base64 => "base64",
+            Self::Hex => "hex",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Pattern {
+    secret: Id,
+    form: Form,
+    needle: Vec<u8>,
+    /// For a part of a long secret: all of it, and where the part begins.
+    whole: Option<(Arc<[u8]>, usize)>,
+    spread: Spread,
+}
+
+/// A secret in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) range: Range<usize>,
+    pub(super) secret: Id,
+    pub(super) form: Form,
+}
+
+/// Every spread secret, ready to be searched for.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    levels: Vec<Arc<Level>>,
+    /// Whether some secret holds a blank, so that `+` in a query has to be read as one.
+    pub(super) blanks: bool,
+    /// Grows with every change.
+    pub(super) generation: u64,
+}
+
+#[derive(Debug)]
+struct Level {
+    search: AhoCorasick,
+    patterns: Vec<Pattern>,
+}
+
+fn patterns_of(text: &Arc<[u8]>, secret: Id, out: &mut Vec<Pattern>) {
+    let spread = kind::spread(text);
+    if spread == Spread::Field {
+        return;
+    }
+    let mut anchors: Vec<(usize, &[u8])> = Vec::new();
+    if text.len() <= ANCHOR + ANCHOR / 2 {
+        anchors.push((0, text));
+    } else {
+        // The end tells tokens apart, the beginning finds cut ones; a JWT's beginning is its algorithm, and known by
+        // its shape. An armoured key is found by its aliases.
+        let end = text.len() - ANCHOR;
+        anchors.push((end, &text[end..]));
+        if !text.starts_with(b"ey") && !text.starts_with(b"-----") {
+            anchors.push((0, &text[..ANCHOR]));
+        }
+    }
+    for (at, anchor) in anchors {
+        let whole = (anchor.len() < text.len()).then(|| (Arc::clone(text), at));
+        out.push(Pattern { secret, form: Form::Raw, needle: anchor.to_vec(), whole, spread });
+        for needle in base64_cores(anchor) {
+            out.push(Pattern { secret, form: Form::Base64, needle, whole: None, spread });
+        }
+        let lower: String = anchor.iter().map(|byte| format!("{byte:02x}")).collect();
+        let upper = lower.to_ascii_uppercase();
+        if upper != lower {
+            out.push(Pattern { secret, form: Form::Hex, needle: upper.into_bytes(), whole: None, spread });
+        }
+        out.push(Pattern { secret, form: Form::Hex, needle: lower.into_bytes(), whole: None, spread });
+    }
+}
+
+/// What base64 makes of `text` whatever stands before and after it: for each of the three alignments, the characters
+/// that depend on nothing else, in both alphabets.
+fn base64_cores(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut cores: Vec<Vec<u8>> = Vec::with_capacity(6);
+    for before in 0..3 {
+        let padded = [&[0; 2][..before], text].concat();
+        // Characters whose six bits all lie inside the text.
+        let first = (before * 8).div_ceil(6);
+        let end = padded.len() * 8 / 6;
+        for encoded in [BASE64_STANDARD_NO_PAD.encode(&padded), BASE64_URL_SAFE_NO_PAD.encode(&padded)] {
+            let core = encoded.as_bytes()[first..end].to_vec();
+            if core.len() >= 6 && !cores.contains(&core) {
+                cores.push(core);
+            }
+        }
+    }
+    cores
+}
+
+impl Index {
+    fn with(&self, mut patterns: Vec<Pattern>) -> Self {
+        let mut levels = self.levels.clone();
+        while levels.last().is_some_and(|last| last.patterns.len() <= 2 * patterns.len()) {
+            if let Some(last) = levels.pop() {
+                patterns.splice(0..0, last.patterns.iter().cloned());
+            }
+        }
+        let blanks = self.blanks || patterns.iter().any(|pattern| pattern.needle.contains(&b' '));
+        // Compiling fails only beyond two billion states; what is then not found by value is still found by field.
+        if let Ok(search) = AhoCorasick::new(patterns.iter().map(|pattern| &pattern.needle)) {
+            levels.push(Arc::new(Level { search, patterns }));
+        }
+        Self { levels, blanks, generation: self.generation + 1 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.levels.is_empty()
+    }
+
+    /// Whether anything in the text may be a secret; no false "no" for text without codings.
+    pub(super) fn touches(&self, text: &[u8]) -> bool {
+        self.levels.iter().any(|level| level.search.is_match(text))
+    }
+
+    /// Every secret in the text as it stands (no coding undone). `path` says that the text is a path or holds one: a
+    /// base64 text then ends at a slash, and words are not replaced.
+    pub(super) fn search(&self, text: &[u8], path: bool, out: &mut Vec<Found>) {
+        let mut labels: Option<Vec<Range<usize>>> = None;
+        for level in &self.levels {
+            for hit in level.search.find_overlapping_iter(text) {
+                let pattern = &level.patterns[hit.pattern().as_usize()];
+                let labels = labels.get_or_insert_with(|| label::find(text).map(|(range, _)| range).collect());
+                if labels.iter().any(|label| label.start <= hit.start() && hit.end() <= label.end) {
+                    continue;
+                }
+                if let Some(range) = pattern.range(text, hit.start()..hit.end(), path) {
+                    out.push(Found { range, secret: pattern.secret, form: pattern.form });
+                }
+            }
+        }
+    }
+}
+
+impl Pattern {
+    /// How far the secret reaches around a hit; `None` if the hit does not count.
+    fn range(&self, text: &[u8], hit: Range<usize>, path: bool) -> Option<Range<usize>> {
+        match self.form {
+            Form::Raw => {
+                let spoken = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
+                let adjoined = spoken(hit.end) || (hit.start > 0 && spoken(hit.start - 1));
+                match self.spread {
+                    Spread::Field => return None,
+                    Spread::Word if adjoined || path => return None,
+                    Spread::Bounded if adjoined => return None,
+                    _ => {}
+                }
+                let Some((whole, at)) = &self.whole else { return Some(hit) };
+                let start = hit.start.checked_sub(*at);
+                let whole = start
+                    .map(|start| start..start + whole.len())
+                    .filter(|range| text.get(range.clone()) == Some(&**whole));
+                Some(whole.unwrap_or_else(|| grow(text, hit, is_token_byte)))
+            }
+            Form::Base64 => {
+                let slash = !path || text[hit.clone()].contains(&b'/');
+                Some(grow(text, hit, |byte| {
+                    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'_' | b'=') || (slash && byte == b'/')
+                }))
+            }
+            Form::Hex => Some(grow(text, hit, |byte| byte.is_ascii_hexdigit())),
+        }
+    }
+}
+
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'+' | b'=')
+}
+
+/// The range, extended both ways over the bytes that `part` accepts; never into a label.
+fn grow(text: &[u8], range: Range<usize>, part: impl Fn(u8) -> bool) -> Range<usize> {
+    let before = text[..range.start].iter().rev().take_while(|byte| part(**byte)).count();
+    let after = text[range.end..].iter().take_while(|byte| part(**byte)).count();
+    range.start - before..range.end + after
+}
+
+/// User and password of a Basic credential.
+pub(super) fn basic(encoded: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let text = BASE64_STANDARD
+        .decode(encoded)
+        .or_else(|_| BASE64_STANDARD_NO_PAD.decode(encoded))
+        .or_else(|_| BASE64_URL_SAFE_NO_PAD.decode(encoded))
+        .ok()?;
+    let colon = memchr::memchr(b':', &text)?;
+    Some((text[..colon].to_vec(), text[colon + 1..].to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(memory: &Memory, text: &str) -> Vec<String> {
+        let mut out = Vec::new();
+        memory.index().search(text.as_bytes(), false, &mut out);
+        let mut out: Vec<String> = out.into_iter().map(|found| text[found.range].to_owned()).collect();
+        out.dedup();
+        out
+    }
+
+    #[test]
+    fn a_secret_is_found_raw_and_in_base64_of_every_alignment_and_in_hex() {
+        let mut memory = Memory::default();
+        memory.learn(b"s3cr3t?value>~", Kind::Secret).unwrap();
+        for before in ["", "a", "ab", "abc"] {
+            for after in ["", "z", "yz"] {
+                let text = format!("{before}s3cr3t?value>~{after}");
+                for encoded in [BASE64_STANDARD.encode(&text), BASE64_URL_SAFE_NO_PAD.encode(&text)] {
+                    assert_eq!(found(&memory, &format!("({encoded})")), [encoded]);
+                }
+                let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+                assert_eq!(found(&memory, &format!("x{hex}")), [hex]);
+                assert_eq!(found(&memory, &text), ["s3cr3t?value>~"]);
+            }
+        }
+        assert!(found(&memory, "s3cr3t-value").is_empty());
+    }
+
+    #[test]
+    fn a_long_secret_is_found_whole_and_by_its_beginning_and_end() {
+        let secret: String = (0..100).map(|n| char::from(b'a' + (n * 7 % 26) as u8)).collect::<String>() + "0123";
+        let mut memory = Memory::default();
+        memory.learn(secret.as_bytes(), Kind::Secret).unwrap();
+        assert!(found(&memory, &format!("<{secret}>")).iter().all(|part| *part == secret));
+        assert_eq!(found(&memory, &format!("<{}>", &secret[..50])), [&secret[..50]]);
+        assert_eq!(found(&memory, &format!("<{}>", &secret[50..])), [&secret[50..]]);
+    }
+
+    #[test]
+    fn the_same_secret_keeps_its_label_under_every_spelling() {
+        let mut memory = Memory::default();
+        let one = memory.learn(b"s3cr3t/value", Kind::Secret);
+        assert_eq!(memory.learn(b"s3cr3t%2Fvalue", Kind::Cookie), one);
+        assert_ne!(memory.learn(b"s3cr3t/other", Kind::Secret), one);
+        assert_eq!(memory.learn(b"!token-7!", Kind::Secret), None);
+    }
+
+    #[test]
+    fn a_label_is_not_searched_for_secrets() {
+        let mut memory = Memory::default();
+        memory.learn(b"oken-1!x", Kind::Secret).unwrap();
+        memory.learn(b"api-key-1", Kind::Secret).unwrap();
+        assert!(found(&memory, "!api-key-1! and !api-key-17!").is_empty());
+        assert_eq!(found(&memory, "api-key-1"), ["api-key-1"]);
+    }
+
+    #[test]
+    fn thousands_of_secrets_are_all_found_again_by_few_searches() {
+        let mut memory = Memory::default();
+        for n in 0..2000 {
+            memory.learn(format!("secret-number-{n:05}").as_bytes(), Kind::Secret).unwrap();
+        }
+        assert!(memory.index().levels.len() < 12, "{}", memory.index().levels.len());
+        for n in [0, 999, 1999] {
+            assert_eq!(found(&memory, &format!("a secret-number-{n:05} b")).len(), 1);
+        }
+    }
+}

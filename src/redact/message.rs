@@ -1,0 +1,407 @@
+//! Header fields, targets and findings; and putting labels where marks are.
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, header};
+
+use super::{
+    Bounds, Redactor, Touched,
+    body::{self, Parsed},
+    detect::DEPTH,
+    kind::{self, Kind, Spread},
+    label,
+    marks::{self, Mark},
+    memory::Index,
+    spread::{self, Reading},
+};
+use crate::{
+    exchange::{Body, Headers, Presence, Request, Response, Target, Withheld},
+    finding::{Finding, Rule, Verdict},
+    json,
+    token::{Credential, SCHEMES, TokenFacts},
+};
+
+/// What is known of a message before anything is replaced.
+struct Noticed {
+    headers: Vec<Vec<Mark>>,
+    parsed: Option<Parsed>,
+    body: Vec<Mark>,
+    /// What becomes of the body as a whole.
+    fate: Fate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Kept,
+    /// It does not parse: withheld.
+    Unparsable,
+    /// It is cut: what there is of it goes.
+    Cut,
+}
+
+/// A value that was replaced in its field only, so a finding about that field has to follow.
+struct Spot {
+    response: bool,
+    place: String,
+    value: String,
+    label: String,
+}
+
+/// One exchange on its way through redaction: recognise everything first, then replace.
+pub(super) struct Work<'r> {
+    redactor: &'r Redactor,
+    /// Where bodies' bounds come from.
+    operation: Option<&'r str>,
+    pub(super) touched: Touched,
+    spots: Vec<Spot>,
+}
+
+impl<'r> Work<'r> {
+    pub(super) fn new(redactor: &'r Redactor, operation: Option<&'r str>) -> Self {
+        Self { redactor, operation, touched: Touched::default(), spots: Vec::new() }
+    }
+
+    /// Redacts both messages; afterwards the index holds every secret of them.
+    pub(super) fn messages(&mut self, request: &mut Request, response: Option<&mut Response>) {
+        let (path, query) = self.detect_target(&request.target);
+        let mut first = self.read(&request.headers, &request.body);
+        let mut second = response.as_ref().map(|response| self.read(&response.headers, &response.body));
+        let index = self.redactor.memory().index();
+        self.write_target(&index, &mut request.target, path, query);
+        self.write(&index, &mut request.headers, &mut request.body, &mut first, false);
+        self.write_credential(&index, &mut request.credential);
+        if let (Some(response), Some(second)) = (response, &mut second) {
+            self.write(&index, &mut response.headers, &mut response.body, second, true);
+        }
+    }
+
+    fn detect_target(&self, target: &Target) -> (Vec<Mark>, Vec<Mark>) {
+        let (mut path, mut query) = (Vec::new(), Vec::new());
+        self.redactor.detect_text(target.path().as_bytes(), 2, &mut path);
+        if let Some(text) = target.query() {
+            let fields = body::fields(text.as_bytes()).unwrap_or_default();
+            self.redactor.detect_fields(text.as_bytes(), &fields, false, &mut query);
+        }
+        (path, query)
+    }
+
+    fn write_target(&mut self, index: &Index, target: &mut Target, mut path: Vec<Mark>, mut query: Vec<Mark>) {
+        let raw = target.path();
+        spread::find(index, raw.as_bytes(), Reading { path: true, plus: false }, &mut path);
+        let mut changed = self.replaced(raw.as_bytes(), path, None);
+        let mut text = changed.take().map_or_else(|| raw.to_owned(), |bytes| lossy(&bytes));
+        if let Some(raw) = target.query() {
+            let fields = body::fields(raw.as_bytes()).unwrap_or_default();
+            body::spread_fields(index, raw.as_bytes(), &fields, &mut query);
+            self.remember(&query, raw.as_bytes(), false);
+            let new = self.replaced(raw.as_bytes(), query, None);
+            text.push('?');
+            text.push_str(&new.map_or_else(|| raw.to_owned(), |bytes| lossy(&bytes)));
+        }
+        if *text != *target.path_and_query {
+            target.path_and_query = text.into();
+            self.touched.elsewhere = true;
+        }
+        let mut authority = Vec::new();
+        spread::find(index, target.authority.as_bytes(), Reading::default(), &mut authority);
+        if let Some(new) = self.replaced(target.authority.as_bytes(), authority, None) {
+            target.authority = lossy(&new).into();
+            self.touched.elsewhere = true;
+        }
+    }
+
+    fn read(&self, headers: &Headers, body: &Body) -> Noticed {
+        let fields = headers.iter().map(|(name, value)| self.redactor.detect_header(name, value.as_bytes())).collect();
+        let mut reading = Noticed { headers: fields, parsed: None, body: Vec::new(), fate: Fate::Kept };
+        if body.content.is_empty() {
+            return reading;
+        }
+        match &body.presence {
+            Presence::Whole => match body::parse(headers, body) {
+                Ok(parsed) => {
+                    self.redactor.detect_body(&parsed, body, &mut reading.body);
+                    reading.parsed = Some(parsed);
+                    return reading;
+                }
+                Err(body::Unparsable) => reading.fate = Fate::Unparsable,
+            },
+            Presence::Truncated { .. } => reading.fate = Fate::Cut,
+            Presence::Withheld(_) => reading.fate = Fate::Unparsable,
+        }
+        // Nothing of it is kept, but what it shows may come again elsewhere.
+        self.redactor.detect_text(&body.content, DEPTH, &mut Vec::new());
+        reading
+    }
+
+    fn write(&mut self, index: &Index, headers: &mut Headers, body: &mut Body, reading: &mut Noticed, response: bool) {
+        let mut marked = std::mem::take(&mut reading.headers).into_iter();
+        for (name, value) in headers.iter_mut() {
+            let mut marks = marked.next().unwrap_or_default();
+            let path = matches!(name.as_str(), "location" | "content-location" | "referer" | "link" | "origin");
+            spread::find(index, value.as_bytes(), Reading { path, plus: false }, &mut marks);
+            if let Some(new) = self.replaced(value.as_bytes(), marks, None) {
+                *value = HeaderValue::from_bytes(&new).unwrap_or(HeaderValue::from_static("!"));
+                if name == header::AUTHORIZATION && !response {
+                    self.touched.authorization = true;
+                } else {
+                    self.touched.elsewhere = true;
+                }
+            }
+        }
+        match reading.fate {
+            Fate::Kept => {}
+            Fate::Cut => {
+                body.content = Bytes::new();
+                self.touched.elsewhere = true;
+                self.redactor.count_cut();
+                return;
+            }
+            Fate::Unparsable => {
+                self.withhold(headers, body);
+                return;
+            }
+        }
+        let Some(parsed) = &reading.parsed else { return };
+        let mut marks = std::mem::take(&mut reading.body);
+        self.redactor.spread_body(index, parsed, body, &mut marks);
+        self.remember(&marks, &body.content, response);
+        let places: Vec<String> = marks.iter().filter_map(|mark| mark.place.clone()).collect();
+        let Some(new) = self.replaced(&body.content, marks, Some(response)) else { return };
+        // A name that was replaced may have become the name beside it.
+        if matches!(parsed, Parsed::Json(_)) && json::Document::parse(new.clone()).is_err() {
+            self.withhold(headers, body);
+            return;
+        }
+        body.content = new.into();
+        for place in places {
+            if !body.redacted.contains(&place) {
+                body.redacted.push(place);
+            }
+        }
+        self.touched.elsewhere = true;
+        resize(headers, body);
+    }
+
+    fn withhold(&mut self, headers: &mut Headers, body: &mut Body) {
+        if !matches!(body.presence, Presence::Withheld(_)) {
+            *body = Body::withheld(Withheld::Unparsable, None);
+            self.redactor.count_withheld();
+        }
+        body.content = Bytes::new();
+        headers.retain(|name, _| name != header::CONTENT_LENGTH);
+        self.touched.elsewhere = true;
+    }
+
+    fn write_credential(&mut self, index: &Index, credential: &mut Credential) {
+        let Credential::Token(facts) = credential else { return };
+        if index.is_empty() || self.redactor.is_clean(index, facts) {
+            return;
+        }
+        let mut clean = TokenFacts::clone(facts);
+        let texts = [&mut clean.client, &mut clean.issuer].into_iter().flatten();
+        let lists = clean.audience.iter_mut().chain(clean.scopes.iter_mut().flatten());
+        let mut changed = false;
+        for text in texts.chain(lists) {
+            changed |= self.rewrite(index, text);
+        }
+        if changed {
+            *facts = clean.into();
+            self.touched.elsewhere = true;
+        } else {
+            self.redactor.remember_clean(index, facts);
+        }
+    }
+
+    /// Replaces known secrets in a text of ours.
+    pub(super) fn rewrite(&mut self, index: &Index, text: &mut String) -> bool {
+        let mut marks = Vec::new();
+        spread::find(index, text.as_bytes(), Reading::default(), &mut marks);
+        match self.replaced(text.as_bytes(), marks, None) {
+            Some(new) => {
+                *text = lossy(&new);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Replaces known secrets in what the check said.
+    pub(super) fn verdict(&mut self, verdict: &mut Verdict) {
+        let index = self.redactor.memory().index();
+        for finding in &mut verdict.findings {
+            let mut changed = false;
+            let spots = std::mem::take(&mut self.spots);
+            for spot in &spots {
+                if !spot.concerns(finding) {
+                    continue;
+                }
+                let texts = finding.seen.as_mut().into_iter().chain(match &mut finding.expected {
+                    std::borrow::Cow::Owned(text) => Some(text),
+                    std::borrow::Cow::Borrowed(_) => None,
+                });
+                for text in texts {
+                    if text.contains(&spot.value) {
+                        *text = text.replace(&spot.value, &spot.label);
+                        changed = true;
+                    }
+                }
+            }
+            self.spots = spots;
+            changed |= self.rewrite(&index, &mut finding.at);
+            if let Some(seen) = &mut finding.seen {
+                changed |= self.rewrite(&index, seen);
+            }
+            if let std::borrow::Cow::Owned(expected) = &mut finding.expected {
+                changed |= self.rewrite(&index, expected);
+            }
+            self.touched.elsewhere |= changed;
+        }
+    }
+
+    /// Values that stay in their field by value, for the findings about it.
+    fn remember(&mut self, marks: &[Mark], text: &[u8], response: bool) {
+        for mark in marks.iter().filter(|mark| mark.whole) {
+            let Some(place) = &mark.place else { continue };
+            let Some(value) = text.get(mark.range.clone()) else { continue };
+            if kind::spread(value) == Spread::Anywhere || label::is_label_bytes(value) {
+                continue;
+            }
+            let secret = self.redactor.memory().secret(mark.secret);
+            let label = if mark.number {
+                secret.number.to_string()
+            } else {
+                label::text(secret.kind, secret.number, self.bounds(mark, Some(response)))
+            };
+            self.spots.push(Spot { response, place: place.clone(), value: lossy(value), label });
+        }
+    }
+
+    fn bounds(&self, mark: &Mark, body: Option<bool>) -> Bounds {
+        match (body, self.operation, &mark.place, &self.redactor.shapes) {
+            (Some(response), Some(operation), Some(place), Some(shapes)) if mark.whole => {
+                shapes.bounds(operation, response, place)
+            }
+            _ => Bounds::default(),
+        }
+    }
+
+    /// The text with labels where the marks are; `None` if nothing changes. `body` says which message's body it is.
+    pub(super) fn replaced(&self, text: &[u8], marks: Vec<Mark>, body: Option<bool>) -> Option<Vec<u8>> {
+        if marks.is_empty() {
+            return None;
+        }
+        let edits: Vec<_> = marks::settle(marks)
+            .into_iter()
+            .map(|mark| {
+                let secret = self.redactor.memory().secret(mark.secret);
+                let label = if mark.number {
+                    secret.number.to_string()
+                } else {
+                    label::text(secret.kind, secret.number, self.bounds(&mark, body))
+                };
+                (mark.range, label.into_bytes())
+            })
+            .collect();
+        Some(json::splice(text, &edits))
+    }
+}
+
+impl Spot {
+    fn concerns(&self, finding: &Finding) -> bool {
+        let side = match finding.rule {
+            Rule::RequestBody | Rule::RequestBodyUndocumented | Rule::QueryParameter | Rule::QueryUndocumented => {
+                !self.response
+            }
+            Rule::ResponseBody | Rule::ResponseBodyUndocumented => self.response,
+            _ => true,
+        };
+        side && (finding.at == self.place || self.place.strip_prefix('/') == Some(&finding.at))
+    }
+}
+
+impl Redactor {
+    /// Secrets of a header field by its name, its scheme, its shape.
+    fn detect_header(&self, name: &HeaderName, value: &[u8]) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        let kind = if self.plan.names_header(name) { Some(Kind::Custom) } else { kind::by_header(name.as_str()) };
+        match kind {
+            None => {
+                // Text of a client's or a server's own making; most names hold nothing else.
+                self.detect_text(value, 2, &mut marks);
+            }
+            Some(Kind::Cookie) => self.detect_cookies(value, name.as_str().starts_with("set-"), &mut marks),
+            Some(kind) => {
+                self.reserve_labels(value);
+                let (range, kind) = credential(value, kind);
+                let secret = &value[range.clone()];
+                if kind == Kind::Basic {
+                    self.learn_basic(secret);
+                } else {
+                    self.detect_text(secret, 1, &mut Vec::new());
+                }
+                marks.extend(self.learn(secret, kind).map(|id| Mark::value(range, id)));
+            }
+        }
+        marks
+    }
+
+    /// Every value of a `Cookie` field, or the value of a `Set-Cookie`; names and attributes stay.
+    fn detect_cookies(&self, value: &[u8], set: bool, marks: &mut Vec<Mark>) {
+        self.reserve_labels(value);
+        let mut start = 0;
+        for piece in value.split(|byte| *byte == b';') {
+            let equals = memchr::memchr(b'=', piece).map_or(0, |at| at + 1);
+            let inner = &piece[equals..];
+            let trimmed = inner.trim_ascii();
+            let from = start + equals + (inner.len() - inner.trim_ascii_start().len());
+            let (from, trimmed) = match trimmed {
+                [b'"', quoted @ .., b'"'] => (from + 1, quoted),
+                _ => (from, trimmed),
+            };
+            marks.extend(self.learn(trimmed, Kind::Cookie).map(|id| Mark::value(from..from + trimmed.len(), id)));
+            if set {
+                break;
+            }
+            start += piece.len() + 1;
+        }
+    }
+}
+
+/// Which part of a field's value is the secret: what follows a known scheme, else all of it.
+fn credential(value: &[u8], kind: Kind) -> (std::ops::Range<usize>, Kind) {
+    let start = value.len() - value.trim_ascii_start().len();
+    let end = value.trim_ascii_end().len().max(start);
+    let text = &value[start..end];
+    if let Some(blank) = text.iter().position(u8::is_ascii_whitespace) {
+        let scheme = &text[..blank];
+        if let Some(known) = SCHEMES.iter().find(|known| scheme.eq_ignore_ascii_case(known.as_bytes())) {
+            let rest = blank + (text[blank..].len() - text[blank..].trim_ascii_start().len());
+            let kind = match *known {
+                "Bearer" | "DPoP" | "Token" | "PrivateToken" | "OAuth" => Kind::Token,
+                "Basic" => Kind::Basic,
+                "ApiKey" => Kind::ApiKey,
+                _ => kind,
+            };
+            return (start + rest..end, kind);
+        }
+    } else if SCHEMES.iter().any(|known| text.eq_ignore_ascii_case(known.as_bytes())) {
+        // A scheme without credentials.
+        return (end..end, kind);
+    }
+    (start..end, kind)
+}
+
+/// A body's sizes are those of what is kept, so that none tells the length of what was replaced.
+pub(super) fn resize(headers: &mut Headers, body: &mut Body) {
+    let size = body.content.len();
+    body.wire_size = Some(size as u64);
+    for (name, value) in headers.iter_mut() {
+        if name == header::CONTENT_LENGTH {
+            *value = HeaderValue::from(size);
+        }
+    }
+}
+
+/// Texts that were valid UTF-8 before whole characters of them were replaced.
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,128 @@
+//! What the redaction of a recording works by: the built-in rules and what `--redact` adds.
+
+use std::fmt;
+
+use http::HeaderName;
+use regex::bytes::Regex;
+
+/// The built-in rules and what `--redact` adds. Compiled once.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    pointers: Vec<Vec<String>>,
+    headers: Vec<HeaderName>,
+    pub(super) expressions: Vec<Regex>,
+    /// Personal data is masked, not only counted.
+    pub(super) personal: bool,
+}
+
+/// A `--redact` option that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanError {
+    /// The option's value.
+    pub option: String,
+    /// What is wrong with it, and what to write instead.
+    pub reason: String,
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`--redact {}`: {}", self.option, self.reason)
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl Plan {
+    /// The built-in rules with what each `--redact` option adds:
+    ///
+    /// - `pointer:/a/b`: the value there, in JSON bodies of requests and responses and (by its first name) in forms;
+    ///   everything below it if it is an object or an array; `*` stands for any one name or index;
+    /// - `header:NAME`: the whole value of that header field, both ways;
+    /// - `regex:…`: what the expression matches in any decoded text (its first group, if it has one);
+    /// - `personal`: e-mail addresses, telephone numbers, names and the like.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError`] quotes the option that is none of these.
+    pub fn new<S: AsRef<str>>(options: &[S]) -> Result<Self, PlanError> {
+        let mut plan = Self::default();
+        for option in options {
+            plan.add(option.as_ref()).map_err(|reason| PlanError { option: option.as_ref().to_owned(), reason })?;
+        }
+        Ok(plan)
+    }
+
+    fn add(&mut self, option: &str) -> Result<(), String> {
+        if option == "personal" {
+            self.personal = true;
+        } else if let Some(pointer) = option.strip_prefix("pointer:") {
+            let tokens = pointer
+                .strip_prefix('/')
+                .ok_or("a JSON pointer begins with `/`, for example `pointer:/client/secret`")?;
+            self.pointers.push(tokens.split('/').map(|token| token.replace("~1", "/").replace("~0", "~")).collect());
+        } else if let Some(name) = option.strip_prefix("header:") {
+            let name = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| "that is no name of a header field, for example `header:X-Internal-Id`")?;
+            self.headers.push(name);
+        } else if let Some(expression) = option.strip_prefix("regex:") {
+            let expression = Regex::new(expression).map_err(|error| format!("the expression is wrong: {error}"))?;
+            if expression.is_match(b"") {
+                return Err("the expression matches the empty text, so it would match everywhere".to_owned());
+            }
+            self.expressions.push(expression);
+        } else {
+            return Err("expected `pointer:/a/b`, `header:NAME`, `regex:EXPRESSION` or `personal`".to_owned());
+        }
+        Ok(())
+    }
+
+    pub(super) fn names_header(&self, name: &HeaderName) -> bool {
+        self.headers.contains(name)
+    }
+
+    /// Whether a document has to be read though nothing in it hints at a secret.
+    pub(super) fn is_extended(&self) -> bool {
+        self.has_pointers() || !self.expressions.is_empty()
+    }
+
+    pub(super) fn has_pointers(&self) -> bool {
+        !self.pointers.is_empty()
+    }
+
+    /// Whether a rule names the value at this pointer.
+    pub(super) fn names_place(&self, pointer: &str) -> bool {
+        let Some(tokens) = pointer.strip_prefix('/') else { return false };
+        self.pointers.iter().any(|held| {
+            let mut tokens = tokens.split('/').map(|token| token.replace("~1", "/").replace("~0", "~"));
+            held.iter().all(|wanted| tokens.next().is_some_and(|token| wanted == "*" || *wanted == token))
+                && tokens.next().is_none()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_that_is_no_rule_is_quoted_with_a_hint() {
+        for (option, hint) in [
+            ("pointer:a", "begins with `/`"),
+            ("header:", "no name of a header field"),
+            ("header:a b", "no name of a header field"),
+            ("regex:(", "the expression is wrong"),
+            ("regex:a*", "matches the empty text"),
+            ("everything", "expected `pointer:"),
+        ] {
+            let said = Plan::new(&[option]).unwrap_err().to_string();
+            assert!(said.contains(hint) && said.contains(option), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_star_in_a_pointer_stands_for_one_token() {
+        let plan = Plan::new(&["pointer:/a/*/b", "pointer:/x~1y"]).unwrap();
+        assert!(plan.names_place("/a/0/b") && plan.names_place("/a/c/b") && plan.names_place("/x~1y"));
+        assert!(!plan.names_place("/a/b") && !plan.names_place("/a/0/b/c") && !plan.names_place("/a/0"));
+    }
+}
