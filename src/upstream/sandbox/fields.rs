@@ -1,5 +1,7 @@
 //! What a request brings: queries, forms and JSON bodies, read strictly and by hand.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
 use http::{StatusCode, header};
 
@@ -22,12 +24,13 @@ pub(super) enum Fields {
 /// and no name comes twice.
 pub(super) fn pairs(text: &str) -> Result<Pairs, String> {
     let mut pairs = Pairs::new();
+    let mut names = HashSet::new();
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let fault = || "a name or value is not percent-encoded UTF-8".to_owned();
         let name = unescape(name, true).ok_or_else(fault)?;
         let value = unescape(value, true).ok_or_else(fault)?;
-        if pairs.iter().any(|(held, _)| *held == name) {
+        if !names.insert(name.clone()) {
             return Err(format!("`{name}` is repeated"));
         }
         pairs.push((name, value));

@@ -63,6 +63,10 @@ fn what_the_honest_tenant_answers_to_a_careful_client_breaks_nothing_and_shows_n
     let form = [("authorization", bearer.as_str()), ("content-type", "application/x-www-form-urlencoded")];
     all.push(live.send("PATCH", &format!("/api/v2{CREDENTIAL}"), &form, "name=From+a+form&version=3"));
     all.push(live.send("POST", &format!("/api/v2{ACTION}"), &form, "payload=%7B%22a%22%3A1%7D"));
+    // One SDK says that there is JSON where there is nothing.
+    let idle = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    all.push(live.send("GET", &format!("/api/v2{POLICY}"), &idle, ""));
+    all.push(live.send("POST", &format!("/api/v2{EVENT}"), &idle, ""));
     all.push(live.ask_token("sandbox-full"));
     // Each documented error to a request that has nothing wrong with it but what the status says.
     all.push(live.call("GET", "/rate-limit-policies/rlp_Nobody", ""));
