@@ -4,7 +4,7 @@
 use contrail::{
     contract::{CheckOptions, Contract},
     finding::{Kind, Rule, Verdict},
-    upstream::sandbox::Misbehaviour,
+    upstream::sandbox::{CHOICES, Choice, Misbehaviour},
 };
 use serde_json::json;
 
@@ -175,4 +175,29 @@ fn every_rule_that_the_tenant_breaks_on_purpose_is_found_by_exactly_that_rule() 
         };
         assert_eq!(found, expected, "{rule}");
     }
+}
+
+#[test]
+fn for_every_aspect_that_the_contract_calls_not_shown_the_sandbox_says_its_choice() {
+    let document = include_str!("../../../contracts/tenant-management.yaml");
+    let document: serde_json::Value = serde_saphyr::from_str(document).unwrap();
+    let mut asked = 0;
+    for operation in document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values())
+    {
+        let Some(id) = operation["operationId"].as_str() else { continue };
+        for aspect in operation["x-contrail-not-shown"].as_array().unwrap() {
+            let aspect = aspect.as_str().unwrap();
+            // A stage is a label; nobody can behave by it.
+            if aspect == "lifecycle-stage" {
+                continue;
+            }
+            let chosen = |choice: &&Choice| {
+                (choice.operation == id || (choice.operation == "all" && id != "requestToken"))
+                    && choice.aspect == aspect
+            };
+            assert!(CHOICES.iter().find(chosen).is_some(), "{aspect} of {id}");
+            asked += 1;
+        }
+    }
+    assert!(asked > 25, "{asked}");
 }
