@@ -12,12 +12,19 @@ mod convert;
 mod disk;
 mod error;
 mod files;
+mod fold;
 mod har;
+mod host;
+mod identity;
 mod journal;
+mod keep;
+mod layout;
+mod normal;
 mod note;
 pub(crate) mod parts;
 mod read;
 mod scan;
+mod target;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -26,8 +33,13 @@ use std::sync::Arc;
 
 pub use attest::{Attested, attest, settle};
 pub use error::{ReadError, ReadFault, WriteError};
+pub use fold::{Check, FoldOptions, FoldSource, Folded, Take, fold};
+pub use host::TENANT_ORIGIN;
+pub use identity::Identity;
 pub use journal::{Journal, Leftover};
+pub use keep::{Keep, UnknownKeep};
 pub use read::{Head, Recording, open, sources};
+pub use target::{har_of, is_single_file};
 pub use write::{JournalContext, encode};
 
 use crate::{exchange::Exchange, finding::Verdict};

@@ -1,0 +1,396 @@
+//! The fold: from journals (and fixtures) to one fixture in canonical form.
+//!
+//! Two passes, so that memory does not grow with the recording. The first reads the sources in order, takes the run out
+//! of each exchange, redacts it, and spools it to an anonymous file; the second writes the entries in canonical order,
+//! redacted once more (a secret may have been recognised after its first exchanges) and with labels renumbered.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{BufWriter, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    Attested, Entry, Identity, JournalContext, Keep, LaidOut, ReadError, ReadFault, WriteError, attest,
+    convert::{self, Converted},
+    disk::refused,
+    files::BodyFiles,
+    host::HostRename,
+    keep, normal,
+    read::{open, sources},
+    settle,
+    target::{Preamble, Side, Target, places},
+    write::{self, Place, Style},
+};
+use crate::{
+    exchange::{Body, Exchange, Headers, Request, Timings, Transport},
+    finding::{Finding, Verdict},
+    redact::{Judged, Redacted, Redactor, Renumbering},
+    token::{Credential, TokenCache},
+};
+
+/// How a recording is folded.
+#[derive(Clone, Copy)]
+pub struct FoldOptions<'a> {
+    /// What takes secrets out. The one of the recording knows those that were recognised late.
+    pub redactor: &'a Redactor,
+    /// The check, where there is one at hand: attested findings are then those of the fixture, exactly.
+    pub check: Option<Check<'a>>,
+    /// Transient answers to keep.
+    pub keep: &'a [Keep],
+    /// Leave the upstream's origin as it is.
+    pub keep_host: bool,
+    /// The recording was cut short and never proved itself.
+    pub unproven: bool,
+    /// The day, as `2026-11-21`.
+    pub today: &'a str,
+    /// State this day, whatever changed: the fixture is another layout of one that was recorded then.
+    pub recorded: Option<&'a str>,
+}
+
+/// A check of exchanges by a contract, which this module does not know.
+#[derive(Clone, Copy)]
+pub struct Check<'a> {
+    /// The contract's hash.
+    pub contract: &'a str,
+    /// Checks one exchange.
+    pub check: &'a dyn Fn(&Exchange) -> Verdict,
+}
+
+/// One recording to fold.
+#[derive(Debug, Clone)]
+pub struct FoldSource {
+    /// A journal, a HAR file, or a folder of them.
+    pub path: PathBuf,
+    /// Which of its entries.
+    pub take: Take,
+}
+
+/// Which entries of a recording are folded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Take {
+    /// All.
+    #[default]
+    All,
+    /// Those of these operations.
+    Only(Vec<String>),
+    /// Those of any other operation.
+    Except(Vec<String>),
+}
+
+impl Take {
+    fn takes(&self, operation: Option<&str>) -> bool {
+        let named = |list: &Vec<String>| operation.is_some_and(|operation| list.iter().any(|held| held == operation));
+        match self {
+            Self::All => true,
+            Self::Only(list) => named(list),
+            Self::Except(list) => !named(list),
+        }
+    }
+}
+
+/// What a fold came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Folded {
+    /// The HAR file of the fixture.
+    pub har: PathBuf,
+    /// Entries in the fixture.
+    pub entries: usize,
+    /// Transient answers that were left out, by status.
+    pub transient: BTreeMap<u16, usize>,
+    /// Answers that contrail gave itself, left out: the tenant did not say this.
+    pub own_answers: usize,
+    /// Entries of other operations than those asked for, left out.
+    pub not_taken: usize,
+    /// Entries that are not whole; they are marked, and never served as whole.
+    pub incomplete: usize,
+    /// Whether anything on disk changed.
+    pub changed: bool,
+}
+
+/// An entry in the spool.
+struct Item {
+    identity: Identity,
+    offset: u64,
+    length: usize,
+    status: u16,
+    source: usize,
+    /// Its source is a fixture, which holds no transient answer by accident.
+    settled: bool,
+}
+
+/// Folds `from`, in this order, into the fixture `to`: a folder, or one file if its name ends in `.har`.
+///
+/// # Errors
+///
+/// [`WriteError`] if a source cannot be read or the fixture cannot be written; then what was there before still is.
+pub fn fold(from: &[FoldSource], to: &Path, options: &FoldOptions<'_>) -> Result<Folded, WriteError> {
+    let mut fold = Fold::new(to, options)?;
+    for (number, source) in from.iter().enumerate() {
+        fold.renumbering.next_source();
+        for path in sources(&source.path)? {
+            for entry in open(&path)? {
+                fold.take(entry?, number, &source.take)?;
+            }
+        }
+    }
+    fold.write(to)
+}
+
+struct Fold<'a> {
+    options: &'a FoldOptions<'a>,
+    renumbering: Renumbering,
+    spool: BufWriter<File>,
+    spooled: u64,
+    items: Vec<Item>,
+    /// The last upstream met, ready to be renamed.
+    host: Option<(Arc<str>, Option<HostRename>)>,
+    folded: Folded,
+    buffer: Vec<u8>,
+    to: PathBuf,
+}
+
+impl<'a> Fold<'a> {
+    fn new(to: &Path, options: &'a FoldOptions<'a>) -> Result<Self, WriteError> {
+        let spool = tempfile::tempfile().map_err(refused("spool beside", to))?;
+        Ok(Self {
+            options,
+            renumbering: Renumbering::default(),
+            spool: BufWriter::with_capacity(256 << 10, spool),
+            spooled: 0,
+            items: Vec::new(),
+            host: None,
+            folded: Folded::default(),
+            buffer: Vec::new(),
+            to: to.to_path_buf(),
+        })
+    }
+
+    /// The first pass, for one entry.
+    fn take(&mut self, entry: Entry, source: usize, take: &Take) -> Result<(), WriteError> {
+        let Entry { mut exchange, note, .. } = entry;
+        let note = note.unwrap_or_default();
+        if exchange.transport.answered_by_contrail.is_some() {
+            self.folded.own_answers += 1;
+            return Ok(());
+        }
+        let settled = note.contract.is_none();
+        let (mut verdict, known) = self.live_verdict(&exchange, note.verdict, note.contract.as_deref(), &note.attested);
+        if !take.takes(verdict.operation.as_deref()) {
+            self.folded.not_taken += 1;
+            return Ok(());
+        }
+        let host = if self.options.keep_host { None } else { note.upstream };
+        let host = host.and_then(|origin| self.rename(&origin));
+        normal::normalise(&mut exchange, host.as_ref());
+        normal::rename_findings(&mut verdict.findings, host.as_ref());
+        let mut judged = self.options.redactor.redact(Judged::new(exchange, verdict));
+        self.renumbering.renumber(&mut judged);
+        let attested = note.attested.map(|mut attested| {
+            normal::rename_findings(&mut attested.findings, host.as_ref());
+            normal::rename_findings(&mut attested.cleared, host.as_ref());
+            clean(attested, self.options.redactor, &mut self.renumbering)
+        });
+        // An empty hash says that the live verdict is not known.
+        let contract = self.options.check.filter(|_| known).map_or("", |check| check.contract);
+        let context = JournalContext { upstream: "".into(), contract: contract.into() };
+        self.buffer.clear();
+        write::encode(&judged, attested.as_ref(), &context, &mut self.buffer);
+        self.spool.write_all(&self.buffer).map_err(refused("spool beside", &self.to))?;
+        self.items.push(Item {
+            identity: Identity::of(&judged.exchange.request),
+            offset: self.spooled,
+            length: self.buffer.len(),
+            status: judged.exchange.response.as_ref().map_or(0, |response| response.status),
+            source,
+            settled,
+        });
+        self.spooled += self.buffer.len() as u64;
+        Ok(())
+    }
+
+    /// The verdict as it was given live, and whether it is known under the contract at hand.
+    fn live_verdict(
+        &self,
+        exchange: &Exchange,
+        held: Verdict,
+        contract: Option<&str>,
+        attested: &Option<Attested>,
+    ) -> (Verdict, bool) {
+        let Some(check) = self.options.check else { return (held, false) };
+        match contract {
+            Some(contract) => (held, contract == check.contract),
+            None if attested.as_ref().is_none_or(|attested| *attested.contract == *check.contract) => {
+                let mut verdict = settle((check.check)(exchange), attested.as_ref(), check.contract);
+                verdict.operation = held.operation.or(verdict.operation);
+                (verdict, true)
+            }
+            None => (held, false),
+        }
+    }
+
+    fn rename(&mut self, origin: &Arc<str>) -> Option<HostRename> {
+        match &self.host {
+            Some((held, rename)) if held == origin => rename.clone(),
+            _ => {
+                let rename = HostRename::new(origin);
+                self.host = Some((Arc::clone(origin), rename.clone()));
+                rename
+            }
+        }
+    }
+
+    /// Leaves transient answers out.
+    fn leave_out(&mut self) {
+        let mut keep_item = vec![true; self.items.len()];
+        let mut start = 0;
+        while start < self.items.len() {
+            let source = self.items[start].source;
+            let end = start + self.items[start..].iter().take_while(|item| item.source == source).count();
+            let items = &self.items[start..end];
+            let out = keep::left_out(items.iter().map(|item| (&item.identity, item.status)), self.options.keep);
+            for (at, (item, out)) in items.iter().zip(out).enumerate() {
+                if out && !item.settled {
+                    keep_item[start + at] = false;
+                    *self.folded.transient.entry(item.status).or_default() += 1;
+                }
+            }
+            start = end;
+        }
+        let mut keep_item = keep_item.into_iter();
+        self.items.retain(|_| keep_item.next().unwrap_or(true));
+    }
+
+    /// The second pass.
+    fn write(mut self, to: &Path) -> Result<Folded, WriteError> {
+        self.leave_out();
+        let mut items = std::mem::take(&mut self.items);
+        items.sort_by(|left, right| left.identity.cmp(&right.identity));
+        let spool_error = refused("spool beside", to);
+        let mut spool = match self.spool.into_inner() {
+            Ok(spool) => spool,
+            Err(error) => return Err(spool_error(error.into_error())),
+        };
+        let preamble = Preamble {
+            recorded: self.options.recorded.map(str::to_owned),
+            today: self.options.today.to_owned(),
+            unproven: self.options.unproven,
+        };
+        let mut target = Target::begin(to, &preamble)?;
+        let mut renumbering = Renumbering::default();
+        renumbering.next_source();
+        let tokens = TokenCache::new(std::time::Duration::ZERO, None);
+        for item in &items {
+            self.buffer.resize(item.length, 0);
+            spool
+                .seek(SeekFrom::Start(item.offset))
+                .and_then(|_| spool.read_exact(&mut self.buffer))
+                .map_err(refused("read the spool beside", to))?;
+            let entry = read_back(&self.buffer, &tokens, to)?;
+            if entry.exchange.transport.incomplete.is_some() {
+                self.folded.incomplete += 1;
+            }
+            write_entry(entry, self.options, &mut renumbering, &mut target, to)?;
+        }
+        self.folded.entries = items.len();
+        self.folded.har = super::har_of(to);
+        self.folded.changed = target.finish(self.options.today, self.options.recorded.is_some())?;
+        Ok(self.folded)
+    }
+}
+
+/// Reads an entry that was encoded a moment ago.
+fn read_back(text: &[u8], tokens: &TokenCache, to: &Path) -> Result<Entry, WriteError> {
+    let fault = match convert::entry(text, &mut BodyFiles::new(None), tokens) {
+        Ok(Converted::Exchange(converted)) => {
+            let (exchange, note) = *converted;
+            return Ok(Entry { index: 0, exchange, note });
+        }
+        Ok(Converted::NotHttp) => "it is not HTTP".to_owned(),
+        Err(fault) => format!("{fault:?}"),
+    };
+    let fault = ReadFault::Entry { index: 0, reason: format!("it cannot be folded ({fault})") };
+    Err(ReadError { source_name: to.display().to_string(), fault }.into())
+}
+
+/// The second pass, for one entry.
+fn write_entry(
+    entry: Entry,
+    options: &FoldOptions<'_>,
+    renumbering: &mut Renumbering,
+    target: &mut Target,
+    to: &Path,
+) -> Result<(), WriteError> {
+    let note = entry.note.unwrap_or_default();
+    let known = note.contract.as_deref().is_some_and(|contract| !contract.is_empty());
+    let mut judged = options.redactor.redact(Judged::new(entry.exchange, note.verdict));
+    renumbering.renumber(&mut judged);
+    let attested = match options.check.filter(|_| known) {
+        Some(check) => recheck(&judged, check, to)?,
+        None => note.attested.map(|attested| clean(attested, options.redactor, renumbering)),
+    };
+    let Judged { exchange, verdict, .. } = &*judged;
+    let number = target.number(verdict.operation.as_deref());
+    let request = target.body(&exchange.request.body, &number, Side::Request, is_json(&exchange.request.headers))?;
+    let response = match &exchange.response {
+        Some(response) => target.body(&response.body, &number, Side::Response, is_json(&response.headers))?,
+        None => None,
+    };
+    let (request, response, laid_out) = places(request.as_ref(), response.as_ref());
+    let mut encoded = Vec::new();
+    let style = Style::Fixture { request, response, laid_out };
+    write::entry(exchange, verdict, attested.as_ref(), style, &mut encoded);
+    target.entry(encoded)
+}
+
+fn is_json(headers: &Headers) -> bool {
+    let essence = super::parts::essence(headers.get_str("content-type").unwrap_or_default());
+    super::parts::is_json(&essence)
+}
+
+/// What the fixture's entry will not show of the live verdict, by checking it as it will be read.
+fn recheck(judged: &Redacted<Judged>, check: Check<'_>, to: &Path) -> Result<Option<Attested>, WriteError> {
+    let mut encoded = Vec::new();
+    let style = Style::Fixture { request: Place::Inline, response: Place::Inline, laid_out: LaidOut::default() };
+    write::entry(&judged.exchange, &judged.verdict, None, style, &mut encoded);
+    let tokens = TokenCache::new(std::time::Duration::ZERO, None);
+    let recomputed = (check.check)(&read_back(&encoded, &tokens, to)?.exchange);
+    let mut live = judged.verdict.clone();
+    // A fixture keeps no instants: where the finding is the same, its words are those without them.
+    for finding in &mut live.findings {
+        let same = |other: &&Finding| other.rule == finding.rule && other.at == finding.at;
+        if finding.rule.id().starts_with("auth.")
+            && let Some(other) = recomputed.findings.iter().find(same)
+        {
+            *finding = other.clone();
+        }
+    }
+    Ok(attest(&live, &recomputed, check.contract))
+}
+
+/// Passes what was attested through redaction and renumbering.
+fn clean(attested: Attested, redactor: &Redactor, renumbering: &mut Renumbering) -> Attested {
+    let split = attested.findings.len();
+    let findings: Vec<Finding> = attested.findings.into_iter().chain(attested.cleared).collect();
+    let carrier = Exchange {
+        request: Request {
+            method: http::Method::GET,
+            target: crate::exchange::Target::new("https", "tenant.example", "/"),
+            version: http::Version::HTTP_11,
+            headers: Headers::new(),
+            body: Body::default(),
+            credential: Credential::Missing,
+        },
+        response: None,
+        started: None,
+        timings: Timings::default(),
+        transport: Transport::default(),
+    };
+    let mut judged = redactor.redact(Judged::new(carrier, Verdict { findings, ..Verdict::default() }));
+    renumbering.renumber(&mut judged);
+    let mut findings = judged.into_inner().verdict.findings;
+    let cleared = findings.split_off(split.min(findings.len()));
+    Attested { findings, cleared, ..attested }
+}
