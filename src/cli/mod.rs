@@ -15,6 +15,8 @@ use crate::{
 pub mod ca;
 pub mod contract;
 pub mod demo;
+pub mod doors;
+mod environment;
 pub mod explain;
 pub mod pack;
 pub mod policy;

@@ -3,47 +3,47 @@
 use std::{
     ffi::OsString,
     io::{self, Write as _},
-    net::SocketAddr,
     path::PathBuf,
     sync::Arc,
     time::Duration,
 };
 
 use tokio::{
-    net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
     sync::watch,
+    task::JoinSet,
 };
 
-use super::{ContractArgs, Failure, Format, policy::PolicyArgs, wrap};
+use super::{
+    ContractArgs, Failure, Format,
+    doors::{DoorArgs, Open},
+    environment::Environment,
+    policy::PolicyArgs,
+    wrap,
+};
 use crate::{
     contract::CheckOptions,
     exchange::DecodeLimits,
     finding::Rule,
     pipeline::{Console, Enforce, Journal, Judge, LineFormat, Parts, Pipeline},
-    proxy::{
-        Proxy, Settings,
-        listener::{self, Door},
-    },
+    proxy::{Ended, Observer, Proxy, Settings, Written, listener},
     redact::{Plan, Redactor},
     report::{self, Collector, Title},
     token::{Jwks, TokenCache},
-    upstream::{Upstream, live},
+    upstream::{
+        Origin, Upstream, live,
+        own::{OwnAddresses, Resolved},
+        routes::Routes,
+    },
 };
-
-/// Where the default listener listens.
-const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
-
-/// Where a proxy around a command listens: any free port, this machine only.
-const WRAP_LISTEN: &str = "127.0.0.1:0";
 
 /// How the proxy listens and what it bounds
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Proxy")]
 pub struct ProxyArgs {
-    /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:8080, or a free port with -- CMD]
-    #[arg(long, value_name = "ADDR")]
-    pub listen: Option<String>,
+    /// Where the proxy listens.
+    #[command(flatten)]
+    pub doors: DoorArgs,
     /// Largest request body; 413 beyond. Responses are never cut by size
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
     pub max_body: u64,
@@ -74,6 +74,9 @@ pub struct ProxyArgs {
     /// Longest time to connect to the upstream; 504 beyond
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     pub connect_timeout: Duration,
+    /// Most HTTP/2 streams of one connection at a time
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_streams: u32,
     /// How long exchanges in progress may go on after a signal or the command's end
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     pub drain: Duration,
@@ -204,6 +207,28 @@ impl JudgeArgs {
     }
 }
 
+/// Where a proxy may open connections to.
+#[derive(Debug, Clone)]
+pub enum Reach {
+    /// Nowhere: whatever is intercepted is answered from memory.
+    Memory,
+    /// To the upstream and to intercepted hosts, trusting these certificate authorities besides the system's.
+    Anywhere {
+        /// PEM file.
+        roots: Option<PathBuf>,
+    },
+}
+
+/// Listens to what passes unseen.
+#[derive(Debug)]
+struct Nobody;
+
+impl Observer for Nobody {
+    fn ended(&self, _: Ended) -> Written {
+        Written::now()
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ran {
@@ -228,6 +253,7 @@ impl ProxyArgs {
             header_timeout: self.header_timeout,
             body_timeout: self.body_timeout,
             keep_alive: self.keep_alive,
+            max_streams: self.max_streams,
             drain: self.drain,
             ..Settings::new(scheme, authority)
         }
@@ -244,12 +270,24 @@ impl ProxyArgs {
         pipeline: &Arc<Pipeline>,
         upstream: Arc<dyn Upstream>,
         origin: &str,
-        ready: impl FnOnce(SocketAddr),
+        reach: &Reach,
+        ready: impl FnOnce(),
     ) -> Result<Ran, Failure> {
-        let (scheme, authority) = origin.split_once("://").unwrap_or(("https", origin));
-        let proxy = Proxy::new(self.settings(scheme, authority), upstream, Arc::clone(pipeline) as _)?;
+        self.doors.check()?;
+        let origin: Origin = origin.parse()?;
+        let own = OwnAddresses::default();
+        let settings = self.settings(origin.scheme(), &origin.authority);
+        let routes = |first, roots| Arc::new(Routes::new(first, roots, self.live_limits(), own.clone()));
+        let upstream: Arc<dyn Upstream> = match reach {
+            Reach::Anywhere { roots } if !self.doors.intercept.is_empty() => {
+                routes(Some((origin.clone(), upstream)), roots.clone())
+            }
+            _ => upstream,
+        };
+        let proxy = Proxy::new(settings.clone(), upstream, Arc::clone(pipeline) as _)?;
+        let unseen = Proxy::new(settings, routes(None, None), Arc::new(Nobody))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let ran = runtime.block_on(self.serve(pipeline, proxy, ready));
+        let ran = runtime.block_on(self.serve(pipeline, proxy, unseen, &origin, own, ready));
         // Exchanges that the drain did not see to their end are recorded as they are dropped.
         drop(runtime);
         pipeline.flush();
@@ -260,35 +298,45 @@ impl ProxyArgs {
         &self,
         pipeline: &Arc<Pipeline>,
         proxy: Arc<Proxy>,
-        ready: impl FnOnce(SocketAddr),
+        unseen: Arc<Proxy>,
+        origin: &Origin,
+        own: OwnAddresses,
+        ready: impl FnOnce(),
     ) -> Result<Ran, Failure> {
         let mut signals = Signals::new()?;
-        let fallback = if self.command.is_empty() { DEFAULT_LISTEN } else { WRAP_LISTEN };
-        let address = self.listen.as_deref().unwrap_or(fallback);
-        let listener = TcpListener::bind(address).await.map_err(|error| {
-            format!("cannot listen on {address} ({error}); name another address with --listen, port 0 takes a free one")
-        })?;
-        let address = listener.local_addr()?;
+        let around_command = !self.command.is_empty();
+        let mut doors = self.doors.open(origin, unseen, &own, self.connect_timeout, around_command).await?;
+        if let Err(Resolved::Own) = own.resolve(&origin.host, origin.port).await {
+            return Err(format!("the upstream {origin} is contrail itself; name the tenant with --upstream").into());
+        }
+        let environment =
+            around_command.then(|| Environment::new(&doors, |name| std::env::var_os(name))).transpose()?;
         let writer = Arc::clone(pipeline);
         let writer = tokio::spawn(async move { writer.run().await });
         let (stop, stopping) = watch::channel(false);
-        let mut server = tokio::spawn(listener::serve(proxy, listener, Door::Plain, stopping));
-        let _ = writeln!(io::stderr(), "listening on http://{address}");
-        ready(address);
+        let lines = doors.lines();
+        let mut servers = JoinSet::new();
+        for Open { listener, door, .. } in doors.open.drain(..) {
+            servers.spawn(listener::serve(Arc::clone(&proxy), listener, door, stopping.clone()));
+        }
+        for line in lines {
+            let _ = writeln!(io::stderr(), "{line}");
+        }
+        ready();
         let ended = match self.command.split_first() {
             None => {
                 signals.next().await;
                 Ok(Ran::default())
             }
-            Some((program, arguments)) => {
-                wrap::run(program, arguments, address, &mut signals).await.map(|status| Ran { command: Some(status) })
-            }
+            Some((program, arguments)) => wrap::run(program, arguments, environment.as_ref(), &mut signals)
+                .await
+                .map(|status| Ran { command: Some(status) }),
         };
         let _ = stop.send(true);
         tokio::select! {
-            _ = &mut server => {}
+            () = async { while servers.join_next().await.is_some() {} } => {}
             // Who asks twice does not want to wait for the drain.
-            _ = signals.next() => server.abort(),
+            _ = signals.next() => servers.abort_all(),
         }
         writer.abort();
         ended

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Failure, Outcome,
-    serve::{JudgeArgs, ProxyArgs, Setup},
+    serve::{JudgeArgs, ProxyArgs, Reach, Setup},
     summary,
 };
 use crate::{
@@ -91,6 +91,12 @@ pub struct Ready {
 }
 
 impl UpstreamArgs {
+    /// Where the proxy may open connections to.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        Reach::Anywhere { roots: self.upstream_ca.clone() }
+    }
+
     /// Sets the upstream up; nothing is connected yet.
     ///
     /// # Errors
@@ -140,7 +146,9 @@ impl FilterArgs {
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let ready = args.upstream.ready(&args.proxy)?;
     let pipeline = args.judge.pipeline(args.filter.setup(&ready.origin))?;
-    let ran = args.proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, |_| ready.introduce())?;
+    let ran = args
+        .proxy
+        .run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), || ready.introduce())?;
     let mut outcome = pipeline.finish(args.judge.collector("", ""));
     summary::print(args.judge.format, &outcome, &Vec::new(), None);
     summary::reports(&mut outcome, pipeline.redactor(), &args.judge.report)?;

@@ -1,12 +1,12 @@
 //! `-- CMD…`: runs a command with the proxy around it.
 //!
-//! The command keeps its own standard streams. It finds the proxy through `CONTRAIL_URL`. Signals that contrail gets are
+//! The command keeps its own standard streams. It finds the proxy through its
+//! environment (see `environment`). Signals that contrail gets are
 //! passed on to it, and its exit status becomes contrail's.
 
 use std::{
     ffi::{OsStr, OsString},
     io::{self, IsTerminal as _},
-    net::SocketAddr,
     os::unix::process::ExitStatusExt as _,
     process::ExitStatus,
 };
@@ -17,18 +17,20 @@ use nix::{
 };
 use tokio::process::{Child, Command};
 
-use super::{Failure, serve::Signals};
+use super::{Failure, environment::Environment, serve::Signals};
 
 /// Runs the command to its end; its status, or 128 + n if signal n ended it.
 pub(super) async fn run(
     program: &OsStr,
     arguments: &[OsString],
-    address: SocketAddr,
+    environment: Option<&Environment>,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
     let mut child = Command::new(program)
         .args(arguments)
-        .env("CONTRAIL_URL", format!("http://{address}"))
+        .envs(
+            environment.iter().flat_map(|environment| environment.variables.iter().map(|(name, value)| (name, value))),
+        )
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| cannot_run(program, &error))?;

@@ -17,10 +17,12 @@ use super::{
     capture::Gate,
     connection::InFlight,
     intercept,
-    own::{OwnAddresses, Resolved},
     reverse::{self, Destination},
 };
-use crate::upstream::{MessageBody, Problem, Response};
+use crate::upstream::{
+    MessageBody, Problem, Response,
+    own::{OwnAddresses, Resolved},
+};
 
 /// What happens to targets that are not intercepted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]

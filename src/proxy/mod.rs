@@ -29,7 +29,6 @@ pub mod forward;
 pub mod hop;
 mod intercept;
 pub mod listener;
-pub mod own;
 pub mod reverse;
 mod rewind;
 pub mod tls;

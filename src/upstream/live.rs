@@ -33,7 +33,10 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, rustls};
 
-use super::{Answer, BodyError, Failure, FailureKind, MessageBody, Notes, Origin, Request, Response, Upstream};
+use super::{
+    Answer, BodyError, Failure, FailureKind, MessageBody, Notes, Origin, Request, Response, Upstream,
+    own::{OwnAddresses, Resolved},
+};
 
 /// Bounds of a live upstream.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +68,7 @@ pub struct Live {
     limits: Limits,
     tls: Option<(TlsConnector, ServerName<'static>)>,
     pool: Arc<Pool>,
+    own: Option<OwnAddresses>,
 }
 
 impl fmt::Debug for Live {
@@ -118,7 +122,13 @@ impl Live {
     /// [`SetupError`], before anything is connected.
     pub fn new(origin: Origin, authority: Option<&Path>, limits: Limits) -> Result<Self, SetupError> {
         let tls = if origin.https { Some(connector(&origin, authority)?) } else { None };
-        Ok(Self { origin, limits, tls, pool: Arc::default() })
+        Ok(Self { origin, limits, tls, pool: Arc::default(), own: None })
+    }
+
+    /// The same, never connecting to one of contrail's own addresses.
+    #[must_use]
+    pub fn keeping_off(self, own: OwnAddresses) -> Self {
+        Self { own: Some(own), ..self }
     }
 
     async fn connect(&self) -> Result<Connection, Failure> {
@@ -136,8 +146,15 @@ impl Live {
         let unreachable = |cause: &dyn fmt::Display| {
             Failure::new(FailureKind::Unreachable, format!("cannot reach {}: {cause}", self.origin))
         };
-        let stream =
-            TcpStream::connect((&*self.origin.host, self.origin.port)).await.map_err(|error| unreachable(&error))?;
+        let stream = match &self.own {
+            None => TcpStream::connect((&*self.origin.host, self.origin.port)).await,
+            Some(own) => match own.resolve(&self.origin.host, self.origin.port).await {
+                Ok(addresses) => TcpStream::connect(addresses.as_slice()).await,
+                Err(Resolved::Own) => return Err(unreachable(&"it is contrail itself")),
+                Err(Resolved::Unknown(error)) => Err(error),
+            },
+        }
+        .map_err(|error| unreachable(&error))?;
         let _ = stream.set_nodelay(true);
         match &self.tls {
             None => self.speak(stream).await,

@@ -14,8 +14,10 @@ use crate::exchange::Target;
 mod body;
 pub mod live;
 mod origin;
+pub mod own;
 mod problem;
 pub mod replay;
+pub mod routes;
 pub mod sandbox;
 
 pub use body::{BodyError, MessageBody, RequestBody, ResponseBody};

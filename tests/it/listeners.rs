@@ -14,10 +14,9 @@ use contrail::{
         authority::Authority,
         forward::{Forward, HostPort, Tunnel},
         listener::{self, Door},
-        own::OwnAddresses,
         tls::Certificates,
     },
-    upstream::{Answer, MessageBody, Request, Response, Upstream},
+    upstream::{Answer, MessageBody, Request, Response, Upstream, own::OwnAddresses},
 };
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper_util::rt::{TokioExecutor, TokioIo};

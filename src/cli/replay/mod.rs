@@ -10,7 +10,7 @@ use std::{path::PathBuf, sync::Arc, thread};
 
 use super::{
     Failure, Outcome,
-    serve::{JudgeArgs, ProxyArgs, Setup},
+    serve::{JudgeArgs, ProxyArgs, Reach, Setup},
     summary,
 };
 use crate::{
@@ -63,7 +63,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let upstream = Arc::new(Recorded::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits));
 
     let mut judging = None;
-    let ran = args.proxy.run(&pipeline, upstream, ORIGIN, |_| {
+    let ran = args.proxy.run(&pipeline, upstream, ORIGIN, &Reach::Memory, || {
         said::ready(args.judge.format, &replay);
         let (replay, pipeline) = (Arc::clone(&replay), Arc::clone(&pipeline));
         let policy = args.judge.policy.clone();

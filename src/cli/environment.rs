@@ -1,0 +1,214 @@
+//! What a wrapped command finds in its environment: the proxy's addresses, and certificate bundles that trust it.
+
+use std::{
+    ffi::OsString,
+    io::{self, Write as _},
+    net::{IpAddr, SocketAddr},
+    path::{Path, PathBuf},
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::doors::Doors;
+use crate::proxy::forward::HostPort;
+
+/// Bundles that hold public roots as well as contrail's; each runtime reads another variable.
+const BUNDLES: &[&str] =
+    &["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE"];
+
+/// Where systems keep their roots as one PEM file.
+const SYSTEM_BUNDLES: &[&str] = &[
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// The variables, and the files that they name; the files live as long as this value.
+#[derive(Debug)]
+pub(super) struct Environment {
+    /// Names and values to set.
+    pub(super) variables: Vec<(&'static str, OsString)>,
+    _files: Option<tempfile::TempDir>,
+}
+
+impl Environment {
+    /// For a command that is to use these listeners. `inherited` reads contrail's own environment.
+    ///
+    /// # Errors
+    ///
+    /// The bundles cannot be written.
+    pub(super) fn new(doors: &Doors, inherited: impl Fn(&str) -> Option<OsString>) -> io::Result<Self> {
+        let mut variables = Vec::new();
+        let loopback = own_name(&doors.opened_hosts);
+        if let Some(address) = doors.tls() {
+            variables.push(("CONTRAIL_URL", format!("https://{}", reach(address, loopback)).into()));
+        } else if let Some(address) = doors.plain() {
+            variables.push(("CONTRAIL_URL", format!("http://{}", reach(address, loopback)).into()));
+        }
+        if let Some(address) = doors.forward() {
+            let credentials = doors.credentials.as_deref().map(user_info).unwrap_or_default();
+            let proxy = format!("http://{credentials}{}", reach(address, "127.0.0.1"));
+            for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"] {
+                variables.push((name, proxy.clone().into()));
+            }
+            variables.push(("NODE_USE_ENV_PROXY", "1".into()));
+            let inherited = inherited("NO_PROXY").or_else(|| inherited("no_proxy")).unwrap_or_default();
+            let direct = no_proxy(&inherited.to_string_lossy(), &doors.opened_hosts);
+            for name in ["NO_PROXY", "no_proxy"] {
+                variables.push((name, direct.clone().into()));
+            }
+        }
+        let mut files = None;
+        if let Some(authority) = &doors.authority {
+            let folder = tempfile::Builder::new().prefix("contrail-").tempdir()?;
+            let own = std::fs::read(authority.certificate_path())?;
+            let path = |name: &str| inherited(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+            let extra = path("NODE_EXTRA_CA_CERTS").and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
+            let node = write(folder.path(), "node.pem", &[&extra, &own])?;
+            variables.push(("NODE_EXTRA_CA_CERTS", node.clone().into()));
+            variables.push(("DENO_CERT", node.into()));
+            let roots = system_roots(path("SSL_CERT_FILE").as_deref());
+            let common = write(folder.path(), "roots.pem", &[&roots, &own])?;
+            for name in BUNDLES {
+                // What a runtime was told to trust on its own stays trusted beside the common bundle.
+                let bundle =
+                    match path(name).filter(|_| *name != "SSL_CERT_FILE").and_then(|path| std::fs::read(path).ok()) {
+                        Some(told) => {
+                            write(folder.path(), &format!("{}.pem", name.to_ascii_lowercase()), &[&told, &roots, &own])?
+                        }
+                        None => common.clone(),
+                    };
+                variables.push((name, bundle.into()));
+            }
+            files = Some(folder);
+        }
+        Ok(Self { variables, _files: files })
+    }
+}
+
+/// Under which name the command reaches the reverse listener: one that can stand in `NO_PROXY` without covering the
+/// upstream, since many clients know no ports there.
+fn own_name(opened: &[HostPort]) -> &'static str {
+    let taken = |name: &str| opened.iter().any(|target| target.host == name);
+    if taken("127.0.0.1") { "localhost" } else { "127.0.0.1" }
+}
+
+fn reach(address: SocketAddr, loopback: &str) -> String {
+    let ip = address.ip();
+    if ip == IpAddr::from([127, 0, 0, 1]) || ip.is_unspecified() {
+        format!("{loopback}:{}", address.port())
+    } else {
+        address.to_string()
+    }
+}
+
+fn user_info(credentials: &str) -> String {
+    let encode = |text| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+    format!("{}:{}@", encode(user), encode(password))
+}
+
+/// The inherited list and this machine's own names, without what would keep a request for an opened host from the
+/// proxy.
+fn no_proxy(inherited: &str, opened: &[HostPort]) -> String {
+    let mut entries: Vec<&str> = inherited.split([',', ' ']).map(str::trim).filter(|entry| !entry.is_empty()).collect();
+    entries.extend(["localhost", "127.0.0.1", "::1"]);
+    entries.retain(|entry| !opened.iter().any(|target| covers(entry, target)));
+    let mut seen = std::collections::HashSet::new();
+    entries.retain(|entry| seen.insert(*entry));
+    entries.join(",")
+}
+
+/// Whether an entry of `NO_PROXY` covers a target, by the most generous of the readings that clients have.
+fn covers(entry: &str, target: &HostPort) -> bool {
+    if entry == "*" {
+        return true;
+    }
+    if let (Some((network, bits)), Ok(ip)) = (entry.split_once('/'), target.host.parse::<IpAddr>()) {
+        return in_network(network, bits, ip);
+    }
+    let entry = entry.to_ascii_lowercase();
+    let host = match entry.rsplit_once(':') {
+        Some((host, port)) if port.parse() == Ok(target.port) && !host.contains(':') => host.to_owned(),
+        _ => entry.trim_matches(['[', ']']).to_owned(),
+    };
+    let domain = host.trim_start_matches("*.").trim_start_matches('.').trim_end_matches('.');
+    !domain.is_empty()
+        && (target.host == domain || target.host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')))
+}
+
+fn in_network(network: &str, bits: &str, ip: IpAddr) -> bool {
+    let (Ok(network), Ok(bits)) = (network.parse::<IpAddr>(), bits.parse::<u32>()) else { return false };
+    match (network, ip) {
+        (IpAddr::V4(network), IpAddr::V4(ip)) if bits <= 32 => {
+            bits == 0 || (u32::from(network) ^ u32::from(ip)) >> (32 - bits) == 0
+        }
+        (IpAddr::V6(network), IpAddr::V6(ip)) if bits <= 128 => {
+            bits == 0 || (u128::from(network) ^ u128::from(ip)) >> (128 - bits) == 0
+        }
+        _ => false,
+    }
+}
+
+/// The system's roots as PEM, and those that the user named.
+fn system_roots(named: Option<&Path>) -> Vec<u8> {
+    let mut roots = named.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
+    if let Some(system) = SYSTEM_BUNDLES.iter().find_map(|path| std::fs::read(path).ok()) {
+        roots.push(b'\n');
+        roots.extend(system);
+        return roots;
+    }
+    for certificate in rustls_native_certs::load_native_certs().certs {
+        roots.extend(b"\n-----BEGIN CERTIFICATE-----\n");
+        for line in STANDARD.encode(&certificate).as_bytes().chunks(64) {
+            roots.extend(line);
+            roots.push(b'\n');
+        }
+        roots.extend(b"-----END CERTIFICATE-----\n");
+    }
+    roots
+}
+
+fn write(folder: &Path, name: &str, parts: &[&[u8]]) -> io::Result<PathBuf> {
+    let path = folder.join(name);
+    let mut file = std::fs::File::create(&path)?;
+    for part in parts {
+        file.write_all(part)?;
+        file.write_all(b"\n")?;
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(host: &str, port: u16) -> HostPort {
+        HostPort { host: host.into(), port }
+    }
+
+    #[test]
+    fn no_proxy_keeps_what_the_user_said_but_never_covers_the_upstream() {
+        let upstream = [target("tenant.example", 443)];
+        assert_eq!(
+            no_proxy("internal.corp, .example,tenant.example:443,*", &upstream),
+            "internal.corp,localhost,127.0.0.1,::1"
+        );
+        assert_eq!(no_proxy("other.example", &upstream), "other.example,localhost,127.0.0.1,::1");
+    }
+
+    #[test]
+    fn an_upstream_on_this_machine_is_reached_through_the_proxy_and_contrail_by_another_name() {
+        let upstream = [target("127.0.0.1", 9000)];
+        assert_eq!(no_proxy("10.0.0.0/8,127.0.0.0/8", &upstream), "10.0.0.0/8,localhost,::1");
+        assert_eq!(own_name(&upstream), "localhost");
+        assert_eq!(reach("127.0.0.1:5000".parse().unwrap(), own_name(&upstream)), "localhost:5000");
+    }
+
+    #[test]
+    fn the_password_of_the_proxy_is_encoded_in_its_url() {
+        assert_eq!(user_info("me:p@ss:w/d"), "me:p%40ss%3Aw%2Fd@");
+    }
+}

@@ -1,0 +1,79 @@
+//! One upstream for most requests, and others by their origin: what a forward proxy opens besides the upstream.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::{
+    Answer, Failure, FailureKind, Origin, Request, Upstream,
+    live::{self, Live},
+    own::OwnAddresses,
+};
+
+/// Most further origins that are remembered; beyond it the memory starts anew.
+const MAX_ORIGINS: usize = 256;
+
+/// Sends each request to the upstream of its target.
+pub struct Routes {
+    upstream: Option<(Origin, Arc<dyn Upstream>)>,
+    others: Mutex<HashMap<String, Arc<Live>>>,
+    authority: Option<PathBuf>,
+    limits: live::Limits,
+    own: OwnAddresses,
+}
+
+impl fmt::Debug for Routes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Routes").field("upstream", &self.upstream).finish_non_exhaustive()
+    }
+}
+
+impl Routes {
+    /// Requests for the origin of `upstream` go there, others to a live upstream of their own, reached with these roots
+    /// and limits and never at one of contrail's own addresses.
+    #[must_use]
+    pub fn new(
+        upstream: Option<(Origin, Arc<dyn Upstream>)>,
+        authority: Option<PathBuf>,
+        limits: live::Limits,
+        own: OwnAddresses,
+    ) -> Self {
+        Self { upstream, others: Mutex::default(), authority, limits, own }
+    }
+
+    fn other(&self, origin: &str) -> Result<Arc<Live>, Failure> {
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(live) = others.get(origin) {
+            return Ok(Arc::clone(live));
+        }
+        let unreachable = |cause: &dyn fmt::Display| {
+            Failure::new(FailureKind::Unreachable, format!("cannot reach {origin}: {cause}"))
+        };
+        let parsed: Origin = origin.parse().map_err(|error| unreachable(&error))?;
+        let live = Live::new(parsed, self.authority.as_deref(), self.limits).map_err(|error| unreachable(&error))?;
+        let live = Arc::new(live.keeping_off(self.own.clone()));
+        if others.len() >= MAX_ORIGINS {
+            others.clear();
+        }
+        others.insert(origin.to_owned(), Arc::clone(&live));
+        Ok(live)
+    }
+}
+
+impl Upstream for Routes {
+    fn answer(&self, request: Request) -> Answer<'_> {
+        if let Some((origin, upstream)) = &self.upstream
+            && *request.target.authority == *origin.authority
+            && *request.target.scheme == *origin.scheme()
+        {
+            return upstream.answer(request);
+        }
+        Box::pin(async move {
+            let live = self.other(&request.target.origin())?;
+            live.answer(request).await
+        })
+    }
+}
