@@ -95,8 +95,8 @@ fn findings(failing: &Failing) -> impl Iterator<Item = String> {
 
 fn line(failing: &Failing) -> Value {
     let (exchange, verdict) = (&failing.judged.exchange, &failing.judged.verdict);
-    json!({
-        "recorded": failing.source,
+    json!({"recorded": {
+        "source": failing.source,
         "entry": failing.entry,
         "method": exchange.request.method.as_str(),
         "url": exchange.request.target.to_string(),
@@ -105,7 +105,7 @@ fn line(failing: &Failing) -> Value {
         "verdict": verdict.conclusion().name(),
         "findings": verdict.findings.iter().map(Item::from).collect::<Vec<_>>(),
         "unchecked": verdict.unchecked.iter().map(crate::finding::Unchecked::name).collect::<Vec<_>>(),
-    })
+    }})
 }
 
 fn list(text: &mut String, lines: impl Iterator<Item = String>) {
