@@ -9,6 +9,7 @@
 //! [`MAX_SOURCE`] are refusals of ours, not faults of the document.
 
 mod canonical;
+mod compare;
 mod layout;
 mod node;
 mod parse;
@@ -19,6 +20,7 @@ use std::{fmt, ops::Range};
 use bytes::Bytes;
 
 pub use canonical::Number;
+pub use compare::{Care, Change, changes};
 pub use layout::{compact, pretty};
 pub use node::{Entries, Items, Kind, Node};
 pub use represent::{Tape, TapeNode};

@@ -7,7 +7,7 @@ use super::{
     mask::{Mask, kind_name},
     parts::{Content, Field, Pair, Parts, Value},
 };
-use crate::json::{Kind, Node, push_pointer};
+use crate::json::{self, Care, Change, Kind, Node, push_pointer};
 
 /// One place at which a request differs from a recorded one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +24,6 @@ pub struct Difference {
 
 /// Longest value shown, in characters.
 const SHOWN: usize = 200;
-/// Deepest place named; what differs below is named as a whole.
-const DEPTH: usize = 64;
 
 /// Every difference between a request and a recorded one, in the order method, path, query, body.
 pub(super) fn differences(yours: &Parts, fixture: &Parts, mask: &Mask, ignored: &IgnoreSet) -> Vec<Difference> {
@@ -94,14 +92,14 @@ fn query(yours: &[Pair], fixture: &[Pair], mask: &Mask, ignored: &IgnoreSet, out
         let name = String::from_utf8_lossy(name);
         out.push(Difference {
             place: format!("query parameter `{name}`"),
-            yours: values(&left),
-            fixture: values(&right),
+            yours: joined(&left),
+            fixture: joined(&right),
             option: Some(format!("--ignore query:{name}")),
         });
     }
 }
 
-fn values(values: &[&[u8]]) -> Option<String> {
+fn joined(values: &[&[u8]]) -> Option<String> {
     if values.is_empty() {
         return None;
     }
@@ -113,8 +111,8 @@ fn body(yours: &Content, fixture: &Content, mask: &Mask, ignored: &IgnoreSet, ou
     match (yours, fixture) {
         (Content::Absent, Content::Absent) => {}
         (Content::Json(left), Content::Json(right)) => {
-            let masked = mask.places.iter().map(|place| tokens(place)).collect();
-            Walk { masked, ignored, label: "", out }.values(Some(left.root()), Some(right.root()), &mut Vec::new());
+            let masked: Vec<Vec<String>> = mask.places.iter().map(|place| tokens(place)).collect();
+            values(left.root(), right.root(), &[], "", &masked, ignored, out);
         }
         (Content::Form(left), Content::Form(right)) => fields("form field", left, right, mask, ignored, out),
         (Content::Multipart(left), Content::Multipart(right)) => fields("part", left, right, mask, ignored, out),
@@ -156,7 +154,7 @@ fn fields(
     let masked: Vec<Vec<String>> = mask.places.iter().map(|place| tokens(place)).collect();
     for (name, (left, right)) in names {
         let name = String::from_utf8_lossy(name).into_owned();
-        let mut place = vec![name];
+        let place = vec![name];
         if ignored.leaves_out_place(&place) || masked.contains(&place) && left.len() == right.len() {
             continue;
         }
@@ -164,11 +162,7 @@ fn fields(
             let (left, right) = (left.get(at), right.get(at));
             match (left.map(|field| &field.value), right.map(|field| &field.value)) {
                 (Some(Value::Json(left)), Some(Value::Json(right))) => {
-                    Walk { masked: masked.clone(), ignored, label, out }.values(
-                        Some(left.root()),
-                        Some(right.root()),
-                        &mut place,
-                    );
+                    values(left.root(), right.root(), &place, label, &masked, ignored, out);
                 }
                 _ => {
                     let (left, right) = (left.map(|field| field_text(field)), right.map(|field| field_text(field)));
@@ -205,74 +199,35 @@ fn ignore(place: &[String]) -> String {
     if place.is_empty() { "--ignore body".to_owned() } else { format!("--ignore pointer:{}", pointer(place)) }
 }
 
-/// A walk over two JSON values at once.
-struct Walk<'a> {
-    masked: Vec<Vec<String>>,
-    ignored: &'a IgnoreSet,
-    label: &'static str,
-    out: &'a mut Vec<Difference>,
-}
-
-impl Walk<'_> {
-    fn values(&mut self, yours: Option<Node<'_>>, fixture: Option<Node<'_>>, place: &mut Vec<String>) {
-        if self.ignored.leaves_out_place(place) {
-            return;
-        }
-        let masked = self.masked.iter().any(|masked| masked == place);
-        let (Some(left), Some(right)) = (yours, fixture) else {
-            return self.say(yours.map(show), fixture.map(|node| show_fixture(node, masked)), place);
-        };
-        let same_kind = left.kind() == right.kind();
-        if masked {
-            if !same_kind {
-                self.say(Some(show(left)), Some(show_fixture(right, true)), place);
-            }
-            return;
-        }
-        if !same_kind || place.len() >= DEPTH || !matches!(left.kind(), Kind::Object | Kind::Array) {
-            let (mut one, mut other) = (String::new(), String::new());
-            left.canonical(&mut one);
-            right.canonical(&mut other);
-            if one != other {
-                self.say(Some(show(left)), Some(show(right)), place);
-            }
-            return;
-        }
-        if left.kind() == Kind::Array {
-            let (mut left, mut right) = (left.items(), right.items());
-            for at in 0.. {
-                let (left, right) = (left.next(), right.next());
-                if left.is_none() && right.is_none() {
-                    break;
-                }
-                self.below(&at.to_string(), left, right, place);
-            }
-            return;
-        }
-        let other: BTreeMap<_, _> = right.members().collect();
-        for (name, value) in left.members() {
-            self.below(&name, Some(value), other.get(&name).copied(), place);
-        }
-        let mine: BTreeMap<_, _> = left.members().collect();
-        for (name, value) in right.members().filter(|(name, _)| !mine.contains_key(name)) {
-            self.below(&name, None, Some(value), place);
-        }
-    }
-
-    fn below(&mut self, token: &str, yours: Option<Node<'_>>, fixture: Option<Node<'_>>, place: &mut Vec<String>) {
-        place.push(token.to_owned());
-        self.values(yours, fixture, place);
-        place.pop();
-    }
-
-    fn say(&mut self, yours: Option<String>, fixture: Option<String>, place: &[String]) {
-        let at = pointer(place);
-        let words = match self.label {
+/// Says every place at which two JSON values below `base` differ.
+fn values(
+    yours: Node<'_>,
+    fixture: Node<'_>,
+    base: &[String],
+    label: &str,
+    masked: &[Vec<String>],
+    ignored: &IgnoreSet,
+    out: &mut Vec<Difference>,
+) {
+    let is_masked = |place: &[String]| masked.iter().any(|masked| masked == place);
+    let care = |place: &[String]| match place {
+        _ if ignored.leaves_out_place(place) => Care::Nothing,
+        _ if is_masked(place) => Care::Type,
+        _ => Care::Value,
+    };
+    for Change { place, left, right } in json::changes(yours, fixture, base, &care) {
+        let at = pointer(&place);
+        let words = match label {
             "" if at.is_empty() => "body".to_owned(),
             "" => format!("body at `{at}`"),
             label => format!("{label} `{at}`"),
         };
-        self.out.push(Difference { place: words, yours, fixture, option: Some(ignore(place)) });
+        out.push(Difference {
+            place: words,
+            yours: left.map(show),
+            fixture: right.map(|node| show_fixture(node, is_masked(&place))),
+            option: Some(ignore(&place)),
+        });
     }
 }
 
