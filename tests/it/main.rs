@@ -6,6 +6,7 @@
 mod listeners;
 mod proxy;
 mod reading;
+mod replay;
 mod sandbox;
 mod supply;
 mod support;

@@ -93,7 +93,7 @@ fn load(args: &Args, contract: &Arc<Contract>, redactor: &Redactor) -> Result<Re
         ignore: args.ignore.clone(),
         exhausted: args.exhausted,
         operation_of: Arc::new(move |method, path| routes.operation_id(method, path)),
-        has_label: Arc::new(redact::is_label),
+        has_label: Arc::new(redact::has_label),
     })?;
     for named in &args.fixtures {
         for source in recording::sources(named)? {
