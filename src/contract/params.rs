@@ -3,7 +3,7 @@
 //! A text is decoded once, for judging only; what goes on the wire is never built from it. Lengths count Unicode scalar
 //! values after decoding.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use super::schema::{Breach, Schema, Types};
 use crate::json::{Document, Fault, push_pointer, quote};
@@ -70,11 +70,11 @@ pub(super) fn pairs(raw: &[u8]) -> impl Iterator<Item = Pair<'_>> {
     })
 }
 
-/// What the schema says against a parameter's text, as a clause that follows "expected".
+/// What the schema says against a parameter's text, as a clause that follows "expected"; nothing where it gives up.
 pub(super) fn breach_of_text(schema: &Schema, text: &str) -> Option<Cow<'static, str>> {
     let breaches = match schema.types().coerce(text) {
         Some(document) => breaches(schema, &document),
-        None => schema.breaches_of_text(text),
+        None => schema.breaches_of_text(text).unwrap_or_default(),
     };
     joined(breaches.into_iter().map(|breach| breach.expected))
 }
@@ -94,7 +94,6 @@ pub(super) fn breach_of_texts(schema: &Schema, texts: &[&str]) -> Option<Cow<'st
     joined(breaches(schema, &document).into_iter().map(|breach| breach.expected))
 }
 
-/// A parameter is flat, so it is never too deep.
 fn breaches(schema: &Schema, document: &Document) -> Vec<Breach> {
     schema.judge(document, &|_| false).unwrap_or_default().breaches
 }
@@ -126,7 +125,7 @@ pub(super) enum Form {
 /// Reads `application/x-www-form-urlencoded` as the object that the schema describes.
 pub(super) fn form(raw: &[u8], schema: Option<&Schema>) -> Form {
     let mut object = String::from("{");
-    let mut names: Vec<Cow<'_, str>> = Vec::new();
+    let mut names: HashSet<Cow<'_, str>> = HashSet::new();
     let mut faults = Vec::new();
     for Pair { name, value } in pairs(raw) {
         let mut at = String::new();
@@ -162,7 +161,7 @@ pub(super) fn form(raw: &[u8], schema: Option<&Schema>) -> Form {
         } else {
             write_scalar(types, &value, &mut object);
         }
-        names.push(name);
+        names.insert(name);
     }
     object.push('}');
     if !faults.is_empty() {

@@ -1,6 +1,6 @@
 //! What the client sent: path, query, body.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use super::{
     Check,
@@ -52,6 +52,7 @@ impl Check<'_> {
         let raw = self.exchange.request.target.query().unwrap_or_default();
         let mut findings = Vec::new();
         let mut undocumented: Vec<Cow<'_, str>> = Vec::new();
+        let mut known: HashSet<Cow<'_, str>> = HashSet::new();
         let mut given: Vec<(&Parameter, Vec<Text<'_>>)> =
             self.parameters(Place::Query).map(|parameter| (parameter, Vec::new())).collect();
         for pair in params::pairs(raw.as_bytes()) {
@@ -60,14 +61,13 @@ impl Check<'_> {
                 .as_ref()
                 .ok()
                 .and_then(|name| given.iter_mut().find(|(parameter, _)| *parameter.name == **name));
-            match slot {
-                Some((_, values)) => values.push(pair.value),
-                None => {
-                    let (Ok(name) | Err(name)) = pair.name;
-                    if !undocumented.contains(&name) {
-                        undocumented.push(name);
-                    }
-                }
+            if let Some((_, values)) = slot {
+                values.push(pair.value);
+                continue;
+            }
+            let (Ok(name) | Err(name)) = pair.name;
+            if known.insert(name.clone()) {
+                undocumented.push(name);
             }
         }
         for (parameter, values) in given {

@@ -647,3 +647,13 @@ fn blame_says_whose_business_it_is() {
     Case::list("&q=1").answer(400, "").blames(None);
     Case::list("").answer(500, "").blames(Some(Blame::Agreed));
 }
+
+#[test]
+fn a_hostile_number_of_names_costs_no_more_than_reading_them() {
+    let many = (0..50_000).map(|n| format!("n{n}=1")).collect::<Vec<_>>().join("&");
+    let form = Case::update("application/x-www-form-urlencoded", &many);
+    assert_eq!(form.verdict().findings.len(), 1000);
+    let members = (0..20_000).map(|n| format!("\"n{n}\":{n}")).collect::<Vec<_>>().join(",");
+    let body = format!(r#"{{"isbn":"42","meta":{{{members}}}}}"#);
+    Case::update("application/json", &format!(r#"{{"meta":{{{members}}}}}"#)).answer(200, &body).finds(&[]);
+}

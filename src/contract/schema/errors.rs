@@ -8,6 +8,7 @@ use jsonschema::{
 };
 use serde_json::Value;
 
+use super::Unjudged;
 use crate::json::push_pointer;
 
 /// Most breaches that are told of one value.
@@ -30,12 +31,31 @@ enum Clause {
 }
 
 /// One breach per place, in the order of the pointers.
-pub(super) fn collect(errors: ErrorIterator<'_>) -> Vec<Breach> {
+///
+/// # Errors
+///
+/// [`Unjudged`] where a pattern was too costly to be matched to its end.
+pub(super) fn collect(errors: ErrorIterator<'_>) -> Result<Vec<Breach>, Unjudged> {
     let mut places = Places::default();
     for error in errors.take(MOST) {
+        if is_unfinished(&error) {
+            return Err(Unjudged);
+        }
         places.add(&error);
     }
-    places.breaches()
+    Ok(places.breaches())
+}
+
+/// Whether an error says that the judge gave up, here or in any branch.
+fn is_unfinished(error: &ValidationError<'_>) -> bool {
+    match error.kind() {
+        Rule::BacktrackLimitExceeded { .. } | Rule::RegexEngineFailure { .. } => true,
+        Rule::OneOfNotValid { context } | Rule::OneOfMultipleValid { context } | Rule::AnyOf { context } => {
+            context.iter().flatten().any(|error| is_unfinished(error))
+        }
+        Rule::PropertyNames { error } => is_unfinished(error),
+        _ => false,
+    }
 }
 
 #[derive(Debug, Default)]
@@ -60,6 +80,9 @@ impl Places {
     }
 
     fn push(&mut self, at: String, clause: Clause) {
+        if self.0.len() >= MOST && !self.0.contains_key(&at) {
+            return;
+        }
         let clauses = self.0.entry(at).or_default();
         if !clauses.contains(&clause) {
             clauses.push(clause);
@@ -98,6 +121,9 @@ impl Places {
                 self.say(error, format!("member names to be {text}"));
             }
             Rule::OneOfNotValid { context } | Rule::AnyOf { context } => self.branches(error, context),
+            Rule::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
+                self.say(error, "no members");
+            }
             _ => self.say(error, clause(error.kind())),
         }
     }

@@ -8,9 +8,9 @@ use crate::json::Tape;
 
 /// Adds the formats of the tenant's documentation. `rate-limit-policy-id` asserts nothing (its grammar is not shown),
 /// so it is not here.
-pub(super) fn register<'i>(
-    options: ValidationOptions<'i, Arc<dyn Retrieve>, Tape>,
-) -> ValidationOptions<'i, Arc<dyn Retrieve>, Tape> {
+pub(super) fn register(
+    options: ValidationOptions<'_, Arc<dyn Retrieve>, Tape>,
+) -> ValidationOptions<'_, Arc<dyn Retrieve>, Tape> {
     options.with_format("strict-https-uri", is_https_uri)
 }
 

@@ -113,6 +113,8 @@ pub(super) struct Accounts {
     root: usize,
     /// A schema refers to itself, so that the judge recurses as deep as the value is.
     pub(super) recursive: bool,
+    /// The types that the root may have.
+    types: Types,
 }
 
 /// What one schema object says about where things belong.
@@ -239,28 +241,20 @@ impl Accounts {
                 break;
             }
             pointer.truncate(frame.pointer);
-            let (child, says) = match &mut frame.children {
-                Children::Members(members) => match members.next() {
-                    Some((name, value)) => {
-                        let name = name.as_str().unwrap_or_default();
-                        push_pointer(&mut pointer, &name);
-                        (value, self.member_of(&frame.applicable, &name))
-                    }
-                    None => {
-                        open.pop();
-                        continue;
-                    }
-                },
-                Children::Items(items) => match items.next() {
-                    Some((index, item)) => {
-                        push_pointer(&mut pointer, itoa(index).as_str());
-                        (item, self.item_of(&frame.applicable, index))
-                    }
-                    None => {
-                        open.pop();
-                        continue;
-                    }
-                },
+            let next = match &mut frame.children {
+                Children::Members(members) => members.next().map(|(name, value)| {
+                    let name = name.as_str().unwrap_or_default();
+                    push_pointer(&mut pointer, &name);
+                    (value, self.member_of(&frame.applicable, &name))
+                }),
+                Children::Items(items) => items.next().map(|(index, item)| {
+                    push_pointer(&mut pointer, &index.to_string());
+                    (item, self.item_of(&frame.applicable, index))
+                }),
+            };
+            let Some((child, says)) = next else {
+                open.pop();
+                continue;
             };
             let applicable = match says {
                 Says::Covered => continue,
@@ -439,7 +433,7 @@ impl Accounts {
     }
 
     pub(super) fn types(&self) -> Types {
-        self.types_of(&[self.root])
+        self.types
     }
 
     /// The types that items may have, where the root is an array.
@@ -454,7 +448,7 @@ impl Accounts {
         let schemas: Applicable = self
             .possible(&[self.root])
             .into_iter()
-            .flat_map(|index| {
+            .filter_map(|index| {
                 let entry = &self.entries[index];
                 let named = entry.properties.iter().find(|(held, _)| **held == *name).map(|(_, schema)| *schema);
                 named.or(match entry.additional {
@@ -465,9 +459,4 @@ impl Accounts {
             .collect();
         self.types_of(&schemas)
     }
-}
-
-/// An index as text.
-fn itoa(index: usize) -> String {
-    index.to_string()
 }

@@ -43,9 +43,10 @@ pub struct Judged {
     pub gaps: Vec<Gap>,
 }
 
-/// A document was nested too deep to be judged; nothing is said about it.
+/// A value could not be judged to its end: it is nested too deep for the stack, or a pattern is too costly to match.
+/// Nothing is said about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooDeep;
+pub struct Unjudged;
 
 /// Nesting up to which any thread's own stack is enough.
 const SHALLOW: usize = 64;
@@ -132,34 +133,43 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// [`TooDeep`] where a schema refers to itself and the system has no stack to follow the document all the way.
-    pub fn judge(&self, document: &Document, is_origin: &(dyn Fn(&str) -> bool + Sync)) -> Result<Judged, TooDeep> {
-        let judge = || Judged {
-            breaches: self.breaches_of(TapeNode::Value(document.root())),
-            gaps: self.gaps.walk(document.root(), is_origin),
+    /// [`Unjudged`] where a schema refers to itself and the system has no stack to follow the document all the way, and
+    /// where a pattern is too costly to match.
+    pub fn judge(&self, document: &Document, is_origin: &(dyn Fn(&str) -> bool + Sync)) -> Result<Judged, Unjudged> {
+        let judge = || {
+            Ok(Judged {
+                breaches: self.breaches_of(TapeNode::Value(document.root()))?,
+                gaps: self.gaps.walk(document.root(), is_origin),
+            })
         };
         if !self.gaps.recursive || document.depth() <= SHALLOW {
-            return Ok(judge());
+            return judge();
         }
         // The judge recurses with the schema, so a deep value needs a deep stack; a hostile one must not end the process.
         std::thread::scope(|scope| {
             std::thread::Builder::new()
                 .stack_size(document.depth() * STACK_PER_LEVEL)
                 .spawn_scoped(scope, judge)
-                .map_err(|_| TooDeep)?
+                .map_err(|_| Unjudged)?
                 .join()
-                .map_err(|_| TooDeep)
+                .map_err(|_| Unjudged)?
         })
     }
 
     /// The breaches of a text that stands in no document (a parameter).
-    #[must_use]
-    pub fn breaches_of_text(&self, text: &str) -> Vec<Breach> {
+    ///
+    /// # Errors
+    ///
+    /// [`Unjudged`] where a pattern is too costly to match.
+    pub fn breaches_of_text(&self, text: &str) -> Result<Vec<Breach>, Unjudged> {
         self.breaches_of(TapeNode::Text(text))
     }
 
-    fn breaches_of(&self, value: TapeNode<'_>) -> Vec<Breach> {
-        if self.validator.is_valid(value) { Vec::new() } else { errors::collect(self.validator.iter_errors(value)) }
+    fn breaches_of(&self, value: TapeNode<'_>) -> Result<Vec<Breach>, Unjudged> {
+        if self.validator.is_valid(value) {
+            return Ok(Vec::new());
+        }
+        errors::collect(self.validator.iter_errors(value))
     }
 
     /// The types that a value may have.

@@ -199,3 +199,24 @@ fn a_recursive_schema_judges_a_deep_value_without_overflow() {
     let wrong = deep.replace("{\"d\":1}", "1");
     assert_eq!(found(&tree, &wrong).len(), 1);
 }
+
+#[test]
+fn a_pattern_that_is_too_costly_leaves_the_value_unjudged() {
+    let costly = schema(r#"{"s":{"type":"string","pattern":"^(a|aa|aaa)+(?!x)b$"}}"#);
+    let text = "a".repeat(60);
+    assert_eq!(costly.breaches_of_text(&text), Err(Unjudged));
+    assert_eq!(costly.breaches_of_text("b").map(|breaches| breaches.len()), Ok(1));
+    assert_eq!(costly.breaches_of_text("ab"), Ok(Vec::new()));
+}
+
+#[test]
+fn no_more_than_a_thousand_places_are_told_of_one_value() {
+    let closed = schema(r#"{"s":{"type":"object","properties":{"x":{}},"additionalProperties":false}}"#);
+    let empty = schema(r#"{"s":{"type":"object","additionalProperties":false}}"#);
+    assert_eq!(found(&empty, r#"{"a":1,"b":2}"#), [": no members"]);
+    let open = schema(r#"{"s":{"type":"object"}}"#);
+    let many: Vec<String> = (0..3000).map(|n| format!("\"k{n}\":1")).collect();
+    let many = format!("{{{}}}", many.join(","));
+    assert_eq!(found(&closed, &many).len(), 1000);
+    assert_eq!(found(&open, &many).len(), 1000);
+}

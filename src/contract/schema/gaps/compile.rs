@@ -36,7 +36,10 @@ impl Accounts {
         let (entries, known, open) = (Vec::new(), HashMap::new(), HashSet::new());
         let mut compiler = Compiler { document, judge, entries, known, open, recursive: false };
         let root = compiler.at(pointer)?;
-        Ok(Self { entries: compiler.entries, root, recursive: compiler.recursive })
+        let recursive = compiler.recursive;
+        let mut accounts = Self { entries: compiler.entries, root, recursive, types: Types::default() };
+        accounts.types = accounts.types_of(&[root]);
+        Ok(accounts)
     }
 }
 
