@@ -4,7 +4,14 @@
 //! that another tool wrote goes through redaction before anything of it is reported; one of our own does too, which
 //! changes nothing in it.
 
-use std::{fs::OpenOptions, io::Write as _, path::Path, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    fs::OpenOptions,
+    io::{self, Write as _},
+    path::Path,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use super::{ContractArgs, Failure, Format, Outcome, policy::PolicyArgs, printer::Printer};
 use crate::{
@@ -131,6 +138,12 @@ fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collect
     }
     collector.end_of_file(&name, !settled && !recording.head().by_contrail)?;
     collector.skipped(recording.skipped() as u64);
+    if recording.head().unproven {
+        let _ = writeln!(
+            io::stderr(),
+            "contrail: `{name}` is unproven: it was folded after a crash, so nobody has replayed it against itself"
+        );
+    }
     Ok(())
 }
 

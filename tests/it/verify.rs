@@ -143,6 +143,28 @@ fn a_folder_is_every_recording_in_it_and_each_is_named() {
 }
 
 #[test]
+fn an_unproven_fixture_is_said_on_standard_error() {
+    let mut file: Value = serde_json::from_str(&har::har(&[conforming()])).unwrap();
+    file["log"]["creator"]["name"] = "contrail".into();
+    file["log"]["_contrail"] = serde_json::json!({"version": 1, "recorded": "2026-01-15", "unproven": true});
+    let ran = run_with_input(["verify", "-"], file.to_string().as_bytes());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("unproven"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_fixture_of_a_newer_version_is_status_2() {
+    let mut file: Value = serde_json::from_str(&har::har(&[conforming()])).unwrap();
+    file["log"]["creator"]["name"] = "contrail".into();
+    for version in [serde_json::json!(2), serde_json::json!("one"), Value::Null] {
+        file["log"]["_contrail"] = serde_json::json!({"version": version});
+        let ran = run_with_input(["verify", "-"], file.to_string().as_bytes());
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{version}");
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_folder_without_a_recording_is_status_2() {
     let folder = tempfile::tempdir().unwrap();
     let ran = run_in(folder.path(), ["verify", "."]);
