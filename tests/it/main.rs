@@ -10,3 +10,4 @@ mod replay;
 mod sandbox;
 mod supply;
 mod support;
+mod verify;

@@ -427,3 +427,59 @@ fn an_overlay_adds_what_the_document_does_not_show() {
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("no-such.yaml"), "{}", ran.stderr);
 }
+
+#[test]
+fn signatures_are_checked_where_keys_are_given() {
+    use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
+    use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
+    let random = ring::rand::SystemRandom::new();
+    let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
+    let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &random).unwrap();
+    let (x, y) = pair.public_key().as_ref()[1..].split_at(32);
+    let keys = serde_json::json!({"keys": [{"kty": "EC", "crv": "P-256", "kid": "k1", "use": "sig", "alg": "ES256",
+        "x": BASE64.encode(x), "y": BASE64.encode(y)}]});
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("keys.json"), keys.to_string()).unwrap();
+
+    let claims = serde_json::json!({"azp": "svc-1", "exp": NOON + 60, "scope": "read:rate_limit_policies"});
+    let head = serde_json::json!({"alg": "ES256", "kid": "k1"});
+    let signed = format!("{}.{}", BASE64.encode(head.to_string()), BASE64.encode(claims.to_string()));
+    let signature = BASE64.encode(pair.sign(&random, signed.as_bytes()).unwrap());
+    let other = BASE64.encode([7; 64]);
+    let entries: Vec<Value> = [signature, other]
+        .iter()
+        .map(|signature| {
+            get("/api/v2/rate-limit-policies/rlp_1", Some(&format!("Bearer {signed}.{signature}")), 401, "{}")
+        })
+        .collect();
+    fs::write(folder.path().join("x.har"), har::har(&entries)).unwrap();
+
+    let ran = run_in(folder.path(), ["verify", "--format", "json", "--jwks", "keys.json", "x.har"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(rules(&report, 0), Vec::<&str>::new());
+    assert_eq!(rules(&report, 1), ["auth.signature"]);
+    let ran = run_in(folder.path(), ["verify", "x.har"]);
+    assert_eq!(ran.status, 0, "without keys nobody can say: {}", ran.stdout);
+    let ran = run_in(folder.path(), ["verify", "--jwks", "x.har", "x.har"]);
+    assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+}
+
+#[test]
+fn an_overlay_that_adds_a_required_scope_is_checked_from_then_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let overlay = "overlay: 1.0.0
+info: {title: ours, version: '1'}
+actions:
+  - target: $.paths['/connection-profiles/templates'].get
+    update:
+      security: [{bearerAuth: ['read:connection_profiles']}]
+";
+    fs::write(folder.path().join("ours.yaml"), overlay).unwrap();
+    let body = r#"{"connection_profile_templates":[]}"#;
+    let entries = [get("/api/v2/connection-profiles/templates", Some(&bearer()), 200, body)];
+    fs::write(folder.path().join("x.har"), har::har(&entries)).unwrap();
+    assert_eq!(run_in(folder.path(), ["verify", "x.har"]).status, 0);
+    let ran = run_in(folder.path(), ["verify", "--overlay", "ours.yaml", "--format", "json", "x.har"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((ran.status, rules(&report, 0)), (1, vec!["auth.scope", "auth.unenforced"]));
+}
