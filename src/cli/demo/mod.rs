@@ -337,3 +337,50 @@ impl Screen {
         self.check(good, text.trim_end())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn came(status: u16, media: &str, body: &'static str) -> Came {
+        Came { status, media: Some(media.to_owned()), body: body.into() }
+    }
+
+    #[test]
+    fn an_answer_that_differs_in_anything_is_a_surprise() {
+        let acts = script::acts();
+        let step = acts[0].steps.iter().find(|step| step.asks_token.is_none()).unwrap();
+        let live = came(200, "application/json", "{}");
+        assert_eq!(difference(step, &live, &live), None);
+        for other in
+            [came(201, "application/json", "{}"), came(200, "text/html", "{}"), came(200, "application/json", "{ }")]
+        {
+            assert!(difference(step, &live, &other).is_some(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_replayed_token_is_another_one_with_the_same_scopes() {
+        let acts = script::acts();
+        let step = acts[0].steps.iter().find(|step| step.asks_token.is_some()).unwrap();
+        let token = |body| came(200, "application/json", body);
+        let live = token(r#"{"access_token": "a", "scope": "x y"}"#);
+        assert_eq!(difference(step, &live, &token(r#"{"access_token": "b", "scope": "x y"}"#)), None);
+        assert!(difference(step, &live, &token(r#"{"access_token": "b", "scope": "x"}"#)).is_some());
+        assert!(difference(step, &live, &token(r#"{"scope": "x y"}"#)).is_some());
+    }
+
+    #[test]
+    fn a_line_is_read_without_its_origin_and_with_its_rules_in_order() {
+        let said = json!({
+            "method": "GET", "url": "https://tenant.example/api/v2/x?take=1", "status": 200,
+            "findings": [{"rule": "query.parameter"}, {"rule": "auth.missing"}],
+        });
+        let line = Line::read(&said).unwrap();
+        assert_eq!((line.target.as_str(), line.status), ("/api/v2/x?take=1", 200));
+        assert_eq!(line.rules, ["auth.missing", "query.parameter"]);
+        assert_eq!(Line::read(&json!({"summary": {}})), None);
+    }
+}

@@ -19,6 +19,7 @@ const fn choice(operation: &'static str, aspect: &'static str, section: &'static
 
 /// All of them, in the order of the document's operations.
 pub const CHOICES: &[Choice] = &[
+    choice("all", "headers of a 401", "7", "`WWW-Authenticate: Bearer`, which RFC 9110, section 15.5.2, asks for"),
     choice("all", "error-body", "7", "{\"statusCode\": NUMBER, \"error\": TEXT, \"message\": TEXT}"),
     choice("all", "order of refusals", "7", "401 for the token, then 429, then 403 for the scope, then 400, then 404"),
     choice(

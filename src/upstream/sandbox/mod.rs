@@ -232,8 +232,8 @@ impl Tenant {
 
     fn refuse(&self, call: &Call, refusal: Refusal) -> Answer {
         match refusal {
-            Refusal::Token(fault) => Answer::refusal(StatusCode::UNAUTHORIZED, fault.message()),
-            Refusal::NotGlobal => Answer::refusal(StatusCode::UNAUTHORIZED, "Client is not global"),
+            Refusal::Token(fault) => unauthorized(fault.message()),
+            Refusal::NotGlobal => unauthorized("Client is not global"),
             Refusal::Scope => {
                 let message = format!("Insufficient scope, expected: {}", call.scope());
                 Answer::refusal(StatusCode::FORBIDDEN, &message)
@@ -273,6 +273,12 @@ impl Upstream for Tenant {
             Ok(self.answer_now(&ask).into_response().map(MessageBody::stream))
         })
     }
+}
+
+/// 401 with the challenge that RFC 9110, section 15.5.2, asks for.
+fn unauthorized(message: &str) -> Answer {
+    Answer::refusal(StatusCode::UNAUTHORIZED, message)
+        .with("www-authenticate", HeaderValue::from_static("Bearer realm=\"tenant\""))
 }
 
 /// Why a request is not let in.

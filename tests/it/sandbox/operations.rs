@@ -91,6 +91,7 @@ fn a_token_of_another_tenants_key_is_forged() {
     let bearer = format!("Bearer {}", other.token("sandbox-full"));
     let seen = ours.send("GET", &format!("/api/v2{POLICY}"), &[("authorization", &bearer)], "");
     assert_eq!((seen.status, &seen.json()["message"]), (401, &json!("JWT signature validation failed")));
+    assert_eq!(seen.headers.get_str("www-authenticate"), Some("Bearer realm=\"tenant\""));
 }
 
 #[test]
