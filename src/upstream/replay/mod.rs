@@ -131,6 +131,17 @@ pub struct Served {
     pub remarks: Vec<String>,
 }
 
+/// A recorded exchange that does not replay as itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unproven {
+    /// The recording and the entry's index in it.
+    pub entry: String,
+    /// Method and target.
+    pub request: String,
+    /// What happens instead.
+    pub instead: String,
+}
+
 impl Replay {
     /// Answers `request`. `redact` replaces secrets by the plan that made the recording: it is asked where the request as it
     /// came was not recorded, and for what a miss shows.
@@ -205,6 +216,32 @@ impl Replay {
     /// The recorded exchanges with the name of their recording, in recorded order.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.index.held.iter().map(|held| (&*self.index.sources[held.source as usize], &held.entry))
+    }
+
+    /// Replays the recordings against themselves: every recorded request, asked in recorded order, has to get its own
+    /// answer. Returns those that do not, with what they get instead. What cannot be served at all is in
+    /// [`Replay::unfit`]; nothing is used up.
+    #[must_use]
+    pub fn proof(&self) -> Vec<Unproven> {
+        let mut sequence = Sequence::default();
+        let mut unproven = Vec::new();
+        for (entry, held) in (0_u32..).zip(&self.index.held) {
+            let request = held.request();
+            if held.unfit.is_some() || token_endpoint::is_token_request(&request.method, request.target.path()) {
+                continue;
+            }
+            let caller = self.index.callers.known(&Caller::of(&request.credential));
+            let instead = match self.index.find(&Parts::of(request)) {
+                None => "it matches nothing".to_owned(),
+                Some(bucket) => match sequence.next(&self.index, bucket, caller, Exhausted::Miss) {
+                    Choice::Serve(other) if other == entry => continue,
+                    Choice::Serve(other) => format!("it gets the answer of {}", self.index.name(other)),
+                    Choice::Exhausted(_) | Choice::Unfit(_) => "there is no answer left for it".to_owned(),
+                },
+            };
+            unproven.push(Unproven { entry: self.index.name(entry), request: request_line(held), instead });
+        }
+        unproven
     }
 
     /// Recorded exchanges that were never asked for (and could have been served), with their method and target.

@@ -650,3 +650,29 @@ fn a_recording_with_secrets_in_it_is_matched_as_if_they_were_redacted_and_a_miss
     assert!(shown.contains("/a") && !shown.contains("hunter"), "{shown}");
     assert!(ask(r#"{"secret":"hunter3","a":1}"#).is_ok());
 }
+
+#[test]
+fn a_recording_replays_as_itself_or_says_which_exchange_does_not() {
+    let post = || json("/x", "{}");
+    let mut cut = says(request("GET", "/cut"), "{}");
+    cut.exchange.transport.incomplete = Some("cut".to_owned());
+    let entries = || {
+        [
+            says(post(), "none"),
+            says(by(post(), "a", &[]), "a1"),
+            says(request("GET", "/y"), "y1"),
+            says(by(post(), "b", &[]), "b1"),
+            says(by(post(), "a", &[]), "a2"),
+            says(request("GET", "/y"), "y2"),
+        ]
+    };
+    assert_eq!(replay(entries().into_iter().chain([cut])).proof(), []);
+
+    // Places that are redacted in one entry only make it the less specific match for its own request.
+    let mut redacted = json("/x", r#"{"a":"LABEL-1"}"#);
+    redacted.body.redacted = vec!["/a".to_owned()];
+    let replay = replay([says(redacted, "1"), says(json("/x", r#"{"a":"LABEL-1"}"#), "2")]);
+    let unproven = replay.proof();
+    let instead: Vec<&str> = unproven.iter().map(|one| one.instead.as_str()).collect();
+    assert_eq!(instead, ["it gets the answer of a.har entry 1", "there is no answer left for it"]);
+}
