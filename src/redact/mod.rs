@@ -295,4 +295,6 @@ impl Redactor {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
