@@ -1,19 +1,149 @@
 //! `contrail pack`, `contrail unpack`: one layout of a recording into the other.
 
-use super::{Failure, Outcome};
+use std::{
+    fmt::Write as _,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use super::{ContractArgs, Failure, Outcome};
+use crate::{
+    contract::CheckOptions,
+    exchange::Exchange,
+    recording::{self, Check, FoldOptions, FoldSource, Journal, Keep, Take},
+    redact::{Plan, Redactor},
+};
 
 /// Pack a recording (folder, journal) into one self-contained HAR file
 #[derive(Debug, clap::Args)]
-pub struct PackArgs {}
+pub struct PackArgs {
+    /// Folder, HAR file or journal of contrail's own; a PATH is taken together with its PATH.journal
+    recording: PathBuf,
+    /// The file to write; its name ends in .har
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Replace the file if there is one
+    #[arg(long)]
+    overwrite: bool,
+    #[command(flatten)]
+    contract: ContractArgs,
+}
 
 /// Unpack a recording into a folder with one file per body
 #[derive(Debug, clap::Args)]
-pub struct UnpackArgs {}
-
-pub(super) fn run_pack(_args: &PackArgs) -> Result<Outcome, Failure> {
-    Err("not built yet".into())
+pub struct UnpackArgs {
+    /// HAR file, folder or journal of contrail's own; a PATH is taken together with its PATH.journal
+    recording: PathBuf,
+    /// The folder to write
+    #[arg(long, value_name = "FOLDER")]
+    out: PathBuf,
+    /// Replace the recording in the folder if there is one
+    #[arg(long)]
+    overwrite: bool,
+    #[command(flatten)]
+    contract: ContractArgs,
 }
 
-pub(super) fn run_unpack(_args: &UnpackArgs) -> Result<Outcome, Failure> {
-    Err("not built yet".into())
+pub(super) fn run_pack(args: &PackArgs) -> Result<Outcome, Failure> {
+    if !recording::is_single_file(&args.out) {
+        let hint = "a packed recording is one file whose name ends in .har; `contrail unpack` makes a folder";
+        return Err(format!("--out {}: {hint}", args.out.display()).into());
+    }
+    repack(&args.recording, &args.out, args.overwrite, &args.contract)
+}
+
+pub(super) fn run_unpack(args: &UnpackArgs) -> Result<Outcome, Failure> {
+    if recording::is_single_file(&args.out) {
+        let hint = "an unpacked recording is a folder; `contrail pack` makes one .har file";
+        return Err(format!("--out {}: {hint}", args.out.display()).into());
+    }
+    repack(&args.recording, &args.out, args.overwrite, &args.contract)
+}
+
+/// What there is to pack.
+struct Found {
+    sources: Vec<FoldSource>,
+    /// The day that it states itself; none if a journal is part of it.
+    recorded: Option<String>,
+    unproven: bool,
+}
+
+fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> Result<Outcome, Failure> {
+    let found = find(from)?;
+    if !overwrite && is_taken(to) {
+        return Err(format!("`{}` exists already; add --overwrite to replace it", to.display()).into());
+    }
+    let contract = contract.load()?;
+    let options = CheckOptions { tenant_origins: vec![recording::TENANT_ORIGIN.to_owned()], ..CheckOptions::default() };
+    let check = |exchange: &Exchange| contract.check(exchange, &options);
+    let today = recording::today();
+    let folded = recording::fold(
+        &found.sources,
+        to,
+        &FoldOptions {
+            redactor: &Redactor::new(Plan::default()),
+            check: Some(Check { contract: contract.hash(), check: &check }),
+            keep: if found.recorded.is_some() { &[Keep::All] } else { &[] },
+            keep_host: false,
+            unproven: found.unproven,
+            today: &today,
+            recorded: found.recorded.as_deref(),
+        },
+    )?;
+    let exchanges = if folded.entries == 1 { "exchange" } else { "exchanges" };
+    let mut line = format!("{} {exchanges} in {}", folded.entries, folded.har.display());
+    let transient: usize = folded.transient.values().sum();
+    for (count, what) in [(transient, "transient answers"), (folded.own_answers, "of contrail's own answers")] {
+        if count > 0 {
+            let _ = write!(line, ", {count} {what} left out");
+        }
+    }
+    if found.unproven {
+        line.push_str(" (unproven: it was never replayed, verified and scanned at the end of its recording)");
+    }
+    let _ = writeln!(std::io::stderr(), "{line}");
+    Ok(Outcome::CLEAN)
+}
+
+/// The recording at `path`, with the journal beside it that was not folded yet.
+fn find(path: &Path) -> Result<Found, Failure> {
+    let journal = Journal::path_for(path);
+    let mut sources = Vec::new();
+    let mut recorded = None;
+    let mut unproven = false;
+    if path.exists() || !journal.exists() {
+        let inside = recording::sources(path)?;
+        let [only] = inside.as_slice() else {
+            let reason = format!("it holds {} recordings; name one of them", inside.len());
+            return Err(format!("cannot pack the folder `{}`: {reason}", path.display()).into());
+        };
+        let mut opened = recording::open(only)?;
+        // What follows the entries says something of the file, too.
+        let first = opened.by_ref().try_fold((), |(), entry| entry.map(|_| ()));
+        first?;
+        let head = opened.head();
+        if !head.by_contrail {
+            let hint = "only contrail's own recordings are; `contrail import` takes other tools'";
+            return Err(format!("`{}` cannot be packed: {hint}", only.display()).into());
+        }
+        recorded.clone_from(&head.recorded);
+        unproven = head.unproven || head.journal;
+        sources.push(FoldSource { path: only.clone(), take: Take::All });
+    }
+    if journal.exists() {
+        sources.push(FoldSource { path: journal, take: Take::All });
+        recorded = None;
+        unproven = true;
+    }
+    Ok(Found { sources, recorded, unproven })
+}
+
+/// Whether something is at `path` that writing there would destroy.
+fn is_taken(path: &Path) -> bool {
+    match fs::metadata(path) {
+        Err(_) => false,
+        Ok(metadata) if metadata.is_dir() => fs::read_dir(path).map_or(true, |mut items| items.next().is_some()),
+        Ok(metadata) => metadata.len() > 0,
+    }
 }

@@ -137,9 +137,9 @@ impl Body {
         if codings.len() > Self::MOST_CODINGS {
             return Self::withheld(Withheld::Undecodable, self.wire_size);
         }
-        while let Some(coding) = codings.pop() {
-            match undo(coding, &content, limits) {
-                Some(decoded) => content = decoded.into(),
+        while let Some(last) = codings.pop() {
+            match undo(last, &content, limits) {
+                Some(undone) => content = undone.into(),
                 None => return Self::withheld(Withheld::Undecodable, self.wire_size),
             }
         }

@@ -65,7 +65,7 @@ pub(super) fn entry(text: &[u8], files: &mut BodyFiles, tokens: &TokenCache) -> 
     let laid_out = record.as_ref().map(Record::laid_out).unwrap_or_default();
     let started = entry.started_date_time.as_ref().and_then(|text| instant(text.as_str()));
     let response = entry.response.unwrap_or_default();
-    let timings = timings(entry.timings.unwrap_or_default());
+    let timings = timings(&entry.timings.unwrap_or_default());
     let timings = if started.is_none() && record.is_some() { Timings::default() } else { timings };
 
     let failure = [&response.error, &response.failure_text]
@@ -396,7 +396,7 @@ fn instant(text: &str) -> Option<SystemTime> {
     text.trim().parse::<jiff::Timestamp>().ok().map(SystemTime::from)
 }
 
-fn timings(timings: har::Timings<'_>) -> Timings {
+fn timings(timings: &har::Timings<'_>) -> Timings {
     let duration = |raw: Option<&RawValue>| {
         har::number(raw)
             .filter(|millis| *millis >= 0.0)

@@ -177,7 +177,8 @@ impl<'a> Fold<'a> {
             return Ok(());
         }
         let settled = note.contract.is_none();
-        let (mut verdict, known) = self.live_verdict(&exchange, note.verdict, note.contract.as_deref(), &note.attested);
+        let (mut verdict, known) =
+            self.live_verdict(&exchange, note.verdict, note.contract.as_deref(), note.attested.as_ref());
         if !take.takes(verdict.operation.as_deref()) {
             self.folded.not_taken += 1;
             return Ok(());
@@ -217,13 +218,13 @@ impl<'a> Fold<'a> {
         exchange: &Exchange,
         held: Verdict,
         contract: Option<&str>,
-        attested: &Option<Attested>,
+        attested: Option<&Attested>,
     ) -> (Verdict, bool) {
         let Some(check) = self.options.check else { return (held, false) };
         match contract {
             Some(contract) => (held, contract == check.contract),
-            None if attested.as_ref().is_none_or(|attested| *attested.contract == *check.contract) => {
-                let mut verdict = settle((check.check)(exchange), attested.as_ref(), check.contract);
+            None if attested.is_none_or(|attested| *attested.contract == *check.contract) => {
+                let mut verdict = settle((check.check)(exchange), attested, check.contract);
                 verdict.operation = held.operation.or(verdict.operation);
                 (verdict, true)
             }

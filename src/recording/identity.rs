@@ -53,11 +53,15 @@ fn body(content: &Content, redacted: &[Place]) -> Option<[u8; 32]> {
         }
         Content::Form(fields) => {
             part(b"form");
-            fields.iter().for_each(|held| part(field(held, redacted).as_bytes()));
+            for held in fields {
+                part(field(held, redacted).as_bytes());
+            }
         }
         Content::Multipart(fields) => {
             part(b"multipart");
-            fields.iter().for_each(|held| part(field(held, redacted).as_bytes()));
+            for held in fields {
+                part(field(held, redacted).as_bytes());
+            }
         }
         Content::Bytes(bytes) => {
             part(b"bytes");

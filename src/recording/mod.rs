@@ -81,3 +81,9 @@ pub struct LaidOut {
     /// The response's.
     pub response: bool,
 }
+
+/// Today's date (UTC), as recordings state it: `2026-11-21`.
+#[must_use]
+pub fn today() -> String {
+    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
+}

@@ -133,7 +133,8 @@ fn message(headers: &mut Headers, body: &mut Body, host: Option<&HostRename>) {
     if coded && !body.content.is_empty() {
         headers.retain(|name, _| *name != header::CONTENT_LENGTH);
     }
-    body.wire_size = (body.is_whole() && !(coded && !body.content.is_empty())).then_some(body.content.len() as u64);
+    let as_sent = !coded || body.content.is_empty();
+    body.wire_size = (body.is_whole() && as_sent).then_some(body.content.len() as u64);
     if changed && body.is_whole() {
         for (name, value) in headers.iter_mut() {
             if *name == header::CONTENT_LENGTH {

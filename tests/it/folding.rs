@@ -1,0 +1,525 @@
+//! From journals to fixtures, and from one layout of a fixture to the other.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use contrail::{
+    exchange::{Body, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport},
+    finding::{Finding, Rule, Verdict},
+    recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Take},
+    redact::{Judged, Plan, Redactor},
+    token::{Credential, TokenFacts},
+};
+use http::{HeaderName, HeaderValue, Method, Version};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::command::run;
+
+const UPSTREAM: &str = "http://127.0.0.1:5000";
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+fn headers(fields: &[(&str, &str)]) -> Headers {
+    let field = |(name, value): &(&str, &str)| {
+        (HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_str(value).unwrap())
+    };
+    fields.iter().map(field).collect()
+}
+
+/// A GET that was answered with this status and body, at this second.
+fn get(path: &str, status: u16, body: &str, at: u64) -> Exchange {
+    let seconds = i64::try_from(at).unwrap();
+    Exchange {
+        request: Request {
+            method: Method::GET,
+            target: Target::new("http", "127.0.0.1:5000", path),
+            version: Version::HTTP_11,
+            headers: headers(&[("host", "127.0.0.1:5000"), ("accept", "*/*"), ("x-request-id", &at.to_string())]),
+            body: Body::default(),
+            credential: Credential::Token(Arc::new(TokenFacts {
+                client: Some("svc".into()),
+                issuer: Some(format!("{UPSTREAM}/")),
+                issued_at: Some(seconds),
+                expires_at: Some(seconds + 3600),
+                ..TokenFacts::default()
+            })),
+        },
+        response: Some(Response {
+            status,
+            version: Version::HTTP_11,
+            headers: headers(&[JSON, ("date", &at.to_string()), ("content-length", &body.len().to_string())]),
+            body: Body::whole(body.to_owned()),
+        }),
+        started: Some(SystemTime::UNIX_EPOCH + Duration::from_secs(at)),
+        timings: Timings { wait: Some(Duration::from_millis(at)), ..Timings::default() },
+        transport: Transport::default(),
+    }
+}
+
+fn post(path: &str, sent: &str, status: u16, body: &str, at: u64) -> Exchange {
+    let mut exchange = get(path, status, body, at);
+    exchange.request.method = Method::POST;
+    exchange.request.body = Body::whole(sent.to_owned());
+    exchange.request.headers.append(HeaderName::from_static("content-type"), HeaderValue::from_static(JSON.1));
+    exchange
+}
+
+struct Bench {
+    folder: TempDir,
+    redactor: Redactor,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self { folder: TempDir::new().unwrap(), redactor: Redactor::new(Plan::default()) }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a journal of these exchanges, all of one operation.
+    fn journal(&self, name: &str, exchanges: &[Exchange]) -> PathBuf {
+        let path = self.path(name);
+        let context = JournalContext { upstream: UPSTREAM.into(), contract: "c".into() };
+        let (mut journal, _) = Journal::open(&path, context).unwrap();
+        for exchange in exchanges {
+            let operation = if exchange.request.method == Method::POST { "testAction" } else { "getThing" };
+            let verdict = Verdict { operation: Some(operation.into()), ..Verdict::default() };
+            journal.add(&self.redactor.redact(Judged::new(exchange.clone(), verdict)), None);
+        }
+        journal.write().unwrap();
+        path
+    }
+
+    fn options(&self) -> FoldOptions<'_> {
+        FoldOptions {
+            redactor: &self.redactor,
+            check: None,
+            keep: &[],
+            keep_host: false,
+            unproven: false,
+            today: "2026-11-21",
+            recorded: None,
+        }
+    }
+
+    fn fold(&self, from: &[&Path], to: &str) -> Folded {
+        self.fold_with(from, to, &self.options())
+    }
+
+    fn fold_with(&self, from: &[&Path], to: &str, options: &FoldOptions<'_>) -> Folded {
+        let from: Vec<_> = from.iter().map(|path| FoldSource { path: path.to_path_buf(), take: Take::All }).collect();
+        recording::fold(&from, &self.path(to), options).unwrap()
+    }
+}
+
+/// Every file in a folder (or the one file), by name.
+fn files(path: &Path) -> BTreeMap<String, String> {
+    if path.is_file() {
+        return BTreeMap::from([(String::new(), fs::read_to_string(path).unwrap())]);
+    }
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    fs::read_dir(path)
+        .unwrap()
+        .map(|item| item.unwrap().path())
+        .map(|path| (name(&path), fs::read_to_string(&path).unwrap()))
+        .collect()
+}
+
+fn entries(path: &Path) -> Vec<Value> {
+    let har: Value = serde_json::from_str(&fs::read_to_string(recording::har_of(path)).unwrap()).unwrap();
+    har["log"]["entries"].as_array().unwrap().clone()
+}
+
+/// `METHOD path status` of each entry.
+fn lines(path: &Path) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap().replace("https://tenant.example", "");
+    entries(path)
+        .iter()
+        .map(|entry| format!("{} {}", text(&entry["request"]["url"]), entry["response"]["status"]))
+        .collect()
+}
+
+#[test]
+fn a_folder_holds_a_small_har_file_and_one_file_per_distinct_body() {
+    let bench = Bench::new();
+    let journal = bench.journal(
+        "x.journal",
+        &[
+            post("/b", r#"{"n":1.0}"#, 200, r#"{"id":"x","list":[1,2]}"#, 7),
+            get("/a", 200, r#"{"id":"x","list":[1,2]}"#, 3),
+            get("/a", 200, "{\"as\": \"it came\"}", 4),
+        ],
+    );
+    let folded = bench.fold(&[&journal], "checkout");
+    assert_eq!((folded.entries, folded.changed, &folded.har), (3, true, &bench.path("checkout/checkout.har")));
+    let files = files(&bench.path("checkout"));
+    let names: Vec<_> = files.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        ["checkout.har", "getThing-01-response.json", "getThing-02-response.json", "testAction-01-request.json"]
+    );
+    assert_eq!(files["getThing-01-response.json"], "{\n  \"id\": \"x\",\n  \"list\": [\n    1,\n    2\n  ]\n}\n");
+    assert_eq!(files["getThing-02-response.json"], "{\"as\": \"it came\"}");
+    let entries = entries(&bench.path("checkout"));
+    assert_eq!(entries[2]["response"]["content"]["_file"], "getThing-01-response.json");
+    assert_eq!(entries[2]["_contrail"]["laidOut"], serde_json::json!(["request", "response"]));
+    assert_eq!(entries[1]["_contrail"].get("laidOut"), None);
+}
+
+#[test]
+fn a_fixture_reads_like_this() {
+    let bench = Bench::new();
+    let body = format!(r#"{{"self":"{UPSTREAM}/api/v2/a","id":"x"}}"#);
+    let journal = bench.journal("x.journal", &[get("/api/v2/a?q=1%2B&r", 200, &body, 3)]);
+    bench.fold(&[&journal], "x.har");
+    let expected = r#"{
+  "log": {
+    "version": "1.2",
+    "creator": { "name": "contrail", "version": "1" },
+    "_contrail": { "version": 1, "recorded": "2026-11-21" },
+    "entries": [
+      {
+        "startedDateTime": "1970-01-01T00:00:00.000Z",
+        "time": 0,
+        "request": {
+          "method": "GET",
+          "url": "https://tenant.example/api/v2/a?q=1%2B&r",
+          "httpVersion": "HTTP/1.1",
+          "cookies": [],
+          "headers": [
+            { "name": "host", "value": "tenant.example" },
+            { "name": "accept", "value": "*/*" }
+          ],
+          "queryString": [
+            { "name": "q", "value": "1+" },
+            { "name": "r", "value": "" }
+          ],
+          "headersSize": -1,
+          "bodySize": 0
+        },
+        "response": {
+          "status": 200,
+          "statusText": "OK",
+          "httpVersion": "HTTP/1.1",
+          "cookies": [],
+          "headers": [
+            { "name": "content-type", "value": "application/json" },
+            { "name": "content-length", "value": "51" }
+          ],
+          "content": {
+            "size": 51,
+            "mimeType": "application/json",
+            "text": "{\"self\":\"https://tenant.example/api/v2/a\",\"id\":\"x\"}"
+          },
+          "redirectURL": "",
+          "headersSize": -1,
+          "bodySize": 51
+        },
+        "cache": {},
+        "timings": { "send": 0, "wait": 0, "receive": 0 },
+        "_contrail": {
+          "operation": "getThing",
+          "token": { "client": "svc", "issuer": "https://tenant.example/", "lifetime": 3600, "outcome": "valid" }
+        }
+      }
+    ]
+  }
+}
+"#;
+    assert_eq!(files(&bench.path("x.har"))[""], expected);
+}
+
+#[test]
+fn recording_equal_answers_again_changes_no_byte_and_touches_no_file() {
+    let bench = Bench::new();
+    let first = [get("/a", 200, "{\"a\":1}", 3), get("/b", 200, "[2]", 4), post("/c", "{}", 201, "{\"c\":3}", 5)];
+    let again = [post("/c", "{}", 201, "{\"c\":3}", 90), get("/b", 200, "[2]", 91), get("/a", 200, "{\"a\":1}", 92)];
+    let (first, again) = (bench.journal("1.journal", &first), bench.journal("2.journal", &again));
+    for to in ["name", "name.har"] {
+        bench.fold(&[&first], to);
+        let before = files(&bench.path(to));
+        let modified = |path: &Path| fs::metadata(recording::har_of(path)).unwrap().modified().unwrap();
+        let stamp = modified(&bench.path(to));
+        let next_day = FoldOptions { today: "2027-01-01", ..bench.options() };
+        let folded = bench.fold_with(&[&again], to, &next_day);
+        assert!(!folded.changed);
+        assert_eq!(files(&bench.path(to)), before);
+        assert_eq!(modified(&bench.path(to)), stamp);
+    }
+}
+
+#[test]
+fn a_change_states_the_new_day_and_takes_away_files_that_nothing_uses() {
+    let bench = Bench::new();
+    let first = bench.journal("1.journal", &[get("/a", 200, "{\"a\":1}", 3), get("/b", 200, "[2]", 4)]);
+    let again = bench.journal("2.journal", &[get("/a", 200, "{\"a\":5}", 3)]);
+    bench.fold(&[&first], "name");
+    fs::write(bench.path("name/README.md"), "by hand").unwrap();
+    let folded = bench.fold_with(&[&again], "name", &FoldOptions { today: "2027-01-01", ..bench.options() });
+    assert!(folded.changed);
+    let files = files(&bench.path("name"));
+    let names: Vec<_> = files.keys().map(String::as_str).collect();
+    assert_eq!(names, ["README.md", "getThing-01-response.json", "name.har"]);
+    assert!(files["name.har"].contains(r#""recorded": "2027-01-01""#));
+}
+
+#[test]
+fn a_change_of_a_body_alone_states_the_new_day_too() {
+    let bench = Bench::new();
+    let first = bench.journal("1.journal", &[get("/a", 200, "{\"a\":1}", 3)]);
+    let again = bench.journal("2.journal", &[get("/a", 200, "{\"a\":5}", 3)]);
+    bench.fold(&[&first], "name");
+    bench.fold_with(&[&again], "name", &FoldOptions { today: "2027-01-01", ..bench.options() });
+    assert!(files(&bench.path("name"))["name.har"].contains("2027-01-01"));
+}
+
+#[test]
+fn entries_stand_in_the_order_of_their_identity_and_equal_ones_as_they_occurred() {
+    let bench = Bench::new();
+    let journal = bench.journal(
+        "x.journal",
+        &[
+            get("/b", 200, "1", 1),
+            get("/a?x=2", 200, "2", 2),
+            get("/a?y=1&x=1", 404, "3", 3),
+            get("/b", 404, "4", 4),
+            get("/a?x=1&y=1", 200, "5", 5),
+        ],
+    );
+    bench.fold(&[&journal], "x.har");
+    let lines = lines(&bench.path("x.har"));
+    assert_eq!(lines, ["/a?y=1&x=1 404", "/a?x=1&y=1 200", "/a?x=2 200", "/b 200", "/b 404"]);
+}
+
+#[test]
+fn transient_answers_and_contrails_own_stay_out_and_are_counted() {
+    let bench = Bench::new();
+    let mut own = get("/d", 502, "{}", 9);
+    own.transport.answered_by_contrail = Some("upstream".into());
+    let exchanges = [get("/a", 503, "", 1), get("/a", 429, "", 2), get("/a", 200, "1", 3), get("/b", 503, "", 4), own];
+    let journal = bench.journal("x.journal", &exchanges);
+    let folded = bench.fold(&[&journal], "x.har");
+    assert_eq!(lines(&bench.path("x.har")), ["/a 200", "/b 503"]);
+    assert_eq!((folded.transient, folded.own_answers), (BTreeMap::from([(429, 1), (503, 1)]), 1));
+    let kept = FoldOptions { keep: &[Keep::Status(429)], ..bench.options() };
+    bench.fold_with(&[&journal], "kept.har", &kept);
+    assert_eq!(lines(&bench.path("kept.har")), ["/a 429", "/a 200", "/b 503"]);
+    // What a fixture holds was kept on purpose.
+    let second = bench.journal("y.journal", &[get("/a", 200, "1", 3)]);
+    bench.fold(&[&bench.path("kept.har"), &second], "kept.har");
+    assert_eq!(lines(&bench.path("kept.har")), ["/a 429", "/a 200", "/a 200", "/b 503"]);
+}
+
+#[test]
+fn appending_puts_further_occurrences_after_the_old_ones() {
+    let bench = Bench::new();
+    let first = bench.journal("1.journal", &[get("/b", 200, "1", 1), get("/c", 200, "2", 2)]);
+    let second = bench.journal("2.journal", &[get("/a", 200, "3", 3), get("/b", 404, "4", 4)]);
+    for to in ["name", "name.har"] {
+        bench.fold(&[&first], to);
+        bench.fold(&[&bench.path(to), &second], to);
+        assert_eq!(lines(&bench.path(to)), ["/a 200", "/b 200", "/b 404", "/c 200"]);
+    }
+}
+
+#[test]
+fn one_operation_can_be_recorded_anew() {
+    let bench = Bench::new();
+    let old = bench.journal("1.journal", &[get("/a", 200, "1", 1), post("/b", "{}", 200, "2", 2)]);
+    let new = bench.journal("2.journal", &[get("/a", 404, "3", 3), post("/b", "{}", 500, "4", 4)]);
+    bench.fold(&[&old], "x.har");
+    let named = vec!["testAction".to_owned()];
+    let from = [
+        FoldSource { path: bench.path("x.har"), take: Take::Except(named.clone()) },
+        FoldSource { path: new, take: Take::Only(named) },
+    ];
+    let folded = recording::fold(&from, &bench.path("x.har"), &bench.options()).unwrap();
+    assert_eq!(lines(&bench.path("x.har")), ["/a 200", "/b 500"]);
+    assert_eq!(folded.not_taken, 2);
+}
+
+#[test]
+fn the_upstreams_origin_stays_where_that_is_asked_for() {
+    let bench = Bench::new();
+    let journal = bench.journal("x.journal", &[get("/a", 200, "{}", 1)]);
+    bench.fold_with(&[&journal], "x.har", &FoldOptions { keep_host: true, ..bench.options() });
+    assert_eq!(entries(&bench.path("x.har"))[0]["request"]["url"], format!("{UPSTREAM}/a"));
+}
+
+#[test]
+fn what_is_not_whole_is_marked_and_comes_back_so() {
+    let bench = Bench::new();
+    let mut cut = get("/a", 200, "{\"a\":", 1);
+    cut.transport.incomplete = Some("the upstream closed the connection".into());
+    let presence = Presence::Truncated { kept: 5, total: Some(90) };
+    cut.response.as_mut().unwrap().body.presence = presence.clone();
+    let journal = bench.journal("x.journal", &[cut]);
+    for to in ["name", "name.har"] {
+        let folded = bench.fold(&[&journal], to);
+        assert_eq!(folded.incomplete, 1);
+        let entry = recording::open(&bench.path(to)).unwrap().next().unwrap().unwrap();
+        assert_eq!(entry.exchange.transport.incomplete.as_deref(), Some("the upstream closed the connection"));
+        let body = entry.exchange.response.unwrap().body;
+        assert_eq!(body.presence, presence);
+    }
+}
+
+#[test]
+fn bodies_of_every_kind_survive_both_layouts() {
+    let bench = Bench::new();
+    let mut binary = get("/bin", 200, "", 1);
+    binary.response.as_mut().unwrap().headers = headers(&[("content-type", "image/png")]);
+    binary.response.as_mut().unwrap().body = Body::whole(vec![0, 255, 254]);
+    let mut form = post("/form", "a=1&b=%7B%7D", 200, "plain text", 2);
+    form.request.headers = headers(&[("content-type", "application/x-www-form-urlencoded")]);
+    form.response.as_mut().unwrap().headers = headers(&[("content-type", "text/plain")]);
+    let odd = [
+        "{\"a\":1,\"a\":2}",
+        "{\"n\":1e400,\"m\":-0.0}",
+        "{\"s\":\"\\ud83d\\ude00 \\/\"}",
+        " {\"a\": 1}\n",
+        "\u{feff}{}",
+        "nonsense",
+        "[[],{}]",
+    ];
+    let mut exchanges = vec![binary, form];
+    exchanges.extend(odd.iter().enumerate().map(|(index, body)| {
+        let mut exchange = get(&format!("/odd/{index}"), 200, body, 3);
+        // Of a type that calls for no parsing: what claims to be JSON and is not would be withheld.
+        exchange.response.as_mut().unwrap().headers = headers(&[("content-type", "text/plain")]);
+        exchange
+    }));
+    let journal = bench.journal("x.journal", &exchanges);
+    let bodies = |path: &Path| -> Vec<_> {
+        let body = |entry: recording::Entry| {
+            (entry.exchange.request.body.content, entry.exchange.response.unwrap().body.content)
+        };
+        recording::open(path).unwrap().map(|entry| body(entry.unwrap())).collect()
+    };
+    bench.fold(&[&journal], "x");
+    bench.fold(&[&journal], "x.har");
+    assert_eq!(bodies(&bench.path("x")), bodies(&bench.path("x.har")));
+    let recorded: Vec<_> = bodies(&bench.path("x")).into_iter().map(|(_, response)| response).collect();
+    assert_eq!(recorded[0], vec![0, 255, 254]);
+    assert_eq!(recorded[1], "plain text".as_bytes());
+    assert!(recorded[2..].iter().zip(odd).all(|(found, body)| found == body.as_bytes()));
+    let names: Vec<_> = files_by_name(&bench.path("x"));
+    assert!(names.contains(&"getThing-01-response.bin".to_owned()), "{names:?}");
+    assert!(names.contains(&"testAction-01-request.txt".to_owned()), "{names:?}");
+}
+
+fn files_by_name(path: &Path) -> Vec<String> {
+    fs::read_dir(path).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn attested_findings_are_those_of_the_fixture_exactly() {
+    let bench = Bench::new();
+    let live = Finding::new(Rule::RequestBody, "/pin", "at least 8 characters").seen("!pin-7!");
+    let journal = {
+        let path = bench.path("x.journal");
+        let context = JournalContext { upstream: UPSTREAM.into(), contract: "c".into() };
+        let (mut journal, _) = Journal::open(&path, context).unwrap();
+        let verdict = Verdict { findings: vec![live.clone()], ..Verdict::default() };
+        let judged = bench.redactor.redact(Judged::new(post("/a", r#"{"pin":"!pin-7!"}"#, 200, "{}", 1), verdict));
+        let attested = recording::attest(&judged.verdict, &Verdict::default(), "c");
+        journal.add(&judged, attested.as_ref());
+        journal.write().unwrap();
+        path
+    };
+    // The file shows nothing of the finding, whatever is done with it.
+    let blind = |_: &Exchange| Verdict::default();
+    let check = Some(Check { contract: "c", check: &blind });
+    for (check, to) in [(None, "carried.har"), (check, "checked.har")] {
+        bench.fold_with(&[&journal], to, &FoldOptions { check, ..bench.options() });
+        let again = bench.path(to);
+        bench.fold_with(&[&again], "again.har", &FoldOptions { check, ..bench.options() });
+        assert_eq!(files(&again), files(&bench.path("again.har")));
+        let note = recording::open(&again).unwrap().next().unwrap().unwrap().note.unwrap();
+        let settled = recording::settle(Verdict::default(), note.attested.as_ref(), "c");
+        assert_eq!(settled.findings.len(), 1, "{to}");
+        assert_eq!((settled.findings[0].rule, &*settled.findings[0].at), (Rule::RequestBody, "/pin"));
+    }
+    // A check that sees the finding in the file needs nothing attested.
+    let seeing = |exchange: &Exchange| {
+        let text = String::from_utf8(exchange.request.body.content.to_vec()).unwrap();
+        let pin = text.split('"').nth(3).unwrap().to_owned();
+        Verdict { findings: vec![Finding { seen: Some(pin), ..live.clone() }], ..Verdict::default() }
+    };
+    let check = Some(Check { contract: "c", check: &seeing });
+    bench.fold_with(&[&journal], "seen.har", &FoldOptions { check, ..bench.options() });
+    assert_eq!(entries(&bench.path("seen.har"))[0]["_contrail"].get("attested"), None);
+}
+
+#[test]
+fn packing_and_unpacking_lose_nothing_either_way() {
+    let bench = Bench::new();
+    let exchanges = [
+        post("/b", r#"{"n":1.0}"#, 200, r#"{"id":"x"}"#, 7),
+        get("/a", 200, r#"{"id":"x"}"#, 3),
+        get("/a", 429, "{ }", 4),
+        get("/c", 200, "not json", 5),
+    ];
+    let journal = bench.journal("x.journal", &exchanges);
+    bench.fold_with(&[&journal], "one", &FoldOptions { keep: &[Keep::All], ..bench.options() });
+    bench.fold_with(&[&journal], "one.har", &FoldOptions { keep: &[Keep::All], ..bench.options() });
+    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
+    let ran = run(["pack", &path("one"), "--out", &path("packed.har")]);
+    assert_eq!((ran.status, &*ran.stdout), (0, ""), "{}", ran.stderr);
+    assert_eq!(ran.stderr, format!("4 exchanges in {}\n", path("packed.har")));
+    assert_eq!(files(&bench.path("packed.har")), files(&bench.path("one.har")));
+    let into = bench.path("elsewhere/one");
+    let ran = run(["unpack", &path("one.har"), "--out", into.to_str().unwrap()]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(files(&into), files(&bench.path("one")));
+}
+
+#[test]
+fn a_journal_packs_and_a_path_packs_with_its_journal() {
+    let bench = Bench::new();
+    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
+    bench.journal("left.journal", &[get("/a", 200, "1", 1), get("/a", 429, "", 2)]);
+    for from in ["left.journal", "left", "left/"] {
+        let ran = run(["pack", &path(from), "--out", &path("a.har"), "--overwrite"]);
+        assert_eq!(ran.status, 0, "{from}: {}", ran.stderr);
+        let said = "1 transient answers left out (unproven: it was never replayed, verified and scanned";
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+        assert_eq!(lines(&bench.path("a.har")), ["/a 200"]);
+    }
+    assert!(fs::read_to_string(bench.path("a.har")).unwrap().contains(r#""unproven": true"#));
+    let old = bench.journal("old", &[get("/b", 200, "1", 1)]);
+    bench.fold(&[&old], "left");
+    let ran = run(["pack", &path("left"), "--out", &path("both.har")]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(lines(&bench.path("both.har")), ["/a 200", "/b 200"]);
+}
+
+#[test]
+fn what_cannot_be_packed_is_said_in_one_line_with_status_2() {
+    let bench = Bench::new();
+    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
+    fs::write(bench.path("other.har"), r#"{"log":{"creator":{"name":"x"},"entries":[]}}"#).unwrap();
+    fs::write(bench.path("taken.har"), "something").unwrap();
+    let journal = bench.journal("x.journal", &[get("/a", 200, "1", 1)]);
+    bench.fold(&[&journal], "x.har");
+    for (command, from, to, expected) in [
+        ("pack", "none", "new.har", "there is no recording"),
+        ("pack", "x.har", "folder", "a packed recording is one file whose name ends in .har"),
+        ("unpack", "x.har", "new.har", "an unpacked recording is a folder"),
+        ("pack", "other.har", "new.har", "`contrail import` takes other tools'"),
+        ("pack", "x.har", "taken.har", "exists already; add --overwrite to replace it"),
+        ("pack", "taken.har", "new.har", "is no HAR file and no journal"),
+    ] {
+        let ran = run([command, &path(from), "--out", &path(to)]);
+        assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with("contrail: ") && ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+    assert!(!bench.path("new.har").exists());
+}
