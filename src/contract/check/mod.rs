@@ -177,4 +177,6 @@ fn parts(scheme: &str, authority: &str) -> Option<(String, String)> {
 }
 
 #[cfg(test)]
+mod tenant_tests;
+#[cfg(test)]
 mod tests;
