@@ -255,9 +255,12 @@ fn an_undocumented_operation_gets_that_one_finding() {
         case.finds(&["operation.undocumented"]).leaves(&[]).blames(None);
         assert_eq!(case.verdict().operation, None);
     }
-    Case::new("PUT", "/x")
-        .change(|exchange| exchange.transport.incomplete = Some("reset".to_owned()))
-        .finds(&["operation.undocumented", "transport.incomplete"]);
+    let cut = |target: &str| {
+        Case::new("PUT", target).change(|exchange| exchange.transport.incomplete = Some("reset".to_owned()))
+    };
+    cut("/v1/x").finds(&["operation.undocumented", "transport.incomplete"]);
+    // Outside of the contract, as in a browser's export of several sites, nobody is blamed.
+    cut("/x").finds(&["operation.undocumented"]);
 }
 
 #[test]
@@ -656,4 +659,12 @@ fn a_hostile_number_of_names_costs_no_more_than_reading_them() {
     let members = (0..20_000).map(|n| format!("\"n{n}\":{n}")).collect::<Vec<_>>().join(",");
     let body = format!(r#"{{"isbn":"42","meta":{{{members}}}}}"#);
     Case::update("application/json", &format!(r#"{{"meta":{{{members}}}}}"#)).answer(200, &body).finds(&[]);
+}
+
+#[test]
+fn a_deep_value_in_the_wrong_place_is_told_without_overflow() {
+    let deep = format!("{}{}{}{}", r#"{"meta":"#, "[".repeat(1999), "]".repeat(1999), "}");
+    Case::update("application/json", &deep).finds(&["request.body /meta"]);
+    let extra = deep.replace("meta", "extra");
+    Case::update("application/json", &extra).finds(&["request.body.undocumented /extra"]);
 }

@@ -7,6 +7,8 @@
 
 mod compile;
 
+use std::borrow::Cow;
+
 use jsonschema::Validator;
 
 use crate::json::{Document, Entries, Items, Kind, Node, Tape, TapeNode, push_pointer};
@@ -138,6 +140,10 @@ struct Entry {
     condition: Option<Condition>,
     /// `dependentSchemas`.
     dependent: Vec<(Box<str>, usize)>,
+    /// All schemas that speak of a value to which this one leads, where that does not depend on the value.
+    closure: Option<Vec<usize>>,
+    /// This schema, or one that it leads to for the same value, has known values.
+    minds_strings: bool,
 }
 
 struct Branch {
@@ -200,13 +206,43 @@ fn matches(parts: &[Part], text: &str, is_origin: &dyn Fn(&str) -> bool) -> bool
     }
 }
 
-/// Schemas that speak of one value.
-type Applicable = Vec<usize>;
+/// Schemas that lead to one value: nearly always one, which costs no allocation.
+#[derive(Default)]
+enum Few {
+    #[default]
+    None,
+    One(usize),
+    Several(Vec<usize>),
+}
+
+impl Few {
+    fn push(&mut self, index: usize) {
+        *self = match std::mem::take(self) {
+            Self::None => Self::One(index),
+            Self::One(first) => Self::Several(vec![first, index]),
+            Self::Several(mut several) => {
+                several.push(index);
+                Self::Several(several)
+            }
+        };
+    }
+
+    fn as_slice(&self) -> &[usize] {
+        match self {
+            Self::None => &[],
+            Self::One(index) => std::slice::from_ref(index),
+            Self::Several(several) => several,
+        }
+    }
+}
+
+/// Schemas that speak of one value: those that lead to it, and what they refer to.
+type Applicable<'s> = Cow<'s, [usize]>;
 
 /// A container on the way from the root to the value that is looked at.
-struct Frame<'a> {
+struct Frame<'s, 'a> {
     children: Children<'a>,
-    applicable: Applicable,
+    applicable: Applicable<'s>,
     /// Length of the container's own pointer.
     pointer: usize,
     /// Keys without a shown name so far.
@@ -221,11 +257,11 @@ enum Children<'a> {
 /// What the schemas of a container say about one child.
 enum Says {
     /// These schemas speak of it.
-    Schemas(Applicable),
+    Schemas(Few),
     /// It is covered, and nothing below is looked at.
     Covered,
     /// It is one of the keys whose names are not shown.
-    Unnamed(usize, Applicable),
+    Unnamed(usize, Few),
     /// Nothing.
     Nothing,
 }
@@ -234,7 +270,7 @@ impl Accounts {
     pub(super) fn walk(&self, root: Node<'_>, is_origin: &dyn Fn(&str) -> bool) -> Vec<Gap> {
         let mut gaps = Vec::new();
         let mut pointer = String::new();
-        let mut open: Vec<Frame<'_>> = Vec::new();
+        let mut open: Vec<Frame<'_, '_>> = Vec::new();
         open.extend(self.enter(root, &[self.root], is_origin, &pointer, &mut gaps));
         while let Some(frame) = open.last_mut() {
             if gaps.len() >= MOST {
@@ -256,13 +292,13 @@ impl Accounts {
                 open.pop();
                 continue;
             };
-            let applicable = match says {
+            let schemas = match says {
                 Says::Covered => continue,
                 Says::Nothing => {
                     gaps.push(Gap { at: pointer.clone(), kind: GapKind::Undocumented });
                     continue;
                 }
-                Says::Unnamed(limit, applicable) => {
+                Says::Unnamed(limit, schemas) => {
                     frame.unnamed += 1;
                     let kind = if frame.unnamed > limit {
                         GapKind::BeyondUnnamed { limit }
@@ -270,25 +306,25 @@ impl Accounts {
                         GapKind::Unnamed { limit }
                     };
                     gaps.push(Gap { at: pointer.clone(), kind });
-                    applicable
+                    schemas
                 }
-                Says::Schemas(applicable) => applicable,
+                Says::Schemas(schemas) => schemas,
             };
-            let frame = self.enter(child, &applicable, is_origin, &pointer, &mut gaps);
+            let frame = self.enter(child, schemas.as_slice(), is_origin, &pointer, &mut gaps);
             open.extend(frame);
         }
         gaps
     }
 
     /// Looks at one value; a container whose content is to be looked at gives a frame.
-    fn enter<'a>(
-        &self,
+    fn enter<'s, 'a>(
+        &'s self,
         value: Node<'a>,
         schemas: &[usize],
         is_origin: &dyn Fn(&str) -> bool,
         pointer: &str,
         gaps: &mut Vec<Gap>,
-    ) -> Option<Frame<'a>> {
+    ) -> Option<Frame<'s, 'a>> {
         let children = |children, applicable| Frame { children, applicable, pointer: pointer.len(), unnamed: 0 };
         match value.kind() {
             Kind::Object | Kind::Array if value.is_empty() => None,
@@ -302,7 +338,7 @@ impl Accounts {
                 self.speaks(&applicable, Types::ARRAY)
                     .then(|| children(Children::Items(value.items().enumerate()), applicable))
             }
-            Kind::String => {
+            Kind::String if schemas.iter().any(|index| self.entries[*index].minds_strings) => {
                 let applicable = self.applicable(schemas, value);
                 let mut known = applicable.iter().flat_map(|index| &self.entries[*index].known).peekable();
                 known.peek()?;
@@ -319,27 +355,27 @@ impl Accounts {
 
     /// Whether the schemas have something to say about the content of such a container: a free or a wrongly typed
     /// value has no gaps below.
-    fn speaks(&self, applicable: &Applicable, container: Types) -> bool {
+    fn speaks(&self, applicable: &[usize], container: Types) -> bool {
         let entries = || applicable.iter().map(|index| &self.entries[*index]);
         !entries().any(|entry| entry.silent) && entries().all(|entry| entry.types.allows(container))
     }
 
-    fn member_of(&self, applicable: &Applicable, name: &str) -> Says {
-        let mut schemas = Applicable::new();
+    fn member_of(&self, applicable: &[usize], name: &str) -> Says {
+        let mut schemas = Few::default();
         let mut covered = false;
         let mut unnamed = None;
         for index in applicable {
             let entry = &self.entries[*index];
-            let before = schemas.len();
-            schemas.extend(entry.properties.iter().filter(|(held, _)| **held == *name).map(|(_, schema)| *schema));
-            schemas.extend(
-                entry
-                    .patterns
-                    .iter()
-                    .filter(|(pattern, _)| pattern.is_valid(TapeNode::Text(name)))
-                    .map(|(_, schema)| *schema),
-            );
-            if schemas.len() > before {
+            let mut named = false;
+            for (_, schema) in entry.properties.iter().filter(|(held, _)| **held == *name) {
+                schemas.push(*schema);
+                named = true;
+            }
+            for (_, schema) in entry.patterns.iter().filter(|(pattern, _)| pattern.is_valid(TapeNode::Text(name))) {
+                schemas.push(*schema);
+                named = true;
+            }
+            if named {
                 covered = true;
                 continue;
             }
@@ -356,27 +392,31 @@ impl Accounts {
             }
         }
         match (covered, unnamed) {
-            (true, _) if schemas.is_empty() => Says::Covered,
+            (true, _) if schemas.as_slice().is_empty() => Says::Covered,
             (true, _) => Says::Schemas(schemas),
             (false, Some(limit)) => Says::Unnamed(limit, schemas),
             (false, None) => Says::Nothing,
         }
     }
 
-    fn item_of(&self, applicable: &Applicable, index: usize) -> Says {
-        let schemas: Applicable = applicable
-            .iter()
-            .filter_map(|entry| {
-                let entry = &self.entries[*entry];
-                entry.prefix.get(index).copied().or(entry.items)
-            })
-            .collect();
-        if schemas.is_empty() { Says::Nothing } else { Says::Schemas(schemas) }
+    fn item_of(&self, applicable: &[usize], index: usize) -> Says {
+        let mut schemas = Few::default();
+        for entry in applicable.iter().map(|entry| &self.entries[*entry]) {
+            if let Some(schema) = entry.prefix.get(index).copied().or(entry.items) {
+                schemas.push(schema);
+            }
+        }
+        if schemas.as_slice().is_empty() { Says::Nothing } else { Says::Schemas(schemas) }
     }
 
     /// All schemas that speak of a value, given those that lead to it.
-    fn applicable(&self, from: &[usize], value: Node<'_>) -> Applicable {
-        let mut found = Applicable::with_capacity(from.len() + 2);
+    fn applicable(&self, from: &[usize], value: Node<'_>) -> Applicable<'_> {
+        if let [only] = from
+            && let Some(always) = &self.entries[*only].closure
+        {
+            return Cow::Borrowed(always);
+        }
+        let mut found = Vec::with_capacity(from.len() + 2);
         let mut todo: Vec<usize> = from.iter().rev().copied().collect();
         while let Some(index) = todo.pop() {
             if found.contains(&index) {
@@ -406,12 +446,29 @@ impl Accounts {
                 entry.dependent.iter().filter(|(name, _)| value.get(name).is_some()).map(|(_, schema)| *schema),
             );
         }
-        found
+        Cow::Owned(found)
+    }
+
+    /// Works out what does not depend on the value.
+    fn prepare(&mut self) {
+        self.types = self.types_of(&[self.root]);
+        for index in 0..self.entries.len() {
+            let possible = self.possible(&[index]);
+            let depends = |index: &usize| {
+                let entry = &self.entries[*index];
+                !entry.choices.is_empty() || entry.condition.is_some() || !entry.dependent.is_empty()
+            };
+            let minds_strings = possible.iter().any(|index| !self.entries[*index].known.is_empty());
+            let closure = (!possible.iter().any(depends)).then_some(possible);
+            let entry = &mut self.entries[index];
+            entry.minds_strings = minds_strings;
+            entry.closure = closure;
+        }
     }
 
     /// Every schema that might speak of a value, whatever it is.
-    fn possible(&self, from: &[usize]) -> Applicable {
-        let mut found = Applicable::new();
+    fn possible(&self, from: &[usize]) -> Vec<usize> {
+        let mut found = Vec::new();
         let mut todo = from.to_vec();
         while let Some(index) = todo.pop() {
             if found.contains(&index) {
@@ -421,6 +478,11 @@ impl Accounts {
             let entry = &self.entries[index];
             todo.extend(&entry.always);
             todo.extend(entry.choices.iter().flatten().map(|branch| branch.entry));
+            if let Some(condition) = &entry.condition {
+                todo.push(condition.test.entry);
+                todo.extend(condition.then.into_iter().chain(condition.otherwise));
+            }
+            todo.extend(entry.dependent.iter().map(|(_, schema)| *schema));
         }
         found
     }
@@ -438,14 +500,14 @@ impl Accounts {
 
     /// The types that items may have, where the root is an array.
     pub(super) fn items(&self) -> Types {
-        let items: Applicable =
+        let items: Vec<usize> =
             self.possible(&[self.root]).into_iter().filter_map(|index| self.entries[index].items).collect();
         self.types_of(&items)
     }
 
     /// The types that the root's member of this name may have.
     pub(super) fn member(&self, name: &str) -> Types {
-        let schemas: Applicable = self
+        let schemas: Vec<usize> = self
             .possible(&[self.root])
             .into_iter()
             .filter_map(|index| {

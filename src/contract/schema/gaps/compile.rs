@@ -38,7 +38,7 @@ impl Accounts {
         let root = compiler.at(pointer)?;
         let recursive = compiler.recursive;
         let mut accounts = Self { entries: compiler.entries, root, recursive, types: Types::default() };
-        accounts.types = accounts.types_of(&[root]);
+        accounts.prepare();
         Ok(accounts)
     }
 }
