@@ -133,6 +133,11 @@ pub fn command() -> clap::Command {
 /// Parses the arguments, runs the command, prints the error chain, and gives the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        // The message may quote what a peer sent, secrets included; the place never does.
+        let place = panic.location().map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
+        let _ = writeln!(std::io::stderr(), "contrail: internal error{place}; please report it");
+    }));
     let cli = match parse() {
         Ok(cli) => cli,
         Err(status) => return status,

@@ -85,6 +85,7 @@ fn text(outcome: &Outcome, extra: &Extra, next: Option<&str>) -> String {
         (counts.retried, "sent again on a fresh connection"),
         (counts.misses, "replay misses"),
         (counts.unjudged, "not judged, because the check failed on them; please report it"),
+        (counts.unredacted, "NOT RECORDED, because redaction failed on them; please report it"),
         (counts.unwritten, "NOT RECORDED, because the journal could not be written"),
     ];
     for (count, what) in said {
@@ -134,6 +135,7 @@ fn object(outcome: &Outcome, extra: &Extra, next: Option<&str>) -> Map<String, V
     put("retried", counts.retried.into());
     put("misses", counts.misses.into());
     put("unjudged", counts.unjudged.into());
+    put("unredacted", counts.unredacted.into());
     put("answered_by_contrail", json!(counts.answered));
     put("turned_away", json!(counts.turned_away));
     put("unwritten", counts.unwritten.into());

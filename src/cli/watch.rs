@@ -154,7 +154,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     summary::reports(&mut outcome, pipeline.redactor(), &args.judge.report)?;
     Ok(Outcome {
         findings: outcome.collector.fails(),
-        failed: outcome.counts.journal_error.is_some(),
+        failed: outcome.counts.lost(),
         command: ran.command.filter(|status| *status != 0),
         ..Outcome::CLEAN
     })

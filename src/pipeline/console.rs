@@ -110,6 +110,19 @@ pub(super) fn turned_away(out: &mut Vec<u8>, format: LineFormat, status: u16, re
     }
 }
 
+/// Appends that an exchange could not be redacted.
+pub(super) fn unredacted(out: &mut Vec<u8>, format: LineFormat) {
+    #[derive(Serialize)]
+    struct Alarm {
+        alarm: &'static str,
+    }
+    let alarm = "redaction failed on an exchange, so it is neither shown nor recorded; please report it";
+    match format {
+        LineFormat::Json => json(out, &Alarm { alarm }),
+        LineFormat::Text => out.extend_from_slice(format!("ALARM: {alarm}\n").as_bytes()),
+    }
+}
+
 /// Appends that the journal cannot be written.
 pub(super) fn alarm(out: &mut Vec<u8>, format: LineFormat, error: &io::Error) {
     #[derive(Serialize)]

@@ -51,6 +51,12 @@ pub(super) fn verdict(judged: &Redacted<Judged>, scope: Scope) -> Result<(), Pro
     Err(Problem::new(StatusCode::BAD_REQUEST, "enforce", detail).with("findings", json!(findings)))
 }
 
+/// A message that could not be judged, which `--enforce` never lets through.
+pub(super) fn unjudged() -> Problem {
+    let detail = "the check failed on this message, and --enforce lets nothing through unjudged; please report it";
+    Problem::new(StatusCode::BAD_REQUEST, "enforce", detail)
+}
+
 /// What the tenant did, as opposed to what the client sent.
 fn is_about_response(rule: &str) -> bool {
     ["response.", "status.", "exchange.", "transport."].iter().any(|family| rule.starts_with(family))

@@ -25,6 +25,10 @@ pub enum Scope {
     Whole,
 }
 
+/// The check panicked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unjudged;
+
 /// What a file cannot show of a verdict, and under which contract that holds.
 #[derive(Debug, Clone, Default)]
 pub struct Attestation {
@@ -112,25 +116,31 @@ impl Judge {
     }
 
     /// Judges a message that is held; `None` if it passes unjudged because it is outside `--only` or inside `--exclude`.
-    pub(super) fn admit(&self, mut exchange: Exchange, scope: Scope) -> Option<Judged> {
+    pub(super) fn admit(&self, mut exchange: Exchange, scope: Scope) -> Option<Result<Judged, Unjudged>> {
         if !self.includes(&exchange) {
             return None;
         }
         self.prepare(&mut exchange);
         let options = CheckOptions { response: scope == Scope::Whole, ..self.options.clone() };
-        let (verdict, _) = self.check(&exchange, &options);
-        Some(Judged::new(exchange, verdict))
+        let (verdict, panicked) = self.check(&exchange, &options);
+        Some(if panicked { Err(Unjudged) } else { Ok(Judged::new(exchange, verdict)) })
     }
 
-    /// Takes the secrets out, and works out what a check of the result would not show any more.
-    pub(super) fn redact(&self, redactor: &Redactor, judged: Judged, notes: &Notes) -> (Redacted<Judged>, Attestation) {
-        let redacted = redactor.redact(judged);
+    /// Takes the secrets out, and works out what a check of the result would not show any more. `None` if redaction
+    /// panicked: then nothing of the exchange may be written or shown.
+    pub(super) fn redact(
+        &self,
+        redactor: &Redactor,
+        judged: Judged,
+        notes: &Notes,
+    ) -> Option<(Redacted<Judged>, Attestation)> {
+        let redacted = catch_unwind(AssertUnwindSafe(|| redactor.redact(judged))).ok()?;
         if !redacted.touched.elsewhere {
-            return (redacted, Attestation::default());
+            return Some((redacted, Attestation::default()));
         }
         let options = self.options(&redacted.exchange, notes);
         let (recomputed, _) = self.check(&redacted.exchange, &options);
         let attested = attest(&redacted.verdict, &recomputed, self.contract.hash());
-        (redacted, Attestation { attested })
+        Some((redacted, Attestation { attested }))
     }
 }

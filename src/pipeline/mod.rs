@@ -15,6 +15,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     io::{self, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -30,6 +31,7 @@ use crate::{
     exchange::Exchange,
     finding::{Kind, Rule},
     proxy::{Ended, Holds, Observer, Written},
+    recording,
     redact::{Counters, Judged, Redacted, Redactor},
     report::{Collector, Place},
     upstream::{Notes, Problem},
@@ -46,6 +48,20 @@ pub trait Journal: Send + fmt::Debug {
     ///
     /// The batch was not written, or not whole; the journal stays usable.
     fn write(&mut self) -> io::Result<()>;
+}
+
+/// A journal that its owner folds when the pipeline is done with it.
+pub type SharedJournal = Arc<Mutex<recording::Journal>>;
+
+impl Journal for SharedJournal {
+    fn add(&mut self, judged: &Redacted<Judged>, attestation: Attestation) {
+        let mut journal = self.lock().unwrap_or_else(PoisonError::into_inner);
+        journal.add(judged, attestation.attested.as_ref());
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        self.lock().unwrap_or_else(PoisonError::into_inner).write()
+    }
 }
 
 /// What a pipeline is made of.
@@ -114,6 +130,8 @@ pub struct Counts {
     pub left_out: u64,
     /// Exchanges whose check panicked: recorded, nothing about them checked.
     pub unjudged: u64,
+    /// Exchanges whose redaction panicked: forwarded, and neither shown nor recorded, since they may hold secrets.
+    pub unredacted: u64,
     /// Exchanges that are not whole.
     pub incomplete: u64,
     /// Requests that contrail answered itself, by the value of `Contrail-Answer`.
@@ -139,6 +157,14 @@ pub struct Outcome {
     pub counts: Counts,
     /// What redaction found.
     pub secrets: Counters,
+}
+
+impl Counts {
+    /// Whether an exchange that was to be recorded was not.
+    #[must_use]
+    pub fn lost(&self) -> bool {
+        self.unwritten > 0 || self.unredacted > 0 || self.journal_error.is_some()
+    }
 }
 
 impl Pipeline {
@@ -246,9 +272,15 @@ impl Pipeline {
             self.lock().counts.left_out += 1;
             return Written::now();
         };
-        let (judged, attestation) = self.judge.redact(&self.redactor, judged, &notes);
+        let redacted = self.judge.redact(&self.redactor, judged, &notes);
         let mut state = self.lock();
         let state = &mut *state;
+        let Some((judged, attestation)) = redacted else {
+            state.counts.unredacted += 1;
+            console::unredacted(&mut state.line_batch, self.lines);
+            self.work.notify_one();
+            return Written::now();
+        };
         count(&mut state.counts, &judged.exchange, &notes, panicked);
         let place =
             Place { source: "live", entry: usize::try_from(state.counts.exchanges - 1).unwrap_or(0), outside: false };
@@ -268,9 +300,10 @@ impl Pipeline {
     fn admit(&self, exchange: &Exchange, scope: Scope) -> Result<(), Problem> {
         match self.judge.admit(exchange.clone(), scope) {
             None => Ok(()),
-            Some(judged) => {
-                let redacted = self.redactor.redact(judged);
-                enforce::verdict(&redacted, scope)
+            Some(Err(judge::Unjudged)) => Err(enforce::unjudged()),
+            Some(Ok(judged)) => {
+                let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.redact(judged)));
+                redacted.map_or_else(|_| Err(enforce::unjudged()), |redacted| enforce::verdict(&redacted, scope))
             }
         }
     }
