@@ -22,10 +22,10 @@ use super::{
     wrap,
 };
 use crate::{
-    contract::CheckOptions,
+    contract::{CheckOptions, Contract},
     exchange::DecodeLimits,
     finding::Rule,
-    pipeline::{Console, Enforce, Journal, Judge, LineFormat, Parts, Pipeline},
+    pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline},
     proxy::{Ended, Observer, Proxy, Settings, Written, listener},
     redact::{Plan, Redactor},
     report::{self, Collector, Title},
@@ -131,6 +131,8 @@ pub struct Setup {
     pub enforce: Enforce,
     /// Where entries go.
     pub journal: Option<Box<dyn Journal>>,
+    /// The contract, where the command has loaded it already.
+    pub contract: Option<Arc<Contract>>,
     /// The redactor, where the command has made one already.
     pub redactor: Option<Arc<Redactor>>,
     /// The token cache, where the command has made one already.
@@ -138,13 +140,14 @@ pub struct Setup {
 }
 
 impl JudgeArgs {
-    /// The memory of secrets that the options ask for.
+    /// The memory of secrets that the options ask for; its labels fit the contract's bounds.
     ///
     /// # Errors
     ///
     /// A `--redact` that cannot be understood.
-    pub fn redactor(&self) -> Result<Arc<Redactor>, Failure> {
-        Ok(Arc::new(Redactor::new(Plan::new(&self.redact)?)))
+    pub fn redactor(&self, contract: &Arc<Contract>) -> Result<Arc<Redactor>, Failure> {
+        let shapes = Arc::new(ContractShapes::new(Arc::clone(contract)));
+        Ok(Arc::new(Redactor::new(Plan::new(&self.redact)?).with_shapes(shapes)))
     }
 
     /// The cache of tokens that the options ask for.
@@ -171,11 +174,21 @@ impl JudgeArgs {
     ///
     /// The contract, `--jwks` or a `--redact` cannot be used; an `--only` names no operation.
     pub fn pipeline(&self, setup: Setup) -> Result<Arc<Pipeline>, Failure> {
-        let contract = self.contract.load()?;
+        let contract = match setup.contract {
+            Some(contract) => contract,
+            None => self.contract.load()?,
+        };
+        let known = |only: &String| contract.model().operations.iter().any(|operation| *operation.id == **only);
+        if let Some(unknown) = setup.only.iter().find(|only| !known(only)) {
+            return Err(format!(
+                "--only {unknown}: the contract has no such operation; `contrail contract` lists them"
+            )
+            .into());
+        }
         let collector = self.collector(contract.title(), contract.version());
         let redactor = match setup.redactor {
             Some(redactor) => redactor,
-            None => self.redactor()?,
+            None => self.redactor(&contract)?,
         };
         let tokens = match setup.tokens {
             Some(tokens) => tokens,

@@ -3,7 +3,7 @@
 use std::{
     io::{self, Write as _},
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, Mutex},
 };
 
 use super::{
@@ -14,6 +14,7 @@ use super::{
 use crate::{
     contract::CheckOptions,
     pipeline::Enforce,
+    recording::{Journal, JournalContext},
     upstream::{
         Origin, Upstream,
         live::Live,
@@ -24,6 +25,8 @@ use crate::{
 /// Proxy and check; with --trail, keep the audit journal
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    trail: TrailArgs,
     #[command(flatten)]
     upstream: UpstreamArgs,
     #[command(flatten)]
@@ -46,6 +49,29 @@ pub struct UpstreamArgs {
     /// JSON file with the data of `--upstream sandbox`, as in `contrail sandbox --seed`
     #[arg(long, value_name = "FILE")]
     pub seed: Option<PathBuf>,
+}
+
+/// Where the audit journal is kept
+#[derive(Debug, Clone, clap::Args)]
+pub struct TrailArgs {
+    /// Keep the journal in this folder, as an audit trail
+    #[arg(long, value_name = "DIR")]
+    pub trail: Option<PathBuf>,
+}
+
+impl TrailArgs {
+    /// Whether the journal is kept.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.trail.is_some()
+    }
+
+    /// The journal of this run: named after the instant at which it begins.
+    #[must_use]
+    pub fn path(&self) -> Option<PathBuf> {
+        let begun = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S.%3fZ");
+        self.trail.as_ref().map(|folder| folder.join(format!("{begun}.journal")))
+    }
 }
 
 /// Which exchanges count, and which may pass
@@ -145,12 +171,22 @@ impl FilterArgs {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let ready = args.upstream.ready(&args.proxy)?;
-    let pipeline = args.judge.pipeline(args.filter.setup(&ready.origin))?;
+    let contract = args.judge.contract.load()?;
+    let mut setup = args.filter.setup(&ready.origin);
+    let trail = args.trail.path();
+    if let Some(path) = &trail {
+        let context = JournalContext { upstream: ready.origin.as_str().into(), contract: contract.hash().into() };
+        let (journal, _) = Journal::open(path, context)?;
+        setup.journal = Some(Box::new(Arc::new(Mutex::new(journal))));
+    }
+    let pipeline = args.judge.pipeline(Setup { contract: Some(contract), ..setup })?;
     let ran = args
         .proxy
         .run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), || ready.introduce())?;
     let mut outcome = pipeline.finish(args.judge.collector("", ""));
-    summary::print(args.judge.format, &outcome, &Vec::new(), None);
+    let kept = trail.iter().map(|path| ("trail", path.display().to_string().into())).collect();
+    let next = trail.as_ref().map(|path| format!("contrail verify {}", path.display()));
+    summary::print(args.judge.format, &outcome, &kept, next.as_deref());
     summary::reports(&mut outcome, pipeline.redactor(), &args.judge.report)?;
     Ok(Outcome {
         findings: outcome.collector.fails(),

@@ -82,12 +82,8 @@ impl Judge {
         }
     }
 
-    fn options(&self, exchange: &Exchange, notes: &Notes) -> CheckOptions {
-        let own = exchange.transport.answered_by_contrail.is_some();
-        CheckOptions {
-            response: self.options.response && !notes.response_judged_elsewhere && !own,
-            ..self.options.clone()
-        }
+    fn options(&self, notes: &Notes) -> CheckOptions {
+        CheckOptions { response: self.options.response && !notes.response_judged_elsewhere, ..self.options.clone() }
     }
 
     /// The verdict, and whether the checker panicked instead of giving one.
@@ -111,7 +107,7 @@ impl Judge {
             return None;
         }
         self.prepare(&mut exchange);
-        let (verdict, panicked) = self.check(&exchange, &self.options(&exchange, notes));
+        let (verdict, panicked) = self.check(&exchange, &self.options(notes));
         Some((Judged::new(exchange, verdict), panicked))
     }
 
@@ -138,7 +134,7 @@ impl Judge {
         if !redacted.touched.elsewhere {
             return Some((redacted, Attestation::default()));
         }
-        let options = self.options(&redacted.exchange, notes);
+        let options = self.options(notes);
         let (recomputed, _) = self.check(&redacted.exchange, &options);
         let attested = attest(&redacted.verdict, &recomputed, self.contract.hash());
         Some((redacted, Attestation { attested }))

@@ -10,6 +10,7 @@
 mod console;
 mod enforce;
 mod judge;
+mod shapes;
 
 use std::{
     collections::BTreeMap,
@@ -26,6 +27,7 @@ pub use self::{
     console::LineFormat,
     enforce::Enforce,
     judge::{Attestation, Judge, Scope},
+    shapes::ContractShapes,
 };
 use crate::{
     exchange::Exchange,

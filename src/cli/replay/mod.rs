@@ -49,12 +49,13 @@ pub struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.judge.contract.load()?;
-    let redactor = args.judge.redactor()?;
+    let redactor = args.judge.redactor(&contract)?;
     let tokens = args.judge.tokens()?;
     let replay = Arc::new(load(args, &contract, &redactor)?);
     let options = CheckOptions { auth: args.check_auth, clock_skew: args.judge.clock_skew, ..CheckOptions::default() };
     let pipeline = args.judge.pipeline(Setup {
         options: options.clone(),
+        contract: Some(Arc::clone(&contract)),
         redactor: Some(Arc::clone(&redactor)),
         tokens: Some(Arc::clone(&tokens)),
         ..Setup::default()

@@ -1,0 +1,139 @@
+//! The self-proof of a recording: what was written replays against itself, verifies as it was judged live, and holds
+//! none of the secrets that went by.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::{
+    cli::Failure,
+    contract::{CheckOptions, Contract},
+    finding::Verdict,
+    recording::{self, settle},
+    redact::{self, Redactor},
+    upstream::replay::{Builder, Settings, Unproven},
+};
+
+/// A verdict without what a fixture leaves out: operation, and rule and place of each finding.
+pub(super) type Gist = (Option<String>, Vec<(&'static str, String)>);
+
+/// The verdicts that a recording gives when it is verified, in its order.
+pub(super) fn verdicts(fixture: &Path, contract: &Contract, options: &CheckOptions) -> Result<Vec<Gist>, Failure> {
+    let mut verdicts = Vec::new();
+    for source in recording::sources(fixture)? {
+        for entry in recording::open(&source)? {
+            let entry = entry?;
+            let attested = entry.note.as_ref().and_then(|note| note.attested.as_ref());
+            verdicts.push(gist(&settle(contract.check(&entry.exchange, options), attested, contract.hash())));
+        }
+    }
+    Ok(verdicts)
+}
+
+fn gist(verdict: &Verdict) -> Gist {
+    let findings = verdict.findings.iter().map(|finding| (finding.rule.id(), finding.at.clone())).collect();
+    (verdict.operation.as_deref().map(str::to_owned), findings)
+}
+
+/// Proves a fixture; what is wrong with it, if anything. `before` are the verdicts of what it held already.
+pub(super) fn prove(
+    fixture: &Path,
+    journal: &Path,
+    before: Vec<Gist>,
+    contract: &Arc<Contract>,
+    options: &CheckOptions,
+    redactor: &Redactor,
+) -> Result<Vec<String>, Failure> {
+    let mut problems = scanned(fixture, redactor)?;
+    problems.extend(verified(fixture, journal, before, contract, options)?);
+    problems.extend(replayed(fixture, contract)?);
+    Ok(problems)
+}
+
+/// Looks for every secret that went by.
+fn scanned(fixture: &Path, redactor: &Redactor) -> Result<Vec<String>, Failure> {
+    let mut problems = Vec::new();
+    for file in files(fixture)? {
+        let bytes = fs::read(&file)?;
+        for hit in redactor.scan(&bytes) {
+            problems.push(format!(
+                "{} holds a secret ({}, {}) at byte {}; keep it to yourself and report it",
+                file.display(),
+                hit.kind,
+                hit.form,
+                hit.offset
+            ));
+        }
+    }
+    Ok(problems)
+}
+
+/// Every file of a fixture.
+fn files(fixture: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !fixture.is_dir() {
+        return Ok(vec![fixture.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for item in fs::read_dir(fixture)? {
+        let item = item?;
+        if item.file_type()?.is_file() {
+            files.push(item.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Compares what verification says now with what was said live.
+fn verified(
+    fixture: &Path,
+    journal: &Path,
+    before: Vec<Gist>,
+    contract: &Contract,
+    options: &CheckOptions,
+) -> Result<Vec<String>, Failure> {
+    let mut given: BTreeMap<Gist, usize> = BTreeMap::new();
+    for gist in before {
+        *given.entry(gist).or_default() += 1;
+    }
+    for entry in recording::open(journal)? {
+        if let Some(note) = entry?.note {
+            *given.entry(gist(&note.verdict)).or_default() += 1;
+        }
+    }
+    let mut problems = Vec::new();
+    for (index, gist) in verdicts(fixture, contract, options)?.into_iter().enumerate() {
+        match given.get_mut(&gist) {
+            Some(left) if *left > 0 => *left -= 1,
+            _ => problems.push(format!(
+                "entry {index} ({}) verifies as [{}], which was not said live; please report it",
+                gist.0.as_deref().unwrap_or("undocumented"),
+                gist.1.iter().map(|(rule, at)| format!("{rule} {at}")).collect::<Vec<_>>().join(", ")
+            )),
+        }
+    }
+    Ok(problems)
+}
+
+/// Asks the fixture for every exchange that it holds, in order.
+fn replayed(fixture: &Path, contract: &Arc<Contract>) -> Result<Vec<String>, Failure> {
+    let routes = Arc::clone(contract);
+    let mut builder = Builder::new(Settings {
+        ignore: Vec::new(),
+        exhausted: None,
+        operation_of: Arc::new(move |method, path| routes.operation_id(method, path)),
+        has_label: Arc::new(redact::is_label),
+    })?;
+    for source in recording::sources(fixture)? {
+        builder.source(&source.display().to_string());
+        for entry in recording::open(&source)? {
+            builder.push(entry?, None);
+        }
+    }
+    let told =
+        |unproven: Unproven| format!("{} ({}) does not replay: {}", unproven.entry, unproven.request, unproven.instead);
+    Ok(builder.finish().proof().into_iter().map(told).collect())
+}
