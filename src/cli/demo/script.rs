@@ -67,8 +67,8 @@ impl Step {
         }
     }
 
-    fn token(client: &'static str) -> Self {
-        let mut step = Self::new("asks for a token", "POST", "/oauth/token/", 200);
+    fn token(what: &'static str, client: &'static str) -> Self {
+        let mut step = Self::new(what, "POST", "/oauth/token/", 200);
         step.bearer = Bearer::Nobody;
         step.asks_token = Some(client);
         step
@@ -112,7 +112,7 @@ fn careful() -> Act {
     Act {
         title: "A careful client and an honest tenant: the six operations",
         steps: vec![
-            Step::token("sandbox-full"),
+            Step::token("asks for a token", "sandbox-full"),
             Step::new("reads a rate limit policy", "GET", format!("{POLICIES}/rlp_BlockOneClient00000000"), 200),
             Step::new("lists connection profile templates", "GET", TEMPLATES, 200),
             Step::new("lists the first 100 groups", "GET", format!("{GROUPS}?take=100"), 200),
@@ -135,14 +135,14 @@ fn careless() -> Act {
     Act {
         title: "A careless client: what it does wrong is found, and the tenant refuses",
         steps: vec![
-            Step::token("sandbox-narrow"),
+            Step::token("asks for a token that lacks a scope", "sandbox-narrow"),
             Step::new("reads a policy without the scope", "GET", policy.clone(), 403)
                 .by(Bearer::Client("sandbox-narrow"))
                 .finds(&[Rule::AuthScope]),
             Step::new("reads a policy without a token", "GET", policy, 401)
                 .by(Bearer::Nobody)
                 .finds(&[Rule::AuthMissing]),
-            Step::token("sandbox-expired"),
+            Step::token("asks for a token that has expired", "sandbox-expired"),
             Step::new("comes with an expired token", "GET", TEMPLATES, 401)
                 .by(Bearer::Client("sandbox-expired"))
                 .finds(&[Rule::AuthExpired]),
