@@ -293,3 +293,46 @@ fn a_scope_parameter_narrows_the_token() {
     assert_eq!(answer["scope"], "create:actions");
     assert_eq!(answer["expires_in"], 86_400);
 }
+
+/// Asks the tenant as the proxy asks an upstream; status, and the body if it came whole.
+fn in_process(driver: &Driver, method: &str, target: &str) -> (u16, Result<Bytes, String>) {
+    use http_body_util::BodyExt as _;
+
+    let bearer = format!("Bearer {}", driver.token("sandbox-full"));
+    let (head, ()) = http::Request::builder()
+        .method(method)
+        .uri(target)
+        .header("authorization", bearer)
+        .body(())
+        .unwrap()
+        .into_parts();
+    let target = crate::exchange::Target::new("https", "tenant.example", target);
+    let request = upstream::Request { target, head, body: Bytes::new().into() };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let response = Upstream::answer(&driver.tenant, request).await.unwrap();
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await;
+        (status, body.map(http_body_util::Collected::to_bytes).map_err(|error| error.to_string()))
+    })
+}
+
+#[test]
+fn the_tenant_is_an_upstream_without_a_socket() {
+    let mut driver = Driver::new(&[]);
+    let now = driver.now;
+    driver.tenant = driver.tenant.with_clock(Arc::new(move || now));
+    let honest = driver.call("GET", POLICY, "");
+    assert_eq!(in_process(&driver, "GET", &format!("/api/v2{POLICY}")), (200, Ok(honest.body)));
+    assert_eq!(in_process(&driver, "POST", &format!("/api/v2{EVENT}")), (202, Ok(Bytes::new())));
+}
+
+#[test]
+fn a_body_that_breaks_off_is_an_error_without_a_socket_too() {
+    let mut driver = Driver::new(&["transport.incomplete"]);
+    let now = driver.now;
+    driver.tenant = driver.tenant.with_clock(Arc::new(move || now));
+    let (status, body) = in_process(&driver, "GET", &format!("/api/v2{POLICY}"));
+    assert_eq!(status, 200);
+    assert!(body.unwrap_err().contains("transport.incomplete"));
+}
