@@ -68,7 +68,7 @@ pub fn explanation(rule: Rule) -> Explanation {
         },
         Rule::RequestBody => Explanation {
             means: "The request body breaks its documented schema: a type, a length, a pattern, a number of keys, or a \
-                    form field that cannot be read as its type or comes twice. `at` points to the place.",
+                    form field that cannot be read as its type. `at` points to the place.",
             source: "Sections 4.5 and 4.6 (request fields and their constraints), 2.4 (shape of `presentation`), 8.",
             example: "`PATCH …/templates/vct_1` with `{\"dialect\": \"simplified/2.0\"}`",
             now: "Mend the client; the message says what was expected beside what was sent.",
@@ -85,7 +85,7 @@ pub fn explanation(rule: Rule) -> Explanation {
         Rule::RequestBodyMalformed => Explanation {
             means: "The request body is not the media type that it claims to be. JSON has to follow RFC 8259, without \
                     duplicate keys, byte-order mark, lone surrogates or invalid UTF-8; any number of JSON's grammar is \
-                    fine. A form has to percent-decode to UTF-8.",
+                    fine. A form has to percent-decode to UTF-8 and names no field twice.",
             source: "RFC 8259 and RFC 7493 (JSON), the URL standard (forms); section 1: requests and responses are JSON.",
             example: "`{\"name\": \"a\", \"name\": \"b\"}`",
             now: "Mend the client's serialiser. The message says which fault, never the text.",

@@ -101,6 +101,10 @@ impl<'a> Check<'a> {
         let blame = self.blame(about_request);
         let mut findings = std::mem::take(&mut self.findings);
         if self.operation.token_endpoint {
+            // Never a violation; what would be one leaves unchecked what it is about.
+            if findings.iter().any(|finding| matches!(finding.rule, Rule::RequestBody | Rule::RequestBodyMalformed)) {
+                self.unchecked.insert(Unchecked::RequestBody);
+            }
             findings.retain(|finding| finding.kind() == Kind::Gap || finding.rule == Rule::TransportIncomplete);
         }
         Verdict { operation: Some(Arc::clone(&self.operation.id)), findings, unchecked: self.unchecked, blame }

@@ -1,5 +1,6 @@
 //! Fakes and helpers shared by the promises.
 
+pub mod cases;
 pub mod command;
 pub mod golden;
 pub mod har;

@@ -1,0 +1,106 @@
+//! Every rule and every reading, as data: `fixtures/cases` (its README says how to add one).
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fmt::Write as _,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use contrail::{
+    contract::Contract,
+    finding::{Conclusion, Kind, Rule, Verdict},
+};
+
+use crate::support::cases::{self, Case};
+
+/// Where a verdict is not as expected, in words; empty if it is.
+fn differences(case: &Case, verdict: &Verdict) -> String {
+    let mut out = String::new();
+    let mut found: Vec<String> = verdict
+        .findings
+        .iter()
+        .map(|finding| format!("{} {}", finding.rule, finding.at).trim_end().to_owned())
+        .collect();
+    found.sort();
+    let expected = case.expected();
+    if found != expected {
+        writeln!(out, "  expected findings {expected:?}\n  found             {found:?}").unwrap();
+        for finding in &verdict.findings {
+            writeln!(out, "    {} at `{}`: {}", finding.rule, finding.at, finding.message()).unwrap();
+        }
+    }
+    let unchecked: BTreeSet<&str> = verdict.unchecked.iter().map(|aspect| aspect.name()).collect();
+    let wanted = case.unchecked();
+    let wanted: BTreeSet<&str> = wanted.iter().map(String::as_str).collect();
+    if unchecked != wanted {
+        writeln!(out, "  expected unchecked {wanted:?}\n  found              {unchecked:?}").unwrap();
+    }
+    let blame = verdict.blame.map(|blame| blame.name());
+    if blame != case.blame() {
+        writeln!(out, "  expected blame {:?}\n  found          {blame:?}", case.blame()).unwrap();
+    }
+    let messages: Vec<String> = verdict.findings.iter().map(|finding| finding.message()).collect();
+    for text in case.says() {
+        if !messages.iter().any(|message| message.contains(&text)) {
+            writeln!(out, "  expected a message with {text:?}, found {messages:?}").unwrap();
+        }
+    }
+    let conclusion = expected.iter().fold(Conclusion::Conforms, |worst, finding| {
+        let rule: Rule = finding.split(' ').next().unwrap().parse().unwrap();
+        worst.max(if rule.kind() == Kind::Violation { Conclusion::Violates } else { Conclusion::Gap })
+    });
+    if out.is_empty() && verdict.conclusion() != conclusion {
+        writeln!(out, "  expected {}, found {}", conclusion.name(), verdict.conclusion().name()).unwrap();
+    }
+    out
+}
+
+#[test]
+fn every_case_gives_the_findings_that_it_foretells() {
+    let mut contracts: HashMap<Option<PathBuf>, Arc<Contract>> = HashMap::new();
+    let mut failures = String::new();
+    let cases = cases::all();
+    for case in &cases {
+        let overlay = case.overlay();
+        let contract = contracts.entry(overlay.clone()).or_insert_with(|| match overlay {
+            None => Contract::built_in(),
+            Some(overlay) => Contract::load(None, &[overlay]).unwrap(),
+        });
+        let told = differences(case, &contract.check(&case.exchange(), &case.options()));
+        if !told.is_empty() {
+            writeln!(failures, "{}\n{told}", case.name).unwrap();
+        }
+    }
+    let count = failures.matches("\n\n").count();
+    assert!(failures.is_empty(), "{count} of {} cases differ:\n\n{failures}", cases.len());
+}
+
+#[test]
+fn every_rule_fires_in_some_case_and_every_operation_conforms_in_some() {
+    let mut fired: BTreeMap<String, usize> = BTreeMap::new();
+    let mut conforming = BTreeSet::new();
+    for case in cases::all() {
+        for finding in case.expected() {
+            *fired.entry(finding.split(' ').next().unwrap().to_owned()).or_default() += 1;
+        }
+        if case.expected().is_empty() && case.overlay().is_none() {
+            let exchange = case.exchange();
+            let path = exchange.request.target.path();
+            conforming.extend(Contract::built_in().operation_id(exchange.request.method.as_str(), path));
+        }
+    }
+    let silent: Vec<&str> = Rule::ALL.iter().map(|rule| rule.id()).filter(|id| !fired.contains_key(*id)).collect();
+    assert!(silent.is_empty(), "no case gives {silent:?}");
+    let documented: BTreeSet<Arc<str>> =
+        Contract::built_in().model().operations.iter().map(|operation| Arc::clone(&operation.id)).collect();
+    assert_eq!(conforming, documented);
+}
+
+#[test]
+fn no_two_cases_have_the_same_name() {
+    let mut seen = BTreeSet::new();
+    for case in cases::all() {
+        assert!(seen.insert(case.name.clone()), "{}", case.name);
+    }
+}
