@@ -74,6 +74,9 @@ pub struct ProxyArgs {
     /// Longest time to connect to the upstream; 504 beyond
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     pub connect_timeout: Duration,
+    /// Most idle connections to the upstream that are kept for another request
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub pool: usize,
     /// Most HTTP/2 streams of one connection at a time
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_streams: u32,
@@ -225,10 +228,10 @@ impl JudgeArgs {
 pub enum Reach {
     /// Nowhere: whatever is intercepted is answered from memory.
     Memory,
-    /// To the upstream and to intercepted hosts, trusting these certificate authorities besides the system's.
+    /// To the upstream and to intercepted hosts.
     Anywhere {
-        /// PEM file.
-        roots: Option<PathBuf>,
+        /// How they are reached.
+        access: Box<live::Access>,
     },
 }
 
@@ -253,7 +256,12 @@ impl ProxyArgs {
     /// Bounds of a live upstream.
     #[must_use]
     pub fn live_limits(&self) -> live::Limits {
-        live::Limits { connect: self.connect_timeout, silence: self.upstream_timeout, ..live::Limits::default() }
+        live::Limits {
+            connect: self.connect_timeout,
+            silence: self.upstream_timeout,
+            kept: self.pool,
+            ..live::Limits::default()
+        }
     }
 
     fn settings(&self, scheme: &str, authority: &str) -> Settings {
@@ -290,15 +298,18 @@ impl ProxyArgs {
         let origin: Origin = origin.parse()?;
         let own = OwnAddresses::default();
         let settings = self.settings(origin.scheme(), &origin.authority);
-        let routes = |first, roots| Arc::new(Routes::new(first, roots, self.live_limits(), own.clone()));
+        let routes = |first, access| {
+            let access = live::Access { own: Some(own.clone()), ..access };
+            Arc::new(Routes::new(first, access, self.live_limits()))
+        };
         let upstream: Arc<dyn Upstream> = match reach {
-            Reach::Anywhere { roots } if !self.doors.intercept.is_empty() => {
-                routes(Some((origin.clone(), upstream)), roots.clone())
+            Reach::Anywhere { access } if !self.doors.intercept.is_empty() => {
+                routes(Some((origin.clone(), upstream)), (**access).clone())
             }
             _ => upstream,
         };
         let proxy = Proxy::new(settings.clone(), upstream, Arc::clone(pipeline) as _)?;
-        let unseen = Proxy::new(settings, routes(None, None), Arc::new(Nobody))?;
+        let unseen = Proxy::new(settings, routes(None, live::Access::default()), Arc::new(Nobody))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let ran = runtime.block_on(self.serve(pipeline, proxy, unseen, &origin, own, ready));
         // Exchanges that the drain did not see to their end are recorded as they are dropped.

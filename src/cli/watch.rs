@@ -17,7 +17,7 @@ use crate::{
     recording::{Journal, JournalContext},
     upstream::{
         Origin, Upstream,
-        live::Live,
+        live::{Access, Http2, Live, Via},
         sandbox::{Seed, Tenant},
     },
 };
@@ -46,6 +46,19 @@ pub struct UpstreamArgs {
     /// Certificate authorities (PEM) to trust for the upstream, besides the system's
     #[arg(long, value_name = "FILE")]
     pub upstream_ca: Option<PathBuf>,
+    /// Certificate chain (PEM) to show to the upstream
+    #[arg(long, value_name = "FILE", requires = "upstream_key")]
+    pub upstream_cert: Option<PathBuf>,
+    /// Private key (PEM) of that certificate
+    #[arg(long, value_name = "FILE", requires = "upstream_cert")]
+    pub upstream_key: Option<PathBuf>,
+    /// Proxy on the way to the upstream, http://[USER:PASSWORD@]HOST:PORT, or `none` [default: what HTTPS_PROXY,
+    /// HTTP_PROXY, ALL_PROXY and NO_PROXY say]
+    #[arg(long, value_name = "URL", hide_env_values = true)]
+    pub upstream_proxy: Option<String>,
+    /// Whether HTTP/2 is spoken to the upstream
+    #[arg(long, value_enum, default_value_t)]
+    pub upstream_http2: Http2,
     /// JSON file with the data of `--upstream sandbox`, as in `contrail sandbox --seed`
     #[arg(long, value_name = "FILE")]
     pub seed: Option<PathBuf>,
@@ -117,10 +130,26 @@ pub struct Ready {
 }
 
 impl UpstreamArgs {
-    /// Where the proxy may open connections to.
+    /// Where the proxy may open connections to. Intercepted hosts are not shown the upstream's client certificate.
     #[must_use]
     pub fn reach(&self) -> Reach {
-        Reach::Anywhere { roots: self.upstream_ca.clone() }
+        let access = Access { roots: self.upstream_ca.clone(), http2: self.upstream_http2, ..Access::default() };
+        Reach::Anywhere { access: Box::new(access) }
+    }
+
+    fn access(&self, origin: &Origin) -> Result<Access, Failure> {
+        let via = match self.upstream_proxy.as_deref() {
+            Some("none") => None,
+            Some(named) => Some(named.parse::<Via>().map_err(|error| format!("--upstream-proxy: {error}"))?),
+            None => Via::from_environment(origin, |name| std::env::var(name).ok())?,
+        };
+        Ok(Access {
+            roots: self.upstream_ca.clone(),
+            identity: self.upstream_cert.clone().zip(self.upstream_key.clone()),
+            via,
+            http2: self.upstream_http2,
+            own: None,
+        })
     }
 
     /// Sets the upstream up; nothing is connected yet.
@@ -132,7 +161,7 @@ impl UpstreamArgs {
         match &self.upstream {
             Named::Origin(_) if self.seed.is_some() => Err("--seed goes with --upstream sandbox only".into()),
             Named::Origin(origin) => {
-                let live = Live::new(origin.clone(), self.upstream_ca.as_deref(), proxy.live_limits())?;
+                let live = Live::new(origin.clone(), self.access(origin)?, proxy.live_limits())?;
                 Ok(Ready { upstream: Arc::new(live), origin: origin.to_string(), tenant: None })
             }
             Named::Sandbox => {

@@ -3,14 +3,12 @@
 use std::{
     collections::HashMap,
     fmt,
-    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use super::{
     Answer, Failure, FailureKind, Origin, Request, Upstream,
     live::{self, Live},
-    own::OwnAddresses,
 };
 
 /// Most further origins that are remembered; beyond it the memory starts anew.
@@ -20,9 +18,8 @@ const MAX_ORIGINS: usize = 256;
 pub struct Routes {
     upstream: Option<(Origin, Arc<dyn Upstream>)>,
     others: Mutex<HashMap<String, Arc<Live>>>,
-    authority: Option<PathBuf>,
+    access: live::Access,
     limits: live::Limits,
-    own: OwnAddresses,
 }
 
 impl fmt::Debug for Routes {
@@ -32,16 +29,11 @@ impl fmt::Debug for Routes {
 }
 
 impl Routes {
-    /// Requests for the origin of `upstream` go there, others to a live upstream of their own, reached with these roots
-    /// and limits and never at one of contrail's own addresses.
+    /// Requests for the origin of `upstream` go there, others to a live upstream of their own, reached as
+    /// `access` says.
     #[must_use]
-    pub fn new(
-        upstream: Option<(Origin, Arc<dyn Upstream>)>,
-        authority: Option<PathBuf>,
-        limits: live::Limits,
-        own: OwnAddresses,
-    ) -> Self {
-        Self { upstream, others: Mutex::default(), authority, limits, own }
+    pub fn new(upstream: Option<(Origin, Arc<dyn Upstream>)>, access: live::Access, limits: live::Limits) -> Self {
+        Self { upstream, others: Mutex::default(), access, limits }
     }
 
     fn other(&self, origin: &str) -> Result<Arc<Live>, Failure> {
@@ -53,8 +45,8 @@ impl Routes {
             Failure::new(FailureKind::Unreachable, format!("cannot reach {origin}: {cause}"))
         };
         let parsed: Origin = origin.parse().map_err(|error| unreachable(&error))?;
-        let live = Live::new(parsed, self.authority.as_deref(), self.limits).map_err(|error| unreachable(&error))?;
-        let live = Arc::new(live.keeping_off(self.own.clone()));
+        let live = Live::new(parsed, self.access.clone(), self.limits).map_err(|error| unreachable(&error))?;
+        let live = Arc::new(live);
         if others.len() >= MAX_ORIGINS {
             others.clear();
         }

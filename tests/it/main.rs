@@ -12,4 +12,5 @@ mod replay;
 mod sandbox;
 mod supply;
 mod support;
+mod upstream;
 mod verify;

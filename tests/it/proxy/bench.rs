@@ -104,7 +104,8 @@ impl Bench {
         let port = upstream.local_addr().unwrap().port();
         let scheme = if setup.https.is_some() { "https" } else { "http" };
         let origin: Origin = format!("{scheme}://127.0.0.1:{port}").parse().unwrap();
-        let live = live::Live::new(origin.clone(), setup.https.as_deref(), setup.limits).unwrap();
+        let access = live::Access { roots: setup.https.clone(), ..live::Access::default() };
+        let live = live::Live::new(origin.clone(), access, setup.limits).unwrap();
         let (sender, ended) = mpsc::unbounded_channel();
         let seen = Arc::new(Seen {
             ended: sender,

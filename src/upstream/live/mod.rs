@@ -1,0 +1,318 @@
+//! A live tenant: HTTP/1.1 or HTTP/2 over plain TCP or TLS, with a small pool of kept-alive connections.
+//!
+//! A kept-alive connection may turn out closed. A request that was not sent on it goes out on another one, whatever
+//! its method; one that may have been sent is sent again only if that cannot do harm (an idempotent method, no body,
+//! and not one byte of an answer), once.
+
+use std::{
+    error::Error as _,
+    fmt,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use http::{HeaderValue, Method, Uri, Version, header};
+use http_body::Body as _;
+use hyper::{
+    body::Incoming,
+    client::conn::{http1, http2},
+};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use rustls_pki_types::ServerName;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
+use tokio_rustls::TlsConnector;
+
+use self::{
+    bodies::{Progress, Receiving, Sending},
+    counted::Counted,
+    pool::{Connection, Lease, Pool, Sender},
+};
+use super::{
+    Answer, BodyError, Failure, FailureKind, MessageBody, Notes, Origin, Request, Response, Upstream,
+    own::{OwnAddresses, Resolved},
+};
+
+mod bodies;
+mod counted;
+mod pool;
+mod tls;
+mod via;
+
+pub use tls::SetupError;
+pub use via::{Via, ViaError};
+
+/// HTTP/2 flow control, in bytes.
+const HTTP2_WINDOW: u32 = 1 << 20;
+const HTTP2_CONNECTION_WINDOW: u32 = 4 << 20;
+
+/// Bounds of a live upstream.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Longest time to connect, TLS handshake included.
+    pub connect: Duration,
+    /// Longest silence: before the first byte of an answer, and between two pieces of it.
+    pub silence: Duration,
+    /// How long a connection is kept for another request.
+    pub idle: Duration,
+    /// Most connections that are kept.
+    pub kept: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            silence: Duration::from_secs(60),
+            idle: Duration::from_secs(30),
+            kept: 64,
+        }
+    }
+}
+
+/// How a live upstream is reached.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    /// Certificate authorities (PEM) to trust besides the system's.
+    pub roots: Option<PathBuf>,
+    /// Certificate chain and private key (PEM) to show to it.
+    pub identity: Option<(PathBuf, PathBuf)>,
+    /// A proxy on the way.
+    pub via: Option<Via>,
+    /// Whether HTTP/2 is spoken.
+    pub http2: Http2,
+    /// Where no connection may ever lead.
+    pub own: Option<OwnAddresses>,
+}
+
+/// Whether HTTP/2 is spoken to the upstream.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Http2 {
+    /// Where a TLS handshake settles on it.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
+    /// Always, without asking (prior knowledge, RFC 9113, section 3.3).
+    Always,
+}
+
+/// A live tenant.
+pub struct Live {
+    origin: Origin,
+    access: Access,
+    limits: Limits,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+    pool: Arc<Pool>,
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live").field("origin", &self.origin).field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+impl Live {
+    /// A tenant at `origin`.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError`], before anything is connected.
+    pub fn new(origin: Origin, access: Access, limits: Limits) -> Result<Self, SetupError> {
+        let tls = if origin.https { Some(tls::connector(&origin, &access)?) } else { None };
+        Ok(Self { origin, access, limits, tls, pool: Arc::default() })
+    }
+
+    async fn connect(&self) -> Result<Connection, Failure> {
+        let connected = tokio::time::timeout(self.limits.connect, self.handshake()).await;
+        connected.unwrap_or_else(|_| {
+            let seconds = self.limits.connect.as_secs_f32();
+            Err(Failure::new(
+                FailureKind::Timeout,
+                format!("{} did not accept a connection in {seconds} s", self.origin),
+            ))
+        })
+    }
+
+    async fn handshake(&self) -> Result<Connection, Failure> {
+        let unreachable = |cause: &dyn fmt::Display| {
+            Failure::new(FailureKind::Unreachable, format!("cannot reach {}: {cause}", self.origin))
+        };
+        let (host, port) = match &self.access.via {
+            Some(via) => (&*via.host, via.port),
+            None => (&*self.origin.host, self.origin.port),
+        };
+        let connected = match &self.access.own {
+            None => TcpStream::connect((host, port)).await,
+            Some(own) => match own.resolve(host, port).await {
+                Ok(addresses) => TcpStream::connect(addresses.as_slice()).await,
+                Err(Resolved::Own) => return Err(unreachable(&"it is contrail itself")),
+                Err(Resolved::Unknown(error)) => Err(error),
+            },
+        };
+        let mut stream = connected.map_err(|error| unreachable(&error))?;
+        let _ = stream.set_nodelay(true);
+        let Some((connector, name)) = &self.tls else {
+            return self.speak(stream, self.access.http2 == Http2::Always).await;
+        };
+        if let Some(via) = &self.access.via {
+            via.tunnel(&mut stream, &self.origin).await.map_err(|error| unreachable(&error))?;
+        }
+        let stream = connector.connect(name.clone(), stream).await.map_err(|error| unreachable(&error))?;
+        let http2 = self.access.http2 == Http2::Always || stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        self.speak(stream, http2).await
+    }
+
+    async fn speak<IO>(&self, io: IO, http2: bool) -> Result<Connection, Failure>
+    where
+        IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let reads = Arc::new(AtomicU64::new(0));
+        let io = TokioIo::new(Counted { io, reads: Arc::clone(&reads) });
+        if http2 {
+            let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+                .timer(TokioTimer::new())
+                .initial_stream_window_size(HTTP2_WINDOW)
+                .initial_connection_window_size(HTTP2_CONNECTION_WINDOW)
+                .handshake(io)
+                .await
+                .map_err(|error| self.broken(&error))?;
+            tokio::spawn(ended(connection));
+            let connection = Connection { sender: Sender::Http2(sender), reads, kept_since: None };
+            self.pool.share(&connection);
+            return Ok(connection);
+        }
+        let (sender, connection) = http1::Builder::new()
+            .preserve_header_case(true)
+            .handshake(io)
+            .await
+            .map_err(|error| self.broken(&error))?;
+        tokio::spawn(ended(connection));
+        Ok(Connection { sender: Sender::Http1(sender), reads, kept_since: None })
+    }
+
+    /// The head as this connection wants it.
+    fn address(&self, head: &mut http::request::Parts, http2: bool) {
+        head.version = if http2 { Version::HTTP_2 } else { Version::HTTP_11 };
+        let plain_via = self.access.via.as_ref().filter(|_| self.tls.is_none());
+        if http2 {
+            // The authority is a field of its own there (RFC 9113, section 8.3.1).
+            head.headers.remove(header::HOST);
+        }
+        if http2 || plain_via.is_some() {
+            let mut parts = http::uri::Parts::default();
+            parts.scheme = self.origin.scheme().parse().ok();
+            parts.authority = self.origin.authority.parse().ok();
+            parts.path_and_query = head.uri.path_and_query().cloned();
+            head.uri = Uri::from_parts(parts).unwrap_or_default();
+        }
+        if let Some(value) = plain_via.and_then(Via::authorization)
+            && let Ok(value) = HeaderValue::from_str(value)
+        {
+            head.headers.insert(header::PROXY_AUTHORIZATION, value);
+        }
+    }
+
+    fn broken(&self, error: &hyper::Error) -> Failure {
+        let cause = if error.is_incomplete_message() {
+            "it closed the connection before it answered".to_owned()
+        } else {
+            error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
+        };
+        Failure::new(FailureKind::Broken, format!("no answer from {}: {cause}", self.origin))
+    }
+
+    async fn ask(&self, request: Request) -> Result<Response, Failure> {
+        let Request { head, body, .. } = request;
+        let repeatable = is_idempotent(&head.method) && body.is_end_stream();
+        let (mut body, mut retried) = (body, false);
+        loop {
+            let mut connection = match if retried { None } else { self.pool.take(&self.limits).await } {
+                Some(connection) => connection,
+                None => self.connect().await.map_err(|failure| Failure { retried, ..failure })?,
+            };
+            let reused = connection.kept_since.is_some();
+            let before = connection.reads.load(Ordering::Acquire);
+            let progress = Arc::new(Progress::new());
+            let outgoing = Sending { inner: std::mem::take(&mut body), progress: Arc::clone(&progress) };
+            let http2 = connection.sender.is_http2();
+            let mut addressed = head.clone();
+            self.address(&mut addressed, http2);
+            let outgoing = http::Request::from_parts(addressed, outgoing);
+            let answer = tokio::select! {
+                answer = connection.sender.send(outgoing) => answer,
+                () = progress.stalled(self.limits.silence) => {
+                    let seconds = self.limits.silence.as_secs_f32();
+                    let cause = format!("{} did not answer within {seconds} s", self.origin);
+                    return Err(Failure { retried, ..Failure::new(FailureKind::Timeout, cause) });
+                }
+            };
+            match answer {
+                Ok(answer) => {
+                    let lease = Lease { connection, progress, pool: Arc::clone(&self.pool), limits: self.limits };
+                    return Ok(response(answer, lease, retried));
+                }
+                Err(mut error) => {
+                    if let Some(unsent) = error.take_message() {
+                        if reused {
+                            body = unsent.into_body().inner;
+                            continue;
+                        }
+                    } else if reused
+                        && repeatable
+                        && !retried
+                        && (http2 || connection.reads.load(Ordering::Acquire) == before)
+                    {
+                        retried = true;
+                        continue;
+                    }
+                    let error = error.into_error();
+                    if error.is_user()
+                        && let Some(aborted) = error.source().and_then(|source| source.downcast_ref::<BodyError>())
+                    {
+                        return Err(aborted.clone().into());
+                    }
+                    return Err(Failure { retried, ..self.broken(&error) });
+                }
+            }
+        }
+    }
+}
+
+impl Upstream for Live {
+    fn answer(&self, request: Request) -> Answer<'_> {
+        Box::pin(self.ask(request))
+    }
+}
+
+/// Drives a connection to its end.
+async fn ended(connection: impl Future<Output = hyper::Result<()>>) {
+    if let Err(error) = connection.await {
+        tracing::debug!(%error, "an upstream connection ended early");
+    }
+}
+
+/// Methods whose repetition does no harm (RFC 9110, section 9.2.2).
+fn is_idempotent(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE | Method::PUT | Method::DELETE)
+}
+
+fn response(answer: http::Response<Incoming>, lease: Lease, retried: bool) -> Response {
+    let (mut head, body) = answer.into_parts();
+    if retried {
+        head.extensions.insert(Notes { retried, ..Notes::default() });
+    }
+    let body = if body.is_end_stream() {
+        lease.give_back();
+        MessageBody::Empty
+    } else {
+        MessageBody::stream(Receiving { inner: body, lease: Some(lease), timer: None })
+    };
+    Response::from_parts(head, body)
+}

@@ -1,0 +1,155 @@
+//! Connections to the upstream that wait for another request.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use hyper::{
+    body::Incoming,
+    client::conn::{TrySendError, http1, http2},
+};
+
+use super::{
+    Limits,
+    bodies::{Progress, Sending},
+};
+
+/// Connections that wait for another request. One of HTTP/2 serves many at a time and is never taken out.
+#[derive(Debug, Default)]
+pub(super) struct Pool(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    idle: Vec<Connection>,
+    shared: Option<Connection>,
+}
+
+/// A connection, or a handle on a shared one.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) sender: Sender,
+    /// Bytes read so far.
+    pub(super) reads: Arc<AtomicU64>,
+    /// Since when it has been in the pool; `None` for a fresh one.
+    pub(super) kept_since: Option<Instant>,
+}
+
+/// The sending side, by protocol.
+#[derive(Debug)]
+pub(super) enum Sender {
+    Http1(http1::SendRequest<Sending>),
+    Http2(http2::SendRequest<Sending>),
+}
+
+type Sent<'a> =
+    Pin<Box<dyn Future<Output = Result<http::Response<Incoming>, TrySendError<http::Request<Sending>>>> + Send + 'a>>;
+
+impl Sender {
+    pub(super) fn is_http2(&self) -> bool {
+        matches!(self, Self::Http2(_))
+    }
+
+    pub(super) fn send(&mut self, request: http::Request<Sending>) -> Sent<'_> {
+        match self {
+            Self::Http1(sender) => Box::pin(sender.try_send_request(request)),
+            Self::Http2(sender) => Box::pin(sender.try_send_request(request)),
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        match self {
+            Self::Http1(sender) => sender.is_closed(),
+            Self::Http2(sender) => sender.is_closed(),
+        }
+    }
+
+    async fn is_ready(&mut self) -> bool {
+        match self {
+            Self::Http1(sender) => sender.ready().await.is_ok(),
+            Self::Http2(sender) => sender.ready().await.is_ok(),
+        }
+    }
+}
+
+impl Pool {
+    /// A kept connection that is not known to be closed.
+    pub(super) async fn take(&self, limits: &Limits) -> Option<Connection> {
+        let mut looked = false;
+        loop {
+            let mut connection = self.next()?;
+            if connection.kept_since.is_none_or(|since| since.elapsed() > limits.idle) {
+                continue;
+            }
+            if !looked {
+                // Lets the reactor tell us which connections were closed meanwhile.
+                tokio::task::yield_now().await;
+                looked = true;
+            }
+            if !connection.sender.is_closed() && connection.sender.is_ready().await {
+                return Some(connection);
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Connection> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.shared.as_ref().is_some_and(|shared| shared.sender.is_closed()) {
+            kept.shared = None;
+        }
+        match &kept.shared {
+            Some(Connection { sender: Sender::Http2(sender), reads, .. }) => Some(Connection {
+                sender: Sender::Http2(sender.clone()),
+                reads: Arc::clone(reads),
+                kept_since: Some(Instant::now()),
+            }),
+            _ => kept.idle.pop(),
+        }
+    }
+
+    /// Lets others use a fresh connection of HTTP/2 too.
+    pub(super) fn share(&self, connection: &Connection) {
+        if let Sender::Http2(sender) = &connection.sender {
+            let shared = Connection {
+                sender: Sender::Http2(sender.clone()),
+                reads: Arc::clone(&connection.reads),
+                kept_since: Some(Instant::now()),
+            };
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).shared = Some(shared);
+        }
+    }
+
+    fn put(&self, mut connection: Connection, limits: &Limits) {
+        if connection.sender.is_http2() {
+            return;
+        }
+        connection.kept_since = Some(Instant::now());
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.idle.retain(|other| !other.sender.is_closed());
+        if kept.idle.len() < limits.kept && !connection.sender.is_closed() {
+            kept.idle.push(connection);
+        }
+    }
+}
+
+/// A connection in use by one exchange.
+pub(super) struct Lease {
+    pub(super) connection: Connection,
+    pub(super) progress: Arc<Progress>,
+    pub(super) pool: Arc<Pool>,
+    pub(super) limits: Limits,
+}
+
+impl Lease {
+    /// The response is whole; if the request was too, the connection can serve another one.
+    pub(super) fn give_back(self) {
+        if self.progress.done.load(Ordering::Acquire) {
+            self.pool.put(self.connection, &self.limits);
+        }
+    }
+}

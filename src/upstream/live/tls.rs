@@ -1,0 +1,108 @@
+//! TLS towards the upstream: whom to trust, and who to be.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject as _};
+use tokio_rustls::{TlsConnector, rustls};
+
+use super::{Access, Http2};
+use crate::upstream::Origin;
+
+/// Why a live upstream cannot be set up.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// A file of an option cannot be read, or does not hold what it should.
+    File {
+        /// The option.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The parser's or the system's words.
+        cause: String,
+    },
+    /// The system has no roots, and none were given.
+    NoRoots,
+    /// The host cannot stand in a certificate.
+    Host(String),
+    /// `--upstream-cert` and `--upstream-key` do not belong together.
+    Identity(rustls::Error),
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { option, path, cause } => {
+                write!(f, "{option} {}: nothing can be read from it (PEM is expected): {cause}", path.display())
+            }
+            Self::NoRoots => {
+                f.write_str("the system trusts no certificate authority; name one with --upstream-ca FILE")
+            }
+            Self::Host(host) => write!(f, "`{host}` cannot be checked against a certificate"),
+            Self::Identity(_) => f.write_str("--upstream-cert and --upstream-key do not belong together"),
+        }
+    }
+}
+
+impl std::error::Error for SetupError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Identity(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// The client's side of TLS for this origin.
+///
+/// # Errors
+///
+/// [`SetupError`] names the option and the file.
+pub(super) fn connector(origin: &Origin, access: &Access) -> Result<(TlsConnector, ServerName<'static>), SetupError> {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(path) = &access.roots {
+        for certificate in certificates("--upstream-ca", path)? {
+            roots.add(certificate).map_err(|error| wrong("--upstream-ca", path, error.to_string()))?;
+        }
+    }
+    if roots.is_empty() {
+        return Err(SetupError::NoRoots);
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| SetupError::Host(error.to_string()))?
+        .with_root_certificates(roots);
+    let mut config = match &access.identity {
+        None => builder.with_no_client_auth(),
+        Some((certificate, key)) => {
+            let chain = certificates("--upstream-cert", certificate)?;
+            let key =
+                PrivateKeyDer::from_pem_file(key).map_err(|error| wrong("--upstream-key", key, error.to_string()))?;
+            builder.with_client_auth_cert(chain, key).map_err(SetupError::Identity)?
+        }
+    };
+    config.alpn_protocols = match access.http2 {
+        Http2::Auto => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+        Http2::Always => vec![b"h2".to_vec()],
+        Http2::Off => vec![b"http/1.1".to_vec()],
+    };
+    let name = ServerName::try_from(origin.host.to_string()).map_err(|_| SetupError::Host(origin.host.to_string()))?;
+    Ok((TlsConnector::from(Arc::new(config)), name))
+}
+
+fn certificates(option: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, SetupError> {
+    let certificates = CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| wrong(option, path, error.to_string()))?;
+    if certificates.is_empty() { Err(wrong(option, path, "it holds none".to_owned())) } else { Ok(certificates) }
+}
+
+fn wrong(option: &'static str, path: &Path, cause: String) -> SetupError {
+    SetupError::File { option, path: path.to_owned(), cause }
+}

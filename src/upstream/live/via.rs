@@ -1,0 +1,200 @@
+//! Reaching the upstream through another proxy (`--upstream-proxy`, or the usual variables).
+
+use std::{fmt, net::IpAddr, str::FromStr};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use percent_encoding::percent_decode_str;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use crate::upstream::Origin;
+
+/// Most bytes of a proxy's answer to CONNECT.
+const MAX_ANSWER: usize = 16 << 10;
+
+/// A forward proxy between contrail and the upstream.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Via {
+    /// Its host, without brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// What it gets as `Proxy-Authorization`.
+    authorization: Option<String>,
+}
+
+impl fmt::Debug for Via {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Via({self})")
+    }
+}
+
+impl fmt::Display for Via {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+/// Why a text names no proxy; never repeats credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ViaError;
+
+impl fmt::Display for ViaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a proxy is written as http://HOST:PORT, with USER:PASSWORD@ before the host if it wants them")
+    }
+}
+
+impl std::error::Error for ViaError {}
+
+impl FromStr for Via {
+    type Err = ViaError;
+
+    fn from_str(text: &str) -> Result<Self, ViaError> {
+        let rest = match text.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
+            Some(_) => return Err(ViaError),
+            None => text,
+        };
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let (user_info, authority) = match authority.rsplit_once('@') {
+            Some((user_info, authority)) => (Some(user_info), authority),
+            None => (None, authority),
+        };
+        let origin: Origin = format!("http://{authority}").parse().map_err(|_| ViaError)?;
+        let authorization = user_info.map(|user_info| {
+            let plain: Vec<u8> = percent_decode_str(user_info).collect();
+            let plain = if plain.contains(&b':') { plain } else { [&plain, &b":"[..]].concat() };
+            format!("Basic {}", STANDARD.encode(plain))
+        });
+        Ok(Self { host: origin.host.to_string(), port: origin.port, authorization })
+    }
+}
+
+impl Via {
+    /// What the usual variables say about this upstream: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, in both
+    /// spellings (upper-case `HTTP_PROXY` only outside CGI). Loopback is always reached directly.
+    ///
+    /// # Errors
+    ///
+    /// The variable that holds no proxy.
+    pub fn from_environment(
+        origin: &Origin,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Self>, String> {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let loopback = *origin.host == *"localhost"
+            || origin.host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
+        let direct = set("no_proxy").or_else(|| set("NO_PROXY")).unwrap_or_default();
+        if loopback || direct.split([',', ' ']).any(|entry| covers(entry.trim(), &origin.host, origin.port)) {
+            return Ok(None);
+        }
+        let names: &[&str] = if origin.https {
+            &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        } else if variable("REQUEST_METHOD").is_some() {
+            &["http_proxy", "all_proxy", "ALL_PROXY"]
+        } else {
+            &["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]
+        };
+        let Some((name, value)) = names.iter().find_map(|name| set(name).map(|value| (name, value))) else {
+            return Ok(None);
+        };
+        value.parse().map(Some).map_err(|error| format!("{name}: {error}"))
+    }
+
+    /// What plain requests through it carry.
+    pub(super) fn authorization(&self) -> Option<&str> {
+        self.authorization.as_deref()
+    }
+
+    /// Asks it for a tunnel to the upstream.
+    ///
+    /// # Errors
+    ///
+    /// In words.
+    pub(super) async fn tunnel(&self, stream: &mut TcpStream, origin: &Origin) -> Result<(), String> {
+        let host = if origin.host.contains(':') { format!("[{}]", origin.host) } else { origin.host.to_string() };
+        let target = format!("{host}:{}", origin.port);
+        let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
+        if let Some(authorization) = &self.authorization {
+            request.push_str("Proxy-Authorization: ");
+            request.push_str(authorization);
+            request.push_str("\r\n");
+        }
+        request.push_str("\r\n");
+        stream.write_all(request.as_bytes()).await.map_err(|error| error.to_string())?;
+        let mut answer = Vec::new();
+        // Byte by byte: what comes after the head belongs to the tunnel.
+        while !answer.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            let read = stream.read(&mut byte).await.map_err(|error| error.to_string())?;
+            if read == 0 || answer.len() == MAX_ANSWER {
+                return Err(format!("the proxy {self} gave no answer to CONNECT"));
+            }
+            answer.push(byte[0]);
+        }
+        let line = answer.split(|byte| *byte == b'\r').next().unwrap_or_default();
+        let status = line.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
+        if line.starts_with(b"HTTP/1.") && status.len() == 3 && status.starts_with(b"2") {
+            Ok(())
+        } else {
+            let status =
+                String::from_utf8_lossy(status).chars().filter(char::is_ascii_digit).take(3).collect::<String>();
+            Err(format!("the proxy {self} refused the tunnel with {status}"))
+        }
+    }
+}
+
+fn covers(entry: &str, host: &str, port: u16) -> bool {
+    if entry == "*" {
+        return true;
+    }
+    let entry = entry.to_ascii_lowercase();
+    let name = match entry.rsplit_once(':') {
+        Some((name, digits)) if !name.contains(':') => match digits.parse::<u16>() {
+            Ok(named) if named == port => name,
+            _ => return false,
+        },
+        _ => entry.trim_matches(['[', ']']),
+    };
+    let domain = name.trim_start_matches("*.").trim_start_matches('.').trim_end_matches('.');
+    !domain.is_empty() && (host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(origin: &str, variables: &[(&str, &str)]) -> Result<Option<String>, String> {
+        let origin: Origin = origin.parse().unwrap();
+        let variable =
+            |name: &str| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
+        Via::from_environment(&origin, variable).map(|via| via.map(|via| via.to_string()))
+    }
+
+    #[test]
+    fn the_variable_of_the_upstreams_scheme_is_taken_unless_no_proxy_covers_it() {
+        let both = [("HTTPS_PROXY", "http://one:3128"), ("http_proxy", "two:80")];
+        assert_eq!(chosen("https://tenant.example", &both), Ok(Some("one:3128".into())));
+        assert_eq!(chosen("http://tenant.example", &both), Ok(Some("two:80".into())));
+        let mut direct = both.to_vec();
+        direct.push(("no_proxy", "other.example, .example"));
+        assert_eq!(chosen("https://tenant.example", &direct), Ok(None));
+        assert_eq!(chosen("https://127.0.0.1:9000", &both), Ok(None));
+    }
+
+    #[test]
+    fn what_is_no_proxy_is_said_without_its_password() {
+        let error = chosen("https://tenant.example", &[("ALL_PROXY", "socks5://user:hunter2@one")]).unwrap_err();
+        assert!(error.starts_with("ALL_PROXY: ") && !error.contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    fn credentials_are_decoded_before_they_are_sent() {
+        let via: Via = "http://me:p%40ss@proxy:3128".parse().unwrap();
+        assert_eq!(via.authorization(), Some(format!("Basic {}", STANDARD.encode("me:p@ss")).as_str()));
+        assert_eq!(format!("{via:?}"), "Via(proxy:3128)");
+    }
+}

@@ -1,0 +1,212 @@
+//! The upstream's side: HTTP/2, client certificates, a proxy on the way.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use bytes::Bytes;
+use contrail::{
+    exchange::Target,
+    proxy::authority::{Authority, server_config},
+    upstream::{
+        FailureKind, MessageBody, Origin, Request, Upstream as _,
+        live::{Access, Http2, Limits, Live, Via},
+    },
+};
+use http_body_util::{BodyExt as _, Full};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{self, ServerConfig},
+};
+
+/// An origin that says in its answer what it was asked, by which version, and echoes the body.
+struct Tenant {
+    origin: Origin,
+    connections: Arc<AtomicUsize>,
+}
+
+async fn tenant(config: Arc<ServerConfig>, http2: bool) -> Tenant {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("https://localhost:{}", listener.local_addr().unwrap().port()).parse().unwrap();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&connections);
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            count.fetch_add(1, Ordering::SeqCst);
+            let acceptor = TlsAcceptor::from(Arc::clone(&config));
+            tokio::spawn(async move {
+                let Ok(stream) = acceptor.accept(stream).await else { return };
+                let service = service_fn(|request: http::Request<hyper::body::Incoming>| async {
+                    let asked = format!("{:?} {}", request.version(), request.uri());
+                    let host = request.headers().get("host").cloned();
+                    let body = request.into_body().collect().await?.to_bytes();
+                    let mut response = http::Response::new(Full::new(body));
+                    response.headers_mut().insert("x-asked", asked.parse().unwrap());
+                    host.map(|host| response.headers_mut().insert("x-host", host));
+                    Ok::<_, hyper::Error>(response)
+                });
+                let io = TokioIo::new(stream);
+                let _ = if http2 {
+                    hyper::server::conn::http2::Builder::new(TokioExecutor::new()).serve_connection(io, service).await
+                } else {
+                    hyper::server::conn::http1::Builder::new().serve_connection(io, service).await
+                };
+            });
+        }
+    });
+    Tenant { origin, connections }
+}
+
+fn authority() -> (Authority, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    (Authority::open(folder.path(), &[]).unwrap(), folder)
+}
+
+fn request(origin: &Origin, path: &str, body: &'static [u8]) -> Request {
+    let (mut head, ()) = http::Request::post(path).body(()).unwrap().into_parts();
+    head.headers.insert("host", origin.authority.parse().unwrap());
+    let target = Target::new(origin.scheme(), &*origin.authority, path);
+    Request { target, head, body: MessageBody::from(Bytes::from_static(body)) }
+}
+
+async fn asked(live: &Live, origin: &Origin, path: &str) -> String {
+    let response = live.answer(request(origin, path, b"hello")).await.unwrap();
+    let asked = response.headers()["x-asked"].to_str().unwrap().to_owned();
+    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "hello");
+    asked
+}
+
+#[tokio::test]
+async fn http2_is_spoken_where_the_handshake_settles_on_it_and_one_connection_serves_all() {
+    let (authority, _folder) = authority();
+    let tenant = tenant(authority.server_config("localhost").unwrap(), true).await;
+    let access = Access { roots: Some(authority.certificate_path()), ..Access::default() };
+    let live = Arc::new(Live::new(tenant.origin.clone(), access, Limits::default()).unwrap());
+    let first = asked(&live, &tenant.origin, "/a%2Fb|c?q=%2B").await;
+    assert_eq!(first, format!("HTTP/2.0 {}/a%2Fb|c?q=%2B", tenant.origin));
+    let many: Vec<_> = (0..20)
+        .map(|_| {
+            let (live, origin) = (Arc::clone(&live), tenant.origin.clone());
+            tokio::spawn(async move { asked(&live, &origin, "/").await })
+        })
+        .collect();
+    for one in many {
+        assert!(one.await.unwrap().starts_with("HTTP/2.0"));
+    }
+    assert_eq!(tenant.connections.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn http2_can_be_turned_off() {
+    let (authority, _folder) = authority();
+    let mut config = ServerConfig::clone(&authority.server_config("localhost").unwrap());
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let tenant = tenant(Arc::new(config), false).await;
+    let access = Access { roots: Some(authority.certificate_path()), http2: Http2::Off, ..Access::default() };
+    let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
+    assert_eq!(asked(&live, &tenant.origin, "/x").await, "HTTP/1.1 /x");
+}
+
+#[tokio::test]
+async fn an_upstream_that_wants_a_client_certificate_gets_it() {
+    let (_authority, folder) = authority();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = rcgen::CertificateParams::new(vec!["client".to_owned()]).unwrap().self_signed(&key).unwrap();
+    let (chain_file, key_file) = (folder.path().join("client.pem"), folder.path().join("client-key.pem"));
+    std::fs::write(&chain_file, certificate.pem()).unwrap();
+    std::fs::write(&key_file, key.serialize_pem()).unwrap();
+
+    let mut clients = rustls::RootCertStore::empty();
+    clients.add(certificate.der().clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = rustls::server::WebPkiClientVerifier::builder_with_provider(Arc::new(clients), provider.clone())
+        .build()
+        .unwrap();
+    let server_key = rcgen::KeyPair::generate().unwrap();
+    let server = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap().self_signed(&server_key).unwrap();
+    let server_file = folder.path().join("server.pem");
+    std::fs::write(&server_file, server.pem()).unwrap();
+    let server_key = rustls::pki_types::PrivateKeyDer::try_from(server_key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(vec![server.der().clone()], server_key.clone_key())
+        .unwrap();
+    assert!(server_config(vec![server.der().clone()], server_key).is_ok());
+    let tenant = tenant(Arc::new(config), false).await;
+
+    let access = Access { roots: Some(server_file), ..Access::default() };
+    let anonymous = Live::new(tenant.origin.clone(), access.clone(), Limits::default()).unwrap();
+    assert!(anonymous.answer(request(&tenant.origin, "/", b"")).await.is_err());
+    let access = Access { identity: Some((chain_file, key_file)), ..access };
+    let known = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
+    assert_eq!(asked(&known, &tenant.origin, "/known").await, "HTTP/1.1 /known");
+}
+
+/// A forward proxy that notes the head of each CONNECT and then passes bytes, or refuses.
+async fn forward_proxy(refuse: bool) -> (Via, Arc<std::sync::Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let via = format!("http://me:p%40ss@{}", listener.local_addr().unwrap()).parse().unwrap();
+    let heads = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let noted = Arc::clone(&heads);
+    tokio::spawn(async move {
+        loop {
+            let (mut client, _) = listener.accept().await.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(client.read_u8().await.unwrap());
+            }
+            let head = String::from_utf8(head).unwrap();
+            let target = head.split(' ').nth(1).unwrap().to_owned();
+            noted.lock().unwrap().push(head);
+            if refuse {
+                client
+                    .write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n")
+                    .await
+                    .unwrap();
+                continue;
+            }
+            client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+            let mut server = TcpStream::connect(target.replace("localhost", "127.0.0.1")).await.unwrap();
+            tokio::spawn(async move { tokio::io::copy_bidirectional(&mut client, &mut server).await });
+        }
+    });
+    (via, heads)
+}
+
+#[tokio::test]
+async fn a_proxy_on_the_way_is_asked_for_a_tunnel_with_its_credentials() {
+    let (authority, _folder) = authority();
+    let tenant = tenant(authority.server_config("localhost").unwrap(), true).await;
+    let (via, heads) = forward_proxy(false).await;
+    let access = Access { roots: Some(authority.certificate_path()), via: Some(via), ..Access::default() };
+    let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
+    assert!(asked(&live, &tenant.origin, "/via").await.starts_with("HTTP/2.0"));
+    let heads = heads.lock().unwrap();
+    assert_eq!(heads.len(), 1);
+    assert!(heads[0].starts_with(&format!("CONNECT localhost:{} HTTP/1.1\r\n", tenant.origin.port)), "{}", heads[0]);
+    assert!(heads[0].contains("Proxy-Authorization: Basic bWU6cEBzcw==\r\n"), "{}", heads[0]);
+}
+
+#[tokio::test]
+async fn a_proxy_that_refuses_the_tunnel_is_named_with_its_status() {
+    let (authority, _folder) = authority();
+    let tenant = tenant(authority.server_config("localhost").unwrap(), true).await;
+    let (via, _) = forward_proxy(true).await;
+    let said = format!("the proxy {via} refused the tunnel with 407");
+    let access = Access { roots: Some(authority.certificate_path()), via: Some(via), ..Access::default() };
+    let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
+    let failure = live.answer(request(&tenant.origin, "/", b"")).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Unreachable);
+    assert!(failure.cause.ends_with(&said), "{}", failure.cause);
+    assert!(!failure.cause.contains("p@ss"));
+}
