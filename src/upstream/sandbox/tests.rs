@@ -286,7 +286,7 @@ fn a_scope_parameter_narrows_the_token() {
     let secret = driver.tenant.clients[0].secret.clone().unwrap();
     let body = format!(
         "grant_type=client_credentials&client_id=sandbox-full&client_secret={secret}&audience=/api/v2/\
-         &scope=create%3Aactions+read%3Ausers"
+         &scope=create%3Aactions+read%3Aroles"
     );
     let form = [("content-type", "application/x-www-form-urlencoded")];
     let answer = value(&driver.send("POST", "/oauth/token/", &form, &body));
