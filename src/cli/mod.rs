@@ -15,6 +15,7 @@ use crate::{
 pub mod ca;
 pub mod contract;
 pub mod demo;
+pub mod diff;
 pub mod doors;
 mod environment;
 pub mod explain;
@@ -47,6 +48,7 @@ enum Command {
     Watch(watch::Args),
     Replay(replay::Args),
     Verify(verify::Args),
+    Diff(diff::Args),
     Contract(contract::Args),
     Explain(explain::Args),
     Scan(scan::Args),
@@ -148,6 +150,7 @@ pub fn main() -> ExitCode {
         Command::Watch(args) => watch::run(args),
         Command::Replay(args) => replay::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Diff(args) => diff::run(args),
         Command::Contract(args) => contract::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Scan(args) => scan::run(args),

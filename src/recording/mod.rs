@@ -38,6 +38,7 @@ pub use host::TENANT_ORIGIN;
 pub use identity::Identity;
 pub use journal::{Journal, Leftover};
 pub use keep::{Keep, UnknownKeep};
+pub use normal::without_run;
 pub use read::{Head, Recording, open, sources};
 pub use target::{har_of, is_single_file};
 pub use write::{JournalContext, encode};

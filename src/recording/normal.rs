@@ -71,6 +71,11 @@ pub(super) fn normalise(exchange: &mut Exchange, host: Option<&HostRename>) {
     }
 }
 
+/// Takes the run out of `exchange`: instants, timings, and header fields that tell one run from another.
+pub fn without_run(exchange: &mut Exchange) {
+    normalise(exchange, None);
+}
+
 /// The same for what was said about it.
 pub(super) fn rename_findings(findings: &mut [Finding], host: Option<&HostRename>) {
     let Some(host) = host else { return };

@@ -125,7 +125,7 @@ fn replayed(fixture: &Path, contract: &Arc<Contract>) -> Result<Vec<String>, Fai
         ignore: Vec::new(),
         exhausted: None,
         operation_of: Arc::new(move |method, path| routes.operation_id(method, path)),
-        has_label: Arc::new(redact::is_label),
+        has_label: Arc::new(redact::has_label),
     })?;
     for source in recording::sources(fixture)? {
         builder.source(&source.display().to_string());

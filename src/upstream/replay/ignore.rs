@@ -67,7 +67,7 @@ impl FromStr for Ignore {
 
 /// The rules that hold for one operation, laid out for comparing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct IgnoreSet {
+pub struct IgnoreSet {
     pub(super) query: Vec<Vec<u8>>,
     /// Pointers as their unescaped tokens.
     pub(super) pointers: Vec<Vec<String>>,
@@ -76,7 +76,8 @@ pub(super) struct IgnoreSet {
 
 impl IgnoreSet {
     /// The rules for `operation`.
-    pub(super) fn of(rules: &[Ignore], operation: Option<&str>) -> Self {
+    #[must_use]
+    pub fn of(rules: &[Ignore], operation: Option<&str>) -> Self {
         let mut set = Self::default();
         for rule in rules {
             if rule.operation.is_some() && rule.operation.as_deref() != operation {
@@ -97,7 +98,8 @@ impl IgnoreSet {
     }
 
     /// Whether the place of these tokens, or one that holds it, is left out.
-    pub(super) fn leaves_out_place(&self, place: &[String]) -> bool {
+    #[must_use]
+    pub fn leaves_out_place(&self, place: &[String]) -> bool {
         self.body
             || self.pointers.iter().any(|pointer| {
                 pointer.len() <= place.len() && pointer.iter().zip(place).all(|(token, at)| token == "*" || token == at)

@@ -37,7 +37,7 @@ use self::{
 };
 pub use self::{
     differences::Difference,
-    ignore::{BadIgnore, Ignore, Ignored},
+    ignore::{BadIgnore, Ignore, IgnoreSet, Ignored},
     index::OperationOf,
     miss::{Miss, Near, Reason},
     plug::{MISS, Recorded},

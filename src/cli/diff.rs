@@ -1,0 +1,73 @@
+//! `contrail diff`: what changed between two recordings.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{ContractArgs, Failure, Format, Outcome, printer::Printer};
+use crate::{
+    contract::Contract,
+    finding::Verdict,
+    recording::{self, without_run},
+    redact::{Judged, Plan, Redactor},
+    report::diff::{self, Item},
+    upstream::replay::{Ignore, IgnoreSet},
+};
+
+/// What changed between two recordings, operation by operation, field by field
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The first recording: a fixture, a journal, a HAR file of any tool, or a folder of them
+    #[arg(value_name = "A")]
+    a: PathBuf,
+    /// The second one
+    #[arg(value_name = "B")]
+    b: PathBuf,
+    /// Leave this place of bodies out: `pointer:/a/b` (`*` for any one member or item) or `body`, each optionally after
+    /// `OPERATION=`; repeatable
+    #[arg(long, value_name = "[OPERATION=]WHAT")]
+    ignore: Vec<Ignore>,
+    /// How to print what changed
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    #[command(flatten)]
+    contract: ContractArgs,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let contract = args.contract.load()?;
+    let redactor = Redactor::new(Plan::default());
+    let (a, b) = (read(&args.a, &contract, &redactor)?, read(&args.b, &contract, &redactor)?);
+    let ignored = |operation: &str, place: &[String]| {
+        !args.ignore.is_empty() && IgnoreSet::of(&args.ignore, Some(operation)).leaves_out_place(place)
+    };
+    let comparison = diff::compare(a, b, &ignored);
+    let (a, b) = (args.a.display().to_string(), args.b.display().to_string());
+    let mut printer = Printer::stdout();
+    match args.format {
+        Format::Text => comparison.text([&a, &b], &mut printer)?,
+        Format::Json => comparison.json([&a, &b], &mut printer)?,
+    }
+    printer.flush()?;
+    Ok(Outcome { findings: comparison.differs(), ..Outcome::CLEAN })
+}
+
+fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<Vec<Item>, Failure> {
+    let mut items = Vec::new();
+    for source in recording::sources(named)? {
+        for entry in recording::open(&source)? {
+            let mut entry = entry?;
+            without_run(&mut entry.exchange);
+            let request = &entry.exchange.request;
+            let operation = contract
+                .operation_id(request.method.as_str(), request.target.path())
+                .map_or_else(|| format!("{} {}", request.method, request.target.path()), |id| id.to_string());
+            let exchange = redactor.redact(Judged::new(entry.exchange, Verdict::default()));
+            let operation = redactor.text(&operation).into_inner();
+            items.push(Item { entry: entry.index, operation, exchange });
+        }
+    }
+    Ok(items)
+}

@@ -1,0 +1,444 @@
+//! What changed between two recordings, operation by operation, field by field.
+//!
+//! Exchanges are paired by what was asked (method, raw path, query and body by value) in recorded order. What is left is
+//! paired within its operation and status, so that a request whose id changed is a difference and not two. What
+//! distinguishes one run from another (dates, request ids) does not count; a redacted place counts by its type.
+//!
+//! Takes redacted exchanges only. Knows nothing of files or arguments.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    io::{self, Write},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    exchange::{Body, Headers, Presence, Response},
+    json::{self as document, Care, Document, Kind, Node},
+    recording::Identity,
+    redact::{self, Judged, Redacted},
+};
+
+/// One exchange of a recording.
+#[derive(Debug)]
+pub struct Item {
+    /// Its index in the file.
+    pub entry: usize,
+    /// The documented operation, or method and path where there is none.
+    pub operation: String,
+    /// The exchange; its verdict does not matter.
+    pub exchange: Redacted<Judged>,
+}
+
+/// What two recordings differ in.
+#[derive(Debug, Default)]
+pub struct Comparison {
+    /// By operation, in the order of their names.
+    pub operations: BTreeMap<String, Operation>,
+}
+
+/// What the exchanges of one operation differ in.
+#[derive(Debug, Default)]
+pub struct Operation {
+    /// Exchanges that are the same.
+    pub same: usize,
+    /// Pairs that differ.
+    pub changed: Vec<Changed>,
+    /// Exchanges that only the first recording has.
+    pub only_a: Vec<Named>,
+    /// Exchanges that only the second one has.
+    pub only_b: Vec<Named>,
+}
+
+/// An exchange as a report names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Its index in the file.
+    pub entry: usize,
+    /// Method, path and query.
+    pub request: String,
+    /// The status; 0 if no answer was recorded.
+    pub status: u16,
+}
+
+/// Two exchanges that differ.
+#[derive(Debug)]
+pub struct Changed {
+    /// In the first recording.
+    pub a: Named,
+    /// In the second one.
+    pub b: Named,
+    /// Every difference.
+    pub differences: Vec<Difference>,
+}
+
+/// One place at which two exchanges differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Which part: `path`, `query`, `request body`, `status`, `response header` or `response body`.
+    pub part: &'static str,
+    /// Where in it: a parameter's or header's name, a JSON pointer; empty for the part as a whole.
+    pub at: String,
+    /// What the first one has there; `None` if nothing.
+    pub a: Option<String>,
+    /// What the second one has there; `None` if nothing.
+    pub b: Option<String>,
+}
+
+/// Longest value shown, in characters.
+const SHOWN: usize = 80;
+
+/// Compares two recordings. `ignored` says which places (of an operation, in reference tokens) of bodies do not count.
+pub fn compare(a: Vec<Item>, b: Vec<Item>, ignored: &dyn Fn(&str, &[String]) -> bool) -> Comparison {
+    let mut comparison = Comparison::default();
+    let mut by_request: HashMap<Identity, VecDeque<Item>> = HashMap::new();
+    let mut order = Vec::new();
+    for item in b {
+        let identity = Identity::of(&item.exchange.exchange.request);
+        by_request.entry(identity).or_default().push_back(item);
+    }
+    let mut left: BTreeMap<(String, u16), (VecDeque<Item>, VecDeque<Item>)> = BTreeMap::new();
+    for item in a {
+        match by_request.get_mut(&Identity::of(&item.exchange.exchange.request)).and_then(VecDeque::pop_front) {
+            Some(other) => order.push((item, other)),
+            None => left.entry(key(&item)).or_default().0.push_back(item),
+        }
+    }
+    let mut rest: Vec<Item> = by_request.into_values().flatten().collect();
+    rest.sort_by_key(|item| item.entry);
+    for item in rest {
+        left.entry(key(&item)).or_default().1.push_back(item);
+    }
+    for (_, (mut only_a, mut only_b)) in left {
+        while let (Some(_), Some(_)) = (only_a.front(), only_b.front()) {
+            order.extend(only_a.pop_front().zip(only_b.pop_front()));
+        }
+        only_a.into_iter().for_each(|item| comparison.of(&item).only_a.push(Named::of(&item)));
+        only_b.into_iter().for_each(|item| comparison.of(&item).only_b.push(Named::of(&item)));
+    }
+    order.sort_by_key(|(item, _)| item.entry);
+    for (item, other) in order {
+        let differences = differences(&item, &other, ignored);
+        let operation = comparison.of(&item);
+        if differences.is_empty() {
+            operation.same += 1;
+        } else {
+            operation.changed.push(Changed { a: Named::of(&item), b: Named::of(&other), differences });
+        }
+    }
+    comparison
+}
+
+fn key(item: &Item) -> (String, u16) {
+    (item.operation.clone(), status(item.exchange.exchange.response.as_ref()))
+}
+
+fn status(response: Option<&Response>) -> u16 {
+    response.map_or(0, |response| response.status)
+}
+
+impl Named {
+    fn of(item: &Item) -> Self {
+        let exchange = &item.exchange.exchange;
+        let request = &exchange.request;
+        Self {
+            entry: item.entry,
+            request: format!("{} {}", request.method, request.target.path_and_query),
+            status: status(exchange.response.as_ref()),
+        }
+    }
+}
+
+fn differences(a: &Item, b: &Item, ignored: &dyn Fn(&str, &[String]) -> bool) -> Vec<Difference> {
+    let skip = |place: &[String]| ignored(&a.operation, place);
+    let (a, b) = (&a.exchange.exchange, &b.exchange.exchange);
+    let mut out = Vec::new();
+    scalar("path", "", Some(a.request.target.path()), Some(b.request.target.path()), &mut out);
+    scalar("query", "", a.request.target.query(), b.request.target.query(), &mut out);
+    if Identity::of(&a.request) == Identity::of(&b.request) {
+        out.clear(); // the same request, written otherwise
+    } else {
+        body("request body", &a.request.body, &b.request.body, &skip, &mut out);
+    }
+    let (one, other) = (status(a.response.as_ref()), status(b.response.as_ref()));
+    scalar("status", "", Some(&one.to_string()), Some(&other.to_string()), &mut out);
+    if let (Some(a), Some(b)) = (&a.response, &b.response) {
+        headers(&a.headers, &b.headers, &mut out);
+        body("response body", &a.body, &b.body, &skip, &mut out);
+    }
+    scalar("transport", "", a.transport.incomplete.as_deref(), b.transport.incomplete.as_deref(), &mut out);
+    out
+}
+
+/// Labels of redaction on both sides are the same, whatever their numbers.
+fn same(a: Option<&str>, b: Option<&str>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a == b || redact::matches(a, b) && redact::matches(b, a),
+        (a, b) => a == b,
+    }
+}
+
+fn scalar(part: &'static str, at: &str, a: Option<&str>, b: Option<&str>, out: &mut Vec<Difference>) {
+    if !same(a, b) {
+        out.push(Difference { part, at: at.to_owned(), a: a.map(shorten), b: b.map(shorten) });
+    }
+}
+
+fn headers(a: &Headers, b: &Headers, out: &mut Vec<Difference>) {
+    let mut names: Vec<&str> = a.iter().chain(b.iter()).map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        // The body's own differences tell it better.
+        if name == "content-length" {
+            continue;
+        }
+        let joined = |headers: &Headers| {
+            let values: Vec<_> =
+                headers.get_all(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
+            (!values.is_empty()).then(|| values.join(", "))
+        };
+        scalar("response header", name, joined(a).as_deref(), joined(b).as_deref(), out);
+    }
+}
+
+fn body(part: &'static str, a: &Body, b: &Body, skip: &dyn Fn(&[String]) -> bool, out: &mut Vec<Difference>) {
+    if a.presence != b.presence {
+        scalar(part, "", Some(&describe(a)), Some(&describe(b)), out);
+        return;
+    }
+    if a.content == b.content {
+        return;
+    }
+    let (Ok(one), Ok(other)) = (Document::parse(a.content.clone()), Document::parse(b.content.clone())) else {
+        let texts = (std::str::from_utf8(&a.content), std::str::from_utf8(&b.content));
+        if !matches!(texts, (Ok(one), Ok(other)) if same(Some(one), Some(other))) {
+            out.push(Difference { part, at: String::new(), a: Some(describe(a)), b: Some(describe(b)) });
+        }
+        return;
+    };
+    let redacted = |place: &str| a.redacted.iter().chain(&b.redacted).any(|redacted| redacted == place);
+    let care = |place: &[String]| match place {
+        _ if skip(place) => Care::Nothing,
+        _ if redacted(&pointer(place)) => Care::Type,
+        _ => Care::Value,
+    };
+    for change in document::changes(one.root(), other.root(), &[], &care) {
+        let at = pointer(&change.place);
+        out.push(Difference { part, at, a: change.left.map(show), b: change.right.map(show) });
+    }
+}
+
+fn describe(body: &Body) -> String {
+    match &body.presence {
+        Presence::Whole if body.content.is_empty() => "nothing".to_owned(),
+        Presence::Whole => format!("{} bytes", body.content.len()),
+        Presence::Truncated { kept, .. } => format!("cut after {kept} bytes"),
+        Presence::Withheld(reason) => format!("withheld ({})", reason.name()),
+    }
+}
+
+fn pointer(place: &[String]) -> String {
+    let mut text = String::new();
+    place.iter().for_each(|token| document::push_pointer(&mut text, token));
+    text
+}
+
+fn show(node: Node<'_>) -> String {
+    match node.kind() {
+        Kind::Object => format!("an object of {} members", node.len()),
+        Kind::Array => format!("an array of {} items", node.len()),
+        _ => shorten(node.raw()),
+    }
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+    }
+}
+
+impl Comparison {
+    fn of(&mut self, item: &Item) -> &mut Operation {
+        self.operations.entry(item.operation.clone()).or_default()
+    }
+
+    /// Whether anything differs.
+    #[must_use]
+    pub fn differs(&self) -> bool {
+        self.operations.values().any(Operation::differs)
+    }
+
+    fn count(&self, of: impl Fn(&Operation) -> usize) -> usize {
+        self.operations.values().map(of).sum()
+    }
+
+    /// For people: per operation, each place once, with how many exchanges differ there and one sample.
+    ///
+    /// # Errors
+    ///
+    /// `to` failed.
+    pub fn text(&self, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
+        for (name, operation) in self.operations.iter().filter(|(_, operation)| operation.differs()) {
+            let total = operation.same + operation.changed.len();
+            match total {
+                0 => writeln!(to, "{}:", printable(name))?,
+                _ => writeln!(
+                    to,
+                    "{}: {} of {} differ",
+                    printable(name),
+                    operation.changed.len(),
+                    plural(total, "exchange")
+                )?,
+            }
+            for (place, (count, sample, difference)) in operation.places() {
+                let shown = |value: &Option<String>| value.as_deref().map_or("nothing".to_owned(), printable);
+                writeln!(to, "  {}: {} → {}", printable(&place), shown(&difference.a), shown(&difference.b))?;
+                writeln!(to, "    {}, the first: {}", plural(count, "exchange"), sample.pair())?;
+            }
+            for (side, only) in names.iter().zip([&operation.only_a, &operation.only_b]) {
+                for named in only {
+                    writeln!(
+                        to,
+                        "  only in {side}: entry {}: {} ({})",
+                        named.entry,
+                        printable(&named.request),
+                        named.status
+                    )?;
+                }
+            }
+            writeln!(to)?;
+        }
+        let same = self.count(|operation| operation.same);
+        if !self.differs() {
+            return writeln!(to, "no differences in {}", plural(same, "exchange"));
+        }
+        writeln!(
+            to,
+            "{}, {} the same, {} only in {}, {} only in {}",
+            plural_verb(self.count(|operation| operation.changed.len())),
+            same,
+            self.count(|operation| operation.only_a.len()),
+            names[0],
+            self.count(|operation| operation.only_b.len()),
+            names[1],
+        )
+    }
+
+    /// For machines: every operation with every pair that differs.
+    ///
+    /// # Errors
+    ///
+    /// `to` failed.
+    pub fn json(&self, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
+        let named = |named: &Named| json!({"entry": named.entry, "request": named.request, "status": named.status});
+        let operations: Vec<Value> = self
+            .operations
+            .iter()
+            .map(|(name, operation)| {
+                let changed: Vec<Value> = operation
+                    .changed
+                    .iter()
+                    .map(|changed| {
+                        let differences: Vec<Value> = changed
+                            .differences
+                            .iter()
+                            .map(|one| json!({"part": one.part, "at": one.at, "a": one.a, "b": one.b}))
+                            .collect();
+                        json!({"a": named(&changed.a), "b": named(&changed.b), "differences": differences})
+                    })
+                    .collect();
+                json!({
+                    "operation": name,
+                    "same": operation.same,
+                    "changed": changed,
+                    "only_in_a": operation.only_a.iter().map(named).collect::<Vec<_>>(),
+                    "only_in_b": operation.only_b.iter().map(named).collect::<Vec<_>>(),
+                })
+            })
+            .collect();
+        let document = json!({
+            "a": names[0],
+            "b": names[1],
+            "summary": {
+                "same": self.count(|operation| operation.same),
+                "changed": self.count(|operation| operation.changed.len()),
+                "only_in_a": self.count(|operation| operation.only_a.len()),
+                "only_in_b": self.count(|operation| operation.only_b.len()),
+            },
+            "operations": operations,
+        });
+        writeln!(to, "{document:#}")
+    }
+}
+
+impl Operation {
+    fn differs(&self) -> bool {
+        !(self.changed.is_empty() && self.only_a.is_empty() && self.only_b.is_empty())
+    }
+
+    /// Each place that differs (items of an array as one) with how many exchanges differ there, and the first of them.
+    fn places(&self) -> BTreeMap<String, (usize, &Changed, &Difference)> {
+        let mut places: BTreeMap<String, (usize, &Changed, &Difference)> = BTreeMap::new();
+        for changed in &self.changed {
+            let mut seen = Vec::new();
+            for difference in &changed.differences {
+                let place = difference.place();
+                if seen.contains(&place) {
+                    continue;
+                }
+                places.entry(place.clone()).or_insert((0, changed, difference)).0 += 1;
+                seen.push(place);
+            }
+        }
+        places
+    }
+}
+
+impl Changed {
+    fn pair(&self) -> String {
+        if self.a.request == self.b.request {
+            format!("{} (entries {} and {})", printable(&self.a.request), self.a.entry, self.b.entry)
+        } else {
+            format!(
+                "{} (entry {}) and {} (entry {})",
+                printable(&self.a.request),
+                self.a.entry,
+                printable(&self.b.request),
+                self.b.entry
+            )
+        }
+    }
+}
+
+impl Difference {
+    fn place(&self) -> String {
+        let general: Vec<&str> = self
+            .at
+            .split('/')
+            .map(|token| if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit()) { "*" } else { token })
+            .collect();
+        match (self.part, self.at.as_str()) {
+            (part, "") => part.to_owned(),
+            ("response header", name) => format!("response header `{name}`"),
+            (part, _) => format!("{part} at `{}`", general.join("/")),
+        }
+    }
+}
+
+/// A text without anything that could steer a terminal.
+fn printable(text: &str) -> String {
+    text.chars()
+        .flat_map(|char| if char.is_control() { char.escape_default().collect::<Vec<_>>() } else { vec![char] })
+        .collect()
+}
+
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
+
+fn plural_verb(count: usize) -> String {
+    if count == 1 { "1 exchange differs".to_owned() } else { format!("{count} exchanges differ") }
+}
