@@ -116,7 +116,7 @@ struct Item {
     offset: u64,
     length: usize,
     status: u16,
-    source: usize,
+    source: u32,
     /// Its source is a fixture, which holds no transient answer by accident.
     settled: bool,
 }
@@ -128,8 +128,7 @@ struct Item {
 /// [`WriteError`] if a source cannot be read or the fixture cannot be written; then what was there before still is.
 pub fn fold(from: &[FoldSource], to: &Path, options: &FoldOptions<'_>) -> Result<Folded, WriteError> {
     let mut fold = Fold::new(to, options)?;
-    for (number, source) in from.iter().enumerate() {
-        fold.renumbering.next_source();
+    for (number, source) in (0..).zip(from) {
         for path in sources(&source.path)? {
             for entry in open(&path)? {
                 fold.take(entry?, number, &source.take)?;
@@ -141,7 +140,6 @@ pub fn fold(from: &[FoldSource], to: &Path, options: &FoldOptions<'_>) -> Result
 
 struct Fold<'a> {
     options: &'a FoldOptions<'a>,
-    renumbering: Renumbering,
     spool: BufWriter<File>,
     spooled: u64,
     items: Vec<Item>,
@@ -157,7 +155,6 @@ impl<'a> Fold<'a> {
         let spool = tempfile::tempfile().map_err(refused("spool beside", to))?;
         Ok(Self {
             options,
-            renumbering: Renumbering::default(),
             spool: BufWriter::with_capacity(256 << 10, spool),
             spooled: 0,
             items: Vec::new(),
@@ -169,7 +166,7 @@ impl<'a> Fold<'a> {
     }
 
     /// The first pass, for one entry.
-    fn take(&mut self, entry: Entry, source: usize, take: &Take) -> Result<(), WriteError> {
+    fn take(&mut self, entry: Entry, source: u32, take: &Take) -> Result<(), WriteError> {
         let Entry { mut exchange, note, .. } = entry;
         let note = note.unwrap_or_default();
         if exchange.transport.answered_by_contrail.is_some() {
@@ -187,12 +184,11 @@ impl<'a> Fold<'a> {
         let host = host.and_then(|origin| self.rename(&origin));
         normal::normalise(&mut exchange, host.as_ref());
         normal::rename_findings(&mut verdict.findings, host.as_ref());
-        let mut judged = self.options.redactor.redact(Judged::new(exchange, verdict));
-        self.renumbering.renumber(&mut judged);
+        let judged = self.options.redactor.redact(Judged::new(exchange, verdict));
         let attested = note.attested.map(|mut attested| {
             normal::rename_findings(&mut attested.findings, host.as_ref());
             normal::rename_findings(&mut attested.cleared, host.as_ref());
-            clean(attested, self.options.redactor, &mut self.renumbering)
+            clean(attested, self.options.redactor)
         });
         // An empty hash says that the live verdict is not known.
         let contract = self.options.check.filter(|_| known).map_or("", |check| check.contract);
@@ -281,7 +277,6 @@ impl<'a> Fold<'a> {
         };
         let mut target = Target::begin(to, &preamble)?;
         let mut renumbering = Renumbering::default();
-        renumbering.next_source();
         let tokens = TokenCache::new(std::time::Duration::ZERO, None);
         for item in &items {
             self.buffer.resize(item.length, 0);
@@ -293,6 +288,7 @@ impl<'a> Fold<'a> {
             if entry.exchange.transport.incomplete.is_some() {
                 self.folded.incomplete += 1;
             }
+            renumbering.in_source(item.source);
             write_entry(entry, self.options, &mut renumbering, &mut target, to)?;
         }
         self.folded.entries = items.len();
@@ -330,7 +326,13 @@ fn write_entry(
     renumbering.renumber(&mut judged);
     let attested = match options.check.filter(|_| known) {
         Some(check) => recheck(&judged, check, to)?,
-        None => note.attested.map(|attested| clean(attested, options.redactor, renumbering)),
+        None => note.attested.map(|attested| {
+            let mut attested = clean(attested, options.redactor);
+            for finding in attested.findings.iter_mut().chain(&mut attested.cleared) {
+                renumbering.finding(finding);
+            }
+            attested
+        }),
     };
     let Judged { exchange, verdict, .. } = &*judged;
     let number = target.number(verdict.operation.as_deref());
@@ -371,8 +373,8 @@ fn recheck(judged: &Redacted<Judged>, check: Check<'_>, to: &Path) -> Result<Opt
     Ok(attest(&live, &recomputed, check.contract))
 }
 
-/// Passes what was attested through redaction and renumbering.
-fn clean(attested: Attested, redactor: &Redactor, renumbering: &mut Renumbering) -> Attested {
+/// Passes what was attested through redaction.
+fn clean(attested: Attested, redactor: &Redactor) -> Attested {
     let split = attested.findings.len();
     let findings: Vec<Finding> = attested.findings.into_iter().chain(attested.cleared).collect();
     let carrier = Exchange {
@@ -389,8 +391,7 @@ fn clean(attested: Attested, redactor: &Redactor, renumbering: &mut Renumbering)
         timings: Timings::default(),
         transport: Transport::default(),
     };
-    let mut judged = redactor.redact(Judged::new(carrier, Verdict { findings, ..Verdict::default() }));
-    renumbering.renumber(&mut judged);
+    let judged = redactor.redact(Judged::new(carrier, Verdict { findings, ..Verdict::default() }));
     let mut findings = judged.into_inner().verdict.findings;
     let cleared = findings.split_off(split.min(findings.len()));
     Attested { findings, cleared, ..attested }

@@ -26,6 +26,11 @@ impl Renumbering {
         self.source += 1;
     }
 
+    /// What follows comes from the recording of this number (whatever was met before); for sources that interleave.
+    pub fn in_source(&mut self, source: u32) {
+        self.source = source;
+    }
+
     /// Renumbers every label of an exchange and its verdict.
     pub fn renumber(&mut self, judged: &mut Redacted<Judged>) {
         self.exchange(&mut judged.0.exchange);
