@@ -152,13 +152,23 @@ impl Finding {
     /// One sentence for people: what was expected beside what was seen.
     #[must_use]
     pub fn message(&self) -> String {
-        match &self.seen {
-            None => format!("expected {}", self.expected),
-            Some(seen) => match seen.char_indices().nth(Self::SAMPLE) {
-                None => format!("expected {}, saw {}", self.expected, seen.escape_debug()),
-                Some((cut, _)) => format!("expected {}, saw {}…", self.expected, seen[..cut].escape_debug()),
-            },
+        let Some(seen) = &self.seen else { return format!("expected {}", self.expected) };
+        if seen.is_empty() {
+            return format!("expected {}, saw an empty text", self.expected);
         }
+        let mut message = format!("expected {}, saw ", self.expected);
+        let cut = seen.char_indices().nth(Self::SAMPLE).map(|(cut, _)| cut);
+        for character in seen[..cut.unwrap_or(seen.len())].chars() {
+            match character {
+                // Nothing that a terminal could take for a command; quotes and the like stay readable.
+                '"' | '\'' | '\\' => message.push(character),
+                other => message.extend(other.escape_debug()),
+            }
+        }
+        if cut.is_some() {
+            message.push('…');
+        }
+        message
     }
 }
 
@@ -339,5 +349,22 @@ impl Verdict {
                 Kind::Gap => Conclusion::Gap,
             })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(seen: &str) -> String {
+        Finding::new(Rule::RequestBody, "/a", "`x`").seen(seen).message()
+    }
+
+    #[test]
+    fn a_message_shows_what_was_seen_readably_and_without_control_characters() {
+        assert_eq!(message(r#"it's "so" \ ä😀"#), r#"expected `x`, saw it's "so" \ ä😀"#);
+        assert_eq!(message("a\u{1b}[31m\n\u{202e}"), "expected `x`, saw a\\u{1b}[31m\\n\\u{202e}");
+        assert_eq!(message(""), "expected `x`, saw an empty text");
+        assert_eq!(message(&"ä".repeat(81)), format!("expected `x`, saw {}…", "ä".repeat(80)));
     }
 }

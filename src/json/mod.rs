@@ -88,7 +88,7 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Grammar => "a break of JSON's grammar",
+            Self::Grammar => "broken grammar",
             Self::DuplicateKey => "a duplicate key",
             Self::ByteOrderMark => "a byte-order mark",
             Self::LoneSurrogate => "half of a surrogate pair",

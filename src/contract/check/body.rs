@@ -203,7 +203,7 @@ impl Check<'_> {
                 continue;
             }
             let finding = match gap.kind {
-                GapKind::Undocumented => Finding::new(side.undocumented, gap.at, "only what the document shows"),
+                GapKind::Undocumented => Finding::new(side.undocumented, gap.at, "a documented field"),
                 GapKind::Unnamed { limit } => {
                     let expected = format!("a documented key; up to {limit} more exist whose names are not shown");
                     Finding::new(side.undocumented, gap.at, expected)

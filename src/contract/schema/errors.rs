@@ -107,22 +107,22 @@ impl Places {
             }
             Rule::AdditionalProperties { unexpected } | Rule::UnevaluatedProperties { unexpected } => {
                 for name in unexpected {
-                    self.member(error, name, "no such member");
+                    self.member(error, name, "no such field");
                 }
             }
             Rule::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
-                self.member(error, name, "this member to be there");
+                self.member(error, name, "this field to be there");
             }
             Rule::PropertyNames { error: name } => {
                 let mut below = Self::default();
                 below.add(name);
                 let text = below.breaches().into_iter().map(|breach| breach.expected).collect::<Vec<_>>().join(" and ");
-                self.say(error, format!("member names to be {text}"));
+                self.say(error, format!("field names to be {text}"));
             }
             Rule::OneOfNotValid { context } | Rule::AnyOf { context } => self.branches(error, context),
             Rule::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
-                self.say(error, "no members");
+                self.say(error, "no fields");
             }
             _ => self.say(error, clause(error.kind())),
         }
@@ -238,8 +238,8 @@ fn clause(kind: &Rule) -> String {
         Rule::MinLength { limit } => format!("at least {}", counted(*limit, "character")),
         Rule::MaxItems { limit } => format!("at most {}", counted(*limit, "item")),
         Rule::MinItems { limit } => format!("at least {}", counted(*limit, "item")),
-        Rule::MaxProperties { limit } => format!("at most {}", counted(*limit, "member")),
-        Rule::MinProperties { limit } => format!("at least {}", counted(*limit, "member")),
+        Rule::MaxProperties { limit } => format!("at most {}", counted(*limit, "field")),
+        Rule::MinProperties { limit } => format!("at least {}", counted(*limit, "field")),
         Rule::Pattern { pattern } => format!("a text that matches `{pattern}`"),
         Rule::Format { format } => match format.as_str() {
             "date-time" => "a date-time (RFC 3339)".to_owned(),

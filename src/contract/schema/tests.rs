@@ -58,21 +58,21 @@ fn a_variant_that_fails_is_told_at_its_own_places() {
         (r#"{"action":"log","limit":5.5}"#, &["/configuration/limit: an integer"]),
         (r#"{"action":"log","limit":1e400}"#, &["/configuration/limit: at most 10000"]),
         (r#"{"action":"log","limit":10000.0000000000000000001}"#, &["/configuration/limit: an integer"]),
-        (r#"{"action":"block"}"#, &["/configuration/limit: this member to be there"]),
-        (r#"{"action":"allow","limit":1}"#, &["/configuration/limit: no such member"]),
+        (r#"{"action":"block"}"#, &["/configuration/limit: this field to be there"]),
+        (r#"{"action":"allow","limit":1}"#, &["/configuration/limit: no such field"]),
         (
             r#"{"action":"redirect","limit":1,"redirect_uri":"http://a.example"}"#,
             &["/configuration/redirect_uri: an absolute https URI with a host"],
         ),
-        (r#"{"action":"redirect","limit":1}"#, &["/configuration/redirect_uri: this member to be there"]),
+        (r#"{"action":"redirect","limit":1}"#, &["/configuration/redirect_uri: this field to be there"]),
         (
             r#"{"action":"block","limit":1,"redirect_uri":"https://a.example"}"#,
-            &["/configuration/redirect_uri: no such member"],
+            &["/configuration/redirect_uri: no such field"],
         ),
         (r#"{"action":"throttle"}"#, &["/configuration/action: one of `allow`, `block`, `log`, `redirect`"]),
         (r#"{"action":5,"limit":1}"#, &["/configuration/action: one of `allow`, `block`, `log`, `redirect`"]),
-        (r#"{"limit":1}"#, &["/configuration/action: this member to be there"]),
-        ("{}", &["/configuration/action: this member to be there"]),
+        (r#"{"limit":1}"#, &["/configuration/action: this field to be there"]),
+        ("{}", &["/configuration/action: this field to be there"]),
         ("[]", &["/configuration: an object"]),
         ("null", &["/configuration: an object"]),
     ] {
@@ -84,10 +84,10 @@ fn a_variant_that_fails_is_told_at_its_own_places() {
 fn closed_objects_bounds_formats_and_missing_members_are_breaches_at_their_places() {
     let policy = schema(POLICY);
     for (bad, told) in [
-        ("{}", &["/configuration: this member to be there", "/id: this member to be there"][..]),
+        ("{}", &["/configuration: this field to be there", "/id: this field to be there"][..]),
         (r#"{"id":"abcd","configuration":{"action":"allow"}}"#, &["/id: at most 3 characters"]),
         (r#"{"id":5,"configuration":{"action":"allow"}}"#, &["/id: a string"]),
-        (r#"{"id":"x","a/b":{"c":1},"configuration":{"action":"allow"}}"#, &["/a~1b: no such member"]),
+        (r#"{"id":"x","a/b":{"c":1},"configuration":{"action":"allow"}}"#, &["/a~1b: no such field"]),
         (
             r#"{"id":"x","created_at":"2026-13-01T00:00:00Z","configuration":{"action":"allow"}}"#,
             &["/created_at: a date-time (RFC 3339)"],
@@ -213,7 +213,7 @@ fn a_pattern_that_is_too_costly_leaves_the_value_unjudged() {
 fn no_more_than_a_thousand_places_are_told_of_one_value() {
     let closed = schema(r#"{"s":{"type":"object","properties":{"x":{}},"additionalProperties":false}}"#);
     let empty = schema(r#"{"s":{"type":"object","additionalProperties":false}}"#);
-    assert_eq!(found(&empty, r#"{"a":1,"b":2}"#), [": no members"]);
+    assert_eq!(found(&empty, r#"{"a":1,"b":2}"#), [": no fields"]);
     let open = schema(r#"{"s":{"type":"object"}}"#);
     let many: Vec<String> = (0..3000).map(|n| format!("\"k{n}\":1")).collect();
     let many = format!("{{{}}}", many.join(","));
