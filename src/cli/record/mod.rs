@@ -41,8 +41,8 @@ pub struct Args {
     /// Record this operation anew and keep the rest of the fixture that is there; repeatable
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["append", "overwrite"])]
     replace: Vec<String>,
-    /// Keep transient answers of this kind: `429`, `408`, `5xx`, one status of it, or `all`; repeatable
-    #[arg(long, value_name = "STATUS")]
+    /// Keep transient answers: all of them, or those of `429`, `408`, `5xx` or one status of it; repeatable
+    #[arg(long, value_name = "STATUS", num_args = 0..=1, default_missing_value = "all")]
     keep: Vec<Keep>,
     /// Leave the upstream's origin in the fixture instead of https://tenant.example
     #[arg(long)]
