@@ -252,7 +252,13 @@ impl Redactor {
     }
 
     /// Reads the text inside a JSON string.
-    fn detect_string(&self, node: Node<'_>, depth: usize, out: &mut Vec<Mark>, place: Option<&dyn Fn() -> String>) {
+    pub(super) fn detect_string(
+        &self,
+        node: Node<'_>,
+        depth: usize,
+        out: &mut Vec<Mark>,
+        place: Option<&dyn Fn() -> String>,
+    ) {
         let raw = node.raw().as_bytes();
         let inner = &raw[1..raw.len() - 1];
         let start = node.span().start + 1;

@@ -320,7 +320,7 @@ impl Spot {
 
 impl Redactor {
     /// Secrets of a header field by its name, its scheme, its shape.
-    fn detect_header(&self, name: &HeaderName, value: &[u8]) -> Vec<Mark> {
+    pub(super) fn detect_header(&self, name: &HeaderName, value: &[u8]) -> Vec<Mark> {
         let mut marks = Vec::new();
         let kind = if self.plan.names_header(name) { Some(Kind::Custom) } else { kind::by_header(name.as_str()) };
         match kind {

@@ -19,6 +19,7 @@
 
 mod body;
 mod detect;
+mod file;
 mod kind;
 mod label;
 mod marks;
@@ -41,11 +42,13 @@ use std::{
     },
 };
 
+pub use file::{Cleaned, Sighting};
 pub use label::{has_label, is_label, matches};
 pub use plan::{Plan, PlanError};
 pub use renumber::Renumbering;
 
 use self::{
+    kind::{Kind, Spread},
     memory::{Index, Memory},
     message::Work,
 };
@@ -225,6 +228,14 @@ impl Redactor {
         let mut request = request.clone();
         Work::new(self, None).messages(&mut request, None);
         Redacted(request)
+    }
+
+    /// Makes a value a secret of this recording, wherever it comes. `false` if it is too short or too common to be
+    /// looked for by value.
+    pub fn remember(&self, secret: &[u8]) -> bool {
+        let spread = kind::spread(secret);
+        self.memory().learn(secret, Kind::Custom);
+        !matches!(spread, Spread::Field | Spread::Word)
     }
 
     /// Looks for every secret seen so far, raw and in base64, hex, percent-encoded and escaped form. For the proof at
