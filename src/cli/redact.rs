@@ -1,11 +1,188 @@
 //! `contrail redact`: clean recordings that exist.
+//!
+//! Files are edited in place: what another tool wrote beside the messages survives byte for byte. All files are gone
+//! through once before anything is written, so that a secret that one of them shows is taken out of all.
 
-use super::{Failure, Outcome};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
 
-/// Clean recordings that exist
+use super::{
+    Failure, Outcome,
+    printer::Printer,
+    scan::{Content, count, expand},
+};
+use crate::redact::{Plan, Redactor};
+
+/// Take the secrets out of recordings that exist
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// HAR files of any tool, journals, folders with all that is in them; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Write here (a folder where a folder is cleaned) [default for one file: standard output]
+    #[arg(long, value_name = "PATH", conflicts_with = "in_place")]
+    out: Option<PathBuf>,
+    /// Replace the files themselves
+    #[arg(long)]
+    in_place: bool,
+    /// Write nothing; exit status 1 if there is something to take out
+    #[arg(long, conflicts_with_all = ["in_place", "out"])]
+    check: bool,
+    /// What to take out besides the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
+    #[arg(long, value_name = "RULE")]
+    redact: Vec<String>,
+}
 
-pub(super) fn run(_args: &Args) -> Result<Outcome, Failure> {
-    Err("not built yet".into())
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let redactor = Redactor::new(Plan::new(&args.redact)?);
+    let targets = targets(args)?;
+    let mut contents = Vec::new();
+    for (path, target) in targets {
+        let content = Content::read(&path)?;
+        content.parts(&redactor, |_, _| {});
+        contents.push((content, target));
+    }
+    let mut told = Told::default();
+    let mut left = 0;
+    for (content, target) in &contents {
+        let mut out = Vec::with_capacity(content.bytes.len());
+        content.parts(&redactor, |_, cleaned| {
+            told.add(&cleaned.sightings, cleaned.withheld);
+            out.extend_from_slice(&cleaned.content);
+        });
+        // The proof: what is written is gone through again.
+        let proof = Content::of(content.name.clone(), out);
+        proof.parts(&redactor, |_, cleaned| left += cleaned.sightings.len());
+        match target {
+            Target::Nowhere => {}
+            Target::Output => {
+                let mut printer = Printer::stdout();
+                printer.write_all(&proof.bytes)?;
+                printer.flush()?;
+            }
+            // A file that has nothing to take out is left alone where it is.
+            Target::File(path) if args.in_place && proof.bytes == content.bytes => {
+                debug_assert!(path.exists());
+            }
+            Target::File(path) => write(path, &proof.bytes)?,
+        }
+    }
+    told.say(&redactor, contents.len(), args.check);
+    if left > 0 {
+        let _ = writeln!(
+            io::stderr(),
+            "contrail: {} left in what was written; this is a fault of contrail",
+            count(left, "secret")
+        );
+    }
+    let findings = left > 0 || (args.check && !told.is_empty());
+    Ok(Outcome { findings, ..Outcome::CLEAN })
+}
+
+/// Where a cleaned file goes.
+enum Target {
+    Nowhere,
+    Output,
+    File(PathBuf),
+}
+
+fn targets(args: &Args) -> Result<Vec<(PathBuf, Target)>, Failure> {
+    let files = expand(&args.files)?;
+    if args.check {
+        return Ok(files.into_iter().map(|path| (path, Target::Nowhere)).collect());
+    }
+    if args.in_place {
+        if files.iter().any(|path| path.as_os_str() == "-") {
+            return Err("standard input cannot be replaced; leave `--in-place` out".into());
+        }
+        return Ok(files.into_iter().map(|path| (path.clone(), Target::File(path))).collect());
+    }
+    let Some(out) = &args.out else {
+        return match <[PathBuf; 1]>::try_from(files) {
+            Ok([only]) => Ok(vec![(only, Target::Output)]),
+            Err(files) => Err(format!(
+                "{} to clean: give `--in-place`, or `--out FOLDER` with one folder",
+                count(files.len(), "file")
+            )
+            .into()),
+        };
+    };
+    let [named] = args.files.as_slice() else {
+        return Err("`--out` takes one recording at a time; give `--in-place` for several".into());
+    };
+    if named.is_dir() {
+        // Kept apart by their names below the folder.
+        return files
+            .into_iter()
+            .map(|path| {
+                let below = path.strip_prefix(named).map_err(|_| format!("`{}` is elsewhere", path.display()))?;
+                let target = Target::File(out.join(below));
+                Ok((path, target))
+            })
+            .collect();
+    }
+    Ok(files.into_iter().map(|path| (path, Target::File(out.clone()))).collect())
+}
+
+/// Writes by rename, so that a file is either the old one or the new one; 0600.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |error: io::Error| format!("cannot write `{}`: {error}", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    make_folder(folder).map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
+}
+
+/// What was taken out, for the summary.
+#[derive(Default)]
+struct Told {
+    places: BTreeMap<&'static str, usize>,
+    withheld: usize,
+}
+
+impl Told {
+    fn add(&mut self, sightings: &[crate::redact::Sighting], withheld: usize) {
+        for sighting in sightings {
+            *self.places.entry(sighting.kind).or_default() += 1;
+        }
+        self.withheld += withheld;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.places.is_empty() && self.withheld == 0
+    }
+
+    fn say(&self, redactor: &Redactor, files: usize, check: bool) {
+        let mut stderr = io::stderr();
+        let verb = if check { "to take out of" } else { "taken out of" };
+        let kinds: Vec<String> = self.places.iter().map(|(kind, number)| format!("{kind} {number}")).collect();
+        let places = self.places.values().sum();
+        let _ = match places {
+            0 => writeln!(stderr, "no secret {verb} {}", count(files, "file")),
+            _ => writeln!(stderr, "{} {verb} {}: {}", count(places, "secret"), count(files, "file"), kinds.join(", ")),
+        };
+        if self.withheld > 0 {
+            let bodies = if self.withheld == 1 { "1 body".to_owned() } else { format!("{} bodies", self.withheld) };
+            let _ =
+                writeln!(stderr, "{bodies} emptied: not what the media type says, so nobody can tell what is in there");
+        }
+        let personal: Vec<String> =
+            redactor.counters().personal.iter().map(|(kind, number)| format!("{kind} {number}")).collect();
+        if !personal.is_empty() {
+            let _ = writeln!(stderr, "looks like personal data: {}; `--redact personal` masks it", personal.join(", "));
+        }
+    }
 }

@@ -1,11 +1,229 @@
 //! `contrail scan`: look for secrets in recordings.
+//!
+//! Every file is gone through twice: a secret that one place shows by its field or its shape is then found by value in
+//! all of them, in whatever coding.
 
-use super::{Failure, Outcome};
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    io::{Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use bytes::Bytes;
+
+use super::{Failure, Format, Outcome, printer::Printer};
+use crate::redact::{Cleaned, Plan, Redactor, Sighting};
 
 /// Look for secrets in recordings
+///
+/// Exit status 1 if there is one, 0 if there is none. What is found is named by its place, its kind and the label that
+/// would stand for it; the secret itself is never shown.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Recordings, folders of them, or any other files; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Look for the value of this environment variable as well; repeatable
+    #[arg(long, value_name = "NAME")]
+    env: Vec<String>,
+    /// What else counts as a secret: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
+    #[arg(long, value_name = "RULE")]
+    redact: Vec<String>,
+    /// How to print what was found
+    #[arg(long, value_enum, default_value = "text", env = "CONTRAIL_FORMAT")]
+    format: Format,
+}
 
-pub(super) fn run(_args: &Args) -> Result<Outcome, Failure> {
-    Err("not built yet".into())
+/// A secret in a file, ready to be said.
+struct Found {
+    source: String,
+    line: Option<usize>,
+    sighting: Sighting,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let redactor = Redactor::new(Plan::new(&args.redact)?);
+    for name in &args.env {
+        let value = std::env::var_os(name).ok_or_else(|| {
+            format!("the environment variable `{name}` is not set, so its value cannot be looked for")
+        })?;
+        if !redactor.remember(value.as_encoded_bytes()) {
+            return Err(format!(
+                "the value of the environment variable `{name}` is too short or too common to be looked for"
+            )
+            .into());
+        }
+    }
+    let files = expand(&args.files)?;
+    let mut failed = false;
+    let mut contents = Vec::new();
+    for path in files {
+        match Content::read(&path) {
+            Ok(content) => {
+                content.parts(&redactor, |_, _| {});
+                contents.push(content);
+            }
+            Err(error) => {
+                failed = true;
+                let _ = writeln!(io::stderr(), "contrail: {error}");
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for content in &contents {
+        content.parts(&redactor, |line, cleaned| {
+            found.extend(cleaned.sightings.into_iter().map(|sighting| Found {
+                line: line.or_else(|| content.line_of(&sighting)),
+                source: content.name.clone(),
+                sighting,
+            }));
+        });
+    }
+    print(args.format, &redactor, contents.len(), &found)?;
+    Ok(Outcome { findings: !found.is_empty(), failed, ..Outcome::CLEAN })
+}
+
+fn print(format: Format, redactor: &Redactor, files: usize, found: &[Found]) -> Result<(), Failure> {
+    let mut printer = Printer::stdout();
+    // Names of members and of files may hold secrets themselves.
+    let place = |found: &Found| found.sighting.at.as_ref().map(|at| redactor.text(at).into_inner());
+    match format {
+        Format::Text => {
+            for found in found {
+                write!(printer, "{}", redactor.text(&found.source).as_str())?;
+                if let Some(line) = found.line {
+                    write!(printer, ":{line}")?;
+                }
+                if let Some(at) = place(found) {
+                    write!(printer, ": {at}")?;
+                }
+                writeln!(printer, ": {} ({})", found.sighting.kind, found.sighting.label)?;
+            }
+            printer.flush()?;
+            let places = found.len();
+            let distinct = found.iter().map(|found| &found.sighting.label).collect::<BTreeSet<_>>().len();
+            let _ = match places {
+                0 => writeln!(io::stderr(), "no secret in {}", count(files, "file")),
+                _ => writeln!(
+                    io::stderr(),
+                    "{} in {} of {}; `contrail redact` takes them out",
+                    count(distinct, "secret"),
+                    count(places, "place"),
+                    count(files, "file")
+                ),
+            };
+        }
+        Format::Json => {
+            let hits: Vec<serde_json::Value> = found
+                .iter()
+                .map(|found| {
+                    serde_json::json!({
+                        "source": redactor.text(&found.source).as_str(),
+                        "line": found.line,
+                        "at": place(found),
+                        "kind": found.sighting.kind,
+                        "label": found.sighting.label,
+                    })
+                })
+                .collect();
+            let all = serde_json::json!({"summary": {"files": files, "hits": hits.len()}, "hits": hits});
+            writeln!(printer, "{all}")?;
+            printer.flush()?;
+        }
+    }
+    Ok(())
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The files that are named: themselves, and every regular file in a folder and below (no links), in order.
+pub(super) fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for path in named {
+        if path.as_os_str() == "-" {
+            files.push(path.clone());
+            continue;
+        }
+        let unreadable = |error: io::Error| format!("cannot read `{}`: {error}", path.display());
+        if !fs::metadata(path).map_err(unreadable)?.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let mut inside = Vec::new();
+        let mut folders = vec![path.clone()];
+        while let Some(folder) = folders.pop() {
+            for item in fs::read_dir(&folder).map_err(unreadable)? {
+                let item = item.map_err(unreadable)?;
+                let kind = item.file_type().map_err(unreadable)?;
+                if kind.is_dir() {
+                    folders.push(item.path());
+                } else if kind.is_file() {
+                    inside.push(item.path());
+                }
+            }
+        }
+        inside.sort();
+        files.extend(inside);
+    }
+    Ok(files)
+}
+
+/// A file that was read.
+pub(super) struct Content {
+    pub(super) name: String,
+    pub(super) bytes: Bytes,
+    /// Newline-delimited JSON: each line is gone through by itself.
+    lines: bool,
+}
+
+impl Content {
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let (name, bytes) = if path.as_os_str() == "-" {
+            let mut bytes = Vec::new();
+            io::stdin().read_to_end(&mut bytes).map_err(|error| format!("cannot read standard input: {error}"))?;
+            ("standard input".to_owned(), bytes)
+        } else {
+            let bytes = fs::read(path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+            (path.display().to_string(), bytes)
+        };
+        Ok(Self::of(name, bytes))
+    }
+
+    pub(super) fn of(name: String, bytes: Vec<u8>) -> Self {
+        // Fiddler writes a byte-order mark; it is no part of the JSON.
+        let bytes = Bytes::from(bytes);
+        let bytes = if bytes.starts_with(b"\xef\xbb\xbf") { bytes.slice(3..) } else { bytes };
+        let lines = is_lines(&bytes);
+        Self { name, bytes, lines }
+    }
+
+    /// Goes through the file part by part; a part of a journal is a line with its number.
+    pub(super) fn parts(&self, redactor: &Redactor, mut each: impl FnMut(Option<usize>, Cleaned)) {
+        if !self.lines {
+            each(None, redactor.file(&self.bytes));
+            return;
+        }
+        let mut start = 0;
+        for (at, line) in self.bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            each(Some(at + 1), redactor.file(&self.bytes.slice(start..start + line.len())));
+            start += line.len();
+        }
+    }
+
+    /// The line of what was found in a text.
+    fn line_of(&self, sighting: &Sighting) -> Option<usize> {
+        let before = self.bytes.get(..sighting.offset).filter(|_| sighting.at.is_none())?;
+        Some(1 + memchr::memchr_iter(b'\n', before).count())
+    }
+}
+
+/// Whether each of the first lines is a JSON object by itself.
+fn is_lines(bytes: &[u8]) -> bool {
+    let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let object = |line: &[u8]| line.starts_with(b"{") && crate::json::Document::parse(line.to_vec()).is_ok();
+    lines.next().is_some_and(object) && lines.next().is_some_and(|line| line.starts_with(b"{"))
 }

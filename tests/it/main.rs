@@ -11,6 +11,7 @@ mod proxy;
 mod reading;
 mod replay;
 mod sandbox;
+mod secrets;
 mod supply;
 mod support;
 mod upstream;

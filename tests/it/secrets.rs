@@ -1,0 +1,160 @@
+//! `contrail scan` finds secrets without showing them; `contrail redact` takes them out and keeps the rest.
+
+use std::{fs, path::Path};
+
+use crate::support::command::{contrail, run, run_in, run_with_input};
+
+/// A browser's export with a secret in eleven places and members of its own.
+const EXPORT: &str = r#"{"log":{"version":"1.2","creator":{"name":"WebInspector","version":"537.36"},"pages":[],
+ "entries":[{"_priority":"High","startedDateTime":"2026-11-21T08:00:00.000Z","time":1.250,
+  "request":{"method":"POST","url":"https://tenant.example/oauth/token/?code=SplxlOBeZQQYbYS6WxSbIA","httpVersion":"HTTP/2",
+   "headers":[{"name":"cookie","value":"sid=c00kie-5ecret-value"},{"name":"x-api-key","value":"key-5ecret-value"}],
+   "queryString":[{"name":"code","value":"SplxlOBeZQQYbYS6WxSbIA"}],"cookies":[{"name":"sid","value":"c00kie-5ecret-value"}],
+   "postData":{"mimeType":"application/json","text":"{\"client_secret\":\"cl1ent-5ecret\/value\",\"n\":1.0}"},"bodySize":49,"headersSize":-1},
+  "response":{"status":401,"statusText":"","httpVersion":"HTTP/2","headers":[{"name":"location","value":"/cb?access_token=t0ken%2D5ecret"}],
+   "cookies":[],"content":{"size":60,"mimeType":"text/plain","text":"bad secret cl1ent-5ecret/value (Y2wxZW50LTVlY3JldC92YWx1ZQ==)"},
+   "redirectURL":"/cb?access_token=t0ken%2D5ecret","headersSize":-1,"bodySize":-1},"cache":{},"timings":{"send":0,"wait":1,"receive":0}}]}}"#;
+
+const SECRETS: [&str; 7] = [
+    "SplxlOBeZQQYbYS6WxSbIA",
+    "c00kie-5ecret-value",
+    "key-5ecret-value",
+    "cl1ent-5ecret/value",
+    "cl1ent-5ecret\\/value",
+    "Y2wxZW50LTVlY3JldC92YWx1ZQ",
+    "t0ken%2D5ecret",
+];
+
+fn shows_none(text: &str) {
+    for secret in SECRETS {
+        assert!(!text.contains(secret), "{secret} is in {text}");
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn scan_names_place_and_kind_of_every_secret_and_shows_none() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.har", EXPORT);
+    write(folder.path(), "note.txt", "one\nthe client says cl1ent-5ecret/value\n");
+    let ran = run_in(folder.path(), ["scan", "a.har", "note.txt"]);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    shows_none(&(ran.stdout.clone() + &ran.stderr));
+    for place in [
+        "a.har: /log/entries/0/request/url: code (!code-",
+        "a.har: /log/entries/0/request/headers/0/value: cookie (!cookie-",
+        "a.har: /log/entries/0/request/postData/text: client-secret (!client-secret-",
+        "a.har: /log/entries/0/response/content/text: client-secret (!client-secret-",
+        "a.har: /log/entries/0/response/redirectURL: token (!token-",
+        "note.txt:2: client-secret (!client-secret-",
+    ] {
+        assert!(ran.stdout.contains(place), "{place} is not in {}", ran.stdout);
+    }
+    assert!(ran.stderr.contains("5 secrets in 11 places of 2 files"), "{}", ran.stderr);
+}
+
+#[test]
+fn scan_gives_json_and_looks_for_values_of_the_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "a.journal", "{\"x\":1}\n{\"x\":\"from-the-%65nvironment\"}\n");
+    let output = contrail()
+        .args(["scan", "--env", "SCAN_ME", "--format", "json", &path])
+        .env("SCAN_ME", "from-the-environment")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said["summary"], serde_json::json!({"files": 1, "hits": 1}));
+    assert_eq!(said["hits"][0]["line"], 2);
+    assert_eq!(said["hits"][0]["at"], "/x");
+    assert_eq!(said["hits"][0]["kind"], "custom");
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("nvironment"));
+}
+
+#[test]
+fn scan_is_clean_on_what_holds_no_secret_and_says_what_it_cannot_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let clean =
+        write(folder.path(), "a.json", r#"{"id":"con_1","token_type":"Bearer","client_secret":"!client-secret-1!"}"#);
+    assert_eq!(run(["scan", &clean]).status, 0);
+    assert_eq!(run_with_input(["scan", "-"], b"nothing of the kind\n").status, 0);
+    let missing = run(["scan", "no-such-file"]);
+    assert_eq!((missing.status, missing.stdout.as_str()), (2, ""));
+    assert!(missing.stderr.contains("cannot read `no-such-file`"), "{}", missing.stderr);
+    let unset = run(["scan", "--env", "CERTAINLY_NOT_SET", &clean]);
+    assert_eq!(unset.status, 2);
+    assert!(unset.stderr.contains("`CERTAINLY_NOT_SET` is not set"), "{}", unset.stderr);
+}
+
+#[test]
+fn redact_takes_the_secrets_out_and_keeps_every_other_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "a.har", EXPORT);
+    let checked = run(["redact", "--check", &path]);
+    assert_eq!((checked.status, checked.stdout.as_str()), (1, ""));
+    assert_eq!(fs::read_to_string(&path).unwrap(), EXPORT);
+
+    let ran = run(["redact", &path]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    shows_none(&(ran.stdout.clone() + &ran.stderr));
+    let (before, after): (serde_json::Value, serde_json::Value) =
+        (serde_json::from_str(EXPORT).unwrap(), serde_json::from_str(&ran.stdout).unwrap());
+    let entry = &after["log"]["entries"][0];
+    assert_eq!(entry["_priority"], before["log"]["entries"][0]["_priority"]);
+    assert_eq!(entry["time"].to_string(), "1.250");
+    let text = entry["request"]["postData"]["text"].as_str().unwrap();
+    assert!(text.starts_with("{\"client_secret\":\"!client-secret-") && text.ends_with("!\",\"n\":1.0}"), "{text}");
+    assert_eq!(entry["request"]["bodySize"], text.len());
+    let said = entry["response"]["content"]["text"].as_str().unwrap();
+    assert_eq!(entry["response"]["content"]["size"], said.len());
+
+    let in_place = run(["redact", "--in-place", &path]);
+    assert_eq!(in_place.status, 0, "{}", in_place.stderr);
+    assert_eq!(fs::read_to_string(&path).unwrap(), ran.stdout);
+    assert_eq!(run(["redact", "--check", &path]).status, 0);
+    assert_eq!(run(["scan", &path]).status, 0);
+}
+
+#[test]
+fn redact_cleans_a_folder_with_its_body_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("rec");
+    fs::create_dir(&recording).unwrap();
+    write(
+        &recording,
+        "rec.har",
+        &EXPORT.replace(
+            "\"text\":\"bad secret cl1ent-5ecret/value (Y2wxZW50LTVlY3JldC92YWx1ZQ==)\"",
+            "\"_file\":\"body.txt\"",
+        ),
+    );
+    write(&recording, "body.txt", "bad secret cl1ent-5ecret/value");
+    let out = folder.path().join("clean");
+    let ran = run(["redact", recording.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    shows_none(&fs::read_to_string(out.join("rec.har")).unwrap());
+    let body = fs::read_to_string(out.join("body.txt")).unwrap();
+    assert!(body.starts_with("bad secret !client-secret-"), "{body}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(fs::metadata(out.join("body.txt")).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn redact_wants_to_know_where_several_files_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, two) = (write(folder.path(), "1.har", EXPORT), write(folder.path(), "2.har", EXPORT));
+    let ran = run(["redact", &one, &two]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("--in-place"), "{}", ran.stderr);
+    let wrong = run(["redact", "--redact", "nonsense", &one]);
+    assert_eq!(wrong.status, 2);
+    assert!(wrong.stderr.contains("`--redact nonsense`"), "{}", wrong.stderr);
+}
