@@ -1,5 +1,7 @@
 //! `contrail replay`: recordings answer in place of the tenant.
 
+mod recorded;
+
 use std::{
     fs,
     io::{Read as _, Write as _},
@@ -15,7 +17,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::support::{
+use crate::support::{
     command::{Ran, contrail, run_in},
     har,
     process::Running,
