@@ -9,6 +9,7 @@ mod folding;
 mod listeners;
 mod proxy;
 mod reading;
+mod record;
 mod replay;
 mod sandbox;
 mod secrets;

@@ -165,14 +165,12 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Deals with the journal that a killed run left; whether the fixture holds something now that is to stay.
     fn recover(&self, journal: &mut Journal, entries: usize, earlier: bool) -> Result<bool, Failure> {
+        let exchanges = if entries == 1 { "1 exchange".to_owned() } else { format!("{entries} exchanges") };
         let said = if self.args.overwrite {
-            format!("discarded {entries} exchanges of a left-over journal, because of --overwrite")
+            format!("discarded {exchanges} of a left-over journal, because of --overwrite")
         } else {
             self.fold(journal.path(), earlier, &[], true)?;
-            format!(
-                "folded {entries} exchanges of a left-over journal into {}; it is marked unproven",
-                self.args.out.display()
-            )
+            format!("folded {exchanges} of a left-over journal into {}; it is marked unproven", self.args.out.display())
         };
         let line = match self.args.judge.format {
             Format::Text => said,

@@ -75,9 +75,14 @@ impl Running {
     }
 
     /// Interrupts it (as Ctrl-C does) and waits for its end.
-    pub fn finish(mut self) -> Ran {
+    pub fn finish(self) -> Ran {
+        kill(Pid::from_raw(self.id().cast_signed()), Signal::SIGINT).unwrap();
+        self.wait()
+    }
+
+    /// Waits for its end.
+    pub fn wait(mut self) -> Ran {
         let mut child = self.child.take().unwrap();
-        kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
         let status = child.wait().unwrap();
         Ran {
             status: status.code().unwrap_or_else(|| panic!("contrail ended by a signal: {status}")),

@@ -1,0 +1,201 @@
+//! What is written: the journal while it runs, the fixture at the end, and what was there before.
+
+use std::{
+    fs,
+    io::{BufReader, Write as _},
+    net::{TcpListener, TcpStream},
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use super::bench::{Place, SECRET, TEMPLATES, entries, get, objects, token};
+use crate::support::wire::{call, read};
+
+const GROUPS: &str = "/api/v2/connections/c/directory-provisioning/synchronized-groups";
+
+#[test]
+fn a_recording_becomes_a_fixture_that_verifies_as_it_was_judged_and_its_journal_goes() {
+    for (out, har) in [("rec", "rec/rec.har"), ("rec.har", "rec.har")] {
+        let place = Place::new();
+        let running = place.start("record", &["--out", out]);
+        let address = running.address;
+        let token = token(address);
+        get(address, TEMPLATES, &token);
+        get(address, &format!("{GROUPS}?take=101"), &token);
+        assert!(place.has(&format!("{out}.journal")));
+        let ran = running.finish();
+        assert_eq!(ran.status, 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains("next: contrail replay rec"), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("proof: replayed against itself, verified, scanned for secrets: good"),
+            "{}",
+            ran.stderr
+        );
+        assert!(!place.has(&format!("{out}.journal")));
+        assert_eq!(entries(&place.read(har)).len(), 3);
+        assert!(!place.read(har).contains(SECRET) && !place.read(har).contains(&token));
+        let verified = place.run(&["verify", out, "--format", "json"]);
+        let report: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
+        assert_eq!(report["summary"]["violates"], 1);
+    }
+}
+
+#[test]
+fn an_existing_fixture_is_refused_unless_it_is_said_what_becomes_of_it() {
+    let place = Place::new();
+    fs::write(place.path().join("rec.har"), "{}").unwrap();
+    let ran = place.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har"]);
+    assert_eq!(ran.status, 2);
+    assert_eq!(
+        ran.stderr,
+        "contrail: rec.har exists already; --append adds to it, --overwrite replaces it, --replace OPERATION records one \
+         operation anew\n"
+    );
+    assert_eq!(place.read("rec.har"), "{}");
+    assert!(!place.has("rec.har.journal"));
+}
+
+fn record(place: &Place, options: &[&str], targets: &[&str]) {
+    let running = place.start("record", &[&["--out", "rec.har"], options].concat());
+    let token = token(running.address);
+    for target in targets {
+        get(running.address, target, &token);
+    }
+    running.finish();
+}
+
+fn operations(place: &Place) -> Vec<String> {
+    entries(&place.read("rec.har"))
+        .iter()
+        .map(|entry| entry["request"]["url"].as_str().unwrap().replace("https://tenant.example", ""))
+        .filter(|url| !url.starts_with("/oauth"))
+        .collect()
+}
+
+#[test]
+fn append_adds_overwrite_replaces_and_replace_renews_one_operation() {
+    let place = Place::new();
+    record(&place, &[], &[TEMPLATES]);
+    record(&place, &["--append"], &[TEMPLATES, GROUPS]);
+    assert_eq!(operations(&place), [TEMPLATES, TEMPLATES, GROUPS]);
+    record(&place, &["--replace", "getConnectionProfileTemplates"], &[TEMPLATES, GROUPS]);
+    assert_eq!(operations(&place), [TEMPLATES, GROUPS]);
+    record(&place, &["--overwrite"], &[GROUPS]);
+    assert_eq!(operations(&place), [GROUPS]);
+}
+
+#[test]
+fn recording_an_unchanged_tenant_again_changes_no_byte() {
+    let place = Place::new();
+    record(&place, &[], &[TEMPLATES, GROUPS]);
+    let before = place.read("rec.har");
+    record(&place, &["--overwrite"], &[TEMPLATES, GROUPS]);
+    assert_eq!(place.read("rec.har"), before);
+}
+
+#[test]
+fn what_a_client_has_whole_survives_a_kill_and_is_folded_at_the_next_start() {
+    let place = Place::new();
+    let running = place.start("record", &["--out", "rec.har"]);
+    let token = token(running.address);
+    for _ in 0..20 {
+        assert_eq!(get(running.address, TEMPLATES, &token).status(), 200);
+    }
+    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
+    drop(running);
+    assert_eq!(place.read("rec.har.journal").lines().count(), 21);
+    // A line that the kill tore.
+    let mut journal = fs::OpenOptions::new().append(true).open(place.path().join("rec.har.journal")).unwrap();
+    journal.write_all(b"{\"startedDateTime\":\"20").unwrap();
+    drop(journal);
+
+    let running = place.start("record", &["--out", "rec.har", "--format", "json"]);
+    assert_eq!(entries(&place.read("rec.har")).len(), 21);
+    assert!(place.read("rec.har").contains("\"unproven\": true"));
+    get(running.address, GROUPS, &token);
+    let ran = running.finish();
+    assert_eq!(objects(&ran, "recovered")[0]["recovered"], 21);
+    assert_eq!(entries(&place.read("rec.har")).len(), 22);
+}
+
+#[test]
+fn overwrite_discards_a_left_over_journal_and_says_how_many_exchanges() {
+    let place = Place::new();
+    let running = place.start("record", &["--out", "rec.har"]);
+    token(running.address);
+    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
+    drop(running);
+    let running = place.start("record", &["--out", "rec.har", "--overwrite"]);
+    let ran = running.finish();
+    assert!(ran.stderr.contains("discarded 1 exchange of a left-over journal"), "{}", ran.stderr);
+    assert_eq!(entries(&place.read("rec.har")).len(), 0);
+}
+
+#[test]
+fn two_recordings_into_one_journal_are_refused() {
+    let place = Place::new();
+    let running = place.start("record", &["--out", "rec.har"]);
+    let ran = place.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("another process is writing"), "{}", ran.stderr);
+    running.finish();
+}
+
+#[test]
+fn transient_answers_and_contrails_own_stay_out_of_the_fixture_and_are_counted() {
+    let place = Place::new();
+    let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
+    let running = place.start_at(tenant.local_addr().unwrap(), "record", &["--out", "rec.har", "--format", "json"]);
+    let played = std::thread::spawn(move || {
+        for answer in ["429 Too Many Requests", "503 Service Unavailable", "200 OK"] {
+            let (stream, _) = tenant.accept().unwrap();
+            read(&mut BufReader::new(&stream), false, false).unwrap();
+            write!(&stream, "HTTP/1.1 {answer}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}").unwrap();
+        }
+    });
+    for expected in [429, 503, 200] {
+        assert_eq!(call(running.address, "GET", TEMPLATES, &[], b"").status(), expected);
+    }
+    played.join().unwrap();
+    assert_eq!(call(running.address, "GET", TEMPLATES, &[], b"").status(), 502);
+    let ran = running.finish();
+    let summary = &objects(&ran, "summary")[0]["summary"];
+    assert_eq!(summary["entries"], 1, "{summary}");
+    assert_eq!(summary["answered_by_contrail"]["upstream"], 1, "{summary}");
+    assert!(summary.to_string().contains("429 × 1, 503 × 1"), "{summary}");
+}
+
+#[test]
+fn a_trail_is_kept_and_verifies() {
+    let place = Place::new();
+    let running = place.start("watch", &["--trail", "trail"]);
+    get(running.address, TEMPLATES, &token(running.address));
+    assert_eq!(running.finish().status, 0);
+    let verified = place.run(&["verify", "trail", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
+    assert_eq!(report["summary"]["exchanges"], 2);
+}
+
+#[test]
+fn an_exchange_that_a_signal_meets_in_the_middle_is_drained_and_recorded() {
+    let place = Place::new();
+    let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
+    let running = place.start_at(tenant.local_addr().unwrap(), "record", &["--out", "rec.har"]);
+    let mut client = TcpStream::connect(running.address).unwrap();
+    write!(client, "GET {TEMPLATES} HTTP/1.1\r\nHost: p\r\n\r\n").unwrap();
+    let (mut upstream, _) = tenant.accept().unwrap();
+    read(&mut BufReader::new(&upstream), false, false).unwrap();
+    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGTERM).unwrap();
+    // Its listener is closed once the drain has begun.
+    while TcpStream::connect(running.address).is_ok() {
+        std::thread::yield_now();
+    }
+    upstream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}").unwrap();
+    assert_eq!(read(&mut BufReader::new(&client), false, true).unwrap().body, b"{}");
+    drop(client);
+    running.wait();
+    assert_eq!(entries(&place.read("rec.har")).len(), 1);
+}

@@ -1,0 +1,177 @@
+//! What is said: one line per exchange, a summary, and nothing on standard output.
+
+use std::net::TcpListener;
+
+use super::bench::{Place, SECRET, TEMPLATES, get, objects, token};
+use crate::support::wire::call;
+
+#[test]
+fn every_exchange_is_one_line_with_status_method_path_operation_verdict_and_time() {
+    let place = Place::new();
+    let running = place.start("watch", &[]);
+    let address = running.address;
+    let token = token(address);
+    get(address, TEMPLATES, &token);
+    get(address, "/api/v2/nothing%2Fhere?x=1", &token);
+    let ran = running.finish();
+    let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.ends_with(" ms") || line.contains(" ms (")).collect();
+    let untimed: Vec<String> = lines
+        .iter()
+        .map(|line| {
+            let (before, after) = line.split_once(" ms").unwrap();
+            let (before, millis) = before.rsplit_once(' ').unwrap();
+            assert!(millis.parse::<u64>().is_ok(), "{line}");
+            format!("{before}{after}")
+        })
+        .collect();
+    assert_eq!(
+        untimed,
+        [
+            "200 POST /oauth/token/ requestToken conforms",
+            "200 GET /api/v2/connection-profiles/templates getConnectionProfileTemplates conforms",
+            "404 GET /api/v2/nothing%2Fhere?x=1 - gap (operation.undocumented)",
+        ]
+    );
+    assert_eq!(ran.stdout, "");
+    assert_eq!(ran.status, 0);
+    assert!(ran.stderr.contains("3 exchanges: 2 conform, 1 with gaps, 0 violate"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("secrets redacted: client-secret 1, token 1"), "{}", ran.stderr);
+}
+
+#[test]
+fn lines_and_summary_are_objects_for_machines() {
+    let place = Place::new();
+    let running = place.start("watch", &["--format", "json"]);
+    let address = running.address;
+    let token = token(address);
+    get(address, "/api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=101", &token);
+    let ran = running.finish();
+    let lines = objects(&ran, "ms");
+    assert_eq!(lines.len(), 2);
+    let line = &lines[1];
+    assert_eq!(line["method"], "GET");
+    assert_eq!(line["operation"], "getSynchronizedGroups");
+    assert_eq!(line["verdict"], "violates");
+    assert_eq!(line["findings"][0]["rule"], "query.parameter");
+    assert_eq!(line["findings"][0]["at"], "take");
+    assert!(line["url"].as_str().unwrap().ends_with("/synchronized-groups?take=101"), "{line}");
+    assert!(line["unchecked"].is_array() && line["status"].is_u64(), "{line}");
+    let summary = &objects(&ran, "summary")[0]["summary"];
+    assert_eq!(summary["exchanges"], 2);
+    assert_eq!(summary["violates"], 1);
+    assert_eq!(summary["rules"]["query.parameter"], 1);
+    assert_eq!(ran.status, 1);
+    assert_eq!(ran.stdout, "");
+}
+
+#[test]
+fn no_secret_of_the_traffic_is_said() {
+    for format in ["text", "json"] {
+        let place = Place::new();
+        let running = place.start("watch", &["--format", format]);
+        let address = running.address;
+        let token = token(address);
+        get(address, &format!("{TEMPLATES}?client_secret={SECRET}&access_token={token}"), &token);
+        get(address, &format!("/api/v2/{token}/{SECRET}"), "not.a.jwt-but-secret");
+        let ran = running.finish();
+        // The sandbox says its own secret once, so that one can ask it for a token.
+        let said = ran.stderr.replacen(SECRET, "", 1);
+        for secret in [SECRET, &token, "not.a.jwt-but-secret"] {
+            assert!(!said.contains(secret), "{secret} in {said}");
+        }
+    }
+}
+
+#[test]
+fn gaps_fail_under_deny_and_violations_do_not_under_allow() {
+    for (target, options, status) in [
+        ("/api/v2/nothing", vec![], 0),
+        ("/api/v2/nothing", vec!["--deny", "gaps"], 1),
+        ("/api/v2/connections/c/directory-provisioning/synchronized-groups?take=0", vec![], 1),
+        (
+            "/api/v2/connections/c/directory-provisioning/synchronized-groups?take=0",
+            vec!["--allow", "query.parameter"],
+            0,
+        ),
+    ] {
+        let place = Place::new();
+        let running = place.start("watch", &options);
+        get(running.address, target, &token(running.address));
+        assert_eq!(running.finish().status, status, "{target} {options:?}");
+    }
+}
+
+#[test]
+fn what_only_and_exclude_leave_out_passes_and_is_counted() {
+    for options in [["--only", "requestToken"], ["--exclude", "/api/v2/*"]] {
+        let place = Place::new();
+        let running = place.start("watch", &[&options[..], &["--format", "json"]].concat());
+        let address = running.address;
+        let token = token(address);
+        assert_eq!(get(address, TEMPLATES, &token).status(), 200);
+        let ran = running.finish();
+        let summary = &objects(&ran, "summary")[0]["summary"];
+        assert_eq!((&summary["exchanges"], &summary["left_out"]), (&1.into(), &1.into()), "{options:?}");
+        assert_eq!(objects(&ran, "ms").len(), 1);
+    }
+}
+
+#[test]
+fn a_violating_request_is_answered_by_contrail_under_enforce() {
+    let place = Place::new();
+    let running = place.start("watch", &["--enforce", "requests", "--format", "json"]);
+    let address = running.address;
+    let token = token(address);
+    let target = "/api/v2/connections/c/directory-provisioning/synchronized-groups?take=101";
+    let answer = get(address, target, &token);
+    assert_eq!(answer.status(), 400);
+    assert_eq!(answer.header("contrail-answer"), Some("enforce"));
+    assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+    let problem = answer.json();
+    assert_eq!(problem["findings"][0]["rule"], "query.parameter");
+    assert!(problem["detail"].as_str().unwrap().contains("take"), "{problem}");
+    assert_eq!(get(address, TEMPLATES, &token).status(), 200);
+    let ran = running.finish();
+    let line = &objects(&ran, "ms")[1];
+    assert_eq!((&line["status"], &line["answered_by_contrail"]), (&400.into(), &"enforce".into()));
+}
+
+#[test]
+fn a_refusal_under_enforce_repeats_no_secret() {
+    let place = Place::new();
+    let running = place.start("watch", &["--enforce", "all"]);
+    let address = running.address;
+    let token = token(address);
+    let body = format!("{{\"dialect\":\"{SECRET}\"}}");
+    let headers = [("Authorization", &*format!("Bearer {token}")), ("Content-Type", "application/json")];
+    let target = "/api/v2/verifiable-credentials/verification/templates/vct_1";
+    let answer = call(address, "PATCH", target, &headers, body.as_bytes());
+    assert_eq!(answer.status(), 400);
+    assert!(!String::from_utf8_lossy(&answer.body).contains(SECRET), "{:?}", answer.json());
+    running.finish();
+}
+
+#[test]
+fn an_upstream_that_is_not_there_is_a_502_and_its_line_says_why() {
+    let place = Place::new();
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let running = place.start_at(nobody, "watch", &["--format", "json"]);
+    let answer = call(running.address, "GET", TEMPLATES, &[], b"");
+    assert_eq!((answer.status(), answer.header("contrail-answer")), (502, Some("upstream")));
+    let ran = running.finish();
+    let line = &objects(&ran, "ms")[0];
+    assert_eq!((&line["status"], &line["answered_by_contrail"]), (&0.into(), &"upstream".into()));
+    assert!(line["incomplete"].as_str().unwrap().contains("refused"), "{line}");
+}
+
+#[test]
+fn reports_are_written_at_the_end() {
+    let place = Place::new();
+    let running = place.start("watch", &["--report", "json=report.json", "--report", "html=report.html"]);
+    get(running.address, TEMPLATES, &token(running.address));
+    running.finish();
+    let report: serde_json::Value = serde_json::from_str(&place.read("report.json")).unwrap();
+    assert_eq!(report["summary"]["exchanges"], 2);
+    assert_eq!(report["exchanges"][1]["operation"], "getConnectionProfileTemplates");
+    assert!(place.read("report.html").contains("getConnectionProfileTemplates"));
+}

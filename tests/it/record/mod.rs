@@ -1,0 +1,7 @@
+//! `contrail record` and `contrail watch`, the built binary: lines, summaries, files, signals, exit statuses.
+
+mod bench;
+mod ends;
+mod files;
+mod lines;
+mod settings;

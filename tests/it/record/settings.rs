@@ -1,0 +1,80 @@
+//! Flags, variables and `contrail.toml`; what is wrong with them is said before a port is bound.
+
+use std::fs;
+
+use super::bench::Place;
+use crate::support::command::{Ran, contrail};
+
+fn refused(place: &Place, arguments: &[&str]) -> String {
+    let ran = place.run(arguments);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("listening on"), "{}", ran.stderr);
+    ran.stderr
+}
+
+#[test]
+fn an_upstream_with_a_path_is_refused_with_the_origin_to_write() {
+    let said = refused(&Place::new(), &["watch", "--upstream", "https://tenant.example/api/v2"]);
+    assert!(said.contains("write https://tenant.example and"), "{said}");
+}
+
+#[test]
+fn an_operation_that_the_contract_does_not_have_is_refused() {
+    let place = Place::new();
+    let said = refused(&place, &["watch", "--upstream", "sandbox", "--only", "getPolicy"]);
+    assert!(said.contains("--only getPolicy") && said.contains("contrail contract"), "{said}");
+    let said = refused(&place, &["record", "--out", "x", "--upstream", "sandbox", "--replace", "getPolicy"]);
+    assert!(said.contains("--replace getPolicy"), "{said}");
+}
+
+#[test]
+fn files_that_cannot_be_used_are_named() {
+    let place = Place::new();
+    fs::write(place.path().join("empty.pem"), "").unwrap();
+    for (option, file) in [
+        ("--upstream-ca", "empty.pem"),
+        ("--upstream-ca", "none.pem"),
+        ("--jwks", "none.json"),
+        ("--contract", "none.yaml"),
+    ] {
+        let said = refused(&place, &["watch", "--upstream", "https://127.0.0.1:1", option, file]);
+        assert!(said.contains(file), "{said}");
+    }
+}
+
+/// `watch` around a command that does nothing: whether it could begin.
+fn began(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let mut command = contrail();
+    command.current_dir(place.path()).arg("watch").args(arguments).envs(variables.iter().copied());
+    command.args(["--", "true"]).output().unwrap().into()
+}
+
+#[test]
+fn a_flag_beats_a_variable_beats_the_file() {
+    let place = Place::new();
+    let bad = "https://h/path";
+    fs::write(place.path().join("contrail.toml"), format!("upstream = \"{bad}\"\n")).unwrap();
+    assert_eq!(began(&place, &[], &[]).status, 2);
+    assert_eq!(began(&place, &[], &[("CONTRAIL_UPSTREAM", "sandbox")]).status, 0);
+    assert_eq!(began(&place, &["--upstream", "sandbox"], &[("CONTRAIL_UPSTREAM", bad)]).status, 0);
+    fs::write(place.path().join("contrail.toml"), "[watch]\nupstream = \"sandbox\"\n[record]\nout = \"x\"\n").unwrap();
+    assert_eq!(began(&place, &[], &[]).status, 0);
+}
+
+#[test]
+fn an_unknown_key_in_the_file_is_an_error_with_a_hint() {
+    let place = Place::new();
+    fs::write(place.path().join("contrail.toml"), "max_body = 5\n").unwrap();
+    let said = refused(&place, &["watch", "--upstream", "sandbox"]);
+    assert_eq!(said, "contrail: contrail.toml: no command has an option `max_body`; did you mean `max-body`?\n");
+}
+
+#[test]
+fn a_wrong_value_in_the_file_or_a_variable_is_an_error_that_names_it() {
+    let place = Place::new();
+    let ran = began(&place, &["--upstream", "sandbox"], &[("CONTRAIL_MAX_BODY", "much")]);
+    assert!(ran.status == 2 && ran.stderr.contains("--max-body"), "{}", ran.stderr);
+    fs::write(place.path().join("contrail.toml"), "max-body = \"much\"\n").unwrap();
+    let ran = began(&place, &["--upstream", "sandbox"], &[]);
+    assert!(ran.status == 2 && ran.stderr.contains("--max-body"), "{}", ran.stderr);
+}
