@@ -29,9 +29,9 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     writeln!(
         to,
         "<p>{}: {} conform, {} with gaps, {} in violation.</p>",
-        plural(tally.exchanges, "exchange"),
+        plural(tally.exchanges - tally.outside, "exchange"),
         tally.conforms,
-        tally.gap,
+        tally.gap - tally.outside,
         tally.violates
     )?;
     groups(facts, Kind::Violation, "Violations: the document is contradicted", to)?;
@@ -48,7 +48,10 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         let source = escape(source);
         writeln!(to, "<li>Authentication is unchecked in {source}: this file's producer strips Authorization.")?;
     }
-    writeln!(to, "<li>{} outside the contract.", plural(tally.outside, "exchange"))?;
+    if tally.ungrouped > 0 {
+        writeln!(to, "<li>{} at further places.", plural(tally.ungrouped, "finding"))?;
+    }
+    writeln!(to, "<li>{} outside the contract (another site or base path).", plural(tally.outside, "exchange"))?;
     writeln!(to, "<li>{} not HTTP.", plural(tally.skipped, "recorded item"))?;
     writeln!(to, "</ul>\n</html>")
 }
