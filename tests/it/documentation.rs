@@ -46,7 +46,8 @@ fn every_command_line_of_the_documentation_is_one_that_contrail_takes() {
                 continue;
             }
             let command = line.split(" # ").next().unwrap().split(" > ").next().unwrap().split(" | ").next().unwrap();
-            let words = command.trim().trim_end_matches(" &").split_whitespace().map(|word| word.trim_matches(['\'', '"']));
+            let words =
+                command.trim().trim_end_matches(" &").split_whitespace().map(|word| word.trim_matches(['\'', '"']));
             if let Err(error) = contrail::cli::command().try_get_matches_from(words)
                 && error.use_stderr()
             {
