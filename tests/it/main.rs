@@ -4,11 +4,7 @@
 #![allow(clippy::unwrap_used)] // clippy.toml allows it inside test functions only, not in what they share
 
 mod cases;
-mod cli;
-mod configuration;
 mod diff;
-mod documentation;
-mod fixtures;
 mod folding;
 mod invariant;
 mod listeners;
