@@ -2,8 +2,9 @@
 
 use std::{
     ffi::OsStr,
-    fs::File,
+    fs::{File, OpenOptions},
     io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
     path::Path,
     process::{Output, Stdio},
     time::Duration,
@@ -36,6 +37,11 @@ fn command(folder: &Path) -> Result<Command, Failure> {
     Ok(command)
 }
 
+/// A new file that only its owner can read.
+pub(super) fn file(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
 /// Runs `contrail` with these arguments to its end.
 pub(super) async fn run(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> {
     let output = command(folder)?.args(arguments).output();
@@ -61,14 +67,14 @@ impl Server {
         let name = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let mut child = command(folder)?.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let stderr = child.stderr.take().ok_or("a child without standard error")?;
-        let log = File::create(log)?;
+        let log = file(log)?;
         let mut server = Self { child, lines: BufReader::new(stderr).lines(), log, address: String::new() };
         let mut said = Vec::new();
         loop {
             match server.line().await? {
                 Some(line) => match line.strip_prefix("listening on http://") {
                     Some(address) => {
-                        server.address = address.trim().to_owned();
+                        address.trim().clone_into(&mut server.address);
                         return Ok(server);
                     }
                     None => said.push(line),

@@ -43,6 +43,11 @@ impl<'a> Client<'a> {
         Self { address, secrets, tokens: HashMap::new(), next: String::new() }
     }
 
+    /// The secrets that it has used: those of its clients, and the tokens that it got.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        self.tokens.keys().filter_map(|client| self.secrets.get(*client)).chain(self.tokens.values()).cloned().collect()
+    }
+
     /// Takes a step.
     pub(super) async fn take(&mut self, step: &Step) -> Result<Came, Failure> {
         let target = step.target.replace("{next}", &self.next);

@@ -7,14 +7,16 @@
 
 mod child;
 mod client;
+mod line;
+mod screen;
 mod script;
 
 use std::{
     collections::HashMap,
     ffi::OsStr,
-    fmt::Write as _,
     fs,
     io::Write as _,
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
@@ -26,9 +28,11 @@ use tokio::{net::TcpListener, sync::oneshot};
 use self::{
     child::Server,
     client::{Came, Client},
+    line::Line,
+    screen::Screen,
     script::{Act, Step},
 };
-use super::{Failure, Outcome, printer::Printer};
+use super::{Failure, Outcome};
 use crate::upstream::sandbox::{self, Misbehaviour, Seed, Tenant};
 
 /// The name of the fixture in the demo's folder.
@@ -54,7 +58,7 @@ fn folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
         return Ok(tempfile::Builder::new().prefix("contrail-demo-").tempdir()?.keep());
     };
     let cannot = |error| format!("cannot use {} for --out: {error}", folder.display());
-    fs::create_dir_all(folder).map_err(cannot)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(cannot)?;
     if fs::read_dir(folder).map_err(cannot)?.next().is_some() {
         return Err(format!("{} is not empty; name a new folder with --out", folder.display()).into());
     }
@@ -70,49 +74,9 @@ struct Told {
     live: Line,
 }
 
-/// What is said about an exchange, by the proxy or by `verify`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Line {
-    method: String,
-    /// Path and query.
-    target: String,
-    status: u64,
-    /// Rule ids, sorted.
-    rules: Vec<String>,
-}
-
-impl Line {
-    fn read(said: &Value) -> Option<Self> {
-        let text = |name: &str| said.get(name).and_then(Value::as_str).map(str::to_owned);
-        let url = text("url")?;
-        let path = url.find("://").and_then(|at| url[at + 3..].find('/').map(|slash| at + 3 + slash));
-        let mut rules: Vec<String> = said
-            .get("findings")?
-            .as_array()?
-            .iter()
-            .filter_map(|finding| finding.get("rule").and_then(Value::as_str).map(str::to_owned))
-            .collect();
-        rules.sort_unstable();
-        Some(Self {
-            method: text("method")?,
-            target: url[path.unwrap_or(0)..].to_owned(),
-            status: said.get("status").and_then(Value::as_u64).unwrap_or_default(),
-            rules,
-        })
-    }
-}
-
-impl Step {
-    fn foretold_rules(&self) -> Vec<String> {
-        let mut rules: Vec<String> = self.rules.iter().map(|rule| rule.id().to_owned()).collect();
-        rules.sort_unstable();
-        rules
-    }
-}
-
 async fn demo(folder: &Path) -> Result<Outcome, Failure> {
     let begun = Instant::now();
-    let mut screen = Screen { out: Printer::stdout(), surprises: 0 };
+    let mut screen = Screen::new();
     let tenant = Arc::new(Tenant::new(Seed::built_in()?, &[])?);
     let secrets: HashMap<String, String> =
         tenant.clients().iter().filter_map(|client| Some((client.id.clone(), client.secret.clone()?))).collect();
@@ -177,10 +141,44 @@ async fn record(
         }
         screen.say("")?;
     }
-    let (_, status) = proxy.stop().await?;
+    let (rest, status) = proxy.stop().await?;
+    let summary = rest.iter().find_map(|line| Some(serde_json::from_str::<Value>(line).ok()?.get("summary")?.clone()));
+    let summary = summary.ok_or("the proxy ended without a summary")?;
     // The violations that were asked for count.
     screen.check(status == Some(1), &format!("the recording ended with exit status {}", shown(status)))?;
+    let proof = summary["proof"].as_str().unwrap_or("no proof");
+    screen.check(proof.ends_with("good"), &format!("it has proved itself: {proof}"))?;
+    let kinds: Vec<String> =
+        summary["secrets"].as_object().into_iter().flatten().map(|(kind, count)| format!("{kind} {count}")).collect();
+    let found = exposed(folder, &client.secrets())?;
+    screen.check(
+        !kinds.is_empty() && found.is_none(),
+        &match found {
+            None => {
+                format!("no secret of the client is in any file; labels stand there instead ({})", kinds.join(", "))
+            }
+            Some(file) => format!("a secret of the client is in {}", file.display()),
+        },
+    )?;
     Ok(told)
+}
+
+/// A file below `folder` in which one of these secrets stands as it is.
+fn exposed(folder: &Path, secrets: &[String]) -> Result<Option<PathBuf>, Failure> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            if let Some(found) = exposed(&path, secrets)? {
+                return Ok(Some(found));
+            }
+            continue;
+        }
+        let bytes = fs::read(&path)?;
+        if secrets.iter().any(|secret| memchr::memmem::find(&bytes, secret.as_bytes()).is_some()) {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
 }
 
 /// The proxy's line about the exchange that has just ended.
@@ -197,7 +195,7 @@ async fn next_exchange(proxy: &mut Server) -> Result<Line, Failure> {
 async fn verify(folder: &Path, told: &[Told], screen: &mut Screen) -> Result<(), Failure> {
     screen.say(&format!("\n$ contrail verify {FIXTURE}\n"))?;
     let output = child::run(folder, &["verify", FIXTURE, "--format", "json"]).await?;
-    fs::write(folder.join("verify.json"), &output.stdout)?;
+    child::file(&folder.join("verify.json"))?.write_all(&output.stdout)?;
     let said: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
         format!("`contrail verify` gave no report ({error}): {}", String::from_utf8_lossy(&output.stderr))
     })?;
@@ -261,14 +259,28 @@ async fn replay(
             Some(difference) => screen.check(false, &format!("{} {}: {difference}", step.method, step.target))?,
         }
     }
-    screen.check(same == told.len(), &format!("{same} of {} answers are the tenant's, byte for byte", told.len()))?;
+    screen.check(
+        same == told.len(),
+        &format!(
+            "{same} of {} answers are the tenant's, byte for byte (tokens are new ones, with the same scopes)",
+            told.len()
+        ),
+    )?;
     let step = script::never_recorded();
     let miss = client.take(&step).await?;
+    let nearest = miss.json()["nearest"][0].clone();
+    let differs = &nearest["differences"][0];
     screen.check(
-        miss.status == step.status && miss.media.as_deref() == Some("application/problem+json"),
+        miss.status == step.status && differs["place"].is_string(),
         &format!(
-            "{} {} was never recorded: {}, and the answer says what is nearest",
-            step.method, step.target, miss.status
+            "what was never recorded is {}, with the nearest that was:\n        {} {}\n        {}\n        {}: {} here, {} there",
+            miss.status,
+            step.method,
+            step.target,
+            nearest["request"].as_str().unwrap_or_default(),
+            differs["place"].as_str().unwrap_or_default(),
+            differs["your request"],
+            differs["fixture"],
         ),
     )?;
     let (_, status) = server.stop().await?;
@@ -296,48 +308,6 @@ fn shown(status: Option<i32>) -> String {
     status.map_or("none (a signal)".to_owned(), |status| status.to_string())
 }
 
-/// Where the story is told, and how much of it surprised.
-#[derive(Debug)]
-struct Screen {
-    out: Printer,
-    surprises: usize,
-}
-
-impl Screen {
-    fn say(&mut self, text: &str) -> Result<(), Failure> {
-        writeln!(self.out, "{text}")?;
-        Ok(self.out.flush()?)
-    }
-
-    fn mark(&mut self, good: bool) -> &'static str {
-        self.surprises += usize::from(!good);
-        match (good, self.out.colour()) {
-            (true, false) => "ok",
-            (true, true) => "\x1b[32mok\x1b[0m",
-            (false, false) => " !",
-            (false, true) => "\x1b[31;1m !\x1b[0m",
-        }
-    }
-
-    fn check(&mut self, good: bool, what: &str) -> Result<(), Failure> {
-        let mark = self.mark(good);
-        self.say(&format!("  {mark}  {what}"))
-    }
-
-    fn step(&mut self, step: &Step, live: &Line, good: bool) -> Result<(), Failure> {
-        let mut text = format!("{:5} {:3}  {:42}", step.method, live.status, step.what);
-        if !live.rules.is_empty() {
-            let _ = write!(text, " {}", live.rules.join(", "));
-        }
-        if !good {
-            let rules = step.foretold_rules();
-            let rules = if rules.is_empty() { "no finding".to_owned() } else { rules.join(", ") };
-            let _ = write!(text, "\n      foretold: {} with {rules}", step.status);
-        }
-        self.check(good, text.trim_end())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -346,6 +316,17 @@ mod tests {
 
     fn came(status: u16, media: &str, body: &'static str) -> Came {
         Came { status, media: Some(media.to_owned()), body: body.into() }
+    }
+
+    #[test]
+    fn a_secret_in_any_file_below_the_folder_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("deep")).unwrap();
+        fs::write(folder.path().join("clean"), "nothing here").unwrap();
+        let file = folder.path().join("deep/dirty");
+        fs::write(&file, "\x00 the hidden word").unwrap();
+        assert_eq!(exposed(folder.path(), &["hidden".to_owned()]).unwrap(), Some(file));
+        assert_eq!(exposed(folder.path(), &["absent".to_owned()]).unwrap(), None);
     }
 
     #[test]
@@ -370,17 +351,5 @@ mod tests {
         assert_eq!(difference(step, &live, &token(r#"{"access_token": "b", "scope": "x y"}"#)), None);
         assert!(difference(step, &live, &token(r#"{"access_token": "b", "scope": "x"}"#)).is_some());
         assert!(difference(step, &live, &token(r#"{"scope": "x y"}"#)).is_some());
-    }
-
-    #[test]
-    fn a_line_is_read_without_its_origin_and_with_its_rules_in_order() {
-        let said = json!({
-            "method": "GET", "url": "https://tenant.example/api/v2/x?take=1", "status": 200,
-            "findings": [{"rule": "query.parameter"}, {"rule": "auth.missing"}],
-        });
-        let line = Line::read(&said).unwrap();
-        assert_eq!((line.target.as_str(), line.status), ("/api/v2/x?take=1", 200));
-        assert_eq!(line.rules, ["auth.missing", "query.parameter"]);
-        assert_eq!(Line::read(&json!({"summary": {}})), None);
     }
 }

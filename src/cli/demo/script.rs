@@ -89,6 +89,13 @@ impl Step {
         self
     }
 
+    /// The ids of the rules that are foretold, sorted.
+    pub(super) fn foretold_rules(&self) -> Vec<String> {
+        let mut rules: Vec<String> = self.rules.iter().map(|rule| rule.id().to_owned()).collect();
+        rules.sort_unstable();
+        rules
+    }
+
     /// The tenant breaks this rule, and it is found beside what was foretold of the request.
     fn breaks(mut self, rule: Rule) -> Self {
         self.tenant_breaks = Some(rule);

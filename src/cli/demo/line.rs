@@ -1,0 +1,55 @@
+//! What the proxy and `verify` say about an exchange, brought to one form.
+
+use serde_json::Value;
+
+/// What is said about an exchange, by the proxy or by `verify`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Line {
+    pub(super) method: String,
+    /// Path and query.
+    pub(super) target: String,
+    pub(super) status: u64,
+    /// Rule ids, sorted.
+    pub(super) rules: Vec<String>,
+}
+
+impl Line {
+    /// Reads a line of the proxy or an exchange of `verify`; `None` if it is something else.
+    pub(super) fn read(said: &Value) -> Option<Self> {
+        let text = |name: &str| said.get(name).and_then(Value::as_str).map(str::to_owned);
+        let url = text("url")?;
+        let path = url.find("://").and_then(|at| url[at + 3..].find('/').map(|slash| at + 3 + slash));
+        let mut rules: Vec<String> = said
+            .get("findings")?
+            .as_array()?
+            .iter()
+            .filter_map(|finding| finding.get("rule").and_then(Value::as_str).map(str::to_owned))
+            .collect();
+        rules.sort_unstable();
+        Some(Self {
+            method: text("method")?,
+            target: url[path.unwrap_or(0)..].to_owned(),
+            status: said.get("status").and_then(Value::as_u64).unwrap_or_default(),
+            rules,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_without_its_origin_and_with_its_rules_in_order() {
+        let said = json!({
+            "method": "GET", "url": "https://tenant.example/api/v2/x?take=1", "status": 200,
+            "findings": [{"rule": "query.parameter"}, {"rule": "auth.missing"}],
+        });
+        let line = Line::read(&said).unwrap();
+        assert_eq!((line.target.as_str(), line.status), ("/api/v2/x?take=1", 200));
+        assert_eq!(line.rules, ["auth.missing", "query.parameter"]);
+        assert_eq!(Line::read(&json!({"summary": {}})), None);
+    }
+}

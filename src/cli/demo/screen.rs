@@ -1,0 +1,54 @@
+//! Where the demo's story is told, and how much of it surprised.
+
+use std::{fmt::Write as _, io::Write as _};
+
+use super::{line::Line, script::Step};
+use crate::cli::{Failure, printer::Printer};
+
+/// Where the story is told, and how much of it surprised.
+#[derive(Debug)]
+pub(super) struct Screen {
+    out: Printer,
+    pub(super) surprises: usize,
+}
+
+impl Screen {
+    pub(super) fn new() -> Self {
+        Self { out: Printer::stdout(), surprises: 0 }
+    }
+
+    pub(super) fn say(&mut self, text: &str) -> Result<(), Failure> {
+        writeln!(self.out, "{text}")?;
+        Ok(self.out.flush()?)
+    }
+
+    fn mark(&mut self, good: bool) -> &'static str {
+        self.surprises += usize::from(!good);
+        match (good, self.out.colour()) {
+            (true, false) => "ok",
+            (true, true) => "\x1b[32mok\x1b[0m",
+            (false, false) => " !",
+            (false, true) => "\x1b[31;1m !\x1b[0m",
+        }
+    }
+
+    /// Says what came, marked by whether it was foretold.
+    pub(super) fn check(&mut self, good: bool, what: &str) -> Result<(), Failure> {
+        let mark = self.mark(good);
+        self.say(&format!("  {mark}  {what}"))
+    }
+
+    /// Says what came of a step.
+    pub(super) fn step(&mut self, step: &Step, live: &Line, good: bool) -> Result<(), Failure> {
+        let mut text = format!("{:5} {:3}  {:42}", step.method, live.status, step.what);
+        if !live.rules.is_empty() {
+            let _ = write!(text, " {}", live.rules.join(", "));
+        }
+        if !good {
+            let rules = step.foretold_rules();
+            let rules = if rules.is_empty() { "no finding".to_owned() } else { rules.join(", ") };
+            let _ = write!(text, "\n      foretold: {} with {rules}", step.status);
+        }
+        self.check(good, text.trim_end())
+    }
+}

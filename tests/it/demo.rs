@@ -1,0 +1,44 @@
+//! `contrail demo`: the whole line in one go, and what it leaves behind.
+
+use std::fs;
+
+use crate::support::command::{run, run_in};
+
+#[test]
+fn the_demo_comes_out_as_foretold_in_ten_seconds_and_leaves_a_fixture_without_a_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run_in(folder.path(), ["demo", "--out", "made"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    assert!(ran.stdout.contains("Everything came out as foretold"), "{}", ran.stdout);
+    let seconds = ran.stdout.split_once("as foretold, in ").unwrap().1.split_once(" s.").unwrap().0;
+    assert!(seconds.parse::<f64>().unwrap() < 10.0, "{seconds}");
+    for line in ran.stdout.lines() {
+        assert!(!line.trim_start().starts_with('!'), "{line}");
+    }
+    // Six wrong things at least, each by name.
+    for rule in ["auth.scope", "query.parameter", "path.parameter", "request.body", "auth.missing", "response.body"] {
+        assert!(ran.stdout.contains(rule), "{rule}: {}", ran.stdout);
+    }
+
+    let fixture = folder.path().join("made/tenant");
+    assert!(fixture.join("tenant.har").is_file());
+    // What the tenant and the client did wrong is in it.
+    assert_eq!(run(["verify".as_ref(), fixture.as_os_str()]).status, 1);
+    for entry in fs::read_dir(folder.path().join("made")).unwrap().chain(fs::read_dir(&fixture).unwrap()) {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(!text.contains("eyJ"), "a token is in {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_holds_something_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("mine.txt"), "mine").unwrap();
+    let ran = run(["demo".as_ref(), "--out".as_ref(), folder.path().as_os_str()]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("is not empty") && ran.stderr.lines().count() == 1, "{}", ran.stderr);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
