@@ -26,7 +26,7 @@ use crate::{
     exchange::DecodeLimits,
     finding::Rule,
     pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline},
-    proxy::{Ended, Observer, Proxy, Settings, Written, listener},
+    proxy::{Ended, Observer, Proxy, Settings, Written, audience::Audience, listener},
     redact::{Plan, Redactor},
     report::{self, Collector, Title},
     token::{Jwks, TokenCache},
@@ -74,6 +74,12 @@ pub struct ProxyArgs {
     /// Longest time to connect to the upstream; 504 beyond
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     pub connect_timeout: Duration,
+    /// Make this the audience of every token request [default: one that names contrail becomes the tenant's]
+    #[arg(long, value_name = "AUDIENCE", conflicts_with = "keep_audience")]
+    pub audience: Option<String>,
+    /// Leave the audience of token requests as it is
+    #[arg(long)]
+    pub keep_audience: bool,
     /// Most idle connections to the upstream that are kept for another request
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub pool: usize,
@@ -275,6 +281,11 @@ impl ProxyArgs {
             body_timeout: self.body_timeout,
             keep_alive: self.keep_alive,
             max_streams: self.max_streams,
+            audience: match &self.audience {
+                Some(audience) => Audience::Force(audience.clone()),
+                None if self.keep_audience => Audience::Keep,
+                None => Audience::Rewrite,
+            },
             drain: self.drain,
             ..Settings::new(scheme, authority)
         }
@@ -297,7 +308,7 @@ impl ProxyArgs {
         self.doors.check()?;
         let origin: Origin = origin.parse()?;
         let own = OwnAddresses::default();
-        let settings = self.settings(origin.scheme(), &origin.authority);
+        let settings = Settings { own: own.clone(), ..self.settings(origin.scheme(), &origin.authority) };
         let routes = |first, access| {
             let access = live::Access { own: Some(own.clone()), ..access };
             Arc::new(Routes::new(first, access, self.live_limits()))

@@ -200,6 +200,7 @@ pub(super) struct Recording {
     copy: Copy,
     /// What the upstream said about its answer.
     pub(super) notes: Notes,
+    original_audience: Option<String>,
     clock: Instant,
     head_at: Option<Instant>,
     _in_flight: InFlight,
@@ -222,6 +223,7 @@ impl Recording {
             request: state,
             copy,
             notes: Notes::default(),
+            original_audience: None,
             clock: Instant::now(),
             head_at: None,
             _in_flight: in_flight,
@@ -230,6 +232,17 @@ impl Recording {
 
     pub(super) fn request(&self) -> &SharedRequest {
         &self.request
+    }
+
+    /// The request's body was rewritten, since its audience was this; the rewritten request is what is recorded.
+    pub(super) fn rewritten(&mut self, headers: &http::HeaderMap, body: &Bytes, original_audience: String) {
+        self.original_audience = Some(original_audience);
+        if let Some(begun) = &mut self.begun {
+            begun.request.headers = Headers::from(headers);
+        }
+        let mut state = lock(&self.request);
+        state.copy = Copy::new(self.proxy.settings.max_capture);
+        state.copy.push(body);
     }
 
     /// Notes the response's head.
@@ -294,7 +307,10 @@ impl Recording {
             response.body = self.copy.take(incomplete.is_none());
         }
         let sent_at = sent_at.unwrap_or(self.clock);
-        let notes = std::mem::take(&mut self.notes);
+        let mut notes = std::mem::take(&mut self.notes);
+        if self.original_audience.is_some() {
+            notes.remarks.push("the audience was contrail's own address and became the tenant's".to_owned());
+        }
         let exchange = Exchange {
             request,
             response,
@@ -307,7 +323,7 @@ impl Recording {
             transport: Transport {
                 incomplete,
                 retried: notes.retried,
-                original_audience: None,
+                original_audience: self.original_audience.take(),
                 answered_by_contrail: notes.answered_by_contrail.map(str::to_owned),
             },
         };

@@ -17,11 +17,13 @@ use std::{
 use http::HeaderValue;
 use tokio::sync::{Semaphore, oneshot};
 
+use self::audience::Audience;
 use crate::{
     exchange::Exchange,
-    upstream::{Notes, Problem, Upstream},
+    upstream::{Notes, Problem, Upstream, own::OwnAddresses},
 };
 
+pub mod audience;
 pub mod authority;
 mod capture;
 mod connection;
@@ -58,6 +60,10 @@ pub struct Settings {
     pub keep_alive: Duration,
     /// Most HTTP/2 streams of one connection at a time.
     pub max_streams: u32,
+    /// What happens to the `audience` of a token request.
+    pub audience: Audience,
+    /// contrail's own listeners.
+    pub own: OwnAddresses,
     /// How long exchanges in progress may go on after a shutdown was asked for.
     pub drain: Duration,
 }
@@ -77,6 +83,8 @@ impl Settings {
             body_timeout: Duration::from_secs(60),
             keep_alive: Duration::from_secs(75),
             max_streams: 128,
+            audience: Audience::default(),
+            own: OwnAddresses::default(),
             drain: Duration::from_secs(10),
         }
     }

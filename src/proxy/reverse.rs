@@ -9,6 +9,7 @@ use hyper::body::{Body as _, Incoming};
 
 use super::{
     Proxy,
+    audience::{self, Audience, Rewriter},
     capture::{Gate, Recording, Tee, lock, request_state},
     connection::InFlight,
     hop,
@@ -59,6 +60,7 @@ pub(super) async fn serve(
     }
     let settings = &proxy.settings;
     let target = Target::new(destination.scheme, destination.authority, raw_target(&head.uri));
+    let asks_for_token = audience::is_token_request(&head.method, target.path()).then(|| client_host(&head));
     let head = forwarded(head, &destination.host);
     let state = request_state(settings.max_capture);
     let recorded = Request {
@@ -75,23 +77,43 @@ pub(super) async fn serve(
         return Ok(refuse(recording, too_large(settings.max_body), None).await);
     }
     let body = Tee::new(body, state, settings.max_body, settings.body_timeout);
-    Ok(exchange(&proxy, recording, target, head, body).await)
+    Ok(exchange(&proxy, recording, target, head, body, asks_for_token).await)
 }
 
 async fn exchange(
     proxy: &Proxy,
     mut recording: Recording,
     target: Target,
-    head: http::request::Parts,
+    mut head: http::request::Parts,
     body: Tee,
+    asks_for_token: Option<String>,
 ) -> http::Response<Gate> {
     let method = head.method.clone();
     let holds = proxy.observer.holds();
-    let body = if holds.requests {
-        match admitted(proxy, &mut recording, body).await {
-            Ok(body) => body,
+    let rewriter = asks_for_token.filter(|_| proxy.settings.audience != Audience::Keep).map(|host| Rewriter {
+        audience: &proxy.settings.audience,
+        origin: target.origin(),
+        host: Some(host).filter(|host| !host.is_empty()),
+        own: &proxy.settings.own,
+    });
+    let body = if holds.requests || rewriter.is_some() {
+        let mut whole = match collected(proxy, &recording, body).await {
+            Ok(whole) => whole,
             Err((problem, incomplete)) => return refuse(recording, problem, incomplete).await,
+        };
+        if let Some((body, original)) = rewriter.and_then(|rewriter| rewriter.rewrite(&head.headers, &whole)) {
+            if head.headers.contains_key(header::CONTENT_LENGTH) {
+                head.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+            }
+            recording.rewritten(&head.headers, &body, original);
+            whole = body;
         }
+        if holds.requests
+            && let Err(problem) = admitted(proxy, &mut recording)
+        {
+            return refuse(recording, problem, None).await;
+        }
+        whole.into()
     } else {
         MessageBody::stream(body)
     };
@@ -197,28 +219,35 @@ fn too_large(limit: u64) -> Problem {
     .closing()
 }
 
-/// Reads the whole request and asks the observer about it.
-async fn admitted(
-    proxy: &Proxy,
-    recording: &mut Recording,
-    body: Tee,
-) -> Result<MessageBody, (Problem, Option<String>)> {
-    let whole = match body.collect().await {
-        Ok(body) => body.to_bytes(),
+/// The Host that the client named, empty if it named none.
+fn client_host(head: &http::request::Parts) -> String {
+    match (head.uri.authority(), head.headers.get(header::HOST).map(HeaderValue::to_str)) {
+        (Some(authority), _) => authority.to_string(),
+        (None, Some(Ok(host))) => host.to_owned(),
+        (None, _) => String::new(),
+    }
+}
+
+/// Reads the whole request.
+async fn collected(proxy: &Proxy, recording: &Recording, body: Tee) -> Result<Bytes, (Problem, Option<String>)> {
+    match body.collect().await {
+        Ok(body) => Ok(body.to_bytes()),
         Err(error) => {
             let failure = Failure::new(FailureKind::RequestAborted, error.0);
             let problem = aborted(proxy, recording, &failure);
-            return Err((problem, Some(failure.cause)));
+            Err((problem, Some(failure.cause)))
         }
-    };
+    }
+}
+
+/// Asks the observer about a whole request.
+fn admitted(proxy: &Proxy, recording: &mut Recording) -> Result<(), Problem> {
     if !lock(recording.request()).copy.fits() {
         let detail = "the request body is larger than --max-capture, so it cannot be judged, and --enforce lets \
                       nothing through unjudged";
-        return Err((Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "enforce", detail), None));
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "enforce", detail));
     }
-    let Some(exchange) = recording.snapshot() else { return Ok(whole.into()) };
-    proxy.observer.admit_request(&exchange).map_err(|problem| (problem, None))?;
-    Ok(whole.into())
+    recording.snapshot().map_or(Ok(()), |exchange| proxy.observer.admit_request(&exchange))
 }
 
 /// Reads the whole response, asks the observer about it, and answers with it or in its place.

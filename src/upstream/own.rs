@@ -24,6 +24,15 @@ impl OwnAddresses {
         own.iter().any(|own| own.port() == address.port() && (own.ip().to_canonical() == ip || is_this_machine(ip)))
     }
 
+    /// Whether a host, as a client may call it, and a port name one of the listeners. Resolves nothing.
+    #[must_use]
+    pub fn names(&self, host: &str, port: u16) -> bool {
+        match host.parse::<IpAddr>() {
+            Ok(ip) => self.contains(SocketAddr::new(ip, port)),
+            Err(_) => host.eq_ignore_ascii_case("localhost") && self.contains(SocketAddr::from(([127, 0, 0, 1], port))),
+        }
+    }
+
     /// Resolves a host by the system's own rules (which know `127.1` and `0x7f000001` too) and gives its addresses.
     ///
     /// # Errors

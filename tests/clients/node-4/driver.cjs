@@ -36,7 +36,7 @@ async function main() {
     request(client, "POST", `/event-streams/${facts.event_stream}/redeliver/${facts.event}`),
   );
   await step("update template", () =>
-    request(client, "PATCH", `/verifiable-credentials/verification/templates/${facts.credential_template}`, {
+    request(client, "PATCH", `/verifiable-credentials/verification/templates/${facts.verifiable_credential_template}`, {
       name: "Renamed by the SDK",
     }),
   );

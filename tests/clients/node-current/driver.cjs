@@ -25,7 +25,7 @@ async function main() {
   });
   await step("redeliver", () => client.eventStreams.redeliveries.createById(facts.event_stream, facts.event));
   await step("update template", () =>
-    client.verifiableCredentials.verification.templates.update(facts.credential_template, {
+    client.verifiableCredentials.verification.templates.update(facts.verifiable_credential_template, {
       name: "Renamed by the SDK",
       dialect: "simplified/1.0",
     }),

@@ -32,7 +32,7 @@ def pages(client):
 
 
 client = rest(full)
-template = f"{base}/verifiable-credentials/verification/templates/{facts['credential_template']}"
+template = f"{base}/verifiable-credentials/verification/templates/{facts['verifiable_credential_template']}"
 step("policy", lambda: client.get(f"{base}/rate-limit-policies/{facts['rate_limit_policy']}"))
 step("templates", lambda: client.get(f"{base}/connection-profiles/templates"))
 step("groups, all pages", lambda: pages(client))

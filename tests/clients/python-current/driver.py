@@ -22,7 +22,7 @@ step("redeliver", lambda: client.event_streams.redeliveries.create_by_id(facts["
 step(
     "update template",
     lambda: client.verifiable_credentials.verification.templates.update(
-        facts["credential_template"], name="Renamed by the SDK", version=1
+        facts["verifiable_credential_template"], name="Renamed by the SDK", version=1
     ),
 )
 step("test action", lambda: client.actions.test(facts["action"], payload={"user": {"name": "Zoë", "logins": 3}}))
