@@ -206,6 +206,7 @@ impl JudgeArgs {
         Ok(Pipeline::new(Parts {
             judge: Judge {
                 contract,
+                checker: Contract::check,
                 options: CheckOptions { clock_skew: self.clock_skew, ..setup.options },
                 tokens,
                 decode: DecodeLimits { bytes: self.max_decoded, ratio: self.max_ratio },

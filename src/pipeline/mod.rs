@@ -11,6 +11,8 @@ mod console;
 mod enforce;
 mod judge;
 mod shapes;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::BTreeMap,
@@ -26,7 +28,7 @@ use tokio::sync::{Notify, oneshot};
 pub use self::{
     console::LineFormat,
     enforce::Enforce,
-    judge::{Attestation, Judge, Scope},
+    judge::{Attestation, Checker, Judge, Scope},
     shapes::ContractShapes,
 };
 use crate::{

@@ -1,0 +1,188 @@
+use std::{
+    io::{self, Write},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use super::*;
+use crate::{
+    contract::{CheckOptions, Contract},
+    exchange::{Body, DecodeLimits, Headers, Request, Response, Target, Timings, Transport},
+    redact::Plan,
+    report::Title,
+    token::{Credential, TokenCache},
+};
+
+/// A journal in memory that can fail.
+#[derive(Debug, Clone, Default)]
+struct Memory {
+    entries: Arc<AtomicUsize>,
+    writes: Arc<AtomicUsize>,
+    full: bool,
+}
+
+impl Journal for Memory {
+    fn add(&mut self, _: &Redacted<Judged>, _: Attestation) {
+        self.entries.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        if self.full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+struct Said(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Said {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Said {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+fn collector() -> Collector {
+    Collector::new(Title { title: String::new(), version: String::new() }, Vec::new(), false)
+}
+
+fn pipeline(checker: Checker, journal: &Memory) -> (Arc<Pipeline>, Said) {
+    let said = Said::default();
+    let pipeline = Pipeline::new(Parts {
+        judge: Judge {
+            contract: Contract::built_in(),
+            checker,
+            options: CheckOptions::default(),
+            tokens: Arc::new(TokenCache::new(Duration::ZERO, None)),
+            decode: DecodeLimits::default(),
+            only: Vec::new(),
+            exclude: Vec::new(),
+        },
+        redactor: Arc::new(Redactor::new(Plan::default())),
+        enforce: Enforce::All,
+        collector: collector(),
+        journal: Some(Box::new(journal.clone())),
+        lines: LineFormat::Text,
+        console: Console::new(said.clone()),
+    });
+    (pipeline, said)
+}
+
+fn exchange() -> Exchange {
+    Exchange {
+        request: Request {
+            method: http::Method::GET,
+            target: Target::new("https", "tenant.example", "/api/v2/connection-profiles/templates"),
+            version: http::Version::HTTP_11,
+            headers: Headers::new(),
+            body: Body::default(),
+            credential: Credential::Missing,
+        },
+        response: Some(Response {
+            status: 401,
+            version: http::Version::HTTP_11,
+            headers: Headers::new(),
+            body: Body::default(),
+        }),
+        started: Some(SystemTime::now()),
+        timings: Timings::default(),
+        transport: Transport::default(),
+    }
+}
+
+fn ended() -> Ended {
+    Ended { exchange: exchange(), notes: Notes::default(), took: Duration::ZERO }
+}
+
+fn panics(_: &Contract, _: &Exchange, _: &CheckOptions) -> crate::finding::Verdict {
+    panic!("a bug")
+}
+
+#[tokio::test]
+async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_recording() {
+    let journal = Memory::default();
+    let (pipeline, said) = pipeline(panics, &journal);
+    let written = pipeline.ended(ended());
+    pipeline.flush();
+    written.await;
+    assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
+    let outcome = pipeline.finish(collector());
+    assert_eq!(outcome.counts.unjudged, 1);
+    // Nothing that was not checked counts as checked.
+    assert_eq!(outcome.collector.tally().unchecked().count(), crate::finding::Unchecked::ALL.len());
+    assert!(said.text().contains("401 GET /api/v2/connection-profiles/templates"), "{}", said.text());
+}
+
+#[test]
+fn under_enforce_what_a_panicking_checker_did_not_judge_does_not_pass() {
+    let (pipeline, _) = pipeline(panics, &Memory::default());
+    assert_eq!(pipeline.admit_request(&exchange()).unwrap_err().reason, "enforce");
+    assert_eq!(pipeline.admit_response(&exchange()).unwrap_err().reason, "enforce");
+}
+
+#[tokio::test]
+async fn a_journal_that_cannot_be_written_stops_no_traffic_and_is_said_once_and_counted() {
+    let journal = Memory { full: true, ..Memory::default() };
+    let (pipeline, said) = pipeline(Contract::check, &journal);
+    for _ in 0..2 {
+        let written = pipeline.ended(ended());
+        pipeline.flush();
+        written.await;
+    }
+    assert_eq!(said.text().matches("ALARM: the journal cannot be written").count(), 1, "{}", said.text());
+    let counts = pipeline.finish(collector()).counts;
+    assert_eq!(counts.unwritten, 2);
+    assert!(counts.lost());
+}
+
+#[tokio::test]
+async fn all_exchanges_that_end_in_one_turn_are_written_at_once_and_only_then_released() {
+    let journal = Memory::default();
+    let (pipeline, _) = pipeline(Contract::check, &journal);
+    let writer = tokio::spawn({
+        let pipeline = Arc::clone(&pipeline);
+        async move { pipeline.run().await }
+    });
+    let turns: Vec<_> = (0..5)
+        .map(|_| {
+            let pipeline = Arc::clone(&pipeline);
+            tokio::spawn(async move { pipeline.ended(ended()).await })
+        })
+        .collect();
+    for turn in turns {
+        turn.await.unwrap();
+    }
+    assert_eq!(journal.entries.load(Ordering::Relaxed), 5);
+    assert_eq!(journal.writes.load(Ordering::Relaxed), 1);
+    pipeline.ended(ended()).await;
+    assert_eq!(journal.writes.load(Ordering::Relaxed), 2);
+    writer.abort();
+}
+
+#[test]
+fn findings_about_the_request_do_not_hold_back_its_response() {
+    let (pipeline, _) = pipeline(Contract::check, &Memory::default());
+    // No token: `auth.missing`, and the tenant refused it rightly.
+    assert!(pipeline.admit_request(&exchange()).is_err());
+    assert!(pipeline.admit_response(&exchange()).is_ok());
+    // The tenant let it in: that is the tenant's.
+    let mut let_in = exchange();
+    if let Some(response) = &mut let_in.response {
+        response.status = 200;
+    }
+    let refused = pipeline.admit_response(&let_in).unwrap_err();
+    assert!(refused.detail.contains("auth.unenforced"), "{}", refused.detail);
+}
