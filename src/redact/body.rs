@@ -6,14 +6,16 @@ use super::{
     Redactor,
     detect::DEPTH,
     kind::{self, Kind, Place},
+    label,
     marks::Mark,
     memory::Index,
     spread::{self, Reading},
     view::View,
+    walk::{Token, Walk},
 };
 use crate::{
     exchange::{Body, Headers},
-    json::{Document, push_pointer},
+    json::{Document, Kind as JsonKind, Node, push_pointer},
 };
 
 /// What a body is made of.
@@ -282,6 +284,45 @@ impl Redactor {
                 in_whole(out);
             }
         }
+    }
+}
+
+/// Places whose labels an earlier redaction put there (`contrail redact` on another tool's file): they are redacted too.
+pub(super) fn labelled(parsed: &Parsed, content: &[u8], places: &mut Vec<String>) {
+    if label::find(content).next().is_none() {
+        return;
+    }
+    let has_label = |text: &[u8]| label::find(text).next().is_some();
+    match parsed {
+        Parsed::Json(document) => {
+            let mut walk: Walk<'_, ()> = Walk::new();
+            labelled_value(&mut walk, &Token::Root, document.root(), places);
+            while let Some((node, ())) = walk.next() {
+                for (name, value) in node.members() {
+                    labelled_value(&mut walk, &Token::Name(name), value, places);
+                }
+                for (at, item) in node.items().enumerate() {
+                    labelled_value(&mut walk, &Token::Index(at), item, places);
+                }
+            }
+        }
+        Parsed::Form(fields) => {
+            let held = fields.iter().filter(|field| has_label(&content[field.value.clone()]));
+            places.extend(held.map(|field| field_place(&field.name(content))));
+        }
+        Parsed::Multipart(parts) => {
+            let held = parts.iter().filter(|part| has_label(&content[part.body.clone()]));
+            places.extend(held.map(|part| field_place(&part.name)));
+        }
+        Parsed::Bytes => places.push(String::new()),
+    }
+}
+
+fn labelled_value<'d>(walk: &mut Walk<'d, ()>, token: &Token<'d>, node: Node<'d>, places: &mut Vec<String>) {
+    match node.kind() {
+        JsonKind::Array | JsonKind::Object => walk.open(token.clone(), node, ()),
+        JsonKind::String if label::find(node.raw().as_bytes()).next().is_some() => places.push(walk.pointer(token)),
+        _ => {}
     }
 }
 

@@ -164,19 +164,21 @@ impl<'r> Work<'r> {
         let mut marks = std::mem::take(&mut reading.body);
         self.redactor.spread_body(index, parsed, body, &mut marks);
         self.remember(&marks, &body.content, response);
-        let places: Vec<String> = marks.iter().filter_map(|mark| mark.place.clone()).collect();
-        let Some(new) = self.replaced(&body.content, marks, Some(response)) else { return };
+        let mut places: Vec<String> = marks.iter().filter_map(|mark| mark.place.clone()).collect();
+        body::labelled(parsed, &body.content, &mut places);
+        let new = self.replaced(&body.content, marks, Some(response));
+        for place in places {
+            if !body.redacted.contains(&place) {
+                body.redacted.push(place);
+            }
+        }
+        let Some(new) = new else { return };
         // A name that was replaced may have become the name beside it.
         if matches!(parsed, Parsed::Json(_)) && json::Document::parse(new.clone()).is_err() {
             self.withhold(headers, body);
             return;
         }
         body.content = new.into();
-        for place in places {
-            if !body.redacted.contains(&place) {
-                body.redacted.push(place);
-            }
-        }
         self.touched.elsewhere = true;
         resize(headers, body);
     }

@@ -10,6 +10,8 @@ use super::{
 use crate::{
     exchange::{Body, Presence},
     finding::{Finding, Rule},
+    recording::{FoldOptions, FoldSource, Journal, JournalContext, Take, fold},
+    report::{self, Collector, Title},
 };
 
 /// Choices drawn from random bytes, so that a failing case shrinks.
@@ -222,6 +224,49 @@ fn grow(body: &mut Body, member: &str, dice: &mut Dice<'_>) {
     *body = Body::whole(text.replacen('{', &unique, 1).into_bytes());
 }
 
+/// Everything that is written of an exchange: journal, fixture in both layouts, reports.
+fn write_all(redactor: &Redactor, judged: Judged, folder: &std::path::Path) -> Vec<(String, String)> {
+    let redacted = redactor.redact(judged);
+    let context = JournalContext { upstream: "https://tenant.example".into(), contract: "".into() };
+    let (mut journal, _) = Journal::open(&folder.join("a.journal"), context).unwrap();
+    journal.add(&redacted, None);
+    journal.write().unwrap();
+    let options = FoldOptions {
+        redactor,
+        check: None,
+        keep: &[],
+        keep_host: false,
+        unproven: false,
+        today: "2026-11-21",
+        recorded: None,
+    };
+    let source = FoldSource { path: folder.join("a.journal"), take: Take::All };
+    for target in ["a/", "a.har"] {
+        fold(std::slice::from_ref(&source), &folder.join(target), &options).unwrap();
+    }
+    let mut collector = Collector::new(Title { title: "t".into(), version: "1".into() }, Vec::new(), true);
+    collector.exchange(report::Place { source: "a", entry: 0, outside: false }, &redacted, None).unwrap();
+    let mut written: Vec<(String, String)> = Vec::new();
+    for kind in [report::Kind::Text, report::Kind::Json, report::Kind::Junit, report::Kind::Html] {
+        let mut out = Vec::new();
+        collector.write(kind, redactor, &mut out, false).unwrap();
+        written.push((format!("{kind:?}"), String::from_utf8(out).unwrap()));
+    }
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for item in std::fs::read_dir(folder).unwrap() {
+            let path = item.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+                written.push((path.display().to_string(), text));
+            }
+        }
+    }
+    written
+}
+
 /// Secrets that no one would call trivial, with whatever a coding might trip over.
 fn secrets() -> impl Strategy<Value = Vec<String>> {
     let one = prop_oneof![
@@ -255,7 +300,7 @@ fn is_spoken(secret: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_planted_secret_survives_in_any_form(secrets in secrets(), bytes in proptest::collection::vec(any::<u8>(), 400)) {
@@ -274,6 +319,24 @@ proptest! {
         for body in bodies {
             prop_assert_eq!(&body.presence, &Presence::Whole, "nothing was withheld of\n{}", before);
             prop_assert!(crate::json::Document::parse(body.content.clone()).is_ok());
+        }
+    }
+
+    #[test]
+    fn no_planted_secret_is_in_a_journal_or_a_fixture_or_a_report(
+        secrets in secrets(),
+        bytes in proptest::collection::vec(any::<u8>(), 200),
+    ) {
+        prop_assume!(!secrets.iter().any(|secret| is_spoken(secret)));
+        let redactor = Redactor::default();
+        let folder = tempfile::tempdir().unwrap();
+        let written = write_all(&redactor, planted(&secrets, &bytes), folder.path());
+        prop_assert!(written.len() >= 6, "{written:?}");
+        for (name, text) in &written {
+            for secret in &secrets {
+                prop_assert!(leaks(text, secret).is_none(), "{secret:?} is in {name}:\n{text}");
+            }
+            prop_assert!(redactor.scan(text.as_bytes()).is_empty(), "{name}:\n{text}");
         }
     }
 
