@@ -1,11 +1,175 @@
 //! `contrail contract`: the contract in force.
 
-use super::{Failure, Outcome};
+use std::{
+    fs::OpenOptions,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use super::{ContractArgs, Failure, Format, Outcome, printer::Printer};
+use crate::contract::{
+    Contract,
+    outline::{Fact, Operation, Outline},
+};
 
 /// Show the contract in force: operations, scopes, and every "not shown"
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    contract: ContractArgs,
+    /// Write the effective document as OpenAPI instead, to FILE (JSON by its extension, else YAML) or, without one, to
+    /// standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    #[allow(clippy::option_option)]
+    export: Option<Option<PathBuf>>,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text", env = "CONTRAIL_FORMAT")]
+    format: Format,
+}
 
-pub(super) fn run(_args: &Args) -> Result<Outcome, Failure> {
-    Err("not built yet".into())
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let contract = args.contract.load()?;
+    match &args.export {
+        Some(Some(file)) if file != Path::new("-") => export(&contract, file)?,
+        Some(_) => {
+            let mut printer = Printer::stdout();
+            match args.format {
+                Format::Json => writeln!(printer, "{:#}", contract.document())?,
+                Format::Text => printer.write_all(contract.to_yaml().as_bytes())?,
+            }
+            printer.flush()?;
+        }
+        None => {
+            let mut printer = Printer::stdout();
+            match args.format {
+                Format::Json => writeln!(printer, "{:#}", as_json(&contract))?,
+                Format::Text => text(&contract, &mut printer)?,
+            }
+            printer.flush()?;
+        }
+    }
+    Ok(Outcome::CLEAN)
+}
+
+fn export(contract: &Contract, file: &Path) -> Result<(), Failure> {
+    let json = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let text = if json { format!("{:#}\n", contract.document()) } else { contract.to_yaml() };
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(file).and_then(|mut held| held.write_all(text.as_bytes()));
+    written.map_err(|error| format!("cannot write `{}`: {error}", file.display()).into())
+}
+
+fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> {
+    let outline = contract.outline();
+    let bases: Vec<&str> =
+        contract.base_paths().iter().map(|base| if base.is_empty() { "/" } else { base.as_str() }).collect();
+    writeln!(out, "{} {}", contract.title(), contract.version())?;
+    writeln!(out, "base path {}; sha256 {}", bases.join(", "), contract.hash())?;
+
+    writeln!(out, "\nOperations")?;
+    for operation in &outline.operations {
+        one(operation, out)?;
+    }
+    scopes(&outline, out)?;
+    table("Limits", &outline.limits, out)?;
+    table("Not shown: nobody can judge these, so they come back as unchecked or as gaps", &outline.not_shown, out)?;
+
+    let not_implemented = contract.not_implemented();
+    writeln!(out, "\nNot implemented: the document says it, contrail does not check it")?;
+    if not_implemented.is_empty() {
+        writeln!(out, "  nothing")?;
+    }
+    for told in not_implemented {
+        writeln!(out, "  {}: {}", told.at, told.what)?;
+    }
+    let idle = contract.idle_actions();
+    if !idle.is_empty() {
+        writeln!(out, "\nOverlay actions that changed nothing, because their target selects nothing")?;
+        for action in idle {
+            writeln!(out, "  {}, action {}: {}", action.file.display(), action.action, action.target)?;
+        }
+    }
+    Ok(())
+}
+
+fn one(operation: &Operation, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "  {}", operation.id)?;
+    writeln!(out, "    {} {}", operation.method, operation.path)?;
+    let mut line = |label: &str, text: &str| {
+        if text.is_empty() { Ok(()) } else { writeln!(out, "      {label:10}{text}") }
+    };
+    line("does", &operation.summary)?;
+    let scopes = match (&operation.scopes[..], operation.bearer) {
+        ([], true) => "not shown".to_owned(),
+        ([], false) => "no token".to_owned(),
+        (alternatives, _) => alternatives.iter().map(|scopes| scopes.join(" and ")).collect::<Vec<_>>().join(", or "),
+    };
+    line("scope", &scopes)?;
+    line("body", &operation.request_types.join(" or "))?;
+    line("answers", &operation.statuses.join(", "))?;
+    line("stage", operation.lifecycle.as_deref().unwrap_or_default())?;
+    line("section", &operation.source)
+}
+
+fn scopes(outline: &Outline, out: &mut impl Write) -> io::Result<()> {
+    if outline.scopes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nScopes: {} of {} resources", outline.scope_count, outline.scopes.len())?;
+    let width = outline.scopes.keys().map(String::len).max().unwrap_or_default();
+    for (resource, verbs) in &outline.scopes {
+        writeln!(out, "  {resource:width$}  {}", verbs.join(" "))?;
+    }
+    Ok(())
+}
+
+fn table(title: &str, facts: &[Fact], out: &mut impl Write) -> io::Result<()> {
+    if facts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{title}")?;
+    // One very long name must not push the rest off the screen.
+    let width = facts.iter().map(|fact| fact.place.chars().count()).max().unwrap_or_default().min(70);
+    let mut previous = "";
+    for fact in facts {
+        let place = if fact.place == previous { "" } else { fact.place.as_str() };
+        let source = if fact.source.is_empty() { String::new() } else { format!("  [{}]", fact.source) };
+        writeln!(out, "  {place:width$}  {}{source}", fact.says)?;
+        previous = &fact.place;
+    }
+    Ok(())
+}
+
+fn as_json(contract: &Contract) -> Value {
+    let outline = contract.outline();
+    let fact = |fact: &Fact| json!({"place": fact.place, "says": fact.says, "source": fact.source});
+    let operation = |operation: &Operation| {
+        json!({
+            "operation": operation.id, "method": operation.method, "path": operation.path,
+            "summary": operation.summary, "source": operation.source, "lifecycle": operation.lifecycle,
+            "scopes": operation.scopes, "bearer": operation.bearer, "statuses": operation.statuses,
+            "request_types": operation.request_types,
+        })
+    };
+    let mut scopes: Vec<&str> = contract.model().scopes.iter().flatten().map(|scope| &**scope).collect();
+    scopes.sort_unstable();
+    json!({
+        "contract": {"title": contract.title(), "version": contract.version()},
+        "sha256": contract.hash(),
+        "base_paths": contract.base_paths(),
+        "operations": outline.operations.iter().map(operation).collect::<Vec<_>>(),
+        "scopes": scopes,
+        "limits": outline.limits.iter().map(fact).collect::<Vec<_>>(),
+        "not_shown": outline.not_shown.iter().map(fact).collect::<Vec<_>>(),
+        "not_implemented": contract.not_implemented().iter()
+            .map(|told| json!({"at": told.at, "what": told.what})).collect::<Vec<_>>(),
+        "idle_overlay_actions": contract.idle_actions().iter()
+            .map(|idle| json!({"file": idle.file.display().to_string(), "action": idle.action, "target": idle.target}))
+            .collect::<Vec<_>>(),
+    })
 }

@@ -21,6 +21,7 @@ mod compile;
 mod document;
 mod error;
 pub mod model;
+pub mod outline;
 mod overlay;
 mod params;
 mod refs;

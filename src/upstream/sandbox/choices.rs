@@ -141,7 +141,7 @@ pub const CHOICES: &[Choice] = &[
     ),
     choice("requestToken", "error-body", "5", "error and error_description, as RFC 6749, section 5.2"),
     choice("requestToken", "request-required", "5", "grant_type, client_id, client_secret and audience"),
-    choice("requestToken", "request-body", "5", "as RFC 6749, section 4.4.2, with an `audience`"),
+    choice("requestToken", "request-fields", "5", "as RFC 6749, section 4.4.2, with an `audience`"),
     choice("requestToken", "token lifetime", "5", "86400 seconds, or what the seed says"),
     choice("requestToken", "path", "5", "/oauth/token/ as documented, and /oauth/token, where SDKs ask"),
     choice(

@@ -1,0 +1,346 @@
+//! A contract for reading: operations, scopes, limits, and everything that is not shown, each with its passage.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{Contract, refs};
+
+/// A contract for reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outline {
+    /// The documented operations, in the order of the document.
+    pub operations: Vec<Operation>,
+    /// The declared scopes: resource to verbs (a scope without a colon stands under itself).
+    pub scopes: BTreeMap<String, Vec<String>>,
+    /// How many scopes are declared.
+    pub scope_count: usize,
+    /// What values are bound to.
+    pub limits: Vec<Fact>,
+    /// What the documentation does not show.
+    pub not_shown: Vec<Fact>,
+}
+
+/// One operation for reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// Its id.
+    pub id: String,
+    /// Its method.
+    pub method: String,
+    /// Its path as documented, without the base path.
+    pub path: String,
+    /// `summary` of the document.
+    pub summary: String,
+    /// The passage that it comes from.
+    pub source: String,
+    /// Its lifecycle stage, where the document shows one.
+    pub lifecycle: Option<String>,
+    /// Alternatives of scopes; empty where none is shown.
+    pub scopes: Vec<Vec<String>>,
+    /// Whether it takes a bearer token.
+    pub bearer: bool,
+    /// Statuses as documented: `200`, `2XX`.
+    pub statuses: Vec<String>,
+    /// Media types of the request body; empty where there is none.
+    pub request_types: Vec<String>,
+}
+
+/// Something about a place of the document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// The place, for reading: `getSynchronizedGroups take`, `RateLimitPolicy.id`.
+    pub place: String,
+    /// What is said of it.
+    pub says: String,
+    /// The passage that it comes from; empty where the document names none.
+    pub source: String,
+}
+
+impl Contract {
+    /// The contract for reading.
+    #[must_use]
+    pub fn outline(&self) -> Outline {
+        let document = self.document();
+        let names = Names::of(document);
+        let mut outline = Outline {
+            operations: self.operations(),
+            scopes: BTreeMap::new(),
+            scope_count: 0,
+            limits: Vec::new(),
+            not_shown: Vec::new(),
+        };
+        let mut scopes: Vec<&str> = self.model().scopes.iter().flatten().map(|scope| &**scope).collect();
+        // The order in which the documentation names the verbs.
+        let verb = |scope: &str| ["create", "read", "update", "delete"].iter().position(|verb| scope.starts_with(verb));
+        scopes.sort_by_key(|scope| (verb(scope).unwrap_or(usize::MAX), *scope));
+        outline.scope_count = scopes.len();
+        for scope in scopes {
+            let (verb, resource) = scope.split_once(':').unwrap_or((scope, scope));
+            outline.scopes.entry(resource.to_owned()).or_default().push(verb.to_owned());
+        }
+        let own_sources = document.get("x-contrail-source");
+        let mut sources: Vec<(String, String)> = Vec::new();
+        refs::walk(document, &mut |at, object| {
+            sources.retain(|(place, _)| is_at_or_below(at, place));
+            if let Some(source) = object.get("x-contrail-source").and_then(Value::as_str) {
+                sources.push((at.to_owned(), source.to_owned()));
+            }
+            let source = sources.last().map(|(_, source)| source.clone()).unwrap_or_default();
+            let fact = |says: String, source: &str| Fact { place: names.place(at), says, source: source.to_owned() };
+            if let Some(limits) = limits(object).filter(|_| is_schema(at)) {
+                outline.limits.push(fact(limits, &source));
+            }
+            for aspect in object.get("x-contrail-not-shown").and_then(Value::as_array).into_iter().flatten() {
+                let Some(aspect) = aspect.as_str() else { continue };
+                let source = own_sources.and_then(|own| own.get(aspect)?.as_str()).unwrap_or(&source);
+                outline.not_shown.push(fact(aspect.to_owned(), source));
+            }
+        });
+        outline
+    }
+
+    fn operations(&self) -> Vec<Operation> {
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        self.model()
+            .operations
+            .iter()
+            .map(|operation| {
+                let documented = self
+                    .document()
+                    .get("paths")
+                    .and_then(|paths| paths.get(&*operation.path)?.get(operation.method.as_str().to_ascii_lowercase()));
+                let get = |key: &str| documented.and_then(|documented| documented.get(key));
+                Operation {
+                    id: operation.id.to_string(),
+                    method: operation.method.to_string(),
+                    path: operation.path.to_string(),
+                    summary: text(get("summary")),
+                    source: text(get("x-contrail-source")),
+                    lifecycle: get("x-contrail-lifecycle").and_then(Value::as_str).map(str::to_owned),
+                    scopes: {
+                        let mut scopes: Vec<Vec<String>> = Vec::new();
+                        for alternative in &operation.security.scopes {
+                            let alternative = alternative.iter().map(ToString::to_string).collect();
+                            if !scopes.contains(&alternative) {
+                                scopes.push(alternative);
+                            }
+                        }
+                        scopes
+                    },
+                    bearer: operation.security.required,
+                    statuses: get("responses")
+                        .and_then(Value::as_object)
+                        .into_iter()
+                        .flat_map(Map::keys)
+                        .filter(|key| !key.starts_with("x-"))
+                        .cloned()
+                        .collect(),
+                    request_types: get("requestBody")
+                        .and_then(|body| body.get("content")?.as_object())
+                        .into_iter()
+                        .flat_map(Map::keys)
+                        .cloned()
+                        .collect(),
+                }
+            })
+            .collect()
+    }
+}
+
+fn is_at_or_below(at: &str, place: &str) -> bool {
+    at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether an object at this pointer is a schema, so that its keywords are limits.
+fn is_schema(at: &str) -> bool {
+    at.contains("/schema") && !at.ends_with("/discriminator")
+}
+
+/// What a schema says of a value besides its type, in words.
+fn limits(schema: &Map<String, Value>) -> Option<String> {
+    let mut said = Vec::new();
+    let number = |key: &str| schema.get(key).filter(|value| value.is_number()).map(ToString::to_string);
+    let kind = match schema.get("type") {
+        Some(Value::String(kind)) => kind.clone(),
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+        _ => String::new(),
+    };
+    let range = |low: Option<String>, high: Option<String>, unit: &str| match (low, high) {
+        (Some(low), Some(high)) if low == high => {
+            let unit = if low == "1" { unit.trim_end_matches('s') } else { unit };
+            Some(format!("exactly {low}{unit}"))
+        }
+        (Some(low), Some(high)) => Some(format!("{low} to {high}{unit}")),
+        (Some(low), None) => Some(format!("at least {low}{unit}")),
+        (None, Some(high)) => Some(format!("at most {high}{unit}")),
+        (None, None) => None,
+    };
+    said.extend(range(number("minimum"), number("maximum"), ""));
+    said.extend(number("exclusiveMinimum").map(|bound| format!("more than {bound}")));
+    said.extend(number("exclusiveMaximum").map(|bound| format!("less than {bound}")));
+    said.extend(number("multipleOf").map(|step| format!("a multiple of {step}")));
+    said.extend(range(number("minLength"), number("maxLength"), " characters"));
+    said.extend(range(number("minItems"), number("maxItems"), " items"));
+    said.extend(range(number("minProperties"), number("maxProperties"), " keys"));
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), |text| format!("`{text}`"));
+    let list = |values: &Value| values.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(", ");
+    said.extend(schema.get("pattern").map(|pattern| format!("matches {}", text(pattern))));
+    said.extend(schema.get("format").map(|format| format!("format {}", text(format))));
+    said.extend(schema.get("const").map(|value| format!("only {}", text(value))));
+    said.extend(schema.get("enum").map(|values| format!("only {}", list(values))));
+    let known = schema.get("x-contrail-known-values");
+    said.extend(known.map(|values| format!("known values {} (others are a gap)", list(values))));
+    said.extend(number("x-contrail-unnamed-keys").map(|keys| format!("{keys} more keys whose names are not shown")));
+    said.extend(
+        schema.get("required").filter(|value| value.is_array()).map(|names| format!("required {}", list(names))),
+    );
+    if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
+        said.push("no other properties".to_owned());
+    }
+    said.extend(schema.get("default").map(|default| format!("default {default}")));
+    if said.is_empty() {
+        return None;
+    }
+    let said = said.join("; ");
+    Some(if kind.is_empty() { said } else { format!("{kind}: {said}") })
+}
+
+/// Names of places for reading.
+struct Names {
+    /// JSON pointer of an operation, or of something that has a name of its own, with that name; the longest first.
+    known: Vec<(String, String)>,
+}
+
+impl Names {
+    fn of(document: &Value) -> Self {
+        let mut known = vec![("/info".to_owned(), "the interface".to_owned())];
+        refs::walk(document, &mut |at, object| {
+            let text = |key: &str| object.get(key).and_then(Value::as_str);
+            if let Some(id) = text("operationId") {
+                known.push((at.to_owned(), id.to_owned()));
+            }
+            // A parameter is named by itself.
+            if let (Some(name), Some(_)) = (text("name"), text("in")) {
+                known.push((at.to_owned(), format!("/{name}")));
+            }
+        });
+        known.sort_by_key(|(pointer, _)| std::cmp::Reverse(pointer.len()));
+        Self { known }
+    }
+
+    fn place(&self, at: &str) -> String {
+        let Some((pointer, name)) = self.known.iter().find(|(pointer, _)| is_at_or_below(at, pointer)) else {
+            return Self::component(at);
+        };
+        let rest = at[pointer.len()..].trim_start_matches("/schema");
+        match name.strip_prefix('/') {
+            Some(parameter) => match pointer.rsplit_once("/parameters/") {
+                Some((operation, _)) => format!("{} {parameter}{}", self.place(operation), Self::steps(rest)),
+                None => parameter.to_owned(),
+            },
+            None if rest.is_empty() => name.clone(),
+            None => format!("{name} {}", Self::steps(rest).trim_start_matches('.')),
+        }
+    }
+
+    /// `/components/schemas/A/properties/b/items` is `A.b[]`.
+    fn component(at: &str) -> String {
+        let mut parts = at.splitn(5, '/').skip(1);
+        match (parts.next(), parts.next(), parts.next()) {
+            (Some("components"), Some(_), Some(name)) => {
+                format!(
+                    "{}{}",
+                    unescape(name),
+                    parts.next().map(|rest| Self::steps(&format!("/{rest}"))).unwrap_or_default()
+                )
+            }
+            _ if at.is_empty() => "the document".to_owned(),
+            _ => at.to_owned(),
+        }
+    }
+
+    fn steps(rest: &str) -> String {
+        let mut out = String::new();
+        let mut tokens = rest.split('/').skip(1);
+        while let Some(token) = tokens.next() {
+            match token {
+                "properties" => {
+                    out.push('.');
+                    out.push_str(&unescape(tokens.next().unwrap_or_default()));
+                }
+                "items" => out.push_str("[]"),
+                "additionalProperties" => out.push_str(".*"),
+                "schema" | "content" | "responses" | "requestBody" => {}
+                other => {
+                    out.push('.');
+                    out.push_str(&unescape(other));
+                }
+            }
+        }
+        out
+    }
+}
+
+fn unescape(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(facts: &[Fact]) -> Vec<String> {
+        facts.iter().map(|fact| format!("{} | {} | {}", fact.place, fact.says, fact.source)).collect()
+    }
+
+    #[test]
+    fn every_limit_of_section_8_is_told_with_its_place_and_its_passage() {
+        let limits = facts(&Contract::built_in().outline().limits);
+        for expected in [
+            "RequestsPerSecond | integer: 0 to 10000 | 2.1, 8",
+            "RateLimitPolicy.id | string: at most 26 characters; format `rate-limit-policy-id` | 2.1, 8",
+            "getRateLimitPolicy id | string: at most 26 characters | 4.1, 8",
+            "getSynchronizedGroups take | integer: 1 to 100; default 50 | 4.3, 8",
+            "redeliverEvent id | string: exactly 26 characters | 4.4, 8",
+            "redeliverEvent event_id | string: exactly 26 characters | 4.4, 8",
+            "updateVerifiableCredentialTemplate id | string: at most 26 characters | 4.5, 8",
+            "VerifiableCredentialTemplateUpdate.name | string: 1 to 255 characters | 4.5, 8",
+            "VerifiableCredentialTemplateUpdate.type | string: 1 to 255 characters | 4.5, 8",
+            "VerifiableCredentialTemplateUpdate.dialect | string: at most 255 characters; matches `^simplified/1.0$` | 4.5, 8",
+            "VerifiableCredentialTemplateUpdate.well_known_trusted_issuers | string: 1 to 255 characters; matches `^aamva$` | 4.5, 8",
+            "VerifiableCredentialTemplate.custom_certificate_authority | string: 1 to 4096 characters | 2.4, 8",
+        ] {
+            assert!(limits.iter().any(|limit| limit == expected), "{expected}\nnot in\n{}", limits.join("\n"));
+        }
+        assert!(
+            limits.iter().any(|limit| limit.starts_with("RateLimitPolicy.consumer_selector | string: at most 255"))
+        );
+    }
+
+    #[test]
+    fn every_not_shown_of_the_document_is_told() {
+        let not_shown = facts(&Contract::built_in().outline().not_shown);
+        for expected in [
+            "the interface | effects | 1",
+            "the interface | request-quotas | 8",
+            "getSynchronizedGroups | required-scope | 4, 5",
+            "redeliverEvent | response-body | 4.4",
+            "testAction | request-required | 4.6",
+            "RateLimitPolicy.id | format-grammar | 2.1, 8",
+            "ConnectionConfig | contents | 2.2",
+            "SynchronizedGroup | further-fields | 2.3",
+            "VerifiableCredentialTemplateUpdate.version | constraints | 4.5, 8",
+        ] {
+            assert!(not_shown.iter().any(|fact| fact == expected), "{expected}\nnot in\n{}", not_shown.join("\n"));
+        }
+    }
+
+    #[test]
+    fn scopes_are_told_by_resource_with_their_verbs_in_the_order_of_the_documentation() {
+        let outline = Contract::built_in().outline();
+        assert_eq!((outline.scope_count, outline.scopes.len()), (242, 89));
+        assert_eq!(outline.scopes["branding"], ["read", "update", "delete"]);
+        assert_eq!(outline.scopes["actions"], ["create", "read", "update", "delete"]);
+    }
+}

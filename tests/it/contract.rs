@@ -1,0 +1,205 @@
+//! The contract: the built-in document, what other documents and overlays make of it, `contrail contract` and `explain`.
+
+use std::{fs, path::Path};
+
+use contrail::contract::Contract;
+use serde_json::Value;
+
+use crate::support::{cases, command::run_in};
+
+const CONNECTION_GROUPS: &str = "$.paths['/connections/{id}/directory-provisioning/synchronized-groups'].get";
+
+/// OpenAPI's own JSON Schema for 3.1 documents.
+fn openapi_schema() -> jsonschema::Validator {
+    let text = include_str!("../data/openapi/3.1.json");
+    jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
+}
+
+fn faults(document: &Value) -> Vec<String> {
+    openapi_schema().iter_errors(document).map(|fault| format!("{} {fault}", fault.instance_path())).collect()
+}
+
+#[test]
+fn the_built_in_document_is_valid_by_openapis_own_schema() {
+    assert_eq!(faults(Contract::built_in().document()), Vec::<String>::new());
+    // The schema can say no.
+    let mut broken = Contract::built_in().document().clone();
+    broken["info"].as_object_mut().unwrap().shift_remove("title");
+    assert_eq!(faults(&broken).len(), 1);
+}
+
+#[test]
+fn every_fact_of_the_built_in_document_names_its_section() {
+    let contract = Contract::built_in();
+    let document = contract.document();
+    let holders =
+        ["/components/schemas", "/components/headers", "/components/responses", "/components/securitySchemes"];
+    for holder in holders {
+        for (name, held) in document.pointer(holder).unwrap().as_object().unwrap() {
+            assert!(held["x-contrail-source"].is_string(), "{holder}/{name}");
+        }
+    }
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap().iter().filter(|(key, _)| *key != "servers") {
+            assert!(operation["x-contrail-source"].is_string(), "{method} {path}");
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                assert!(parameter["x-contrail-source"].is_string(), "{method} {path}: {}", parameter["name"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_exported_contract_is_valid_and_gives_the_same_verdict_on_every_case() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["exported.yaml", "exported.json"] {
+        let ran = run_in(folder.path(), ["contract", "--export", name]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+        let exported = Contract::load(Some(&folder.path().join(name)), &[]).unwrap();
+        assert_eq!(exported.hash(), Contract::built_in().hash(), "{name}");
+        assert_eq!(faults(exported.document()), Vec::<String>::new());
+        for case in cases::all().iter().filter(|case| case.overlay().is_none()) {
+            let (exchange, options) = (case.exchange(), case.options());
+            assert_eq!(
+                exported.check(&exchange, &options),
+                Contract::built_in().check(&exchange, &options),
+                "{}",
+                case.name
+            );
+        }
+    }
+    let yaml = fs::read_to_string(folder.path().join("exported.yaml")).unwrap();
+    assert_eq!(run_in(folder.path(), ["contract", "--export"]).stdout, yaml);
+}
+
+#[test]
+fn the_contract_is_shown_with_operations_scopes_limits_and_everything_that_is_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = run_in(folder.path(), ["contract"]).stdout;
+    for text in [
+        "Tenant Management Interface 2.0\nbase path /api/v2; sha256 ",
+        "  getRateLimitPolicy\n    GET /rate-limit-policies/{id}\n",
+        "scope     read:rate_limit_policies",
+        "Scopes: 242 of 89 resources",
+        "integer: 1 to 100; default 50  [4.3, 8]",
+        "object: exactly 1 key  [2.4]",
+        "required-scope  [4, 5]",
+        "contrail does not check it\n  nothing\n",
+    ] {
+        assert!(shown.contains(text), "{text}\nnot in\n{shown}");
+    }
+    let json: Value = serde_json::from_str(&run_in(folder.path(), ["contract", "--format", "json"]).stdout).unwrap();
+    assert_eq!(json["scopes"].as_array().unwrap().len(), 242);
+    assert_eq!(json["operations"][0]["scopes"][0][0], "read:rate_limit_policies");
+    assert_eq!(json["operations"].as_array().unwrap().len(), 7);
+}
+
+#[test]
+fn an_overlay_shows_in_the_contract_and_an_idle_action_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("o.yaml"),
+        format!(
+            "overlay: 1.0.0\ninfo: {{title: t, version: '1'}}\nactions:\n  - target: \"{CONNECTION_GROUPS}\"\n    update: \
+             {{security: [{{bearerAuth: ['read:directory_provisionings']}}]}}\n  - target: $.nowhere\n    remove: true\n"
+        ),
+    )
+    .unwrap();
+    let shown = run_in(folder.path(), ["contract", "--overlay", "o.yaml"]).stdout;
+    assert!(shown.contains("scope     read:directory_provisionings"), "{shown}");
+    assert!(shown.ends_with("selects nothing\n  o.yaml, action 2: $.nowhere\n"), "{shown}");
+    let exported = run_in(folder.path(), ["contract", "--overlay", "o.yaml", "--export", "e.json"]);
+    assert_eq!(exported.status, 0);
+    let read_back = Contract::load(Some(&folder.path().join("e.json")), &[]).unwrap();
+    let overlaid = Contract::load(None, &[folder.path().join("o.yaml")]).unwrap();
+    assert_eq!(read_back.hash(), overlaid.hash());
+}
+
+/// Runs `contrail contract` on a file of this text and gives its complaint.
+fn complaint(folder: &Path, option: &str, name: &str, text: &str) -> String {
+    fs::write(folder.join(name), text).unwrap();
+    let ran = run_in(folder, ["contract", option, name]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{name}");
+    ran.stderr
+}
+
+#[test]
+fn an_unusable_contract_or_overlay_is_status_2_and_one_line_that_names_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    for (option, name, text, expected) in [
+        (
+            "--contract",
+            "a.json",
+            "{\"openapi\": \"3.1.0\",}",
+            "`a.json` is not valid JSON: a break of JSON's grammar at line 1 column 21",
+        ),
+        (
+            "--contract",
+            "b.yaml",
+            "a: 1\na: 2\n",
+            "`b.yaml` is not valid YAML: the key `a` stands there twice, at line 2 column 1",
+        ),
+        ("--contract", "c.yaml", "swagger: '2.0'\n", "it is a Swagger 2.0 document; it takes 3.1 and 3.0"),
+        (
+            "--contract",
+            "d.yaml",
+            "openapi: 3.1.0\npaths: {/a: {get: {parameters: [{$ref: '#/x'}]}}}\n",
+            "`/paths/~1a/get/parameters/0` refers to `#/x`, which the document does not define",
+        ),
+        (
+            "--contract",
+            "e.yaml",
+            "openapi: 3.1.0\npaths: {/a: {get: {parameters: [{name: n, in: query, schema: {pattern: '('}}]}}}\n",
+            "the schema at `/paths/~1a/get/parameters/0/schema",
+        ),
+        (
+            "--overlay",
+            "f.yaml",
+            "overlay: 1.0.0\nactions: [{target: '$['}]\n",
+            "`f.yaml` is unusable: action 1: `target` `$[`",
+        ),
+    ] {
+        let said = complaint(folder.path(), option, name, text);
+        assert!(said.starts_with("contrail: ") && said.contains(expected), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let missing = run_in(folder.path(), ["contract", "--contract", "missing.yaml"]);
+    assert!(missing.status == 2 && missing.stderr.contains("cannot read `missing.yaml`: "), "{}", missing.stderr);
+}
+
+#[test]
+fn a_document_of_openapi_3_0_is_a_contract_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "openapi: 3.0.3\ninfo: {title: Pets, version: '1'}\nservers: [{url: 'https://pets.example/v1'}]\npaths:\n  /pets/{id}:\n    get:\n      operationId: getPet\n      parameters: [{name: id, in: path, required: true, schema: {type: integer, minimum: 0, exclusiveMinimum: true}}]\n      responses: {'200': {description: a pet}}\n";
+    fs::write(folder.path().join("pets.yaml"), text).unwrap();
+    let shown = run_in(folder.path(), ["contract", "--contract", "pets.yaml"]);
+    assert_eq!(shown.status, 0, "{}", shown.stderr);
+    for text in ["Pets 1\nbase path /v1;", "GET /pets/{id}", "integer: more than 0"] {
+        assert!(shown.stdout.contains(text), "{}", shown.stdout);
+    }
+}
+
+#[test]
+fn explain_says_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = run_in(folder.path(), ["explain", "auth.scope"]);
+    assert_eq!(told.status, 0);
+    assert!(
+        told.stdout.starts_with("auth.scope (violation): the token lacks the documented scope\n"),
+        "{}",
+        told.stdout
+    );
+    assert!(told.stdout.contains("said by") && told.stdout.contains("Section 4.1"), "{}", told.stdout);
+    let aspect = run_in(folder.path(), ["explain", "required-scope"]);
+    assert!(aspect.status == 0 && aspect.stdout.contains("4.2 to 4.6"), "{}", aspect.stdout);
+    let all = run_in(folder.path(), ["explain"]).stdout;
+    for name in ["operation.undocumented", "transport.incomplete", "response-required"] {
+        assert!(all.contains(name), "{all}");
+    }
+    let unknown = run_in(folder.path(), ["explain", "auth.scop"]);
+    assert_eq!((unknown.status, unknown.stdout.as_str()), (2, ""));
+    assert_eq!(
+        unknown.stderr,
+        "contrail: `auth.scop` is no rule; did you mean `auth.scope`? `contrail explain` lists them all\n"
+    );
+}
