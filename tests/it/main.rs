@@ -4,9 +4,11 @@
 #![allow(clippy::unwrap_used)] // clippy.toml allows it inside test functions only, not in what they share
 
 mod cases;
+mod configuration;
 mod contract;
 mod demo;
 mod diff;
+mod fixtures;
 mod folding;
 mod invariant;
 mod listeners;
