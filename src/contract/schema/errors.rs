@@ -137,9 +137,18 @@ impl Places {
             let direct = at.strip_prefix(here).is_some_and(|rest| rest.rfind('/') == Some(0));
             direct && matches!(error.kind(), Rule::Constant { .. } | Rule::Enum { .. })
         };
+        // Branches for another type of value than this one have nothing to say of it, unless all are.
+        let other_type = |branch: &&Vec<ValidationError<'static>>| {
+            branch
+                .iter()
+                .any(|error| error.instance_path().as_str() == here && matches!(error.kind(), Rule::Type { .. }))
+        };
+        let variants = context.len();
+        let of_type: Vec<_> = context.iter().filter(|branch| !other_type(branch)).collect();
+        let context: Vec<_> = if of_type.is_empty() { context.iter().collect() } else { of_type };
         let selected: Vec<_> = context.iter().filter(|branch| !branch.iter().any(|error| is_choice(&error))).collect();
         if let [only] = selected[..] {
-            for error in only {
+            for error in *only {
                 self.add(error);
             }
             return;
@@ -149,7 +158,7 @@ impl Places {
             .iter()
             .map(|branch| {
                 let mut places = Self::default();
-                for error in branch {
+                for error in *branch {
                     places.add(error);
                 }
                 places.0
@@ -159,17 +168,23 @@ impl Places {
         common.retain(|at| told.iter().all(|places| places.contains_key(*at)));
         // A member that decides between the branches makes the rest moot.
         if selected.is_empty() {
-            let choices: Vec<&str> =
-                context.iter().flatten().filter(is_choice).map(|error| error.instance_path().as_str()).collect();
+            let choices: Vec<&str> = context
+                .iter()
+                .copied()
+                .flatten()
+                .filter(is_choice)
+                .map(|error| error.instance_path().as_str())
+                .collect();
             common.retain(|at| choices.contains(&at.as_str()));
         }
         if common.is_empty() {
-            self.say(error, format!("one of the {} documented variants", context.len()));
+            self.say(error, format!("one of the {variants} documented variants"));
             return;
         }
         for at in common {
             let values: Vec<String> = context
                 .iter()
+                .copied()
                 .flatten()
                 .filter(|error| error.instance_path().as_str() == at)
                 .flat_map(|error| match error.kind() {
@@ -179,8 +194,17 @@ impl Places {
                 })
                 .collect();
             if values.is_empty() {
-                for clause in told.iter().filter_map(|places| places.get(at)).flatten() {
-                    self.push(at.clone(), clause.clone());
+                let clauses = told.iter().filter_map(|places| places.get(at)).flatten();
+                let mut types: Vec<&str> = Vec::new();
+                for clause in clauses {
+                    match clause {
+                        Clause::Type(text) if types.contains(&text.as_str()) => {}
+                        Clause::Type(text) => types.push(text),
+                        Clause::Other(_) => self.push(at.clone(), clause.clone()),
+                    }
+                }
+                if !types.is_empty() {
+                    self.push(at.clone(), Clause::Type(types.join(" or ")));
                 }
             } else {
                 self.push(at.clone(), Clause::Other(one_of(&values)));

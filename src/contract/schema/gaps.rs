@@ -115,6 +115,8 @@ pub(super) struct Accounts {
     root: usize,
     /// A schema refers to itself, so that the judge recurses as deep as the value is.
     pub(super) recursive: bool,
+    /// And it does so where several branches are tried.
+    pub(super) recursive_choice: bool,
     /// The types that the root may have.
     types: Types,
 }
@@ -452,6 +454,7 @@ impl Accounts {
     /// Works out what does not depend on the value.
     fn prepare(&mut self) {
         self.types = self.types_of(&[self.root]);
+        self.recursive_choice = self.recursive && self.entries.iter().any(|entry| !entry.choices.is_empty());
         for index in 0..self.entries.len() {
             let possible = self.possible(&[index]);
             let depends = |index: &usize| {

@@ -43,16 +43,20 @@ pub struct Judged {
     pub gaps: Vec<Gap>,
 }
 
-/// A value could not be judged to its end: it is nested too deep for the stack, or a pattern is too costly to match.
-/// Nothing is said about it.
+/// A value could not be judged to its end: it is nested too deep for the stack or for a schema that refers to itself from
+/// within a choice, or a pattern is too costly to match. Nothing is said about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unjudged;
 
 /// Nesting up to which any thread's own stack is enough.
 const SHALLOW: usize = 64;
 
-/// Stack for one level of nesting, in bytes; measured in a debug build, with room to spare.
-const STACK_PER_LEVEL: usize = 32 << 10;
+/// Stack for one level of nesting, in bytes: sixteen times what the plainest recursive schema takes in a debug build.
+const STACK_PER_LEVEL: usize = 64 << 10;
+
+/// Nesting up to which every place is told where a schema refers to itself from within a choice: each level may multiply
+/// the work of telling (not of judging) by the number of branches.
+const TELLING: usize = 8;
 
 /// A schema that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,14 +137,16 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// [`Unjudged`] where a schema refers to itself and the system has no stack to follow the document all the way, and
-    /// where a pattern is too costly to match.
+    /// [`Unjudged`] where a schema refers to itself and the document is too deep to be followed all the way, and where a
+    /// pattern is too costly to match.
     pub fn judge(&self, document: &Document, is_origin: &(dyn Fn(&str) -> bool + Sync)) -> Result<Judged, Unjudged> {
         let judge = || {
-            Ok(Judged {
-                breaches: self.breaches_of(TapeNode::Value(document.root()))?,
-                gaps: self.gaps.walk(document.root(), is_origin),
-            })
+            let breaches = self.breaches_of_document(document)?;
+            if self.gaps.recursive_choice && document.depth() > SHALLOW {
+                // Which branches hold would have to be asked anew at every level.
+                return if breaches.is_empty() { Err(Unjudged) } else { Ok(Judged { breaches, gaps: Vec::new() }) };
+            }
+            Ok(Judged { breaches, gaps: self.gaps.walk(document.root(), is_origin) })
         };
         if !self.gaps.recursive || document.depth() <= SHALLOW {
             return judge();
@@ -163,6 +169,14 @@ impl Schema {
     /// [`Unjudged`] where a pattern is too costly to match.
     pub fn breaches_of_text(&self, text: &str) -> Result<Vec<Breach>, Unjudged> {
         self.breaches_of(TapeNode::Text(text))
+    }
+
+    fn breaches_of_document(&self, document: &Document) -> Result<Vec<Breach>, Unjudged> {
+        let value = TapeNode::Value(document.root());
+        if self.gaps.recursive_choice && document.depth() > TELLING && !self.validator.is_valid(value) {
+            return Ok(vec![Breach { at: String::new(), expected: "what the document shows, at every level".into() }]);
+        }
+        self.breaches_of(value)
     }
 
     fn breaches_of(&self, value: TapeNode<'_>) -> Result<Vec<Breach>, Unjudged> {

@@ -220,3 +220,28 @@ fn no_more_than_a_thousand_places_are_told_of_one_value() {
     assert_eq!(found(&closed, &many).len(), 1000);
     assert_eq!(found(&open, &many).len(), 1000);
 }
+
+#[test]
+fn a_recursive_schema_of_several_keywords_per_level_has_stack_enough() {
+    let tree = schema(
+        r##"{"s":{"allOf":[{"$ref":"#/t"}]},
+             "t":{"oneOf":[{"type":"integer"},{"allOf":[{"type":"object","additionalProperties":false,
+                "properties":{"c":{"type":"array","items":{"anyOf":[{"if":{"type":"null"},"else":{"$ref":"#/s"}}]}}}}]}]}}"##,
+    );
+    let deep = |leaf: &str| format!("{}{leaf}{}", "{\"c\":[".repeat(999), "]}".repeat(999));
+    let deep = |leaf| Document::parse(deep(leaf)).unwrap();
+    assert_eq!(tree.judge(&deep("1"), &|_| false), Err(Unjudged));
+    assert_eq!(tree.judge(&deep("\"x\""), &|_| false).unwrap().breaches.len(), 1);
+}
+
+#[test]
+fn telling_where_a_value_breaks_a_recursive_choice_cannot_take_for_ever() {
+    // Each level breaks both branches, so that to tell every place doubles the work per level.
+    let tree = schema(
+        r##"{"s":{"anyOf":[{"type":"object","properties":{"c":{"$ref":"#/s"}},"required":["c"]},
+            {"type":"object","properties":{"c":{"$ref":"#/s"}},"minProperties":1},{"type":"integer"}]}}"##,
+    );
+    let deep = |depth: usize| format!("{}\"x\"{}", "{\"c\":".repeat(depth), "}".repeat(depth));
+    assert_eq!(found(&tree, &deep(1)), ["/c: an object or an integer"]);
+    assert_eq!(found(&tree, &deep(40)), [": what the document shows, at every level"]);
+}

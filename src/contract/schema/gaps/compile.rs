@@ -37,7 +37,8 @@ impl Accounts {
         let mut compiler = Compiler { document, judge, entries, known, open, recursive: false };
         let root = compiler.at(pointer)?;
         let recursive = compiler.recursive;
-        let mut accounts = Self { entries: compiler.entries, root, recursive, types: Types::default() };
+        let types = Types::default();
+        let mut accounts = Self { entries: compiler.entries, root, recursive, recursive_choice: false, types };
         accounts.prepare();
         Ok(accounts)
     }
