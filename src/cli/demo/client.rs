@@ -18,7 +18,10 @@ use crate::cli::Failure;
 pub(super) struct Came {
     pub(super) status: u16,
     pub(super) media: Option<String>,
+    /// As far as it came.
     pub(super) body: Bytes,
+    /// Whether all of it came.
+    pub(super) whole: bool,
 }
 
 impl Came {
@@ -88,10 +91,16 @@ impl<'a> Client<'a> {
         let stream = TcpStream::connect(self.address).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let connection = tokio::spawn(connection);
-        let (parts, body) = sender.send_request(request).await?.into_parts();
-        let body = body.collect().await?.to_bytes();
+        let (parts, mut rest) = sender.send_request(request).await?.into_parts();
+        let (mut body, mut whole) = (Vec::new(), true);
+        while let Some(frame) = rest.frame().await {
+            match frame {
+                Ok(frame) => body.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
+                Err(_) => whole = false,
+            }
+        }
         connection.abort();
         let media = parts.headers.get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok()).map(str::to_owned);
-        Ok(Came { status: parts.status.as_u16(), media, body })
+        Ok(Came { status: parts.status.as_u16(), media, body: body.into(), whole })
     }
 }

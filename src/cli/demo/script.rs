@@ -33,8 +33,10 @@ pub(super) struct Step {
     pub(super) tenant_breaks: Option<Rule>,
     /// The status that is foretold.
     pub(super) status: u16,
-    /// The rules that are foretold, in the order of [`Rule::ALL`].
+    /// The rules that are foretold.
     pub(super) rules: Vec<Rule>,
+    /// Whether the replay has an answer to it. A cut one is never served as if it were whole.
+    pub(super) replayable: bool,
 }
 
 /// A part of the demo.
@@ -48,6 +50,7 @@ const FULL: Bearer = Bearer::Client("sandbox-full");
 const POLICIES: &str = "/api/v2/rate-limit-policies";
 const TEMPLATES: &str = "/api/v2/connection-profiles/templates";
 const GROUPS: &str = "/api/v2/connections/con_Directory/directory-provisioning/synchronized-groups";
+const SMALL_TEAM: &str = "/api/v2/connections/con_SmallTeam/directory-provisioning/synchronized-groups";
 const EVENTS: &str = "/api/v2/event-streams/est_Orders0000000000000000/redeliver";
 const CREDENTIALS: &str = "/api/v2/verifiable-credentials/verification/templates";
 const ACTION: &str = "/api/v2/actions/actions/act_Enrich/test";
@@ -64,6 +67,7 @@ impl Step {
             tenant_breaks: None,
             status,
             rules: Vec::new(),
+            replayable: true,
         }
     }
 
@@ -99,6 +103,7 @@ impl Step {
     /// The tenant breaks this rule, and it is found beside what was foretold of the request.
     fn breaks(mut self, rule: Rule) -> Self {
         self.tenant_breaks = Some(rule);
+        self.replayable = rule != Rule::TransportIncomplete;
         self.rules.push(rule);
         self
     }
@@ -196,6 +201,7 @@ fn misbehaving() -> Act {
             Step::new("JSON that says it is HTML", "POST", ACTION, 200)
                 .body(json!({"payload": {"order": 8}}))
                 .breaks(Rule::ResponseContentType),
+            Step::new("an answer that breaks off", "GET", SMALL_TEAM, 200).breaks(Rule::TransportIncomplete),
         ],
     }
 }
