@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
+use crate::support::{command::run_in, har};
+
 const BEGIN: &str = "<!-- made by `UPDATE_GOLDENS=1 cargo test --test it configuration`: begin -->\n";
 const END: &str = "<!-- end -->\n";
 
@@ -70,4 +72,21 @@ fn the_configuration_page_names_every_option_variable_and_default() {
         );
     }
     assert_eq!(table, made, "docs/configuration.md is behind; run UPDATE_GOLDENS=1 cargo test --test it configuration");
+}
+
+#[test]
+fn the_example_of_the_file_is_one_that_contrail_takes() {
+    let page = include_str!("../../docs/configuration.md");
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let gap = har::get("/api/v2/rate-limit-policies/rlp_1?debug=1", Some(&har::bearer()), 200, har::POLICY);
+    std::fs::write(folder.path().join("x.har"), har::har(&[gap])).unwrap();
+    assert_eq!(run_in(folder.path(), ["verify", "x.har"]).status, 0);
+    std::fs::write(folder.path().join("contrail.toml"), example).unwrap();
+    let ran = run_in(folder.path(), ["verify", "x.har"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (1, ""), "`deny` of the file counts");
+    std::fs::write(folder.path().join("contrail.toml"), "denny = []\n").unwrap();
+    let ran = run_in(folder.path(), ["verify", "x.har"]);
+    assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("denny") && ran.stderr.contains("deny"), "{}", ran.stderr);
 }

@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used)] // clippy.toml allows it inside test functions only, not in what they share
 
 mod cases;
+mod cli;
 mod configuration;
 mod contract;
 mod demo;
 mod diff;
+mod documentation;
 mod fixtures;
 mod folding;
 mod invariant;
