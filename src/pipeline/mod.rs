@@ -293,7 +293,9 @@ impl Pipeline {
         }
         console::line(&mut state.line_batch, self.lines, &judged, &notes, took);
         self.work.notify_one();
-        let Some(journal) = &mut state.journal else { return Written::now() };
+        // A recorded answer is in a recording already.
+        let journal = state.journal.as_mut().filter(|_| !notes.response_judged_elsewhere);
+        let Some(journal) = journal else { return Written::now() };
         journal.add(&judged, attestation);
         state.journal_batch = true;
         let (done, written) = oneshot::channel();

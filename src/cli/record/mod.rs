@@ -3,27 +3,25 @@
 //! The proxy writes a journal beside the fixture. At the end the journal is folded into the fixture, the fixture proves
 //! itself ([`proof`]), and the journal goes. A journal that a killed run left is folded first, marked `unproven`.
 
+mod bench;
 mod proof;
 
 use std::{
-    io::{self, Write as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
-use serde_json::Value;
+pub(super) use bench::{Bench, remove};
 
 use super::{
-    Failure, Format, Outcome,
+    Failure, Outcome,
     serve::{JudgeArgs, ProxyArgs},
-    summary::{self, Extra},
+    summary,
     watch::{FilterArgs, TrailArgs, UpstreamArgs},
 };
 use crate::{
     contract::{CheckOptions, Contract},
-    pipeline,
-    recording::{Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Take, fold},
-    redact::Redactor,
+    recording::{Journal, JournalContext, Keep},
 };
 
 /// Proxy, check and record
@@ -67,7 +65,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let redactor = args.judge.redactor(&contract)?;
     let setup = args.filter.setup(&ready.origin);
     let bench = Bench {
-        args,
+        out: args.out.clone(),
+        overwrite: args.overwrite,
+        keep: args.keep.clone(),
+        keep_host: args.keep_host,
+        format: args.judge.format,
         contract,
         redactor,
         options: CheckOptions { clock_skew: args.judge.clock_skew, ..setup.options.clone() },
@@ -103,16 +105,21 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         }
     };
 
-    let before = if earlier { proof::verdicts(&args.out, &bench.contract, &bench.options)? } else { Vec::new() };
+    let before = if earlier { bench.verdicts()? } else { Vec::new() };
     let folded = bench.fold(&path, earlier, &args.replace, false)?;
-    let problems = proof::prove(&args.out, &path, before, &bench.contract, &bench.options, &bench.redactor)?;
+    let problems = bench.prove(&path, before)?;
     if args.trail.is_kept() {
         drop(journal);
     } else {
         remove(journal)?;
     }
     let next = format!("contrail replay {}", quoted(&args.out));
-    summary::print(args.judge.format, &outcome, &bench.extra(&folded, &problems, &path), Some(&next));
+    summary::print(
+        args.judge.format,
+        &outcome,
+        &bench.extra(&folded, &problems, args.trail.is_kept().then_some(&path)),
+        Some(&next),
+    );
     summary::reports(&mut outcome, &bench.redactor, &args.judge.report)?;
     Ok(Outcome {
         findings: outcome.collector.fails() || !problems.is_empty(),
@@ -144,97 +151,6 @@ fn known_operations(contract: &Contract, named: &[String]) -> Result<(), Failure
         Some(name) => {
             Err(format!("--replace {name}: the contract has no such operation; `contrail contract` lists them").into())
         }
-    }
-}
-
-fn remove(journal: pipeline::SharedJournal) -> Result<(), Failure> {
-    if let Ok(journal) = Arc::try_unwrap(journal) {
-        journal.into_inner().unwrap_or_else(PoisonError::into_inner).remove()?;
-    }
-    Ok(())
-}
-
-/// What folding needs.
-struct Bench<'a> {
-    args: &'a Args,
-    contract: Arc<Contract>,
-    redactor: Arc<Redactor>,
-    options: CheckOptions,
-}
-
-impl Bench<'_> {
-    /// Deals with the journal that a killed run left; whether the fixture holds something now that is to stay.
-    fn recover(&self, journal: &mut Journal, entries: usize, earlier: bool) -> Result<bool, Failure> {
-        let exchanges = if entries == 1 { "1 exchange".to_owned() } else { format!("{entries} exchanges") };
-        let said = if self.args.overwrite {
-            format!("discarded {exchanges} of a left-over journal, because of --overwrite")
-        } else {
-            self.fold(journal.path(), earlier, &[], true)?;
-            format!("folded {exchanges} of a left-over journal into {}; it is marked unproven", self.args.out.display())
-        };
-        let line = match self.args.judge.format {
-            Format::Text => said,
-            Format::Json => serde_json::json!({"recovered": entries, "message": said}).to_string(),
-        };
-        let _ = writeln!(io::stderr(), "{line}");
-        journal.discard()?;
-        Ok(!self.args.overwrite)
-    }
-
-    /// Folds the journal into the fixture; after what is there already, if that is to stay.
-    fn fold(&self, journal: &Path, earlier: bool, replace: &[String], unproven: bool) -> Result<Folded, Failure> {
-        let (kept, new) = match replace {
-            [] => (Take::All, Take::All),
-            list => (Take::Except(list.to_vec()), Take::Only(list.to_vec())),
-        };
-        let mut from = Vec::new();
-        if earlier {
-            from.push(FoldSource { path: self.args.out.clone(), take: kept });
-        }
-        from.push(FoldSource { path: journal.to_owned(), take: new });
-        let check = |exchange: &crate::exchange::Exchange| self.contract.check(exchange, &self.options);
-        let today = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
-        let options = FoldOptions {
-            redactor: &self.redactor,
-            check: Some(Check { contract: self.contract.hash(), check: &check }),
-            keep: &self.args.keep,
-            keep_host: self.args.keep_host,
-            unproven,
-            today: &today,
-            recorded: None,
-        };
-        Ok(fold(&from, &self.args.out, &options)?)
-    }
-
-    /// What the summary says about the fixture.
-    fn extra(&self, folded: &Folded, problems: &[String], journal: &Path) -> Extra {
-        let mut extra: Extra = Vec::new();
-        if !folded.transient.is_empty() {
-            let list: Vec<String> =
-                folded.transient.iter().map(|(status, count)| format!("{status} × {count}")).collect();
-            extra.push(("transient answers left out (--keep keeps them)", list.join(", ").into()));
-        }
-        for (name, count) in [
-            ("answers of contrail's own left out", folded.own_answers),
-            ("entries of other operations left out", folded.not_taken),
-            ("entries that are not whole", folded.incomplete),
-        ] {
-            if count > 0 {
-                extra.push((name, count.into()));
-            }
-        }
-        extra.push(("fixture", self.args.out.display().to_string().into()));
-        extra.push(("entries", folded.entries.into()));
-        extra.push(("changed", folded.changed.into()));
-        if self.args.trail.is_kept() {
-            extra.push(("trail", journal.display().to_string().into()));
-        }
-        if problems.is_empty() {
-            extra.push(("proof", "replayed against itself, verified, scanned for secrets: good".into()));
-        } else {
-            extra.push(("PROOF FAILED", problems.iter().map(|problem| Value::from(problem.as_str())).collect()));
-        }
-        extra
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A verdict without what a fixture leaves out: operation, and rule and place of each finding.
-pub(super) type Gist = (Option<String>, Vec<(&'static str, String)>);
+pub(in crate::cli) type Gist = (Option<String>, Vec<(&'static str, String)>);
 
 /// The verdicts that a recording gives when it is verified, in its order.
 pub(super) fn verdicts(fixture: &Path, contract: &Contract, options: &CheckOptions) -> Result<Vec<Gist>, Failure> {

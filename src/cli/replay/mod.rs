@@ -3,11 +3,13 @@
 //! Live requests are judged as they come, without authentication (CI has no real token). What was recorded is judged
 //! once, beside the traffic, after the listener is ready; its violations count whether or not anyone asked for it.
 
+mod missing;
 mod recorded;
 mod said;
 
 use std::{path::PathBuf, sync::Arc, thread};
 
+use self::missing::{Missing, MissingArgs};
 use super::{
     Failure, Outcome,
     serve::{JudgeArgs, ProxyArgs, Reach, Setup},
@@ -16,13 +18,11 @@ use super::{
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::DecodeLimits,
-    recording,
+    recording::{self, TENANT_ORIGIN},
     redact::{self, Redactor},
+    upstream::Upstream,
     upstream::replay::{Builder, Exhausted, Ignore, Recorded, Replay, Settings},
 };
-
-/// Where the recorded tenant is said to be; fixtures are written for it.
-const ORIGIN: &str = "https://tenant.example";
 
 /// Serve recordings; opens no socket to anywhere
 #[derive(Debug, clap::Args)]
@@ -42,6 +42,8 @@ pub struct Args {
     #[arg(long)]
     check_auth: bool,
     #[command(flatten)]
+    missing: MissingArgs,
+    #[command(flatten)]
     judge: JudgeArgs,
     #[command(flatten)]
     proxy: ProxyArgs,
@@ -51,25 +53,37 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.judge.contract.load()?;
     let redactor = args.judge.redactor(&contract)?;
     let tokens = args.judge.tokens()?;
-    let replay = Arc::new(load(args, &contract, &redactor)?);
     let options = CheckOptions { auth: args.check_auth, clock_skew: args.judge.clock_skew, ..CheckOptions::default() };
+    // An `upstream` in contrail.toml is for other commands; replay alone never asks a tenant.
+    let upstream = args.missing.upstream.as_ref().filter(|_| args.missing.record_missing);
+    let missing =
+        upstream.map(|upstream| Missing::begin(args, upstream, &contract, &redactor, &options)).transpose()?;
+    let replay = Arc::new(load(args, &contract, &redactor)?);
     let pipeline = args.judge.pipeline(Setup {
         options: options.clone(),
         contract: Some(Arc::clone(&contract)),
         redactor: Some(Arc::clone(&redactor)),
         tokens: Some(Arc::clone(&tokens)),
+        journal: missing.as_ref().map(Missing::journal),
         ..Setup::default()
     })?;
     let limits = DecodeLimits { bytes: args.judge.max_decoded, ratio: args.judge.max_ratio };
-    let upstream = Arc::new(Recorded::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits));
+    let recorded = Recorded::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits);
+    let (upstream, origin, reach): (Arc<dyn Upstream>, _, _) = match &missing {
+        None => (Arc::new(recorded), TENANT_ORIGIN, Reach::Memory),
+        Some(missing) => (missing.before(recorded), missing.origin(), missing.reach()),
+    };
 
     let mut judging = None;
-    let ran = args.proxy.run(&pipeline, upstream, ORIGIN, &Reach::Memory, || {
+    let ran = args.proxy.run(&pipeline, upstream, origin, &reach, || {
         said::ready(args.judge.format, &replay);
+        if let Some(missing) = &missing {
+            missing.say();
+        }
         let (replay, pipeline) = (Arc::clone(&replay), Arc::clone(&pipeline));
         let policy = args.judge.policy.clone();
         judging = Some(thread::spawn(move || recorded::judge(&replay, &contract, &options, &policy, &pipeline)));
-    })?;
+    });
     let judged = match judging.map(thread::JoinHandle::join) {
         Some(Ok(judged)) => judged?,
         Some(Err(_)) => return Err("the check of the recorded exchanges failed; please report it".into()),
@@ -77,13 +91,16 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     };
 
     let mut outcome = pipeline.finish(args.judge.collector("", ""));
-    said::end(args.judge.format, &outcome, &replay, &judged);
+    drop(pipeline);
+    let recorded = missing.map(|missing| missing.end(ran.is_ok())).transpose()?.unwrap_or_default();
+    let ran = ran?;
+    said::end(args.judge.format, &outcome, &replay, &judged, recorded.extra);
     summary::reports(&mut outcome, &redactor, &args.judge.report)?;
     Ok(Outcome {
-        findings: outcome.collector.fails(),
+        findings: outcome.collector.fails() || recorded.unproven,
         misses: outcome.counts.misses > 0,
+        failed: outcome.counts.lost(),
         command: ran.command.filter(|status| *status != 0),
-        ..Outcome::CLEAN
     })
 }
 
@@ -97,6 +114,9 @@ fn load(args: &Args, contract: &Arc<Contract>, redactor: &Redactor) -> Result<Re
         has_label: Arc::new(redact::has_label),
     })?;
     for named in &args.fixtures {
+        if args.missing.record_missing && !named.exists() {
+            continue; // what is asked for makes it
+        }
         for source in recording::sources(named)? {
             let recording = recording::open(&source)?;
             builder.source(&source.display().to_string());

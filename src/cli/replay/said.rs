@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 
 use super::recorded::{Failing, Judged};
 use crate::{
-    cli::{Format, summary},
+    cli::{
+        Format,
+        summary::{self, Extra},
+    },
     pipeline::Outcome,
     report::json::Item,
     upstream::replay::Replay,
@@ -32,7 +35,7 @@ pub(super) fn ready(format: Format, replay: &Replay) {
 }
 
 /// The summary, what does not fit the contract, and what was never asked for.
-pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &Judged) {
+pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &Judged, more: Extra) {
     let unused = replay.unused();
     if format == Format::Json {
         let mut lines = String::new();
@@ -48,16 +51,18 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &J
                 entries.iter().map(move |(entry, request)| json!({"entry": entry, "request": request, "why": why}))
             })
             .collect();
-        let extra = vec![
+        let mut extra = vec![
             ("recorded", replay.len().into()),
             ("recorded failing", judged.failing.len().into()),
             ("unused", unused.iter().map(named).collect()),
             ("unfit", unfit.into()),
         ];
+        extra.extend(more);
         summary::print(format, outcome, &extra, None);
         return;
     }
-    let extra = vec![("of these recorded", replay.len().into())];
+    let mut extra = vec![("of these recorded", replay.len().into())];
+    extra.extend(more);
     summary::print(format, outcome, &extra, None);
     let mut text = String::new();
     if !judged.failing.is_empty() {

@@ -14,6 +14,7 @@ mod ignore;
 mod index;
 mod mask;
 mod miss;
+mod missing;
 mod plug;
 mod sequence;
 mod serve;
@@ -40,6 +41,7 @@ pub use self::{
     ignore::{BadIgnore, Ignore, IgnoreSet, Ignored},
     index::OperationOf,
     miss::{Miss, Near, Reason},
+    missing::RecordedOr,
     plug::{MISS, Recorded},
     sequence::Exhausted,
     serve::Answer,
@@ -199,6 +201,12 @@ impl Replay {
             remarks.push(format!("matches {} although {}", self.index.name(entry), mask.describe()));
         }
         Ok(Served { answer, remarks })
+    }
+
+    /// Of a token request, whether one of the same client is recorded; `None` for any other request.
+    #[must_use]
+    pub fn known_token(&self, request: &Request) -> Option<bool> {
+        token_endpoint::is_token_request(&request.method, request.target.path()).then(|| self.tokens.knows(request))
     }
 
     /// How many exchanges are recorded.

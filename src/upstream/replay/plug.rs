@@ -6,7 +6,7 @@ use http::{StatusCode, header};
 
 use super::{Miss, Replay, Served};
 use crate::{
-    exchange::{Body, DecodeLimits, Headers, Request},
+    exchange::{Body, DecodeLimits, Headers, Request, Target},
     redact::Redactor,
     token::TokenCache,
     upstream::{self, MessageBody, Notes, Response, Upstream},
@@ -30,21 +30,28 @@ impl Recorded {
         Self { replay, redactor, tokens, limits }
     }
 
-    fn serve(&self, target: crate::exchange::Target, head: &http::request::Parts, body: bytes::Bytes) -> Response {
-        let now = SystemTime::now();
+    /// The request as it is matched.
+    pub(super) fn read(&self, target: Target, head: &http::request::Parts, body: bytes::Bytes) -> Request {
         let headers = Headers::from(&head.headers);
-        let request = Request {
+        Request {
             method: head.method.clone(),
             target,
             version: head.version,
             body: Body::whole(body).decode(&headers, self.limits),
-            credential: self.tokens.credential(&headers, now),
+            credential: self.tokens.credential(&headers, SystemTime::now()),
             headers,
-        };
-        match self.replay.answer(&request, &|request| self.redactor.request(request).into_inner(), now) {
-            Ok(served) => recorded(served),
-            Err(miss) => missed(&miss),
         }
+    }
+
+    /// The recorded answer.
+    pub(super) fn answer(&self, request: &Request) -> Result<Response, Box<Miss>> {
+        let redact = |request: &Request| self.redactor.request(request).into_inner();
+        self.replay.answer(request, &redact, SystemTime::now()).map(recorded)
+    }
+
+    /// Of a token request, whether its like is recorded already; `None` for any other request.
+    pub(super) fn known_token(&self, request: &Request) -> Option<bool> {
+        self.replay.known_token(request)
     }
 }
 
@@ -52,7 +59,8 @@ impl Upstream for Recorded {
     fn answer(&self, request: upstream::Request) -> upstream::Answer<'_> {
         Box::pin(async move {
             let (target, head, body) = request.collect().await?;
-            Ok(self.serve(target, &head, body))
+            let request = self.read(target, &head, body);
+            Ok(self.answer(&request).unwrap_or_else(|miss| missed(&miss)))
         })
     }
 }

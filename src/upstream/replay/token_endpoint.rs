@@ -87,6 +87,11 @@ impl TokenEndpoint {
         }
     }
 
+    /// Whether a token request of the same client is recorded.
+    pub(super) fn knows(&self, request: &Request) -> bool {
+        self.grants.contains_key(&Asked::of(request).client)
+    }
+
     /// Answers a token request (as the client sent it, not redacted: Basic credentials name the client).
     pub(super) fn reply(&self, index: &Index, request: &Request, now: SystemTime) -> Reply {
         let asked = Asked::of(request);

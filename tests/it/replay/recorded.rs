@@ -1,8 +1,9 @@
 //! What contrail recorded answers as the tenant did, with the tenant gone.
 
-use std::{collections::HashMap, net::SocketAddr, path::Path};
+use std::{collections::HashMap, fs, net::SocketAddr, path::Path};
 
 use crate::support::{
+    command::{Ran, contrail},
     process::Running,
     tenant::Live,
     wire::{self, Message},
@@ -144,4 +145,83 @@ fn a_journal_can_be_replayed_before_it_is_folded() {
     assert_eq!(statuses(&replayed), statuses(&recorded));
     replay.finish();
     record.finish();
+}
+
+#[test]
+fn what_is_missing_is_asked_of_the_tenant_added_to_the_fixture_and_replayed_from_then_on() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), "fixture");
+    let more = "/api/v2/rate-limit-policies/rlp_BlockOneClient00000000";
+    let get = |to: SocketAddr, token: &str, target: &str| {
+        wire::call(to, "GET", target, &[("Authorization", &format!("Bearer {token}"))], b"")
+    };
+
+    let tenant = Live::start(&[]);
+    let upstream = format!("http://{}", tenant.address);
+    let arguments =
+        ["replay", "fixture", "--record-missing", "--force", "--upstream", &upstream, "--listen", "127.0.0.1:0"];
+    let replay = Running::start(folder.path(), arguments);
+    let secret = |client: &str| tenant.secret(client).to_owned();
+    let token = Client::new(replay.address, &secret).token("sandbox-full");
+    assert_eq!(get(replay.address, &token, POLICY).status(), 200);
+    let answered = get(replay.address, &token, more);
+    assert_eq!(answered.status(), 200);
+    let ran = replay.finish();
+    assert_eq!(ran.status, 0, "a request that the tenant answered is no miss: {}", ran.stderr);
+    assert!(ran.stderr.contains("(--record-missing)"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("scanned for secrets: good"), "{}", ran.stderr);
+    assert!(!folder.path().join("fixture.journal").exists());
+    drop(tenant);
+
+    let har: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("fixture/fixture.har")).unwrap()).unwrap();
+    let added = har["log"]["entries"].as_array().unwrap().len();
+    assert_eq!(added, SCRIPT.len() + 2 + 1, "the script, two token requests, and the one that was missing");
+    let replay = Running::start(folder.path(), ["replay", "fixture", "--listen", "127.0.0.1:0"]);
+    let token = Client::new(replay.address, &|_| "any".to_owned()).token("sandbox-full");
+    assert_eq!(gist(&get(replay.address, &token, more)), gist(&answered));
+    assert_eq!(get(replay.address, &token, "/api/v2/rate-limit-policies/rlp_Never").status(), 421);
+    assert_eq!(replay.finish().status, 3);
+}
+
+#[test]
+fn recording_what_is_missing_can_begin_with_nothing_and_leaves_nothing_if_nothing_was_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let tenant = Live::start(&[]);
+    let upstream = format!("http://{}", tenant.address);
+    let arguments =
+        ["replay", "new.har", "--record-missing", "--force", "--upstream", &upstream, "--listen", "127.0.0.1:0"];
+    let idle = Running::start(folder.path(), arguments).finish();
+    assert_eq!(idle.status, 0, "{}", idle.stderr);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+
+    let replay = Running::start(folder.path(), arguments);
+    let secret = |client: &str| tenant.secret(client).to_owned();
+    let statuses: Vec<u16> = Client::new(replay.address, &secret).play().iter().map(Message::status).collect();
+    replay.finish();
+    let replay = Running::start(folder.path(), ["replay", "new.har", "--listen", "127.0.0.1:0"]);
+    let replayed = Client::new(replay.address, &|_| "any".to_owned()).play();
+    assert_eq!(replayed.iter().map(Message::status).collect::<Vec<_>>(), statuses);
+}
+
+#[test]
+fn ci_never_reaches_the_network_unless_it_is_forced_to() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), "fixture.har");
+    let refused = |arguments: &[&str]| -> Ran {
+        contrail().current_dir(folder.path()).env("CI", "true").args(arguments).output().unwrap().into()
+    };
+    let missing =
+        ["replay", "fixture.har", "--listen", "127.0.0.1:0", "--record-missing", "--upstream", "http://127.0.0.1:1"];
+    let ran = refused(&missing);
+    assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--force") && !ran.stderr.contains("listening"), "{}", ran.stderr);
+    let forced = refused(&[&missing[..], &["--force", "--", "true"]].concat());
+    assert_eq!(forced.status, 0, "{}", forced.stderr);
+
+    // An upstream in contrail.toml is for other commands.
+    fs::write(folder.path().join("contrail.toml"), "upstream = \"http://127.0.0.1:1\"\n").unwrap();
+    let replay = Running::start(folder.path(), ["replay", "fixture.har", "--listen", "127.0.0.1:0"]);
+    assert_eq!(wire::call(replay.address, "GET", "/api/v2/nothing", &[], b"").status(), 421);
+    assert_eq!(replay.finish().status, 3);
 }

@@ -1,0 +1,144 @@
+//! From a journal to a fixture that has proven itself.
+
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError},
+};
+
+use serde_json::Value;
+
+use super::proof::{self, Gist};
+use crate::{
+    cli::{Failure, Format, summary::Extra},
+    contract::{CheckOptions, Contract},
+    pipeline,
+    recording::{Check, FoldOptions, FoldSource, Folded, Journal, Keep, Take, fold},
+    redact::Redactor,
+};
+
+/// What makes a fixture of a journal, and proves it.
+#[derive(Debug)]
+pub(in crate::cli) struct Bench {
+    /// The fixture.
+    pub(in crate::cli) out: PathBuf,
+    /// What it held goes.
+    pub(in crate::cli) overwrite: bool,
+    /// Transient answers to keep.
+    pub(in crate::cli) keep: Vec<Keep>,
+    /// Leave the upstream's origin as it is.
+    pub(in crate::cli) keep_host: bool,
+    /// How lines are shaped.
+    pub(in crate::cli) format: Format,
+    /// The contract in force.
+    pub(in crate::cli) contract: Arc<Contract>,
+    /// What takes secrets out.
+    pub(in crate::cli) redactor: Arc<Redactor>,
+    /// How exchanges are judged.
+    pub(in crate::cli) options: CheckOptions,
+}
+
+impl Bench {
+    /// Deals with the journal that a killed run left; whether the fixture holds something now that is to stay.
+    pub(in crate::cli) fn recover(
+        &self,
+        journal: &mut Journal,
+        entries: usize,
+        earlier: bool,
+    ) -> Result<bool, Failure> {
+        let exchanges = if entries == 1 { "1 exchange".to_owned() } else { format!("{entries} exchanges") };
+        let said = if self.overwrite {
+            format!("discarded {exchanges} of a left-over journal, because of --overwrite")
+        } else {
+            self.fold(journal.path(), earlier, &[], true)?;
+            format!("folded {exchanges} of a left-over journal into {}; it is marked unproven", self.out.display())
+        };
+        let line = match self.format {
+            Format::Text => said,
+            Format::Json => serde_json::json!({"recovered": entries, "message": said}).to_string(),
+        };
+        let _ = writeln!(io::stderr(), "{line}");
+        journal.discard()?;
+        Ok(!self.overwrite)
+    }
+
+    /// Folds the journal into the fixture; after what is there already, if that is to stay.
+    pub(in crate::cli) fn fold(
+        &self,
+        journal: &Path,
+        earlier: bool,
+        replace: &[String],
+        unproven: bool,
+    ) -> Result<Folded, Failure> {
+        let (kept, new) = match replace {
+            [] => (Take::All, Take::All),
+            list => (Take::Except(list.to_vec()), Take::Only(list.to_vec())),
+        };
+        let mut from = Vec::new();
+        if earlier {
+            from.push(FoldSource { path: self.out.clone(), take: kept });
+        }
+        from.push(FoldSource { path: journal.to_owned(), take: new });
+        let check = |exchange: &crate::exchange::Exchange| self.contract.check(exchange, &self.options);
+        let today = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+        let options = FoldOptions {
+            redactor: &self.redactor,
+            check: Some(Check { contract: self.contract.hash(), check: &check }),
+            keep: &self.keep,
+            keep_host: self.keep_host,
+            unproven,
+            today: &today,
+            recorded: None,
+        };
+        Ok(fold(&from, &self.out, &options)?)
+    }
+
+    /// The verdicts of what the fixture holds now, for [`Bench::prove`].
+    pub(in crate::cli) fn verdicts(&self) -> Result<Vec<Gist>, Failure> {
+        proof::verdicts(&self.out, &self.contract, &self.options)
+    }
+
+    /// Proves the fixture that was folded from `before` and `journal`; what is wrong with it, if anything.
+    pub(in crate::cli) fn prove(&self, journal: &Path, before: Vec<Gist>) -> Result<Vec<String>, Failure> {
+        proof::prove(&self.out, journal, before, &self.contract, &self.options, &self.redactor)
+    }
+
+    /// What the summary says about the fixture.
+    pub(in crate::cli) fn extra(&self, folded: &Folded, problems: &[String], trail: Option<&Path>) -> Extra {
+        let mut extra: Extra = Vec::new();
+        if !folded.transient.is_empty() {
+            let list: Vec<String> =
+                folded.transient.iter().map(|(status, count)| format!("{status} × {count}")).collect();
+            extra.push(("transient answers left out (--keep keeps them)", list.join(", ").into()));
+        }
+        for (name, count) in [
+            ("answers of contrail's own left out", folded.own_answers),
+            ("entries of other operations left out", folded.not_taken),
+            ("entries that are not whole", folded.incomplete),
+        ] {
+            if count > 0 {
+                extra.push((name, count.into()));
+            }
+        }
+        extra.push(("fixture", self.out.display().to_string().into()));
+        extra.push(("entries", folded.entries.into()));
+        extra.push(("changed", folded.changed.into()));
+        if let Some(trail) = trail {
+            extra.push(("trail", trail.display().to_string().into()));
+        }
+        if problems.is_empty() {
+            extra.push(("proof", "replayed against itself, verified, scanned for secrets: good".into()));
+        } else {
+            extra.push(("PROOF FAILED", problems.iter().map(|problem| Value::from(problem.as_str())).collect()));
+        }
+        extra
+    }
+}
+
+/// Closes a journal that has become a fixture, and removes it.
+pub(in crate::cli) fn remove(journal: pipeline::SharedJournal) -> Result<(), Failure> {
+    if let Ok(journal) = Arc::try_unwrap(journal) {
+        journal.into_inner().unwrap_or_else(PoisonError::into_inner).remove()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! `--record-missing`: what was not recorded is asked of the tenant, and added to the fixture.
+//!
+//! The one exception to "replay opens no socket": it says so, and CI refuses it unless it is forced.
+
+use std::{
+    env,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use super::Args;
+use crate::{
+    cli::{
+        Failure, Format,
+        record::{Bench, remove},
+        serve::Reach,
+        summary::Extra,
+        watch::{Ready, UpstreamArgs},
+    },
+    contract::{CheckOptions, Contract},
+    pipeline::{self, SharedJournal},
+    recording::{Journal, JournalContext},
+    redact::Redactor,
+    upstream::{
+        Upstream,
+        replay::{Recorded, RecordedOr},
+    },
+};
+
+/// What becomes of requests that were not recorded
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Recording what is missing")]
+#[command(mut_arg("upstream", |arg| arg.required(false)))] // only here may a proxy do without one
+pub struct MissingArgs {
+    /// Ask --upstream for what was not recorded, and for tokens, and add it to FIXTURE; this alone reaches the network
+    #[arg(long, requires = "upstream")]
+    pub(super) record_missing: bool,
+    /// Do that in CI, too (where `CI` is `true`)
+    #[arg(long)]
+    force: bool,
+    /// Who answers what was not recorded.
+    #[command(flatten)]
+    pub(super) upstream: Option<UpstreamArgs>,
+}
+
+/// What is being recorded beside the replay.
+#[derive(Debug)]
+pub(super) struct Missing {
+    ready: Ready,
+    reach: Reach,
+    bench: Bench,
+    path: PathBuf,
+    journal: SharedJournal,
+    /// The fixture is there already.
+    earlier: bool,
+}
+
+/// What became of it.
+#[derive(Debug, Default)]
+pub(super) struct Added {
+    pub(super) extra: Extra,
+    /// The fixture failed its own proof.
+    pub(super) unproven: bool,
+}
+
+impl Missing {
+    /// Opens the journal; a left-over one is folded first.
+    pub(super) fn begin(
+        args: &Args,
+        upstream: &UpstreamArgs,
+        contract: &Arc<Contract>,
+        redactor: &Arc<Redactor>,
+        options: &CheckOptions,
+    ) -> Result<Self, Failure> {
+        if env::var_os("CI").is_some_and(|value| value == "true") && !args.missing.force {
+            return Err("--record-missing reaches the network, and this is CI (CI=true); --force does it anyway".into());
+        }
+        let [fixture] = args.fixtures.as_slice() else {
+            return Err("--record-missing adds to one fixture; name one".into());
+        };
+        let ready = upstream.ready(&args.proxy)?;
+        let bench = Bench {
+            out: fixture.clone(),
+            overwrite: false,
+            keep: Vec::new(),
+            keep_host: false,
+            format: args.judge.format,
+            contract: Arc::clone(contract),
+            redactor: Arc::clone(redactor),
+            options: options.clone(),
+        };
+        let context = JournalContext { upstream: ready.origin.as_str().into(), contract: contract.hash().into() };
+        let path = Journal::path_for(fixture);
+        let (mut journal, leftover) = Journal::open(&path, context)?;
+        let mut earlier = fixture.exists();
+        if leftover.entries > 0 || leftover.torn > 0 {
+            earlier |= bench.recover(&mut journal, leftover.entries, earlier)?;
+        }
+        Ok(Self { ready, reach: upstream.reach(), bench, path, journal: Arc::new(Mutex::new(journal)), earlier })
+    }
+
+    pub(super) fn journal(&self) -> Box<dyn pipeline::Journal> {
+        Box::new(Arc::clone(&self.journal))
+    }
+
+    /// `recorded`, and the tenant for what it misses.
+    pub(super) fn before(&self, recorded: Recorded) -> Arc<dyn Upstream> {
+        Arc::new(RecordedOr::new(recorded, Arc::clone(&self.ready.upstream)))
+    }
+
+    pub(super) fn origin(&self) -> &str {
+        &self.ready.origin
+    }
+
+    pub(super) fn reach(&self) -> Reach {
+        self.reach.clone()
+    }
+
+    /// Says that this replay is not confined to the recording.
+    pub(super) fn say(&self) {
+        let (origin, fixture) = (&self.ready.origin, self.bench.out.display());
+        let said = format!("what was not recorded is asked of {origin} and added to {fixture} (--record-missing)");
+        let line = match self.bench.format {
+            Format::Text => said,
+            Format::Json => serde_json::json!({"record_missing": origin, "message": said}).to_string(),
+        };
+        let _ = writeln!(io::stderr(), "{line}");
+        self.ready.introduce();
+    }
+
+    /// Folds what was recorded into the fixture. Where nothing was, the fixture stays as it is.
+    pub(super) fn end(self, ran: bool) -> Result<Added, Failure> {
+        let written = self.path.metadata().is_ok_and(|journal| journal.len() > 0);
+        if !written || !ran && !self.earlier {
+            remove(self.journal)?;
+            return Ok(Added { extra: vec![("added", "nothing".into())], unproven: false });
+        }
+        let before = if self.earlier { self.bench.verdicts()? } else { Vec::new() };
+        let folded = self.bench.fold(&self.path, self.earlier, &[], false)?;
+        let problems = self.bench.prove(&self.path, before)?;
+        remove(self.journal)?;
+        let extra = self.bench.extra(&folded, &problems, None::<&Path>);
+        Ok(Added { extra, unproven: !problems.is_empty() })
+    }
+}
