@@ -7,11 +7,12 @@
 //! [`GRACE`] while an exchange is in progress.
 
 use std::{
+    collections::VecDeque,
     future::Future as _,
     io,
     pin::Pin,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, ready},
@@ -31,6 +32,8 @@ const GRACE: Duration = Duration::from_millis(750);
 pub(super) struct State {
     in_flight: AtomicUsize,
     head_done: AtomicBool,
+    /// For each head that was read and not yet taken up: its fault, if it has one.
+    heads: Mutex<VecDeque<Option<&'static str>>>,
 }
 
 /// Exists as long as an exchange is in progress on its connection.
@@ -43,6 +46,16 @@ impl State {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
         self.head_done.store(true, Ordering::Release);
         InFlight(Arc::clone(self))
+    }
+
+    /// A head was read, and has this fault.
+    pub(super) fn head(&self, fault: Option<&'static str>) {
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner).push_back(fault);
+    }
+
+    /// The fault of the head that is taken up now; called once for each.
+    pub(super) fn fault(&self) -> Option<&'static str> {
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner).pop_front().flatten()
     }
 
     fn busy(&self) -> bool {

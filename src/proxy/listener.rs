@@ -24,9 +24,10 @@ use super::{
     forward::{self, Forward},
     reverse::{self, Destination},
     rewind::Rewind,
+    strict::Strict,
     tls::{self, Certificates},
 };
-use crate::upstream::Problem;
+use crate::upstream::{Problem, Response};
 
 /// How long to wait after an accept failed (out of file descriptors, for example).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -170,6 +171,7 @@ where
         .max_headers(settings.max_headers)
         .max_header_size(settings.max_header_bytes);
     let stopping = stop.clone();
+    let io = Strict::new(io, Arc::clone(&state));
     let service = service_fn(|request| dispatch(&proxy, &state, &way, &stopping, request));
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service).with_upgrades());
     let ended = tokio::select! {
@@ -252,6 +254,12 @@ fn dispatch(
     request: http::Request<Incoming>,
 ) -> Answering {
     let (proxy, in_flight) = (Arc::clone(proxy), state.begin());
+    if let Some(fault) = state.fault() {
+        let problem = Problem::new(StatusCode::BAD_REQUEST, "bad-request", fault).closing();
+        proxy.observer.turned_away(problem.status.as_u16(), fault);
+        let response = Response::from(problem).map(Gate::open);
+        return Box::pin(std::future::ready(Ok(response)));
+    }
     match way {
         Way::Reverse => {
             let destination = Destination::upstream(&proxy);

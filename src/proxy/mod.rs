@@ -33,6 +33,7 @@ mod intercept;
 pub mod listener;
 pub mod reverse;
 mod rewind;
+mod strict;
 pub mod tls;
 
 /// Bounds and addresses of a proxy. Sizes in bytes.

@@ -1,6 +1,6 @@
 //! Reverse mode: whatever comes in goes to the one upstream, its target byte for byte.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{borrow::Cow, convert::Infallible, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header};
@@ -181,11 +181,12 @@ fn is_authority(host: &[u8]) -> bool {
     host.is_empty() || !host.contains(&b'@') && http::uri::Authority::try_from(host).is_ok()
 }
 
-fn raw_target(uri: &http::Uri) -> &str {
-    match uri.path_and_query() {
-        Some(target) if target.as_str().starts_with('?') => "/",
-        Some(target) => target.as_str(),
-        None => "/",
+/// Path and query as they were sent; an absolute target without a path has the path `/` (RFC 9112, section 3.2.1).
+fn raw_target(uri: &http::Uri) -> Cow<'_, str> {
+    match uri.path_and_query().map(http::uri::PathAndQuery::as_str) {
+        None | Some("") => Cow::Borrowed("/"),
+        Some(target) if target.starts_with('?') => Cow::Owned(format!("/{target}")),
+        Some(target) => Cow::Borrowed(target),
     }
 }
 
@@ -196,8 +197,10 @@ fn forwarded(mut head: http::request::Parts, host: &HeaderValue) -> http::reques
         hop::join_cookies(&mut head.headers);
     }
     if head.uri.scheme().is_some() || head.uri.authority().is_some() {
-        let target = head.uri.path_and_query().cloned();
-        head.uri = target.map_or_else(http::Uri::default, http::Uri::from);
+        head.uri = match raw_target(&head.uri) {
+            Cow::Owned(target) => target.parse().unwrap_or_default(),
+            Cow::Borrowed(_) => head.uri.path_and_query().cloned().map_or_else(http::Uri::default, http::Uri::from),
+        };
     }
     head
 }

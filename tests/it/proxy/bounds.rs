@@ -36,6 +36,10 @@ async fn heads_that_could_be_read_in_two_ways_get_400_and_a_closed_connection() 
         "Host: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n",
         "Host: a\r\nContent-Length : 5\r\n",
         "Host: a\r\n folded\r\n",
+        "Host: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n",
+        "Host: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n",
+        "Host: a\r\nContent-Length: 5\r\nContent-Length: 5\r\n",
+        "Host: a\nX: 1\r\n",
     ] {
         let bench = Bench::new().await;
         let mut client = bench.client().await;
@@ -44,6 +48,33 @@ async fn heads_that_could_be_read_in_two_ways_get_400_and_a_closed_connection() 
         assert_eq!(status(&answer), 400, "{head:?}: {answer}");
         assert_eq!(bench.seen.turned_away.lock().unwrap().len(), 1, "{head:?}");
     }
+}
+
+#[tokio::test]
+async fn a_pipelined_head_with_both_lengths_is_refused_after_the_good_one_was_answered() {
+    let mut bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client
+        .send(
+            "GET /1 HTTP/1.1\r\nHost: p\r\n\r\nPOST /2 HTTP/1.1\r\nHost: p\r\nContent-Length: 5\r\n\
+             Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        )
+        .await;
+    let mut tenant = bench.accept().await;
+    assert!(tenant.message().await.starts_with("GET /1 "));
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    assert!(client.message().await.ends_with("ok"));
+    bench.ended().await;
+    assert_eq!(status(&client.rest().await), 400);
+    assert!(bench.nothing_ended());
+}
+
+#[tokio::test]
+async fn a_target_with_a_fragment_is_refused() {
+    let bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client.send("GET /x#y HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    assert_eq!(status(&client.rest().await), 400);
 }
 
 #[tokio::test]

@@ -122,6 +122,17 @@ async fn an_absolute_target_loses_its_origin_and_the_host_becomes_the_upstreams(
 }
 
 #[tokio::test]
+async fn an_absolute_target_without_a_path_keeps_its_query() {
+    for (target, passed) in [("http://e.example?a=%2F", "/?a=%2F"), ("http://e.example", "/"), ("/?a=b", "/?a=b")] {
+        let mut bench = Bench::new().await;
+        let request = format!("GET {target} HTTP/1.1\r\nHost: other\r\n\r\n");
+        let (got, _, ended) = bench.exchange(&request, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+        assert_eq!(got.split(' ').nth(1).unwrap(), passed);
+        assert_eq!(&*ended.exchange.request.target.path_and_query, passed);
+    }
+}
+
+#[tokio::test]
 async fn hop_by_hop_headers_end_at_the_proxy_in_both_directions() {
     let mut bench = Bench::new().await;
     let (got, answer, ended) = bench
