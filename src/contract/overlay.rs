@@ -1,6 +1,6 @@
 //! OpenAPI Overlay 1.0: actions that add to a document or take away from it.
 //!
-//! A target is a JSONPath (RFC 9535). `update` merges: objects member by member, arrays by appending, anything else by
+//! A target is a `JSONPath` (RFC 9535). `update` merges: objects member by member, arrays by appending, anything else by
 //! replacing. A target that selects nothing changes nothing, which the specification allows; it is told as a note,
 //! because it is mostly a slip.
 

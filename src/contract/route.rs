@@ -58,24 +58,21 @@ impl<T: Copy> Router<T> {
         };
         let mut at = 0;
         for segment in path.split('/') {
-            at = match Segment::parse(segment)? {
-                None => match self.nodes[at].literal.get(segment) {
-                    Some(next) => *next,
-                    None => {
-                        let next = self.push();
-                        self.nodes[at].literal.insert(segment.into(), next);
-                        next
-                    }
-                },
-                Some(templated) => match self.nodes[at].templated.iter().find(|(held, _)| *held == templated) {
-                    Some((_, next)) => *next,
-                    None => {
-                        let next = self.push();
-                        self.nodes[at].templated.push((templated, next));
-                        next
-                    }
-                },
+            let templated = Segment::parse(segment)?;
+            let node = &self.nodes[at];
+            let known = match &templated {
+                None => node.literal.get(segment).copied(),
+                Some(templated) => node.templated.iter().find(|(held, _)| held == templated).map(|(_, next)| *next),
             };
+            at = known.unwrap_or_else(|| {
+                let next = self.nodes.len();
+                match templated {
+                    None => _ = self.nodes[at].literal.insert(segment.into(), next),
+                    Some(templated) => self.nodes[at].templated.push((templated, next)),
+                }
+                self.nodes.push(Node::default());
+                next
+            });
         }
         let methods = &mut self.nodes[at].methods;
         if methods.iter().any(|(held, _)| *held == method) {
@@ -83,11 +80,6 @@ impl<T: Copy> Router<T> {
         }
         methods.push((method, to));
         Ok(())
-    }
-
-    fn push(&mut self) -> usize {
-        self.nodes.push(Node::default());
-        self.nodes.len() - 1
     }
 
     /// Finds what a method and a raw path (without query) lead to.

@@ -9,7 +9,7 @@ use std::{
 
 use contrail::{
     contract::Contract,
-    finding::{Conclusion, Kind, Rule, Verdict},
+    finding::{Blame, Conclusion, Finding, Kind, Rule, Unchecked, Verdict},
 };
 
 use crate::support::cases::{self, Case};
@@ -30,17 +30,17 @@ fn differences(case: &Case, verdict: &Verdict) -> String {
             writeln!(out, "    {} at `{}`: {}", finding.rule, finding.at, finding.message()).unwrap();
         }
     }
-    let unchecked: BTreeSet<&str> = verdict.unchecked.iter().map(|aspect| aspect.name()).collect();
+    let unchecked: BTreeSet<&str> = verdict.unchecked.iter().map(Unchecked::name).collect();
     let wanted = case.unchecked();
     let wanted: BTreeSet<&str> = wanted.iter().map(String::as_str).collect();
     if unchecked != wanted {
         writeln!(out, "  expected unchecked {wanted:?}\n  found              {unchecked:?}").unwrap();
     }
-    let blame = verdict.blame.map(|blame| blame.name());
+    let blame = verdict.blame.map(Blame::name);
     if blame != case.blame() {
         writeln!(out, "  expected blame {:?}\n  found          {blame:?}", case.blame()).unwrap();
     }
-    let messages: Vec<String> = verdict.findings.iter().map(|finding| finding.message()).collect();
+    let messages: Vec<String> = verdict.findings.iter().map(Finding::message).collect();
     for text in case.says() {
         if !messages.iter().any(|message| message.contains(&text)) {
             writeln!(out, "  expected a message with {text:?}, found {messages:?}").unwrap();

@@ -4,7 +4,7 @@ use crate::finding::Unchecked;
 
 /// Why an aspect can be unchecked, and what would let it be checked.
 #[must_use]
-pub fn aspect(aspect: Unchecked) -> (&'static str, &'static str) {
+pub(super) fn aspect(aspect: Unchecked) -> (&'static str, &'static str) {
     match aspect {
         Unchecked::RequiredScope => (
             "The documentation does not show which scope the operation requires (4.2 to 4.6; sections 4 and 5).",

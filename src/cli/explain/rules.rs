@@ -4,21 +4,21 @@ use crate::finding::Rule;
 
 /// The explanation of one rule.
 #[derive(Debug, Clone, Copy)]
-pub struct Explanation {
+pub(super) struct Explanation {
     /// What a finding of this rule says, in full sentences.
-    pub means: &'static str,
+    pub(super) means: &'static str,
     /// The passage of the tenant's documentation, or the RFC, that it comes from.
-    pub source: &'static str,
+    pub(super) source: &'static str,
     /// One exchange that gives it.
-    pub example: &'static str,
+    pub(super) example: &'static str,
     /// What to do about it, for the client, the tenant, or whoever owns the contract.
-    pub now: &'static str,
+    pub(super) now: &'static str,
 }
 
 /// The explanation of a rule.
 #[must_use]
 #[allow(clippy::too_many_lines)] // a table
-pub fn explanation(rule: Rule) -> Explanation {
+pub(super) fn explanation(rule: Rule) -> Explanation {
     match rule {
         Rule::OperationUndocumented => Explanation {
             means: "The contract has no operation with this method and path, so nothing else about the exchange was \

@@ -3,6 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::contract::Contract;
 
+#[allow(clippy::needless_pass_by_value)] // `json!` gives values
 fn minimal(paths: Value) -> Value {
     json!({"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths})
 }
