@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use http::HeaderValue;
+use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport},
-    finding::{Conclusion, Kind},
+    finding::{Conclusion, Kind, Rule},
     json::push_pointer,
     token::{Credential, TokenFacts},
 };
@@ -164,4 +165,116 @@ fn deleting_any_property_from_the_yaml_turns_its_traffic_from_conforms_to_gap() 
         let expected = if closed { Kind::Violation } else { Kind::Gap };
         assert!(!kinds.is_empty() && kinds.iter().all(|kind| *kind == expected), "{pointer}: {kinds:?}");
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// Whatever a peer sends, the check gives a verdict, the same one each time, and no finding at a redacted place.
+    #[test]
+    fn no_traffic_makes_the_check_panic(
+        which in 0..8_usize,
+        query in "[a-z=&%+\u{e4}0-9]{0,20}",
+        form in any::<bool>(),
+        status in 0..700_u16,
+        sent in junk(),
+        came in junk(),
+    ) {
+        let mut exchange = everything().swap_remove(which);
+        let path_and_query = format!("{}?{query}", exchange.request.target.path());
+        exchange.request.target.path_and_query = path_and_query.into();
+        exchange.request.body = Body::whole(sent);
+        if form {
+            let value = HeaderValue::from_static("application/x-www-form-urlencoded");
+            exchange.request.headers = [(http::header::CONTENT_TYPE, value)].into_iter().collect();
+        }
+        let response = exchange.response.as_mut().unwrap();
+        response.status = status;
+        response.body = Body::whole(came);
+        let check = |exchange: &Exchange| Contract::built_in().check(exchange, &CheckOptions::default());
+        let verdict = check(&exchange);
+        prop_assert_eq!(&check(&exchange), &verdict);
+        let inside = |rule: Rule| matches!(rule, Rule::ResponseBody | Rule::ResponseBodyUndocumented);
+        if let Some(finding) = verdict.findings.iter().find(|finding| inside(finding.rule)) {
+            exchange.response.as_mut().unwrap().body.redacted = vec![finding.at.clone()];
+            let places = check(&exchange).findings;
+            prop_assert!(!places.iter().any(|found| inside(found.rule) && found.at == finding.at));
+        }
+    }
+}
+
+/// Bodies that are nearly what the document shows: pieces of it, cut, doubled and mixed.
+fn junk() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop::sample::select(vec![
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"id\"",
+        "\"name\"",
+        "\"payload\"",
+        "\"version\"",
+        "\"presentation\"",
+        "\"configuration\"",
+        "\"action\"",
+        "\"block\"",
+        "\"limit\"",
+        "\"groups\"",
+        "\"template\"",
+        "1e400",
+        "-0",
+        "5.5",
+        "null",
+        "true",
+        "\"\\ud800\"",
+        "\"\u{1f600}\"",
+        "\u{feff}",
+        "&",
+        "=",
+        "%",
+        "name=a",
+        " ",
+    ]);
+    prop_oneof![
+        prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat().into_bytes()),
+        prop::collection::vec(any::<u8>(), 0..24),
+        objects().prop_map(|value| value.to_string().into_bytes()),
+    ]
+}
+
+fn objects() -> impl Strategy<Value = Value> {
+    let name = prop::sample::select(vec![
+        "id",
+        "name",
+        "type",
+        "payload",
+        "version",
+        "presentation",
+        "configuration",
+        "action",
+        "limit",
+        "groups",
+        "template",
+        "connection_profile_templates",
+        "strategy_overrides",
+        "org.iso.18013.5.1.mDL",
+        "x",
+        "a/b~c",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        any::<i32>().prop_map(Value::from),
+        "[a-z]{0,30}".prop_map(Value::String),
+    ];
+    leaf.prop_recursive(5, 40, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::Array),
+            prop::collection::vec((name.clone(), inner), 0..6).prop_map(|members| Value::Object(
+                members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+            )),
+        ]
+    })
 }

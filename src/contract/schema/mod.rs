@@ -1,7 +1,7 @@
 //! Schemas: JSON Schema Draft 2020-12 as the judge, and the gap walker that asks what no schema accounts for.
 //!
 //! The judge is the `jsonschema` crate with formats asserted. It walks the tape of [`crate::json`], so no value is
-//! copied and no number rounded. The gap walker ([`gaps`]) is compiled from the same schema: delete a property from the
+//! copied and no number rounded. The gap walker is compiled from the same schema: delete a property from the
 //! document, and its traffic turns from conforms to gap.
 
 mod errors;
