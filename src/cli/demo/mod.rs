@@ -321,8 +321,6 @@ fn shown(status: Option<i32>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn came(status: u16, media: &str, body: &'static str) -> Came {

@@ -336,3 +336,38 @@ fn a_body_that_breaks_off_is_an_error_without_a_socket_too() {
     assert_eq!(status, 200);
     assert!(body.unwrap_err().contains("transport.incomplete"));
 }
+
+proptest::proptest! {
+    #[test]
+    fn whatever_is_sent_gets_an_answer_and_never_a_panic(
+        method in "GET|POST|PATCH|HEAD|[A-Z]{1,5}",
+        start in "(/api/v2)?/(rate-limit-policies|connection-profiles/templates|oauth/token/?|actions/actions)",
+        rest in "[ -~é]{0,40}",
+        media in "application/json|application/x-www-form-urlencoded|[ -~]{0,30}",
+        body in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
+        json in "[\\[\\]{}\":,0-9eE.a-z+-]{0,60}",
+        authorization in "(Bearer|Basic)? ?[A-Za-z0-9+/=_.-]{0,60}",
+    ) {
+        let driver = Driver::new(&[]);
+        let bearer = format!("Bearer {}", driver.token("sandbox-full"));
+        let method: Method = method.parse().unwrap();
+        for (authorization, body) in [(authorization.as_str(), body), (bearer.as_str(), json.into_bytes())] {
+            let body = Bytes::from(body);
+            let headers = [("authorization", authorization), ("content-type", media.as_str())]
+                .into_iter()
+                .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+                .collect();
+            for target in [
+                format!("{start}/{rest}"),
+                format!("/api/v2{TEMPLATE}?{rest}"),
+                format!("/api/v2{GROUPS}?{rest}"),
+                format!("/api/v2/actions/actions/act_Enrich/test?{rest}"),
+            ] {
+                for method in [&method, &Method::GET, &Method::POST, &Method::PATCH] {
+                    let answer = driver.tenant.answer(&Ask { method, target: &target, headers: &headers, body: &body }, driver.now);
+                    proptest::prop_assert!(matches!(answer.status.as_u16(), 200 | 202 | 400 | 401 | 403 | 404 | 415));
+                }
+            }
+        }
+    }
+}

@@ -166,8 +166,11 @@ fn every_rule_that_the_tenant_breaks_on_purpose_is_found_by_exactly_that_rule() 
         }
         // In how many of the exchanges above the rule can be broken.
         let expected = match rule {
-            Rule::ResponseBody | Rule::ResponseBodyUndocumented => 5,
-            Rule::ResponseContentType | Rule::ResponseBodyMalformed | Rule::TransportIncomplete => 5,
+            Rule::ResponseBody
+            | Rule::ResponseBodyUndocumented
+            | Rule::ResponseContentType
+            | Rule::ResponseBodyMalformed
+            | Rule::TransportIncomplete => 5,
             Rule::ResponseHeaders | Rule::AuthScopeUndeclared => 6,
             Rule::AuthUnenforced => 4,
             Rule::ExchangeIdentity => 2,
