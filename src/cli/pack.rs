@@ -89,6 +89,7 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
             unproven: found.unproven,
             today: &today,
             recorded: found.recorded.as_deref(),
+            journal: None,
         },
     )?;
     let exchanges = if folded.entries == 1 { "exchange" } else { "exchanges" };
@@ -108,11 +109,11 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
 
 /// The recording at `path`, with the journal beside it that was not folded yet.
 fn find(path: &Path) -> Result<Found, Failure> {
-    let journal = Journal::path_for(path);
+    let journal = Some(Journal::path_for(path)).filter(|journal| journal.exists() && !Journal::is_folded(journal));
     let mut sources = Vec::new();
     let mut recorded = None;
     let mut unproven = false;
-    if path.exists() || !journal.exists() {
+    if path.exists() || journal.is_none() {
         let inside = recording::sources(path)?;
         let [only] = inside.as_slice() else {
             let reason = format!("it holds {} recordings; name one of them", inside.len());
@@ -129,10 +130,10 @@ fn find(path: &Path) -> Result<Found, Failure> {
         }
         recorded.clone_from(&head.recorded);
         unproven = head.unproven || head.journal;
-        sources.push(FoldSource { path: only.clone(), take: Take::All });
+        sources.push(FoldSource { paths: vec![only.clone()], take: Take::All });
     }
-    if journal.exists() {
-        sources.push(FoldSource { path: journal, take: Take::All });
+    if let Some(journal) = journal {
+        sources.push(FoldSource { paths: vec![journal], take: Take::All });
         recorded = None;
         unproven = true;
     }

@@ -62,15 +62,37 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut collector = Collector::new(title, failing, listed);
     let redactor = Redactor::new(Plan::default());
 
+    let mut altered = false;
     for named in &args.recordings {
-        for source in recording::sources(named)? {
+        let sources = recording::sources(named)?;
+        altered |= named.is_dir() && !chain(named, &sources)?;
+        for source in sources {
             read(&source, &judge, &redactor, &mut collector)?;
         }
     }
     for request in &wanted {
         write(request, &redactor, &mut collector)?;
     }
-    Ok(Outcome { findings: collector.fails(), ..Outcome::CLEAN })
+    Ok(Outcome { findings: altered || collector.fails(), ..Outcome::CLEAN })
+}
+
+/// Checks the chain of a trail, if it is one, and says what came of it; false if the trail was altered.
+fn chain(named: &Path, sources: &[PathBuf]) -> Result<bool, Failure> {
+    let named = named.display();
+    let journals: Vec<PathBuf> =
+        sources.iter().filter(|path| path.extension().is_some_and(|name| name == "journal")).cloned().collect();
+    let checked =
+        recording::check_chain(&journals).map_err(|error| format!("cannot read the trail `{named}`: {error}"))?;
+    let Some(checked) = checked else { return Ok(true) };
+    let line = match &checked.broken {
+        Some(broken) => broken.to_string(),
+        None => format!(
+            "the chain of the trail `{named}` is whole: {} entries, {} after its last link, head {}",
+            checked.entries, checked.unsealed, checked.head.hash
+        ),
+    };
+    let _ = writeln!(io::stderr(), "contrail: {line}");
+    Ok(checked.broken.is_none())
 }
 
 /// The reports to write: what `--report` asks for, and `--format` on standard output unless a `--report` goes there.

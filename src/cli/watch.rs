@@ -3,7 +3,7 @@
 use std::{
     io::{self, Write as _},
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     contract::CheckOptions,
     pipeline::Enforce,
-    recording::{Journal, JournalContext},
+    recording::{ChainHead, Journal, JournalContext},
     upstream::{
         Origin, Upstream,
         live::{Access, Http2, Live, Via},
@@ -67,23 +67,16 @@ pub struct UpstreamArgs {
 /// Where the audit journal is kept
 #[derive(Debug, Clone, clap::Args)]
 pub struct TrailArgs {
-    /// Keep the journal in this folder, as an audit trail
+    /// Keep the journal in this folder, as an audit trail: segments with a hash chain
     #[arg(long, value_name = "DIR")]
     pub trail: Option<PathBuf>,
 }
 
 impl TrailArgs {
-    /// Whether the journal is kept.
-    #[must_use]
-    pub fn is_kept(&self) -> bool {
-        self.trail.is_some()
-    }
-
-    /// The journal of this run: named after the instant at which it begins.
-    #[must_use]
-    pub fn path(&self) -> Option<PathBuf> {
-        let begun = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S.%3fZ");
-        self.trail.as_ref().map(|folder| folder.join(format!("{begun}.journal")))
+    /// What the summary says of it: where it is, and the end of its chain, which can be kept elsewhere.
+    pub(super) fn said(&self, head: Option<&ChainHead>) -> summary::Extra {
+        let folder = self.trail.iter().map(|folder| ("trail", folder.display().to_string().into()));
+        folder.chain(head.map(|head| ("head of its chain", head.hash.clone().into()))).collect()
     }
 }
 
@@ -202,19 +195,22 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let ready = args.upstream.ready(&args.proxy)?;
     let contract = args.judge.contract.load()?;
     let mut setup = args.filter.setup(&ready.origin);
-    let trail = args.trail.path();
-    if let Some(path) = &trail {
+    let mut trail = None;
+    if let Some(folder) = &args.trail.trail {
         let context = JournalContext { upstream: ready.origin.as_str().into(), contract: contract.hash().into() };
-        let (journal, _) = Journal::open(path, context)?;
-        setup.journal = Some(Box::new(Arc::new(Mutex::new(journal))));
+        let (journal, _) = Journal::open_trail(folder, context)?;
+        let journal = Arc::new(Mutex::new(journal));
+        trail = Some(Arc::clone(&journal));
+        setup.journal = Some(Box::new(journal));
     }
     let pipeline = args.judge.pipeline(Setup { contract: Some(contract), ..setup })?;
     let ran = args
         .proxy
         .run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), || ready.introduce())?;
     let mut outcome = pipeline.finish(args.judge.collector("", ""));
-    let kept = trail.iter().map(|path| ("trail", path.display().to_string().into())).collect();
-    let next = trail.as_ref().map(|path| format!("contrail verify {}", path.display()));
+    let head = trail.and_then(|trail| trail.lock().unwrap_or_else(PoisonError::into_inner).head().cloned());
+    let kept = args.trail.said(head.as_ref());
+    let next = args.trail.trail.as_ref().map(|path| format!("contrail verify {}", path.display()));
     summary::print(args.judge.format, &outcome, &kept, next.as_deref());
     summary::reports(&mut outcome, pipeline.redactor(), &args.judge.report)?;
     Ok(Outcome {

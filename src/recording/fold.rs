@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    Attested, Entry, Identity, JournalContext, Keep, LaidOut, ReadError, ReadFault, WriteError, attest,
+    Attested, Entry, Identity, Journal, JournalContext, Keep, LaidOut, ReadError, ReadFault, WriteError, attest,
     convert::{self, Converted},
     disk::refused,
     files::BodyFiles,
@@ -48,6 +48,9 @@ pub struct FoldOptions<'a> {
     pub today: &'a str,
     /// State this day, whatever changed: the fixture is another layout of one that was recorded then.
     pub recorded: Option<&'a str>,
+    /// The journal that is folded, if it is open here: it says itself what becomes of it, so that a process killed at any
+    /// moment leaves no entry unfolded and folds none twice.
+    pub journal: Option<&'a Journal>,
 }
 
 /// A check of exchanges by a contract, which this module does not know.
@@ -62,8 +65,8 @@ pub struct Check<'a> {
 /// One recording to fold.
 #[derive(Debug, Clone)]
 pub struct FoldSource {
-    /// A journal, a HAR file, or a folder of them.
-    pub path: PathBuf,
+    /// Its files in order: journals (a trail has more than one segment), HAR files, or folders of them.
+    pub paths: Vec<PathBuf>,
     /// Which of its entries.
     pub take: Take,
 }
@@ -129,9 +132,11 @@ struct Item {
 pub fn fold(from: &[FoldSource], to: &Path, options: &FoldOptions<'_>) -> Result<Folded, WriteError> {
     let mut fold = Fold::new(to, options)?;
     for (number, source) in (0..).zip(from) {
-        for path in sources(&source.path)? {
-            for entry in open(&path)? {
-                fold.take(entry?, number, &source.take)?;
+        for named in &source.paths {
+            for path in sources(named)? {
+                for entry in open(&path)? {
+                    fold.take(entry?, number, &source.take)?;
+                }
             }
         }
     }
@@ -293,7 +298,8 @@ impl<'a> Fold<'a> {
         }
         self.folded.entries = items.len();
         self.folded.har = super::har_of(to);
-        self.folded.changed = target.finish(self.options.today, self.options.recorded.is_some())?;
+        self.folded.changed =
+            target.finish(self.options.today, self.options.recorded.is_some(), self.options.journal)?;
         Ok(self.folded)
     }
 }

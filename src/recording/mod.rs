@@ -8,6 +8,7 @@
 //! Knows nothing of sockets or contracts. Secrets are gone before an entry gets here (see [`crate::redact`]).
 
 mod attest;
+mod chain;
 mod convert;
 mod disk;
 mod error;
@@ -32,6 +33,7 @@ mod write;
 use std::sync::Arc;
 
 pub use attest::{Attested, attest, settle};
+pub use chain::{Broken, ChainHead, Checked, check_chain};
 pub use error::{ReadError, ReadFault, WriteError};
 pub use fold::{Check, FoldOptions, FoldSource, Folded, Take, fold};
 pub use host::TENANT_ORIGIN;

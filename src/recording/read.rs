@@ -11,9 +11,10 @@ use std::{
 };
 
 use super::{
-    Entry, ReadError, ReadFault,
+    Entry, ReadError, ReadFault, chain,
     convert::{self, Converted, Fault},
     files::BodyFiles,
+    journal,
     scan::{ScanError, Scanner},
 };
 use crate::token::TokenCache;
@@ -329,7 +330,8 @@ impl Recording {
                 return Ok(false);
             }
             *line += 1;
-            if !self.buffer.starts_with(b"{\"_chain\"") && !self.buffer.trim_ascii().is_empty() {
+            let own = self.buffer.starts_with(chain::START) || self.buffer.starts_with(journal::FOLD_START);
+            if !own && !self.buffer.trim_ascii().is_empty() {
                 return Ok(true);
             }
         }
@@ -436,5 +438,7 @@ struct Own {
 /// Whether a file that begins like this is a journal: its lines begin with an entry's first member.
 fn is_journal(start: &[u8]) -> bool {
     let start = start.trim_ascii_start();
-    start.starts_with(b"{\"startedDateTime\"") || start.starts_with(b"{\"_chain\"")
+    start.starts_with(b"{\"startedDateTime\"")
+        || start.starts_with(chain::START)
+        || start.starts_with(journal::FOLD_START)
 }

@@ -16,7 +16,9 @@ use serde::Deserialize;
 use super::{
     LaidOut, VERSION, WriteError,
     disk::{Replacement, folder_of, make_folder, refused},
-    har, layout,
+    har,
+    journal::{Journal, file_digest},
+    layout,
     read::open,
     write::Place,
 };
@@ -181,8 +183,8 @@ impl Target {
         Ok(())
     }
 
-    /// Puts the fixture into its place. Whether anything on disk changed.
-    pub(super) fn finish(mut self, today: &str, keep_day: bool) -> Result<bool, WriteError> {
+    /// Puts the fixture into its place; `journal` says so before and after. Whether anything on disk changed.
+    pub(super) fn finish(mut self, today: &str, keep_day: bool, journal: Option<&Journal>) -> Result<bool, WriteError> {
         self.buffered.extend_from_slice(if self.first { b"]\n  }\n}\n" } else { b"\n    ]\n  }\n}\n" });
         self.flush()?;
         let unneeded = match &self.folder {
@@ -191,6 +193,7 @@ impl Target {
         };
         let equal = same_content(self.text.as_file_mut(), &self.har).map_err(refused("read", &self.har))?;
         if equal && !self.changed && unneeded.is_empty() {
+            journal.map_or(Ok(()), Journal::folded)?;
             return Ok(false);
         }
         if !keep_day && self.day != today {
@@ -200,6 +203,10 @@ impl Target {
                 .map_err(refused("write", &self.har))?;
         }
         self.text.as_file().sync_all().map_err(refused("write", &self.har))?;
+        if let Some(journal) = journal {
+            let digest = file_digest(self.text.as_file_mut()).map_err(refused("read", &self.har))?;
+            journal.folding(&self.har, &digest)?;
+        }
         self.text.persist(&self.har).map_err(|error| refused("replace", &self.har)(error.error))?;
         if let Some(folder) = &self.folder {
             for name in unneeded {
@@ -207,6 +214,7 @@ impl Target {
                 fs::remove_file(&path).map_err(refused("remove", &path))?;
             }
         }
+        journal.map_or(Ok(()), Journal::folded)?;
         Ok(true)
     }
 

@@ -239,8 +239,9 @@ fn write_all(redactor: &Redactor, judged: Judged, folder: &std::path::Path) -> V
         unproven: false,
         today: "2026-11-21",
         recorded: None,
+        journal: None,
     };
-    let source = FoldSource { path: folder.join("a.journal"), take: Take::All };
+    let source = FoldSource { paths: vec![folder.join("a.journal")], take: Take::All };
     for target in ["a/", "a.har"] {
         fold(std::slice::from_ref(&source), &folder.join(target), &options).unwrap();
     }

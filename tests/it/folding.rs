@@ -106,6 +106,7 @@ impl Bench {
             unproven: false,
             today: "2026-11-21",
             recorded: None,
+            journal: None,
         }
     }
 
@@ -114,7 +115,8 @@ impl Bench {
     }
 
     fn fold_with(&self, from: &[&Path], to: &str, options: &FoldOptions<'_>) -> Folded {
-        let from: Vec<_> = from.iter().map(|path| FoldSource { path: path.to_path_buf(), take: Take::All }).collect();
+        let from: Vec<_> =
+            from.iter().map(|path| FoldSource { paths: vec![path.to_path_buf()], take: Take::All }).collect();
         recording::fold(&from, &self.path(to), options).unwrap()
     }
 }
@@ -337,8 +339,8 @@ fn one_operation_can_be_recorded_anew() {
     bench.fold(&[&old], "x.har");
     let named = vec!["testAction".to_owned()];
     let from = [
-        FoldSource { path: bench.path("x.har"), take: Take::Except(named.clone()) },
-        FoldSource { path: new, take: Take::Only(named) },
+        FoldSource { paths: vec![bench.path("x.har")], take: Take::Except(named.clone()) },
+        FoldSource { paths: vec![new], take: Take::Only(named) },
     ];
     let folded = recording::fold(&from, &bench.path("x.har"), &bench.options()).unwrap();
     assert_eq!(lines(&bench.path("x.har")), ["/a 200", "/b 500"]);
@@ -595,4 +597,50 @@ fn labels_of_two_recordings_are_kept_apart_and_numbered_anew() {
         .map(|field| field["value"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(bearers, ["Bearer !token-1!", "Bearer !token-2!"]);
+}
+
+#[test]
+fn verify_names_the_first_line_of_a_trail_that_was_altered() {
+    let bench = Bench::new();
+    let folder = bench.path("trail");
+    let context = JournalContext { upstream: UPSTREAM.into(), contract: "c".into() };
+    let (mut journal, _) = Journal::open_trail(&folder, context).unwrap();
+    for at in 1..4 {
+        let verdict = Verdict::default();
+        journal.add(&bench.redactor.redact(Judged::new(get("/api/v2/nothing", 200, "{}", at), verdict)), None);
+        journal.write().unwrap();
+    }
+    let (segment, head) = (journal.path().to_path_buf(), journal.head().unwrap().hash.clone());
+    drop(journal);
+    let folder = folder.to_str().unwrap();
+    let ran = run(["verify", folder, "--format", "json"]);
+    let whole = format!(
+        "contrail: the chain of the trail `{folder}` is whole: 3 entries, 0 after its last link, head {head}\n"
+    );
+    assert_eq!((ran.status, ran.stderr), (0, whole));
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["summary"]["exchanges"], 3);
+    let text = fs::read_to_string(&segment).unwrap().replacen("\"status\":200", "\"status\":201", 1);
+    fs::write(&segment, text).unwrap();
+    let ran = run(["verify", folder]);
+    let altered =
+        format!("contrail: the trail was altered at `{}`, line 2: this line was altered\n", segment.display());
+    assert_eq!((ran.status, ran.stderr), (1, altered));
+}
+
+#[test]
+fn a_process_killed_between_fold_and_the_end_of_its_run_leaves_nothing_to_fold_twice() {
+    let bench = Bench::new();
+    let path = bench.journal("x.har.journal", &[get("/a", 200, "1", 1)]);
+    let context = || JournalContext { upstream: UPSTREAM.into(), contract: "c".into() };
+    let (journal, leftover) = Journal::open(&path, context()).unwrap();
+    assert_eq!(leftover.entries, 1);
+    bench.fold_with(&[&path], "x.har", &FoldOptions { journal: Some(&journal), ..bench.options() });
+    drop(journal);
+    assert!(Journal::is_folded(&path));
+    // Neither what packs a path with its journal nor the next recording takes the entries again.
+    let to = bench.path("packed.har");
+    let ran = run(["pack", bench.path("x.har").to_str().unwrap(), "--out", to.to_str().unwrap()]);
+    assert_eq!((ran.status, lines(&to)), (0, vec!["/a 200".to_owned()]));
+    assert_eq!(Journal::open(&path, context()).unwrap().1.entries, 0);
 }

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Write as _},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, PoisonError},
 };
 
@@ -50,7 +50,7 @@ impl Bench {
         let said = if self.overwrite {
             format!("discarded {exchanges} of a left-over journal, because of --overwrite")
         } else {
-            self.fold(journal.path(), earlier, &[], true)?;
+            self.fold(journal, earlier, &[], true)?;
             format!("folded {exchanges} of a left-over journal into {}; it is marked unproven", self.out.display())
         };
         let line = match self.format {
@@ -65,7 +65,7 @@ impl Bench {
     /// Folds the journal into the fixture; after what is there already, if that is to stay.
     pub(in crate::cli) fn fold(
         &self,
-        journal: &Path,
+        journal: &Journal,
         earlier: bool,
         replace: &[String],
         unproven: bool,
@@ -76,9 +76,9 @@ impl Bench {
         };
         let mut from = Vec::new();
         if earlier {
-            from.push(FoldSource { path: self.out.clone(), take: kept });
+            from.push(FoldSource { paths: vec![self.out.clone()], take: kept });
         }
-        from.push(FoldSource { path: journal.to_owned(), take: new });
+        from.push(FoldSource { paths: journal.segments(), take: new });
         let check = |exchange: &crate::exchange::Exchange| self.contract.check(exchange, &self.options);
         let today = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
         let options = FoldOptions {
@@ -89,6 +89,7 @@ impl Bench {
             unproven,
             today: &today,
             recorded: None,
+            journal: Some(journal),
         };
         Ok(fold(&from, &self.out, &options)?)
     }
@@ -98,13 +99,13 @@ impl Bench {
         proof::verdicts(&self.out, &self.contract, &self.options)
     }
 
-    /// Proves the fixture that was folded from `before` and `journal`; what is wrong with it, if anything.
-    pub(in crate::cli) fn prove(&self, journal: &Path, before: Vec<Gist>) -> Result<Vec<String>, Failure> {
-        proof::prove(&self.out, journal, before, &self.contract, &self.options, &self.redactor)
+    /// Proves the fixture that was folded from `before` and `journals`; what is wrong with it, if anything.
+    pub(in crate::cli) fn prove(&self, journals: &[PathBuf], before: Vec<Gist>) -> Result<Vec<String>, Failure> {
+        proof::prove(&self.out, journals, before, &self.contract, &self.options, &self.redactor)
     }
 
     /// What the summary says about the fixture.
-    pub(in crate::cli) fn extra(&self, folded: &Folded, problems: &[String], trail: Option<&Path>) -> Extra {
+    pub(in crate::cli) fn extra(&self, folded: &Folded, problems: &[String], trail: Extra) -> Extra {
         let mut extra: Extra = Vec::new();
         if !folded.transient.is_empty() {
             let list: Vec<String> =
@@ -123,9 +124,7 @@ impl Bench {
         extra.push(("fixture", self.out.display().to_string().into()));
         extra.push(("entries", folded.entries.into()));
         extra.push(("changed", folded.changed.into()));
-        if let Some(trail) = trail {
-            extra.push(("trail", trail.display().to_string().into()));
-        }
+        extra.extend(trail);
         if problems.is_empty() {
             extra.push(("proof", "replayed against itself, verified, scanned for secrets: good".into()));
         } else {

@@ -8,7 +8,7 @@ mod proof;
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 pub(super) use bench::{Bench, remove};
@@ -75,10 +75,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         options: CheckOptions { clock_skew: args.judge.clock_skew, ..setup.options.clone() },
     };
     let context = JournalContext { upstream: ready.origin.as_str().into(), contract: bench.contract.hash().into() };
-    let path = args.trail.path().unwrap_or_else(|| Journal::path_for(&args.out));
-    let (mut journal, leftover) = Journal::open(&path, context)?;
+    let (mut journal, leftover) = match &args.trail.trail {
+        Some(folder) => Journal::open_trail(folder, context)?,
+        None => Journal::open(&Journal::path_for(&args.out), context)?,
+    };
     let mut earlier = existed && !args.overwrite;
-    if leftover.entries > 0 || leftover.torn > 0 {
+    if leftover.entries > 0 {
         earlier |= bench.recover(&mut journal, leftover.entries, earlier)?;
     }
 
@@ -98,7 +100,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         Ok(ran) => ran,
         Err(failure) => {
             // Nothing ran, so nothing is to be folded.
-            if outcome.counts.exchanges == 0 && !args.trail.is_kept() {
+            if outcome.counts.exchanges == 0 {
                 remove(journal)?;
             }
             return Err(failure);
@@ -106,20 +108,16 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     };
 
     let before = if earlier { bench.verdicts()? } else { Vec::new() };
-    let folded = bench.fold(&path, earlier, &args.replace, false)?;
-    let problems = bench.prove(&path, before)?;
-    if args.trail.is_kept() {
-        drop(journal);
-    } else {
-        remove(journal)?;
-    }
+    let (folded, journals, head) = {
+        let journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let folded = bench.fold(&journal, earlier, &args.replace, false)?;
+        (folded, journal.segments(), journal.head().cloned())
+    };
+    let problems = bench.prove(&journals, before)?;
+    remove(journal)?;
     let next = format!("contrail replay {}", quoted(&args.out));
-    summary::print(
-        args.judge.format,
-        &outcome,
-        &bench.extra(&folded, &problems, args.trail.is_kept().then_some(&path)),
-        Some(&next),
-    );
+    let extra = bench.extra(&folded, &problems, args.trail.said(head.as_ref()));
+    summary::print(args.judge.format, &outcome, &extra, Some(&next));
     summary::reports(&mut outcome, &bench.redactor, &args.judge.report)?;
     Ok(Outcome {
         findings: outcome.collector.fails() || !problems.is_empty(),

@@ -41,14 +41,14 @@ fn gist(verdict: &Verdict) -> Gist {
 /// Proves a fixture; what is wrong with it, if anything. `before` are the verdicts of what it held already.
 pub(super) fn prove(
     fixture: &Path,
-    journal: &Path,
+    journals: &[PathBuf],
     before: Vec<Gist>,
     contract: &Arc<Contract>,
     options: &CheckOptions,
     redactor: &Redactor,
 ) -> Result<Vec<String>, Failure> {
     let mut problems = scanned(fixture, redactor)?;
-    problems.extend(verified(fixture, journal, before, contract, options)?);
+    problems.extend(verified(fixture, journals, before, contract, options)?);
     problems.extend(replayed(fixture, contract)?);
     Ok(problems)
 }
@@ -90,7 +90,7 @@ fn files(fixture: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// Compares what verification says now with what was said live.
 fn verified(
     fixture: &Path,
-    journal: &Path,
+    journals: &[PathBuf],
     before: Vec<Gist>,
     contract: &Contract,
     options: &CheckOptions,
@@ -99,9 +99,11 @@ fn verified(
     for gist in before {
         *given.entry(gist).or_default() += 1;
     }
-    for entry in recording::open(journal)? {
-        if let Some(note) = entry?.note {
-            *given.entry(gist(&note.verdict)).or_default() += 1;
+    for journal in journals {
+        for entry in recording::open(journal)? {
+            if let Some(note) = entry?.note {
+                *given.entry(gist(&note.verdict)).or_default() += 1;
+            }
         }
     }
     let mut problems = Vec::new();

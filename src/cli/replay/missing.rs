@@ -5,8 +5,8 @@
 use std::{
     env,
     io::{self, Write as _},
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use super::Args;
@@ -137,10 +137,13 @@ impl Missing {
             return Ok(Added { extra: vec![("added", "nothing".into())], unproven: false });
         }
         let before = if self.earlier { self.bench.verdicts()? } else { Vec::new() };
-        let folded = self.bench.fold(&self.path, self.earlier, &[], false)?;
-        let problems = self.bench.prove(&self.path, before)?;
+        let (folded, journals) = {
+            let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+            (self.bench.fold(&journal, self.earlier, &[], false)?, journal.segments())
+        };
+        let problems = self.bench.prove(&journals, before)?;
         remove(self.journal)?;
-        let extra = self.bench.extra(&folded, &problems, None::<&Path>);
+        let extra = self.bench.extra(&folded, &problems, Vec::new());
         Ok(Added { extra, unproven: !problems.is_empty() })
     }
 }

@@ -1,0 +1,233 @@
+//! The hash chain of a trail: after each written batch a line that holds a digest of each line of it, and a hash over
+//! these and the hash before.
+//!
+//! ```text
+//! {"startedDateTime":…}                       a batch of entries
+//! {"startedDateTime":…}
+//! {"_chain":{"seq":7,"prev":"…","lines":["…","…"],"hash":"…"}}
+//! ```
+//!
+//! A digest is the SHA-256 of a line without its line feed. The hash is the SHA-256 of the text
+//! `contrail chain 1`, `seq`, `prev` and the digests, each followed by a line feed. `prev` of the first line is 64 zeros;
+//! a new segment goes on where the one before ended, with a line that holds no digests.
+//!
+//! What a chain cannot prove: that nothing was cut off at its end, or that all of it was not written anew by somebody who
+//! can write to the trail. Keep the head hash elsewhere for that.
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, BufRead, BufReader},
+    path::{Path, PathBuf},
+};
+
+use ring::digest::{Context, SHA256, digest};
+use serde::Deserialize;
+
+/// What a chain begins with.
+const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// How every chain line begins.
+pub(super) const START: &[u8] = b"{\"_chain\"";
+
+/// The end of a chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChainHead {
+    /// Chain lines so far.
+    pub seq: u64,
+    /// The last hash; hexadecimal.
+    pub hash: String,
+}
+
+impl Default for ChainHead {
+    fn default() -> Self {
+        Self { seq: 0, hash: GENESIS.to_owned() }
+    }
+}
+
+impl ChainHead {
+    /// Appends the chain line for `batch` (whole lines) and steps on.
+    pub(super) fn seal(&mut self, batch: &[u8], out: &mut Vec<u8>) {
+        let lines: Vec<String> = batch.split_inclusive(|byte| *byte == b'\n').map(line_digest).collect();
+        let hash = hash(self.seq, &self.hash, &lines);
+        out.extend_from_slice(START);
+        let lines = lines.iter().map(|line| format!("\"{line}\"")).collect::<Vec<_>>().join(",");
+        let rest =
+            format!(":{{\"seq\":{},\"prev\":\"{}\",\"lines\":[{lines}],\"hash\":\"{hash}\"}}}}\n", self.seq, self.hash);
+        out.extend_from_slice(rest.as_bytes());
+        self.seq += 1;
+        self.hash = hash;
+    }
+}
+
+fn line_digest(line: &[u8]) -> String {
+    hex(digest(&SHA256, line.strip_suffix(b"\n").unwrap_or(line)).as_ref())
+}
+
+fn hash(seq: u64, prev: &str, lines: &[String]) -> String {
+    let mut context = Context::new(&SHA256);
+    context.update(format!("contrail chain 1\n{seq}\n{prev}\n").as_bytes());
+    for line in lines {
+        context.update(line.as_bytes());
+        context.update(b"\n");
+    }
+    hex(context.finish().as_ref())
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A chain line.
+#[derive(Debug, Deserialize)]
+struct Line {
+    #[serde(rename = "_chain")]
+    chain: Link,
+}
+
+#[derive(Debug, Deserialize)]
+struct Link {
+    seq: u64,
+    prev: String,
+    lines: Vec<String>,
+    hash: String,
+}
+
+/// Where a trail was first altered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// The segment.
+    pub segment: PathBuf,
+    /// The line in it, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the trail was altered at `{}`, line {}: {}", self.segment.display(), self.line, self.reason)
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// What the check of a trail came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// The chain's end.
+    pub head: ChainHead,
+    /// Entries that the chain covers.
+    pub entries: u64,
+    /// Whole lines at the end that no chain line covers yet (a killed process left them; the next run seals them).
+    pub unsealed: u64,
+    /// The first line that was altered, removed, added or put elsewhere.
+    pub broken: Option<Broken>,
+}
+
+/// Checks the chain of a trail, its segments in order. `None` if there is no chain in them: they are plain journals.
+///
+/// # Errors
+///
+/// The system's, for a segment that cannot be read.
+pub fn check_chain(segments: &[PathBuf]) -> io::Result<Option<Checked>> {
+    let mut checked = Checked::default();
+    let mut chained = false;
+    let mut pending: Vec<(PathBuf, usize, String)> = Vec::new();
+    let mut buffer = Vec::new();
+    for segment in segments {
+        let mut input = BufReader::with_capacity(256 << 10, File::open(segment)?);
+        let mut number = 0;
+        let broken = |line, reason: &str| Some(Broken { segment: segment.clone(), line, reason: reason.to_owned() });
+        loop {
+            buffer.clear();
+            if input.read_until(b'\n', &mut buffer)? == 0 {
+                break;
+            }
+            number += 1;
+            if number == 1 && chained && !buffer.starts_with(START) {
+                checked.broken = broken(1, "a segment begins with the chain, and this line is none of it");
+                return Ok(Some(checked));
+            }
+            if !buffer.starts_with(START) {
+                // A torn last line of a killed process is none.
+                if buffer.ends_with(b"\n") {
+                    pending.push((segment.clone(), number, line_digest(&buffer)));
+                }
+                continue;
+            }
+            chained = true;
+            let Ok(Line { chain }) = serde_json::from_slice::<Line>(&buffer) else {
+                checked.broken = broken(number, "this line of the chain cannot be read");
+                return Ok(Some(checked));
+            };
+            if let Some(found) = compare(&chain, &checked.head, &pending, segment, number) {
+                checked.broken = Some(found);
+                return Ok(Some(checked));
+            }
+            checked.entries += pending.len() as u64;
+            pending.clear();
+            checked.head = ChainHead { seq: chain.seq + 1, hash: chain.hash };
+        }
+    }
+    checked.unsealed = pending.len() as u64;
+    Ok(chained.then_some(checked))
+}
+
+/// The first line at which a batch differs from its chain line, if any.
+fn compare(
+    chain: &Link,
+    head: &ChainHead,
+    pending: &[(PathBuf, usize, String)],
+    segment: &Path,
+    line: usize,
+) -> Option<Broken> {
+    let here = |reason: String| Some(Broken { segment: segment.to_path_buf(), line, reason });
+    if hash(chain.seq, &chain.prev, &chain.lines) != chain.hash {
+        return here("this line of the chain was altered".to_owned());
+    }
+    if chain.seq != head.seq || chain.prev != head.hash {
+        // Lines before it that belong to no batch were put there; else something before it is gone.
+        return here(format!(
+            "batch {} of the chain is expected here and this is batch {}; lines before it were removed, or put elsewhere",
+            head.seq, chain.seq
+        ));
+    }
+    for (index, (segment, line, found)) in pending.iter().enumerate() {
+        let reason = match chain.lines.iter().position(|digest| digest == found) {
+            Some(at) if at == index => continue,
+            Some(at) if at > index => "this line stands too early; a line before it was removed, or put elsewhere",
+            Some(_) => "this line stands twice, or too late",
+            None if chain.lines.len() < pending.len() => "this line was added",
+            None => "this line was altered",
+        };
+        return Some(Broken { segment: segment.clone(), line: *line, reason: reason.to_owned() });
+    }
+    if pending.len() < chain.lines.len() {
+        let gone = chain.lines.len() - pending.len();
+        return here(format!("{gone} of the lines before this one were removed"));
+    }
+    None
+}
+
+/// The end of the chain in a segment, and how many whole lines follow its last chain line.
+pub(super) fn end_of(segment: &Path) -> io::Result<(Option<ChainHead>, Vec<u8>)> {
+    let mut input = BufReader::with_capacity(256 << 10, File::open(segment)?);
+    let mut buffer = Vec::new();
+    let mut head = None;
+    let mut unsealed = Vec::new();
+    loop {
+        buffer.clear();
+        if input.read_until(b'\n', &mut buffer)? == 0 || !buffer.ends_with(b"\n") {
+            return Ok((head, unsealed));
+        }
+        if buffer.starts_with(START) {
+            unsealed.clear();
+            if let Ok(Line { chain }) = serde_json::from_slice(&buffer) {
+                head = Some(ChainHead { seq: chain.seq + 1, hash: chain.hash });
+            }
+        } else {
+            unsealed.extend_from_slice(&buffer);
+        }
+    }
+}
