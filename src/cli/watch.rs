@@ -40,7 +40,7 @@ pub struct Args {
 /// Who answers
 #[derive(Debug, Clone, clap::Args)]
 pub struct UpstreamArgs {
-    /// Origin of the tenant, as in https://tenant.example, or `sandbox` for the embedded tenant
+    /// Origin of the tenant, as in `https://tenant.example`, or `sandbox` for the embedded tenant
     #[arg(long, value_name = "URL|sandbox")]
     pub upstream: Named,
     /// Certificate authorities (PEM) to trust for the upstream, besides the system's
@@ -52,8 +52,8 @@ pub struct UpstreamArgs {
     /// Private key (PEM) of that certificate
     #[arg(long, value_name = "FILE", requires = "upstream_cert")]
     pub upstream_key: Option<PathBuf>,
-    /// Proxy on the way to the upstream, http://[USER:PASSWORD@]HOST:PORT, or `none` [default: what HTTPS_PROXY,
-    /// HTTP_PROXY, ALL_PROXY and NO_PROXY say]
+    /// Proxy on the way to the upstream, `http://[USER:PASSWORD@]HOST:PORT`, or `none` [default: what `HTTPS_PROXY`,
+    /// `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` say]
     #[arg(long, value_name = "URL", hide_env_values = true)]
     pub upstream_proxy: Option<String>,
     /// Whether HTTP/2 is spoken to the upstream

@@ -148,7 +148,7 @@ fn a_secret_is_replaced_wherever_it_comes_again_in_any_coding() {
     ));
     let all = format!("{:?}", redacted.into_inner());
     assert!(all.contains("/a/!password-1!/b?q=!password-1!&z=!password-1!"), "{all}");
-    assert!(all.contains(r#"it is !password-1!!"#), "{all}");
+    assert!(all.contains("it is !password-1!!"), "{all}");
     assert!(all.contains("/cb?x=!password-1!"), "{all}");
     assert!(!all.contains("w0rd"), "{all}");
     assert!(!all.contains("cGFzcy13MHJkLzEi"), "{all}");

@@ -42,7 +42,7 @@ pub struct Args {
     /// Keep transient answers: all of them, or those of `429`, `408`, `5xx` or one status of it; repeatable
     #[arg(long, value_name = "STATUS", num_args = 0..=1, default_missing_value = "all")]
     keep: Vec<Keep>,
-    /// Leave the upstream's origin in the fixture instead of https://tenant.example
+    /// Leave the upstream's origin in the fixture instead of `https://tenant.example`
     #[arg(long)]
     keep_host: bool,
     #[command(flatten)]
