@@ -26,6 +26,14 @@ impl Redactor {
         self.memory().learn(text, kind)
     }
 
+    /// Whether [`Redactor::detect_text`] could recognise anything in it, or in what its codings stand for.
+    pub(super) fn is_worth_reading(&self, text: &[u8]) -> bool {
+        self.plan.is_extended()
+            || memchr::memchr3(b'%', b'\\', b'!', text).is_some()
+            || memchr::memchr2(b'&', b'{', text).is_some()
+            || shapes::hints(text) != shapes::Hints::default()
+    }
+
     /// Reads a text that has no known structure. Ranges are those of `text`.
     pub(super) fn detect_text(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
         if text.len() < 3 {

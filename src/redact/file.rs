@@ -94,6 +94,9 @@ struct Coded {
     parsed: Option<Parsed>,
 }
 
+/// A whole string that is replaced: where, by what, and what to say about it (where, which secret).
+type Whole = (Range<usize>, Vec<u8>, Option<(String, u32)>);
+
 impl Redactor {
     /// Takes the secrets out of a file's content (of a journal: of one line), keeping all else byte for byte.
     ///
@@ -204,10 +207,10 @@ impl Redactor {
         let mut resized: HashSet<String> = resized.into_iter().collect();
         resized.extend(marks.iter().filter_map(|mark| mark.place.clone()).filter(|place| place.ends_with("/text")));
         let mut cleaned = self.cleaned(source, marks, edits, withheld);
-        if !resized.is_empty() {
-            if let Some(sized) = resize(&cleaned.content, &resized) {
-                cleaned.content = Redacted(sized);
-            }
+        if !resized.is_empty()
+            && let Some(sized) = resize(&cleaned.content, &resized)
+        {
+            cleaned.content = Redacted(sized);
         }
         cleaned
     }
@@ -291,13 +294,7 @@ impl Redactor {
         Some(Coded { range, place: place(), body, parsed })
     }
 
-    fn cleaned(
-        &self,
-        source: &[u8],
-        marks: Vec<Mark>,
-        others: Vec<(Range<usize>, Vec<u8>, Option<(String, u32)>)>,
-        withheld: usize,
-    ) -> Cleaned {
+    fn cleaned(&self, source: &[u8], marks: Vec<Mark>, others: Vec<Whole>, withheld: usize) -> Cleaned {
         let memory = self.memory();
         let mut sightings = Vec::new();
         let mut edits = Vec::new();

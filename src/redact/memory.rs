@@ -213,13 +213,18 @@ fn patterns_of(text: &Arc<[u8]>, secret: Id, out: &mut Vec<Pattern>) {
         for needle in base64_cores(anchor) {
             out.push(Pattern { secret, form: Form::Base64, needle, whole: None, spread });
         }
-        let lower: String = anchor.iter().map(|byte| format!("{byte:02x}")).collect();
+        let lower = hex(anchor);
         let upper = lower.to_ascii_uppercase();
         if upper != lower {
-            out.push(Pattern { secret, form: Form::Hex, needle: upper.into_bytes(), whole: None, spread });
+            out.push(Pattern { secret, form: Form::Hex, needle: upper, whole: None, spread });
         }
-        out.push(Pattern { secret, form: Form::Hex, needle: lower.into_bytes(), whole: None, spread });
+        out.push(Pattern { secret, form: Form::Hex, needle: lower, whole: None, spread });
     }
+}
+
+fn hex(text: &[u8]) -> Vec<u8> {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    text.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]).collect()
 }
 
 /// What base64 makes of `text` whatever stands before and after it: for each of the three alignments, the characters
@@ -360,7 +365,7 @@ mod tests {
                 for encoded in [BASE64_STANDARD.encode(&text), BASE64_URL_SAFE_NO_PAD.encode(&text)] {
                     assert_eq!(found(&memory, &format!("({encoded})")), [encoded]);
                 }
-                let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+                let hex = String::from_utf8(hex(text.as_bytes())).unwrap();
                 assert_eq!(found(&memory, &format!("x{hex}")), [hex]);
                 assert_eq!(found(&memory, &text), ["s3cr3t?value>~"]);
             }
@@ -370,7 +375,8 @@ mod tests {
 
     #[test]
     fn a_long_secret_is_found_whole_and_by_its_beginning_and_end() {
-        let secret: String = (0..100).map(|n| char::from(b'a' + (n * 7 % 26) as u8)).collect::<String>() + "0123";
+        let secret: String =
+            (0..100_u8).map(|n| char::from(b'a' + n.wrapping_mul(7) % 26)).collect::<String>() + "0123";
         let mut memory = Memory::default();
         memory.learn(secret.as_bytes(), Kind::Secret).unwrap();
         assert!(found(&memory, &format!("<{secret}>")).iter().all(|part| *part == secret));

@@ -22,7 +22,10 @@ use crate::{
 
 /// What is known of a message before anything is replaced.
 struct Noticed {
+    /// Marks of each header field; empty if no field has any.
     headers: Vec<Vec<Mark>>,
+    /// The values of the fields that are known by no name, one per line: they are looked at together.
+    plain: Vec<u8>,
     parsed: Option<Parsed>,
     body: Vec<Mark>,
     /// What becomes of the body as a whole.
@@ -110,8 +113,30 @@ impl<'r> Work<'r> {
     }
 
     fn read(&self, headers: &Headers, body: &Body) -> Noticed {
-        let fields = headers.iter().map(|(name, value)| self.redactor.detect_header(name, value.as_bytes())).collect();
-        let mut reading = Noticed { headers: fields, parsed: None, body: Vec::new(), fate: Fate::Kept };
+        let mut reading = Noticed {
+            headers: Vec::new(),
+            plain: Vec::with_capacity(256),
+            parsed: None,
+            body: Vec::new(),
+            fate: Fate::Kept,
+        };
+        let mut named = false;
+        for (name, value) in headers.iter() {
+            if self.redactor.header_kind(name).is_some() {
+                named = true;
+            } else {
+                reading.plain.extend_from_slice(value.as_bytes());
+                reading.plain.push(b'\n');
+            }
+        }
+        let worth = self.redactor.is_worth_reading(&reading.plain);
+        if named || worth {
+            let read = |(name, value): (&HeaderName, &HeaderValue)| {
+                let read = worth || self.redactor.header_kind(name).is_some();
+                if read { self.redactor.detect_header(name, value.as_bytes()) } else { Vec::new() }
+            };
+            reading.headers = headers.iter().map(read).collect();
+        }
         if body.content.is_empty() {
             return reading;
         }
@@ -134,8 +159,12 @@ impl<'r> Work<'r> {
 
     fn write(&mut self, index: &Index, headers: &mut Headers, body: &mut Body, reading: &mut Noticed, response: bool) {
         let mut marked = std::mem::take(&mut reading.headers).into_iter();
+        let plain = spread::is_worth(index, &reading.plain);
         for (name, value) in headers.iter_mut() {
             let mut marks = marked.next().unwrap_or_default();
+            if marks.is_empty() && !plain && self.redactor.header_kind(name).is_none() {
+                continue;
+            }
             let path = matches!(name.as_str(), "location" | "content-location" | "referer" | "link" | "origin");
             spread::find(index, value.as_bytes(), Reading { path, plus: false }, &mut marks);
             if let Some(new) = self.replaced(value.as_bytes(), marks, None) {
@@ -324,8 +353,7 @@ impl Redactor {
     /// Secrets of a header field by its name, its scheme, its shape.
     pub(super) fn detect_header(&self, name: &HeaderName, value: &[u8]) -> Vec<Mark> {
         let mut marks = Vec::new();
-        let kind = if self.plan.names_header(name) { Some(Kind::Custom) } else { kind::by_header(name.as_str()) };
-        match kind {
+        match self.header_kind(name) {
             None => {
                 // Text of a client's or a server's own making; most names hold nothing else.
                 self.detect_text(value, 2, &mut marks);
@@ -344,6 +372,11 @@ impl Redactor {
             }
         }
         marks
+    }
+
+    /// What the name of a header field says of its value.
+    fn header_kind(&self, name: &HeaderName) -> Option<Kind> {
+        if self.plan.names_header(name) { Some(Kind::Custom) } else { kind::by_header(name.as_str()) }
     }
 
     /// Every value of a `Cookie` field, or the value of a `Set-Cookie`; names and attributes stay.

@@ -1,5 +1,7 @@
 //! Random secrets in random places and codings, several at once: none of them survives, in any form.
 
+use std::fmt::Write as _;
+
 use base64::{Engine as _, prelude::*};
 use proptest::prelude::*;
 
@@ -48,7 +50,7 @@ fn escaped(text: &str, dice: &mut Dice<'_>) -> String {
             }
             ('"' | '\\', _) | (_, 0) => {
                 for unit in character.encode_utf16(&mut [0; 2]) {
-                    out.push_str(&if dice.roll(2) == 0 { format!("\\u{unit:04x}") } else { format!("\\u{unit:04X}") });
+                    let _ = if dice.roll(2) == 0 { write!(out, "\\u{unit:04x}") } else { write!(out, "\\u{unit:04X}") };
                 }
             }
             _ => out.push(character),
@@ -68,7 +70,10 @@ fn base64(text: &str, dice: &mut Dice<'_>) -> String {
 }
 
 fn hex(text: &str) -> String {
-    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+    text.bytes().fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
 }
 
 /// The secret in some coding that a text of visible ASCII can hold.
@@ -131,7 +136,6 @@ fn unescaped(text: &str) -> String {
 
 /// All that writers, console and reports could show of an exchange.
 fn all(judged: &Judged) -> String {
-    use std::fmt::Write as _;
     let exchange = &judged.exchange;
     let mut out = format!("{}\n", exchange.request.target);
     let mut message = |headers: &crate::exchange::Headers, body: &Body| {
@@ -297,7 +301,7 @@ fn planted(secrets: &[String], bytes: &[u8]) -> Judged {
 /// Such a text leaks nothing and is found by accident: a secret that is part of what stays, or of a label.
 fn is_spoken(secret: &str) -> bool {
     let trimmed = secret.trim();
-    trimmed != secret || secret.contains("!") || kind::spread(secret.as_bytes()) != kind::Spread::Anywhere
+    trimmed != secret || secret.contains('!') || kind::spread(secret.as_bytes()) != kind::Spread::Anywhere
 }
 
 proptest! {
@@ -366,8 +370,8 @@ proptest! {
     }
 
     #[test]
-    fn redaction_never_fails_and_never_makes_json_of_what_is_none(target in "/[ -~]{0,40}", text in "\\PC{0,60}", media in 0..5) {
-        let media = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b", "text/plain", "x"][media as usize];
+    fn redaction_never_fails_and_never_makes_json_of_what_is_none(target in "/[ -~]{0,40}", text in "\\PC{0,60}", media in 0..5_usize) {
+        let media = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b", "text/plain", "x"][media];
         let exchange = exchange(&target, (&[("content-type", media)], &text), (&[], ""));
         let redacted = Redactor::default().redact(Judged::new(exchange, Verdict::default()));
         let body = &redacted.exchange.request.body;

@@ -4,7 +4,7 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use regex::bytes::Regex;
 
@@ -64,6 +64,7 @@ const SHAPES: &[&str] = &[
     "AccountKey",
 ];
 
+/// Parts of the names in `kind` that stand alone.
 const FIELDS: &[&str] = &[
     "passw",
     "pwd",
@@ -72,27 +73,39 @@ const FIELDS: &[&str] = &[
     "secret",
     "token",
     "assertion",
-    "key",
     "credential",
     "saml",
-    "code",
-    "otp",
-    "pin",
     "cookie",
-    "sig",
-    "jwt",
-    "connection",
-    "databaseurl",
-    "database_url",
-    "authorization",
-    "oauth",
-    "smtp",
-    "pfx",
-    "wresult",
     "kty",
+    "authorization",
+    "wresult",
+    "pfx",
     // An escaped name may be any name.
     "\\u",
 ];
+
+/// Parts of names that are written in two words, in whatever manner.
+const PAIRS: &[(&str, &str)] = &[
+    ("api", "key"),
+    ("account", "key"),
+    ("access", "key"),
+    ("subscription", "key"),
+    ("private", "key"),
+    ("signing", "key"),
+    ("encryption", "key"),
+    ("hmac", "key"),
+    ("master", "key"),
+    ("shared", "key"),
+    ("connection", "string"),
+    ("database", "url"),
+    ("smtp", "pass"),
+    ("code", "verifier"),
+    ("oauth", "signature"),
+    ("oauth", "verifier"),
+];
+
+/// Short names, which count only as the end of one.
+const ENDS: &[&str] = &["code", "pin", "otp", "jwt", "sig", "signature", "key"];
 
 const PEOPLE: &[&str] = &[
     "@",
@@ -116,26 +129,47 @@ const PEOPLE: &[&str] = &[
     "birth",
     "address",
     "ssn",
-    "national",
+    "nationalid",
+    "national_id",
     "passport",
     "recipient",
     "\"+",
 ];
 
-static HINTS: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build([SHAPES, FIELDS, PEOPLE].concat()).ok());
+struct Glance {
+    search: AhoCorasick,
+    shapes: usize,
+    fields: usize,
+}
+
+static GLANCE: LazyLock<Option<Glance>> = LazyLock::new(|| {
+    let mut patterns: Vec<String> = SHAPES.iter().map(|&shape| shape.to_owned()).collect();
+    let shapes = patterns.len();
+    patterns.extend(FIELDS.iter().map(|&name| name.to_owned()));
+    for (one, two) in PAIRS {
+        patterns.extend(["", "_", "-", " ", "."].map(|between| format!("{one}{between}{two}")));
+    }
+    for name in ENDS {
+        patterns.extend(["\"", "'", "=", ":", "\\", "<", ">", " ", "%", "]"].map(|end| format!("{name}{end}")));
+    }
+    let fields = patterns.len();
+    patterns.extend(PEOPLE.iter().map(|&name| name.to_owned()));
+    let search = AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(patterns);
+    search.ok().map(|search| Glance { search, shapes, fields })
+});
 
 /// A quick look at a text: what it may hold. Never says no to what is there.
 pub(super) fn hints(text: &[u8]) -> Hints {
-    let Some(search) = &*HINTS else { return Hints { shape: true, field: true, person: true } };
+    const ALL: Hints = Hints { shape: true, field: true, person: true };
+    let Some(glance) = &*GLANCE else { return ALL };
     let mut hints = Hints::default();
-    for hit in search.find_overlapping_iter(text) {
+    for hit in glance.search.find_overlapping_iter(text) {
         match hit.pattern().as_usize() {
-            n if n < SHAPES.len() => hints.shape = true,
-            n if n < SHAPES.len() + FIELDS.len() => hints.field = true,
+            n if n < glance.shapes => hints.shape = true,
+            n if n < glance.fields => hints.field = true,
             _ => hints.person = true,
         }
-        if hints == (Hints { shape: true, field: true, person: true }) {
+        if hints == ALL {
             break;
         }
     }
@@ -295,7 +329,7 @@ mod tests {
         for expression in [&JWT, &PEM, &SCHEME, &USERINFO, &VENDOR, &FIELD, &ELEMENT, &EMAIL, &PHONE] {
             assert!(expression.is_some());
         }
-        assert!(HINTS.is_some());
+        assert!(GLANCE.is_some());
     }
 
     #[test]
@@ -325,6 +359,20 @@ mod tests {
         for prose in ["Bearer authentication is required", "basic knowledge", "https://tenant.example/a:b", "a sk-8"] {
             assert!(all(prose).is_empty(), "{prose}");
         }
+    }
+
+    #[test]
+    fn the_quick_look_sees_every_name_of_a_secret_in_json() {
+        for name in kind::all_names() {
+            for name in [name.to_owned(), name.to_ascii_uppercase()] {
+                assert!(hints(format!("{{\"{name}\":1}}").as_bytes()).field, "{name}");
+            }
+        }
+        for name in ["api_key", "privateKey", "code_verifier", "connection-string", "database.url", "d\\u006b"] {
+            assert!(hints(format!("{{\"{name}\":1}}").as_bytes()).field, "{name}");
+        }
+        let policy = br#"{"id":"rlp_1","resource":"oauth_authentication_api","consumer_selector":"client_id:a","configuration":{"action":"log"}}"#;
+        assert_eq!(hints(policy), Hints::default());
     }
 
     #[test]

@@ -53,14 +53,17 @@ fn find_at(index: &Index, text: &[u8], reading: Reading, depth: usize, out: &mut
 }
 
 /// Whether [`find`] could find anything.
-fn worth(index: &Index, text: &[u8]) -> bool {
+pub(super) fn is_worth(index: &Index, text: &[u8]) -> bool {
+    if index.is_empty() {
+        return false;
+    }
     memchr::memchr3(b'%', b'\\', b'&', text).is_some() || index.touches(text)
 }
 
 impl Redactor {
     /// Known secrets in a JSON document, in names, strings and numbers. Ranges are those of its source.
     pub(super) fn spread_json(&self, index: &Index, document: &Document, out: &mut Vec<Mark>) {
-        if index.is_empty() || !worth(index, document.source()) {
+        if index.is_empty() || !is_worth(index, document.source()) {
             return;
         }
         let mut walk: Walk<'_, ()> = Walk::new();
@@ -104,7 +107,7 @@ impl Redactor {
 fn spread_string(index: &Index, node: Node<'_>, place: Option<&dyn Fn() -> String>, out: &mut Vec<Mark>) {
     let raw = node.raw().as_bytes();
     let inner = &raw[1..raw.len() - 1];
-    if !worth(index, inner) {
+    if !is_worth(index, inner) {
         return;
     }
     let start = node.span().start + 1;

@@ -321,13 +321,13 @@ fn redaction_is_idempotent_with_the_same_memory_and_with_a_new_one() {
         ),
         (&[FORM], "token=s3cr3t-value&x=hunter22"),
     );
-    let once = one.redact(Judged::new(exchange, Verdict::default()));
-    let text = format!("{:?}", once.exchange);
-    for redactor in [one, Redactor::default()] {
-        let twice = redactor.redact(Judged::new(once.exchange.clone(), Verdict::default()));
+    let clean = one.redact(Judged::new(exchange, Verdict::default()));
+    let text = format!("{:?}", clean.exchange);
+    for memory in [one, Redactor::default()] {
+        let twice = memory.redact(Judged::new(clean.exchange.clone(), Verdict::default()));
         assert_eq!(format!("{:?}", twice.exchange), text);
         assert_eq!(twice.touched, Touched::default());
-        let next = redactor.text("password=\"another-one\"");
+        let next = memory.text("password=\"another-one\"");
         assert!(!text.contains(&next[10..next.len() - 1]), "{} is taken", *next);
     }
 }
