@@ -25,6 +25,28 @@ use crate::{
 /// The methods that a path item can document, as OpenAPI spells them.
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
+/// Formats that are asserted: those of Draft 2020-12, and the tenant's. Any other is an annotation.
+const ASSERTED_FORMATS: [&str; 18] = [
+    "date",
+    "date-time",
+    "time",
+    "duration",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uri-reference",
+    "iri",
+    "iri-reference",
+    "uuid",
+    "uri-template",
+    "json-pointer",
+    "relative-json-pointer",
+    "regex",
+    "strict-https-uri",
+];
+
 /// All that a contract needs of its document.
 #[derive(Debug)]
 pub(super) struct Compiled {
@@ -342,10 +364,36 @@ impl<'d> Compiler<'d> {
         Ok(())
     }
 
-    /// What stands in the document beside its operations and is not checked.
+    /// What stands in the document beside its operations, or in its schemas, and is not checked.
     fn elsewhere(&mut self) {
         if self.document.get("webhooks").is_some() {
             self.not_implemented("/webhooks", "webhooks are not checked");
+        }
+        let mut told: Vec<(String, String)> = Vec::new();
+        refs::walk(self.document, &mut |at, object| {
+            if !at.contains("/schema") {
+                return;
+            }
+            let mut tell = |what: String| told.push((at.to_owned(), what));
+            let shown = |name: &Value| name.as_str() == Some("format-grammar");
+            let silent = object.get("x-contrail-not-shown").and_then(Value::as_array).into_iter().flatten().any(shown);
+            match object.get("format").and_then(Value::as_str) {
+                Some(format) if !silent && !ASSERTED_FORMATS.contains(&format) => {
+                    tell(format!("the format `{format}` is not checked"));
+                }
+                _ => {}
+            }
+            for keyword in ["readOnly", "writeOnly"] {
+                if object.get(keyword) == Some(&Value::Bool(true)) {
+                    tell(format!("`{keyword}` is not checked"));
+                }
+            }
+            if object.contains_key("$dynamicRef") {
+                tell("undocumented fields below it are not looked for, because it has a `$dynamicRef`".to_owned());
+            }
+        });
+        for (at, what) in told {
+            self.not_implemented(&at, &what);
         }
     }
 

@@ -129,6 +129,7 @@ impl Contract {
     /// [`ContractError`] names the place in it.
     pub fn from_document(mut document: Value) -> Result<Self, ContractError> {
         upgrade::upgrade(&mut document)?;
+        refs::resolve_anchors(&mut document);
         refs::check(&document)?;
         let compiled = compile::compile(&document)?;
         let digest = ring::digest::digest(&ring::digest::SHA256, document.to_string().as_bytes());

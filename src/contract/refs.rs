@@ -1,11 +1,16 @@
 //! `$ref`: where it stands, what it names, and whether that exists. Within one document only.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 
 use super::{ContractError, error::invalid};
 use crate::json::push_pointer;
+
+/// What a URI fragment cannot hold as it is, and the percent sign.
+const FRAGMENT: &AsciiSet =
+    &CONTROLS.add(b' ').add(b'"').add(b'%').add(b'<').add(b'>').add(b'`').add(b'^').add(b'{').add(b'}').add(b'|');
 
 /// Longest chain of references that is followed before it is called a loop.
 const LONGEST_CHAIN: usize = 64;
@@ -16,15 +21,11 @@ const LONGEST_CHAIN: usize = 64;
 ///
 /// [`ContractError::DanglingRef`] with the place of the reference, not of its target.
 pub(super) fn check(document: &Value) -> Result<(), ContractError> {
-    let anchors = anchors(document);
     let mut result = Ok(());
     walk(document, &mut |at, object| {
         let Some(target) = object.get("$ref").and_then(Value::as_str) else { return };
         let known = match target.strip_prefix('#') {
-            Some(fragment) if fragment.is_empty() || fragment.starts_with('/') => {
-                pointer(fragment).is_some_and(|pointer| document.pointer(&pointer).is_some())
-            }
-            Some(anchor) => anchors.contains(anchor),
+            Some(fragment) => pointer(fragment).is_some_and(|pointer| document.pointer(&pointer).is_some()),
             None => false,
         };
         if !known && result.is_ok() {
@@ -62,20 +63,26 @@ pub(super) fn pointer(fragment: &str) -> Option<String> {
     percent_encoding::percent_decode_str(fragment).decode_utf8().ok().map(Into::into)
 }
 
-fn anchors(document: &Value) -> HashSet<&str> {
-    let mut anchors = HashSet::new();
-    let mut stack = vec![document];
-    while let Some(value) = stack.pop() {
-        match value {
-            Value::Object(object) => {
-                anchors.extend(["$anchor", "$dynamicAnchor"].iter().filter_map(|key| object.get(*key)?.as_str()));
-                stack.extend(object.values());
-            }
-            Value::Array(array) => stack.extend(array),
-            _ => {}
+/// Rewrites references to an `$anchor` into references to the place where it stands, the only ones that are followed.
+/// What refers to an anchor that does not exist stays, and dangles.
+pub(super) fn resolve_anchors(document: &mut Value) {
+    let mut anchors: HashMap<String, String> = HashMap::new();
+    let mut named: Vec<(String, String)> = Vec::new();
+    walk(document, &mut |at, object| {
+        if let Some(anchor) = object.get("$anchor").and_then(Value::as_str) {
+            anchors.entry(anchor.to_owned()).or_insert_with(|| at.to_owned());
+        }
+        let target = object.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
+        if let Some(anchor) = target.filter(|target| !target.is_empty() && !target.starts_with('/')) {
+            named.push((at.to_owned(), anchor.to_owned()));
+        }
+    });
+    for (at, anchor) in named {
+        let Some(place) = anchors.get(&anchor) else { continue };
+        if let Some(target) = document.pointer_mut(&at).and_then(|object| object.get_mut("$ref")) {
+            *target = Value::String(format!("#{}", utf8_percent_encode(place, FRAGMENT)));
         }
     }
-    anchors
 }
 
 /// Visits every object of the document that OpenAPI or JSON Schema gives a meaning to, with its JSON pointer: not
@@ -182,11 +189,24 @@ mod tests {
     }
 
     #[test]
-    fn escaped_and_percent_encoded_pointers_and_anchors_resolve() {
-        let document = json!({"components": {"schemas": {
-            "a/b c": {"$anchor": "here"}, "B": {"$ref": "#/components/schemas/a~1b%20c"}, "C": {"$ref": "#here"},
-        }}});
+    fn escaped_and_percent_encoded_pointers_resolve() {
+        let document =
+            json!({"components": {"schemas": {"a/b c": {}, "B": {"$ref": "#/components/schemas/a~1b%20c"}}}});
         assert!(check(&document).is_ok());
+    }
+
+    #[test]
+    fn a_ref_to_an_anchor_becomes_one_to_its_place() {
+        let mut document = json!({"components": {"schemas": {
+            "a/b {c}": {"$anchor": "here"}, "B": {"$ref": "#here"}, "C": {"$ref": "#nowhere"},
+        }}});
+        resolve_anchors(&mut document);
+        let schemas = &document["components"]["schemas"];
+        assert_eq!(schemas["B"]["$ref"], "#/components/schemas/a~1b%20%7Bc%7D");
+        assert_eq!(
+            check(&document).unwrap_err().to_string().split(", ").next().unwrap(),
+            "`/components/schemas/C` refers to `#nowhere`"
+        );
     }
 
     #[test]

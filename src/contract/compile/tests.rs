@@ -200,6 +200,42 @@ fn what_is_not_implemented_is_listed_and_left_out_of_the_model() {
 }
 
 #[test]
+fn what_schemas_say_in_ways_that_are_not_checked_is_listed() {
+    let mut document = minimal(json!({}));
+    document["components"] = json!({"schemas": {
+        "A": {"$anchor": "a", "format": "int64", "readOnly": true, "properties": {"format": {"format": "date-time"}}},
+        "B": {"$ref": "#a"},
+        "C": {"format": "secret-form", "x-contrail-not-shown": ["format-grammar"], "enum": [{"format": "x"}]},
+        "D": {"$ref": "#/components/schemas/A"},
+        "E": {"$dynamicRef": "#/components/schemas/A"},
+    }});
+    assert_eq!(
+        not_implemented(document),
+        [
+            "/components/schemas/A the format `int64` is not checked",
+            "/components/schemas/A `readOnly` is not checked",
+            "/components/schemas/E undocumented fields below it are not looked for, because it has a `$dynamicRef`",
+        ]
+    );
+}
+
+/// One text that each asserted format refuses: a format that is on the list and not asserted would be a silent pass.
+#[test]
+fn every_format_that_counts_as_checked_is_asserted() {
+    use crate::contract::schema::Schemas;
+    let mut passed = Vec::new();
+    for format in ASSERTED_FORMATS {
+        let schema = json!({ "format": format });
+        let compiled = Schemas::new(&schema).unwrap().compile("").unwrap();
+        let odd = if format == "regex" { "(" } else { "<%>{ " };
+        if compiled.breaches_of_text(odd).unwrap().is_empty() {
+            passed.push(format);
+        }
+    }
+    assert_eq!(passed, [""; 0]);
+}
+
+#[test]
 fn a_security_scheme_other_than_bearer_leaves_authentication_unchecked() {
     let mut document = minimal(json!({"/a": {"get": {"security": [{"key": []}]}}}));
     document["components"] = json!({"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}});
