@@ -114,8 +114,12 @@ pub fn compare(a: Vec<Item>, b: Vec<Item>, ignored: &dyn Fn(&str, &[String]) -> 
         while let (Some(_), Some(_)) = (only_a.front(), only_b.front()) {
             order.extend(only_a.pop_front().zip(only_b.pop_front()));
         }
-        only_a.into_iter().for_each(|item| comparison.of(&item).only_a.push(Named::of(&item)));
-        only_b.into_iter().for_each(|item| comparison.of(&item).only_b.push(Named::of(&item)));
+        for item in only_a {
+            comparison.of(&item).only_a.push(Named::of(&item));
+        }
+        for item in only_b {
+            comparison.of(&item).only_b.push(Named::of(&item));
+        }
     }
     order.sort_by_key(|(item, _)| item.entry);
     for (item, other) in order {
@@ -241,7 +245,9 @@ fn describe(body: &Body) -> String {
 
 fn pointer(place: &[String]) -> String {
     let mut text = String::new();
-    place.iter().for_each(|token| document::push_pointer(&mut text, token));
+    for token in place {
+        document::push_pointer(&mut text, token);
+    }
     text
 }
 
@@ -333,7 +339,7 @@ impl Comparison {
     ///
     /// `to` failed.
     pub fn json(&self, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
-        let named = |named: &Named| json!({"entry": named.entry, "request": named.request, "status": named.status});
+        let one = |named: &Named| json!({"entry": named.entry, "request": named.request, "status": named.status});
         let operations: Vec<Value> = self
             .operations
             .iter()
@@ -345,17 +351,17 @@ impl Comparison {
                         let differences: Vec<Value> = changed
                             .differences
                             .iter()
-                            .map(|one| json!({"part": one.part, "at": one.at, "a": one.a, "b": one.b}))
+                            .map(|place| json!({"part": place.part, "at": place.at, "a": place.a, "b": place.b}))
                             .collect();
-                        json!({"a": named(&changed.a), "b": named(&changed.b), "differences": differences})
+                        json!({"a": one(&changed.a), "b": one(&changed.b), "differences": differences})
                     })
                     .collect();
                 json!({
                     "operation": name,
                     "same": operation.same,
                     "changed": changed,
-                    "only_in_a": operation.only_a.iter().map(named).collect::<Vec<_>>(),
-                    "only_in_b": operation.only_b.iter().map(named).collect::<Vec<_>>(),
+                    "only_in_a": operation.only_a.iter().map(one).collect::<Vec<_>>(),
+                    "only_in_b": operation.only_b.iter().map(one).collect::<Vec<_>>(),
                 })
             })
             .collect();

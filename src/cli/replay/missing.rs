@@ -32,7 +32,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Recording what is missing")]
 #[command(mut_arg("upstream", |arg| arg.required(false)))] // only here may a proxy do without one
-pub struct MissingArgs {
+pub(super) struct MissingArgs {
     /// Ask --upstream for what was not recorded, and for tokens, and add it to FIXTURE; this alone reaches the network
     #[arg(long, requires = "upstream")]
     pub(super) record_missing: bool,

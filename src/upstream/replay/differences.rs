@@ -12,7 +12,7 @@ use crate::json::{self, Care, Change, Kind, Node, push_pointer};
 /// One place at which a request differs from a recorded one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Where, in words: `query parameter \`take\``.
+    /// Where, in words: query parameter `take`.
     pub place: String,
     /// What the request has there; `None` if nothing.
     pub yours: Option<String>,
@@ -77,14 +77,14 @@ fn shorten(text: &str) -> String {
 }
 
 fn query(yours: &[Pair], fixture: &[Pair], mask: &Mask, ignored: &IgnoreSet, out: &mut Vec<Difference>) {
-    let mut names: BTreeMap<&[u8], (Vec<&[u8]>, Vec<&[u8]>)> = BTreeMap::new();
+    let mut names: BTreeMap<&[u8], [Vec<&[u8]>; 2]> = BTreeMap::new();
     for pair in yours {
-        names.entry(&pair.name).or_default().0.push(&pair.value);
+        names.entry(&pair.name).or_default()[0].push(&pair.value);
     }
     for pair in fixture {
-        names.entry(&pair.name).or_default().1.push(&pair.value);
+        names.entry(&pair.name).or_default()[1].push(&pair.value);
     }
-    for (name, (left, right)) in names {
+    for (name, [left, right]) in names {
         let masked = mask.query.iter().any(|masked| masked == name) && left.len() == right.len();
         if left == right || masked || ignored.leaves_out_parameter(name) {
             continue;
@@ -160,17 +160,17 @@ fn fields(
         }
         for at in 0..left.len().max(right.len()) {
             let (left, right) = (left.get(at), right.get(at));
-            match (left.map(|field| &field.value), right.map(|field| &field.value)) {
-                (Some(Value::Json(left)), Some(Value::Json(right))) => {
-                    values(left.root(), right.root(), &place, label, &masked, ignored, out);
-                }
-                _ => {
-                    let (left, right) = (left.map(|field| field_text(field)), right.map(|field| field_text(field)));
-                    if left != right {
-                        let words = format!("{label} `{}`", place[0]);
-                        out.push(difference(words, left.as_deref(), right.as_deref(), Some(ignore(&place))));
-                    }
-                }
+            if let (Some(one), Some(other)) = (left, right)
+                && let (Value::Json(left), Value::Json(right)) = (&one.value, &other.value)
+                && one.file == other.file
+            {
+                values(left.root(), right.root(), &place, label, &masked, ignored, out);
+                continue;
+            }
+            let (left, right) = (left.map(|field| field_text(field)), right.map(|field| field_text(field)));
+            if left != right {
+                let words = format!("{label} `{}`", place[0]);
+                out.push(difference(words, left.as_deref(), right.as_deref(), Some(ignore(&place))));
             }
         }
     }

@@ -164,20 +164,12 @@ impl Replay {
             && let Reply::Token { answer, stands_for, remarks } = self.tokens.reply(&self.index, request, now)
         {
             let mut state = self.state();
-            stands_for.into_iter().for_each(|entry| state.sequence.mark(entry));
+            for entry in stands_for {
+                state.sequence.mark(entry);
+            }
             return Ok(Served { answer, remarks });
         }
-        let bucket = match self.index.find(&Parts::of(request)) {
-            Some(bucket) => bucket,
-            None => {
-                let redacted = redact(request);
-                let parts = Parts::of(&redacted);
-                match self.index.find(&parts) {
-                    Some(bucket) => bucket,
-                    None => return Err(Box::new(Miss::unknown(&self.index, &redacted, &parts))),
-                }
-            }
-        };
+        let bucket = self.find(request, redact)?;
         let caller = self.index.callers.known(&Caller::of(&request.credential));
         let exhausted =
             self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
@@ -224,6 +216,16 @@ impl Replay {
     /// The recorded exchanges with the name of their recording, in recorded order.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.index.held.iter().map(|held| (&*self.index.sources[held.source as usize], &held.entry))
+    }
+
+    /// The recorded exchanges that are the same request: as it came, else redacted.
+    fn find(&self, request: &Request, redact: &dyn Fn(&Request) -> Request) -> Result<u32, Box<Miss>> {
+        if let Some(bucket) = self.index.find(&Parts::of(request)) {
+            return Ok(bucket);
+        }
+        let redacted = redact(request);
+        let parts = Parts::of(&redacted);
+        self.index.find(&parts).ok_or_else(|| Box::new(Miss::unknown(&self.index, &redacted, &parts)))
     }
 
     /// Replays the recordings against themselves: every recorded request, asked in recorded order, has to get its own

@@ -65,7 +65,7 @@ pub(super) fn answer(exchange: &Exchange) -> Option<Answer> {
         .iter()
         .filter(|(name, _)| {
             // The answer to HEAD says how long the body would be; with a coding taken away that is no longer true.
-            let stale_length = **name == header::CONTENT_LENGTH && !(head && !coded);
+            let stale_length = **name == header::CONTENT_LENGTH && (coded || !head);
             !is_hop_by_hop(name) && !stale_length && !named.iter().any(|named| named == name.as_str())
         })
         .map(|(name, value)| (name.clone(), value.clone()))

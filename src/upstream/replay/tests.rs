@@ -105,7 +105,7 @@ fn exhausting(exhausted: Exhausted, entries: impl IntoIterator<Item = Entry>) ->
 }
 
 fn ask(replay: &Replay, request: &Request) -> Result<Served, Box<Miss>> {
-    replay.answer(request, &Request::clone, SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000))
+    replay.answer(request, &Request::clone, SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_001))
 }
 
 /// The body that comes back, or the word for the miss.
@@ -183,11 +183,9 @@ fn multipart_bodies_compare_by_part_whatever_boundary_and_order() {
         format!("Content-Disposition: form-data; name=\"{name}\"\r\n{extra}\r\n{body}\r\n")
     };
     let multipart = |boundary: &str, parts: &[String]| {
-        let mut body = String::new();
-        for part in parts {
-            body.push_str(&format!("--{boundary}\r\n{part}"));
-        }
-        body.push_str(&format!("--{boundary}--\r\n"));
+        let mut body: Vec<String> = parts.iter().map(|part| format!("--{boundary}\r\n{part}")).collect();
+        body.push(format!("--{boundary}--\r\n"));
+        let body = body.concat();
         with_body("POST", "/x", &format!("multipart/form-data; boundary=\"{boundary}\""), &body)
     };
     let typed = "Content-Type: application/json\r\n";
@@ -566,7 +564,7 @@ mod tokens {
         assert_eq!(claims["scope"], "read:x read:y");
         assert_eq!(claims["azp"], "a");
         assert_eq!(claims["exp"].as_u64().unwrap() - claims["iat"].as_u64().unwrap(), 7200);
-        assert_eq!(claims["iat"], 1_800_000_000_u64);
+        assert_eq!(claims["iat"], 1_800_000_001_u64);
         assert!(remarks.is_empty(), "{remarks:?}");
         let unused: Vec<_> = replay.unused().into_iter().map(|(_, line)| line).collect();
         assert_eq!(unused, ["GET /x", "GET /x"], "the recorded token request counts as asked for");

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Lifetime of a token where none was recorded.
-const LIFETIME: Duration = Duration::from_secs(86_400);
+const LIFETIME: Duration = Duration::from_hours(24);
 
 /// Issues tokens as the recording's tenant did.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl TokenEndpoint {
             Credential::Token(facts) => Some(facts),
             _ => None,
         });
-        let issuer = facts.and_then(|facts| facts.issuer.as_deref()).unwrap_or("https://tenant.example/");
+        let iss = facts.and_then(|facts| facts.issuer.as_deref()).unwrap_or("https://tenant.example/");
         let audience = asked
             .audience
             .as_deref()
@@ -128,7 +128,7 @@ impl TokenEndpoint {
             .unwrap_or("https://tenant.example/api/v2/");
         let issued = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
         let mut claims = Map::new();
-        claims.insert("iss".to_owned(), issuer.into());
+        claims.insert("iss".to_owned(), iss.into());
         if let Some(client) = &asked.client {
             claims.insert("sub".to_owned(), format!("{client}@clients").into());
             claims.insert("azp".to_owned(), client.clone().into());

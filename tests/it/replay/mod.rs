@@ -116,7 +116,7 @@ fn lines(ran: &Ran) -> Vec<Value> {
 
 fn summary(ran: &Ran) -> Value {
     let all = ran.stderr.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    all.filter_map(|line| line.get("summary").cloned()).last().unwrap_or_else(|| panic!("{}", ran.stderr))
+    all.filter_map(|line| line.get("summary").cloned()).next_back().unwrap_or_else(|| panic!("{}", ran.stderr))
 }
 
 #[test]
