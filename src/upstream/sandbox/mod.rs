@@ -2,7 +2,7 @@
 //! by hand. It imports nothing from [`crate::contract`], so that the two can disagree.
 //!
 //! [`Tenant::answer`] is pure but for the tenant's own state: a whole request in, a whole answer out, no socket. Around
-//! it, [`serve`] is a small HTTP/1.1 server. What the document leaves open is picked plainly and listed in [`CHOICES`];
+//! it, [`serve()`] is a small HTTP/1.1 server. What the document leaves open is picked plainly and listed in [`CHOICES`];
 //! what a tenant can do wrong it does on request ([`Misbehaviour`]).
 
 mod call;
