@@ -93,17 +93,15 @@ impl Judge {
 
     /// The verdict, and whether the checker panicked instead of giving one.
     fn check(&self, exchange: &Exchange, options: &CheckOptions) -> (Verdict, bool) {
-        match catch_unwind(AssertUnwindSafe(|| (self.checker)(&self.contract, exchange, options))) {
-            Ok(verdict) => (verdict, false),
-            Err(_) => {
-                tracing::error!("the check panicked; the exchange is recorded and nothing about it is checked");
-                let mut verdict = Verdict::default();
-                for aspect in Unchecked::ALL {
-                    verdict.unchecked.insert(aspect);
-                }
-                (verdict, true)
-            }
+        if let Ok(verdict) = catch_unwind(AssertUnwindSafe(|| (self.checker)(&self.contract, exchange, options))) {
+            return (verdict, false);
         }
+        tracing::error!("the check panicked; the exchange is recorded and nothing about it is checked");
+        let mut verdict = Verdict::default();
+        for aspect in Unchecked::ALL {
+            verdict.unchecked.insert(aspect);
+        }
+        (verdict, true)
     }
 
     /// Judges an exchange that is over; `None` for one outside `--only` or inside `--exclude`.

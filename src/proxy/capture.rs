@@ -340,7 +340,7 @@ impl Copy {
 impl Drop for Recording {
     fn drop(&mut self) {
         if self.begun.is_some() {
-            let _ = self.end(Some("the client went away before the exchange was over".to_owned()));
+            drop(self.end(Some("the client went away before the exchange was over".to_owned())));
         }
     }
 }

@@ -81,7 +81,7 @@ impl Settings {
             max_headers: 100,
             max_header_bytes: 64 << 10,
             header_timeout: Duration::from_secs(30),
-            body_timeout: Duration::from_secs(60),
+            body_timeout: Duration::from_mins(1),
             keep_alive: Duration::from_secs(75),
             max_streams: 128,
             audience: Audience::default(),

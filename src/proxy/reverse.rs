@@ -122,6 +122,9 @@ async fn exchange(
         Ok(response) => response,
         Err(failure) => return failed(proxy, recording, failure).await,
     };
+    if let Err(fault) = framing(&mut response) {
+        return failed(proxy, recording, Failure::new(FailureKind::Broken, fault)).await;
+    }
     recording.notes = response.extensions_mut().remove::<Notes>().unwrap_or_default();
     let headers = hop::response(response.headers());
     recording.head(response.status().as_u16(), response.version(), &headers);
@@ -203,6 +206,22 @@ fn forwarded(mut head: http::request::Parts, host: &HeaderValue) -> http::reques
         };
     }
     head
+}
+
+/// Refuses an answer whose length could be read in two ways; one that says its length twice says it once from here on.
+fn framing(response: &mut Response) -> Result<(), &'static str> {
+    let headers = response.headers_mut();
+    let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
+    let Some(first) = lengths.next() else { return Ok(()) };
+    if headers.contains_key(header::TRANSFER_ENCODING) {
+        return Err("the upstream's answer has both Content-Length and Transfer-Encoding");
+    }
+    if first.is_empty() || !first.as_bytes().iter().all(u8::is_ascii_digit) || lengths.any(|other| other != first) {
+        return Err("the upstream's answer has no one Content-Length");
+    }
+    let first = first.clone();
+    headers.insert(header::CONTENT_LENGTH, first);
+    Ok(())
 }
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {

@@ -69,7 +69,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            silence: Duration::from_secs(60),
+            silence: Duration::from_mins(1),
             idle: Duration::from_secs(30),
             kept: 64,
         }

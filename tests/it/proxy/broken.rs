@@ -65,12 +65,25 @@ async fn what_is_no_http_response_is_a_502() {
         "SSH-2.0-OpenSSH\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
         "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nab",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nab",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n",
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
     ] {
         let mut bench = Bench::new().await;
         let (_, answer, _) = bench.exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", nonsense).await;
         assert_eq!(status(&answer), 502, "{nonsense:?}");
     }
+}
+
+#[tokio::test]
+async fn a_length_that_is_said_twice_passes_once() {
+    let mut bench = Bench::new().await;
+    let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok";
+    let (_, answer, _) = bench.exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", response).await;
+    assert_eq!(answer.to_lowercase().matches("content-length").count(), 1, "{answer}");
+    assert!(answer.ends_with("ok"));
 }
 
 /// A kept-alive upstream connection that has served one exchange, and the client that asked.

@@ -2,8 +2,9 @@
 
 use std::{
     fs,
-    io::{BufReader, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
+    process::{Command, Stdio},
 };
 
 use nix::{
@@ -198,4 +199,33 @@ fn an_exchange_that_a_signal_meets_in_the_middle_is_drained_and_recorded() {
     drop(client);
     running.wait();
     assert_eq!(entries(&place.read("rec.har")).len(), 1);
+}
+
+#[test]
+fn a_full_disk_stops_no_traffic_and_is_said_at_once_and_by_the_exit_status() {
+    let place = Place::new();
+    // The shell's limit on file sizes makes writes fail as a full disk does.
+    let script = "ulimit -f 4; trap '' XFSZ; exec \"$0\" watch --upstream sandbox --seed seed.json \
+                  --listen 127.0.0.1:0 --trail trail";
+    let mut child = Command::new("bash")
+        .current_dir(place.path())
+        .args(["-c", script, env!("CARGO_BIN_EXE_contrail")])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();
+    for _ in 0..20 {
+        assert_eq!(call(address, "GET", TEMPLATES, &[], b"").status(), 401);
+    }
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+    assert_eq!(rest.matches("ALARM: the journal cannot be written").count(), 1, "{rest}");
+    assert!(rest.contains("NOT RECORDED, because the journal could not be written"), "{rest}");
+    // What was written is whole.
+    assert_eq!(place.run(&["verify", "trail"]).status, 1);
 }
