@@ -61,6 +61,9 @@ impl Redactor {
             }
             return;
         }
+        if hints.shape {
+            self.detect_base64(text, depth, out);
+        }
         if !self.detect_lines(text, depth, out) && hints.field {
             shapes::find_fields(text, |range, kind| self.field(text, range, kind, out));
         }
@@ -103,6 +106,17 @@ impl Redactor {
             start += line.len();
         }
         false
+    }
+
+    /// A JSON object in base64 (a `state`, a wrapped payload): one place, if there is a secret in it.
+    fn detect_base64(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
+        if !matches!(text, [b'e', b'y' | b'w', ..]) || text.len() > LONG {
+            return;
+        }
+        let Some(Ok(document)) = memory::base64(text).map(Document::parse) else { return };
+        let mut inner = Vec::new();
+        self.detect_json(&document, &[], depth - 1, &mut inner);
+        out.extend(inner.first().map(|mark| Mark::part(0..text.len(), mark.secret)));
     }
 
     fn shape(&self, text: &[u8], range: Range<usize>, kind: Kind, out: &mut Vec<Mark>) {
@@ -205,7 +219,9 @@ impl Redactor {
             JsonKind::Number => {
                 let raw = node.raw().as_bytes();
                 let person = personal(token).filter(|kind| *kind == Kind::Phone);
-                if let Some(kind) = field.filter(|field| field.all).map(|field| field.kind).or(person) {
+                // `tokens: 512` counts them.
+                let counted = matches!(token, Token::Name(name) if name.to_ascii_lowercase().ends_with("tokens"));
+                if let Some(kind) = field.filter(|field| field.all && !counted).map(|field| field.kind).or(person) {
                     if done.contains(&place()) {
                         self.memory().reserve_number(raw);
                         return;

@@ -109,9 +109,12 @@ const MAX_NAME: usize = 64;
 const NAMES: &[(&str, Kind)] = &[
     ("accountkey", Kind::ApiKey),
     ("accesskey", Kind::ApiKey),
+    ("appkey", Kind::ApiKey),
     ("assertion", Kind::Assertion),
+    ("authkey", Kind::ApiKey),
     ("authorization", Kind::Credential),
     ("authorizationcode", Kind::Code),
+    ("bearer", Kind::Token),
     ("bindingcode", Kind::Code),
     ("codeverifier", Kind::Code),
     ("connectionstring", Kind::Credential),
@@ -123,7 +126,9 @@ const NAMES: &[(&str, Kind)] = &[
     ("devicecode", Kind::Code),
     ("encryptionkey", Kind::PrivateKey),
     ("hmackey", Kind::PrivateKey),
+    ("idtokenhint", Kind::Token),
     ("jwt", Kind::Token),
+    ("licensekey", Kind::ApiKey),
     ("logintoken", Kind::Token),
     ("masterkey", Kind::PrivateKey),
     ("mfacode", Kind::Code),
@@ -132,6 +137,7 @@ const NAMES: &[(&str, Kind)] = &[
     ("oobcode", Kind::Code),
     ("otp", Kind::Code),
     ("otpcode", Kind::Code),
+    ("pass", Kind::Password),
     ("passcode", Kind::Password),
     ("passwd", Kind::Password),
     ("pfx", Kind::PrivateKey),
@@ -141,7 +147,9 @@ const NAMES: &[(&str, Kind)] = &[
     ("recoverycode", Kind::Code),
     ("samlresponse", Kind::Assertion),
     ("secretaccesskey", Kind::ApiKey),
+    ("servicekey", Kind::ApiKey),
     ("sessioncookie", Kind::Cookie),
+    ("sessionkey", Kind::PrivateKey),
     ("setcookie", Kind::Cookie),
     ("sharedkey", Kind::PrivateKey),
     ("smtppass", Kind::Password),
@@ -153,6 +161,7 @@ const NAMES: &[(&str, Kind)] = &[
 
 /// Names that mean a secret in a query or a form. In JSON `code` is mostly an error's name, `signature` is public.
 const PARAMETERS: &[(&str, Kind)] = &[
+    ("auth", Kind::Credential),
     ("code", Kind::Code),
     ("sig", Kind::Credential),
     ("signature", Kind::Credential),
@@ -177,6 +186,7 @@ const SUFFIXES: &[(&str, Kind)] = &[
     ("privatekeypem", Kind::PrivateKey),
     ("signingkey", Kind::PrivateKey),
     ("token", Kind::Token),
+    ("tokens", Kind::Token),
 ];
 
 /// Names with a telling end and a harmless value: what a pager passes on, and settings.
@@ -196,7 +206,10 @@ const HARMLESS: &[&str] = &[
     "resetpassword",
     "forgotpassword",
     "changepassword",
-    "maxtoken",
+    "maxtokens",
+    "totaltokens",
+    "prompttokens",
+    "completiontokens",
 ];
 
 /// Members of a JSON Web Key (RFC 7518, section 6) that are private; they count beside a member `kty`.
@@ -226,12 +239,20 @@ pub(super) fn by_header(name: &str) -> Option<Kind> {
         Some(Kind::Secret)
     } else if holds("apikey") || holds("api-key") || holds("subscription-key") || holds("access-key") {
         Some(Kind::ApiKey)
+    } else if holds("credential") || holds("passphrase") {
+        Some(Kind::Credential)
+    } else if name.ends_with("-key") && KEYS.iter().any(|word| holds(word)) {
+        Some(Kind::ApiKey)
     } else if holds("token") {
         Some(Kind::Token)
     } else {
         None
     }
 }
+
+/// What tells a key that opens something from one that names something (`Idempotency-Key`).
+const KEYS: &[&str] =
+    &["auth", "functions", "secret", "private", "signing", "encryption", "license", "app-", "service"];
 
 /// What the name of a field says of a person.
 pub(super) fn personal(name: &str) -> Option<Kind> {

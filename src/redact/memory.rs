@@ -14,7 +14,7 @@ use std::{
 use aho_corasick::AhoCorasick;
 use base64::{
     Engine as _,
-    prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD},
+    prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE, BASE64_URL_SAFE_NO_PAD},
 };
 
 use super::{
@@ -332,13 +332,19 @@ fn grow(text: &[u8], range: Range<usize>, part: impl Fn(u8) -> bool) -> Range<us
     range.start - before..range.end + after
 }
 
-/// User and password of a Basic credential.
-pub(super) fn basic(encoded: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-    let text = BASE64_STANDARD
+/// Undoes base64 of either alphabet, with padding or without.
+pub(super) fn base64(encoded: &[u8]) -> Option<Vec<u8>> {
+    BASE64_STANDARD
         .decode(encoded)
         .or_else(|_| BASE64_STANDARD_NO_PAD.decode(encoded))
         .or_else(|_| BASE64_URL_SAFE_NO_PAD.decode(encoded))
-        .ok()?;
+        .or_else(|_| BASE64_URL_SAFE.decode(encoded))
+        .ok()
+}
+
+/// User and password of a Basic credential.
+pub(super) fn basic(encoded: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let text = base64(encoded)?;
     let colon = memchr::memchr(b':', &text)?;
     Some((text[..colon].to_vec(), text[colon + 1..].to_vec()))
 }

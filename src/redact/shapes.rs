@@ -79,6 +79,8 @@ const FIELDS: &[&str] = &[
     "kty",
     "authorization",
     "wresult",
+    "bearer",
+    "tokenhint",
     "pfx",
     // An escaped name may be any name.
     "\\u",
@@ -94,6 +96,11 @@ const PAIRS: &[(&str, &str)] = &[
     ("signing", "key"),
     ("encryption", "key"),
     ("hmac", "key"),
+    ("app", "key"),
+    ("auth", "key"),
+    ("license", "key"),
+    ("service", "key"),
+    ("session", "key"),
     ("master", "key"),
     ("shared", "key"),
     ("connection", "string"),
@@ -105,7 +112,7 @@ const PAIRS: &[(&str, &str)] = &[
 ];
 
 /// Short names, which count only as the end of one.
-const ENDS: &[&str] = &["code", "pin", "otp", "jwt", "sig", "signature", "key"];
+const ENDS: &[&str] = &["pass", "code", "pin", "otp", "jwt", "sig", "signature", "key"];
 
 const PEOPLE: &[&str] = &[
     "@",

@@ -155,6 +155,33 @@ fn a_secret_is_replaced_wherever_it_comes_again_in_any_coding() {
 }
 
 #[test]
+fn a_secret_inside_a_payload_in_base64_is_recognised() {
+    use base64::{Engine as _, prelude::*};
+    let payload = r#"{"client_secret":"s3cr3t-value","n":1}"#;
+    for coded in [BASE64_STANDARD.encode(payload), BASE64_URL_SAFE_NO_PAD.encode(payload)] {
+        let text = format!(r#"{{"state":"{coded}","note":"s3cr3t-value"}}"#);
+        assert_eq!(body(&text), r#"{"state":"!client-secret-1!","note":"!client-secret-1!"}"#);
+    }
+    let harmless = format!(r#"{{"state":"{}"}}"#, BASE64_STANDARD.encode(r#"{"n":1}"#));
+    assert_eq!(body(&harmless), harmless);
+}
+
+#[test]
+fn counts_of_tokens_are_no_tokens_and_keys_that_name_something_are_no_secrets() {
+    assert_eq!(
+        body(r#"{"tokens":["abc"],"usage":{"tokens":512}}"#),
+        r#"{"tokens":["!token-1!"],"usage":{"tokens":512}}"#
+    );
+    let fields =
+        [("idempotency-key", "a1b2c3d4e5f6"), ("x-auth-key", "q1w2e3r4t5y6"), ("x-functions-key", "z9y8x7w6v5u4")];
+    let redacted = redact(exchange("/x", (&fields, ""), (&[], "")));
+    assert_eq!(
+        sent(&redacted),
+        "idempotency-key: a1b2c3d4e5f6\nx-auth-key: !api-key-1!\nx-functions-key: !api-key-2!\n"
+    );
+}
+
+#[test]
 fn a_short_value_stays_in_its_field() {
     assert_eq!(body(r#"{"password":"abc","name":"abcdef abc"}"#), r#"{"password":"!password-1!","name":"abcdef abc"}"#);
 }
