@@ -73,6 +73,25 @@ fn an_exported_contract_is_valid_and_gives_the_same_verdict_on_every_case() {
 }
 
 #[test]
+fn a_property_deleted_from_the_yaml_turns_its_traffic_from_conforms_to_gap() {
+    let text = include_str!("../../contracts/tenant-management.yaml");
+    let property = "        display_name:\n          type: string\n";
+    assert_eq!(text.matches(property).count(), 1);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("deleted.yaml");
+    fs::write(&file, text.replace(property, "")).unwrap();
+    let deleted = Contract::load(Some(&file), &[]).unwrap();
+    let name = "4.2-connection-profile-templates: fields: every documented field with its documented value conforms";
+    let case = cases::all().into_iter().find(|case| case.name == name).unwrap();
+    let rules = |contract: &Contract| {
+        let verdict = contract.check(&case.exchange(), &case.options());
+        verdict.findings.iter().map(|finding| format!("{} {}", finding.rule, finding.at)).collect::<Vec<_>>()
+    };
+    assert_eq!(rules(&Contract::built_in()), [""; 0]);
+    assert_eq!(rules(&deleted), ["response.body.undocumented /connection_profile_templates/0/display_name"]);
+}
+
+#[test]
 fn the_contract_is_shown_with_operations_scopes_limits_and_everything_that_is_not_shown() {
     let folder = tempfile::tempdir().unwrap();
     let shown = run_in(folder.path(), ["contract"]).stdout;
@@ -131,7 +150,7 @@ fn an_unusable_contract_or_overlay_is_status_2_and_one_line_that_names_its_place
             "--contract",
             "a.json",
             "{\"openapi\": \"3.1.0\",}",
-            "`a.json` is not valid JSON: a break of JSON's grammar at line 1 column 21",
+            "`a.json` is not valid JSON: broken grammar at line 1 column 21",
         ),
         (
             "--contract",
