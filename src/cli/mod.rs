@@ -19,6 +19,7 @@ pub mod diff;
 pub mod doors;
 mod environment;
 pub mod explain;
+pub mod import;
 pub mod pack;
 pub mod policy;
 pub mod printer;
@@ -53,6 +54,7 @@ enum Command {
     Explain(explain::Args),
     Scan(scan::Args),
     Redact(redact::Args),
+    Import(import::Args),
     Pack(pack::PackArgs),
     Unpack(pack::UnpackArgs),
     Sandbox(sandbox::Args),
@@ -155,6 +157,7 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => explain::run(args),
         Command::Scan(args) => scan::run(args),
         Command::Redact(args) => redact::run(args),
+        Command::Import(args) => import::run(args),
         Command::Pack(args) => pack::run_pack(args),
         Command::Unpack(args) => pack::run_unpack(args),
         Command::Sandbox(args) => sandbox::run(args),

@@ -86,6 +86,7 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
             check: Some(Check { contract: contract.hash(), check: &check }),
             keep: if found.recorded.is_some() { &[Keep::All] } else { &[] },
             keep_host: false,
+            origin: None,
             unproven: found.unproven,
             today: &today,
             recorded: found.recorded.as_deref(),

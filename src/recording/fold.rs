@@ -42,6 +42,8 @@ pub struct FoldOptions<'a> {
     pub keep: &'a [Keep],
     /// Leave the upstream's origin as it is.
     pub keep_host: bool,
+    /// The upstream's origin, for entries of other tools, which do not say it; those of other origins are left out.
+    pub origin: Option<&'a str>,
     /// The recording was cut short and never proved itself.
     pub unproven: bool,
     /// The day, as `2026-11-21`.
@@ -107,6 +109,8 @@ pub struct Folded {
     pub own_answers: usize,
     /// Entries of other operations than those asked for, left out.
     pub not_taken: usize,
+    /// Entries of other sites in another tool's file, left out.
+    pub elsewhere: usize,
     /// Entries that are not whole; they are marked, and never served as whole.
     pub incomplete: usize,
     /// Whether anything on disk changed.
@@ -134,13 +138,33 @@ pub fn fold(from: &[FoldSource], to: &Path, options: &FoldOptions<'_>) -> Result
     for (number, source) in (0..).zip(from) {
         for named in &source.paths {
             for path in sources(named)? {
+                let stripped = is_stripped(&path)?;
                 for entry in open(&path)? {
-                    fold.take(entry?, number, &source.take)?;
+                    let mut entry = entry?;
+                    if stripped {
+                        entry.exchange.request.credential = Credential::Unknown;
+                    }
+                    fold.take(entry, number, &source.take)?;
                 }
             }
         }
     }
     fold.write(to)
+}
+
+/// Whether another tool's file carries no `Authorization` at all: then it was stripped, and nobody can say who called.
+fn is_stripped(path: &Path) -> Result<bool, ReadError> {
+    let mut recording = open(path)?;
+    if recording.head().by_contrail {
+        return Ok(false);
+    }
+    while let Some(entry) = recording.next() {
+        entry?;
+        if recording.carries_authorization() {
+            return Ok(false);
+        }
+    }
+    Ok(!recording.head().by_contrail)
 }
 
 struct Fold<'a> {
@@ -173,12 +197,20 @@ impl<'a> Fold<'a> {
     /// The first pass, for one entry.
     fn take(&mut self, entry: Entry, source: u32, take: &Take) -> Result<(), WriteError> {
         let Entry { mut exchange, note, .. } = entry;
-        let note = note.unwrap_or_default();
+        let foreign = note.is_none();
+        let mut note = note.unwrap_or_default();
+        if let Some(origin) = self.options.origin.filter(|_| foreign) {
+            if !exchange.request.target.origin().eq_ignore_ascii_case(origin) {
+                self.folded.elsewhere += 1;
+                return Ok(());
+            }
+            note.upstream = Some(origin.into());
+        }
         if exchange.transport.answered_by_contrail.is_some() {
             self.folded.own_answers += 1;
             return Ok(());
         }
-        let settled = note.contract.is_none();
+        let settled = !foreign && note.contract.is_none();
         let (mut verdict, known) =
             self.live_verdict(&exchange, note.verdict, note.contract.as_deref(), note.attested.as_ref());
         if !take.takes(verdict.operation.as_deref()) {

@@ -240,6 +240,7 @@ fn write_all(redactor: &Redactor, judged: Judged, folder: &std::path::Path) -> V
         check: None,
         keep: &[],
         keep_host: false,
+        origin: None,
         unproven: false,
         today: "2026-11-21",
         recorded: None,

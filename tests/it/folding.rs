@@ -103,6 +103,7 @@ impl Bench {
             check: None,
             keep: &[],
             keep_host: false,
+            origin: None,
             unproven: false,
             today: "2026-11-21",
             recorded: None,

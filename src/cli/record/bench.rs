@@ -86,6 +86,7 @@ impl Bench {
             check: Some(Check { contract: self.contract.hash(), check: &check }),
             keep: &self.keep,
             keep_host: self.keep_host,
+            origin: None,
             unproven,
             today: &today,
             recorded: None,

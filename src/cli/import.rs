@@ -1,0 +1,142 @@
+//! `contrail import`: another tool's recording into ours, redacted on the way.
+
+use std::{
+    collections::BTreeMap,
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{ContractArgs, Failure, Outcome};
+use crate::{
+    contract::{CheckOptions, Contract},
+    exchange::Exchange,
+    pipeline::ContractShapes,
+    recording::{self, Check, FoldOptions, FoldSource, Folded, Keep, Take},
+    redact::{Plan, Redactor},
+};
+
+/// Make a fixture of another tool's recording, redacted on the way
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// HAR files of any tool, or folders of them
+    #[arg(value_name = "FILE", required = true)]
+    recordings: Vec<PathBuf>,
+    /// The fixture: a folder with a file per body, or one file if the name ends in .har
+    #[arg(long, value_name = "PATH")]
+    out: PathBuf,
+    /// Add to the fixture that is there
+    #[arg(long, conflicts_with = "overwrite")]
+    append: bool,
+    /// Replace the fixture that is there
+    #[arg(long)]
+    overwrite: bool,
+    /// The tenant's origin; exchanges with other sites are left out [default: the site that the contract's paths were asked of]
+    #[arg(long, value_name = "URL")]
+    upstream: Option<String>,
+    /// Keep transient answers: all of them, or those of `429`, `408`, `5xx` or one status of it; repeatable
+    #[arg(long, value_name = "STATUS", num_args = 0..=1, default_missing_value = "all")]
+    keep: Vec<Keep>,
+    /// Leave the tenant's origin in the fixture instead of `https://tenant.example`
+    #[arg(long)]
+    keep_host: bool,
+    /// What to take out besides the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
+    #[arg(long, value_name = "RULE")]
+    redact: Vec<String>,
+    #[command(flatten)]
+    contract: ContractArgs,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let contract = args.contract.load()?;
+    if args.recordings.iter().any(|path| path.as_os_str() == "-") {
+        return Err("import reads a recording more than once, and standard input comes only once; name a file".into());
+    }
+    let there = args.out.exists();
+    if there && !args.append && !args.overwrite {
+        let out = args.out.display();
+        return Err(format!("{out} exists already; --append adds to it, --overwrite replaces it").into());
+    }
+    let origin = match &args.upstream {
+        Some(origin) => named(origin)?,
+        None => guessed(&args.recordings, &contract)?,
+    };
+    let shapes = Arc::new(ContractShapes::new(Arc::clone(&contract)));
+    let redactor = Redactor::new(Plan::new(&args.redact)?).with_shapes(shapes);
+    let options = CheckOptions {
+        tenant_origins: vec![recording::TENANT_ORIGIN.to_owned(), origin.clone()],
+        ..CheckOptions::default()
+    };
+    let check = |exchange: &Exchange| contract.check(exchange, &options);
+    let mut from = Vec::new();
+    if there && args.append {
+        from.push(FoldSource { paths: vec![args.out.clone()], take: Take::All });
+    }
+    from.push(FoldSource { paths: args.recordings.clone(), take: Take::All });
+    let today = recording::today();
+    let options = FoldOptions {
+        redactor: &redactor,
+        check: Some(Check { contract: contract.hash(), check: &check }),
+        keep: &args.keep,
+        keep_host: args.keep_host,
+        origin: Some(&origin),
+        unproven: false,
+        today: &today,
+        recorded: None,
+        journal: None,
+    };
+    let folded = recording::fold(&from, &args.out, &options)?;
+    say(&folded, &origin, &args.out, &redactor);
+    Ok(Outcome::CLEAN)
+}
+
+/// The origin that an option names.
+fn named(origin: &str) -> Result<String, Failure> {
+    let wrong = || format!("--upstream {origin}: write the tenant's origin, https://host, without a path");
+    let (scheme, authority) = origin.trim_end_matches('/').split_once("://").ok_or_else(wrong)?;
+    if !matches!(scheme, "http" | "https") || authority.is_empty() || authority.contains(['/', '?', '#', '@']) {
+        return Err(wrong().into());
+    }
+    Ok(format!("{scheme}://{authority}"))
+}
+
+/// The origin that the contract's paths were asked of most.
+fn guessed(recordings: &[PathBuf], contract: &Contract) -> Result<String, Failure> {
+    let mut origins: BTreeMap<String, usize> = BTreeMap::new();
+    for named in recordings {
+        for source in recording::sources(named)? {
+            for entry in recording::open(&source)? {
+                let target = entry?.exchange.request.target;
+                if contract.covers(target.path()) {
+                    *origins.entry(target.origin().to_ascii_lowercase()).or_default() += 1;
+                }
+            }
+        }
+    }
+    let most = origins.into_iter().max_by_key(|(_, count)| *count);
+    most.map(|(origin, _)| origin).ok_or_else(|| {
+        "no exchange in there is one with the contract's paths; name the tenant's origin with --upstream".into()
+    })
+}
+
+fn say(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
+    let mut told = std::io::stderr();
+    let exchanges = if folded.entries == 1 { "exchange" } else { "exchanges" };
+    let _ = writeln!(told, "{} {exchanges} with {origin} in {}", folded.entries, folded.har.display());
+    let transient: usize = folded.transient.values().sum();
+    for (count, what) in [
+        (folded.elsewhere, "with other sites left out"),
+        (transient, "transient answers left out (--keep keeps them)"),
+        (folded.incomplete, "are not whole; they are marked, and never served as whole"),
+    ] {
+        if count > 0 {
+            let _ = writeln!(told, "{count} {what}");
+        }
+    }
+    let counters = redactor.counters();
+    if !counters.secrets.is_empty() {
+        let list: Vec<String> = counters.secrets.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let _ = writeln!(told, "secrets replaced: {}", list.join(", "));
+    }
+    let _ = writeln!(told, "next: contrail verify {0}, contrail replay {0}", out.display());
+}
