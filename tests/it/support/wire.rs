@@ -61,7 +61,8 @@ pub fn request(to: SocketAddr, method: &str, target: &str, headers: &[(&str, &st
     for (name, value) in headers {
         raw.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
     }
-    if !body.is_empty() || method != "GET" {
+    let said = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    if !said && (!body.is_empty() || method != "GET") {
         raw.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
     }
     raw.extend_from_slice(b"\r\n");
