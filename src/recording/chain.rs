@@ -15,7 +15,7 @@
 //! can write to the trail. Keep the head hash elsewhere for that.
 
 use std::{
-    fmt,
+    fmt::{self, Write as _},
     fs::File,
     io::{self, BufRead, BufReader},
     path::{Path, PathBuf},
@@ -75,7 +75,11 @@ fn hash(seq: u64, prev: &str, lines: &[String]) -> String {
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut out = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
 }
 
 /// A chain line.

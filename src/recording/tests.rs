@@ -16,6 +16,14 @@ use crate::{
     token::{Credential, SignatureCheck, TokenFacts, TokenTime},
 };
 
+/// Files to spoil.
+const FILES: &[&[u8]] = &[
+    include_bytes!("../../tests/data/har/chrome.har"),
+    include_bytes!("../../tests/data/har/fiddler.har"),
+    include_bytes!("../../fixtures/gaps.har"),
+    b"{\"startedDateTime\":\"x\",\"request\":{\"method\":\"GET\",\"url\":\"https://a\"},\"response\":{}}\n{\"_chain\":{}}\n",
+];
+
 fn context() -> JournalContext {
     JournalContext { upstream: "https://up.example".into(), contract: "c0ffee".into() }
 }
@@ -165,6 +173,29 @@ proptest! {
         let kept = cut.min(line.len() - 1);
         let journal = [&line[..], &line[..kept]].concat();
         read_back(journal);
+    }
+
+    #[test]
+    fn no_file_whatever_is_in_it_makes_the_reader_panic(
+        file in 0..FILES.len(), edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3_u8), 0..8),
+    ) {
+        let mut bytes = FILES[file].to_vec();
+        for (at, byte, how) in edits {
+            let at = at.index(bytes.len());
+            match how {
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, b"{}[]\",:\\0"[usize::from(byte) % 9]),
+                _ => bytes.truncate(at.max(1)),
+            }
+        }
+        if let Ok(recording) = Recording::new("x".into(), Box::new(io::Cursor::new(bytes)), None) {
+            // After an error there is nothing more.
+            let mut failed = false;
+            for entry in recording {
+                prop_assert!(!failed);
+                failed = entry.is_err();
+            }
+        }
     }
 
     #[test]
