@@ -72,7 +72,8 @@ impl FromStr for Origin {
             None => own,
             Some(port) => port.as_u16(),
         };
-        if port == 0 || parsed.port().is_none() && authority.ends_with(':') {
+        // `port()` is `None` for a number beyond 65535, too.
+        if port == 0 || parsed.port().is_none() && authority.len() > parsed.host().len() {
             return Err(wrong("the upstream's port is a number from 1 to 65535"));
         }
         let host_text = parsed.host().to_ascii_lowercase();
