@@ -175,9 +175,30 @@ fn parse() -> Result<Cli, ExitCode> {
     let arguments = config::with_file(&command, std::env::args_os().collect(), config::FILE.as_ref())
         .map_err(|error| complain(&error))?;
     command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
-        let _ = error.print();
+        use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand as OverviewInstead;
+        if error.use_stderr() && error.kind() != OverviewInstead {
+            let _ = writeln!(std::io::stderr(), "contrail: {}", one_line(&error.to_string()));
+        } else {
+            let _ = error.print();
+        }
         ExitCode::from(if error.use_stderr() { 2 } else { 0 })
     })
+}
+
+/// clap's message as one line: what is wrong, its first tip, and whose help tells more.
+fn one_line(message: &str) -> String {
+    let (wrong, rest) = message.split_once("\n\n").unwrap_or((message, ""));
+    let wrong = wrong.trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let tip = rest.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let command: Vec<&str> = rest
+        .lines()
+        .find_map(|line| line.strip_prefix("Usage: "))
+        .unwrap_or("contrail")
+        .split_whitespace()
+        .take_while(|word| word.chars().all(|c| c.is_ascii_lowercase()))
+        .collect();
+    let tip = tip.map(|tip| format!("; {tip}")).unwrap_or_default();
+    format!("{wrong}{tip}; `{} --help` tells more", command.join(" "))
 }
 
 /// Prints an error and its chain of causes as one line.
@@ -191,4 +212,23 @@ fn complain(error: &(dyn std::error::Error + 'static)) -> ExitCode {
     }
     let _ = writeln!(std::io::stderr(), "{line}");
     ExitCode::from(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_usage_error_is_one_line_with_what_is_wrong_a_tip_and_whose_help_tells_more() {
+        let wrong = |words: &[&str]| one_line(&command().try_get_matches_from(words).unwrap_err().to_string());
+        assert_eq!(
+            wrong(&["contrail", "verify"]),
+            "the following required arguments were not provided: <FILE>...; `contrail verify --help` tells more"
+        );
+        assert_eq!(
+            wrong(&["contrail", "record", "--lissten", "x"]),
+            "unexpected argument '--lissten' found; a similar argument exists: '--listen'; `contrail record --help` tells more"
+        );
+        assert!(wrong(&["contrail", "nothing"]).starts_with("unrecognized subcommand 'nothing'"));
+    }
 }
