@@ -168,9 +168,7 @@ impl Authority {
     pub fn rotate(base: &Path, hosts: &[String]) -> Result<Self, AuthorityError> {
         let folder = base.join(folder_name(&canonical(hosts)));
         match fs::remove_dir_all(&folder) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                return Err(AuthorityError::Io { path: folder, source });
-            }
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(AuthorityError::Io { path: folder, source }),
             _ => Self::open(base, hosts),
         }
     }
@@ -326,9 +324,9 @@ fn canonical(hosts: &[String]) -> Vec<String> {
 fn folder_name(hosts: &[String]) -> String {
     let Some(first) = hosts.first() else { return "loopback".into() };
     let digest = ring::digest::digest(&ring::digest::SHA256, hosts.join("\n").as_bytes());
-    let digest: String = digest.as_ref()[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = digest.as_ref()[..4].iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
     let safe: String = first.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
-    format!("{}-{digest}", &safe[..safe.len().min(80)])
+    format!("{}-{digest:08x}", &safe[..safe.len().min(80)])
 }
 
 fn make(base: &Path, folder: &Path, hosts: &[String]) -> Result<(), AuthorityError> {

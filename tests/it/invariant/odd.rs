@@ -17,6 +17,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 pub(super) fn all() -> Vec<Play> {
     let mut plays = tokens();
     plays.extend(constrained());
+    plays.extend(constrained_requests());
     plays.extend(malformed());
     plays.extend(codings());
     plays.extend(cut());
@@ -115,6 +116,12 @@ fn constrained() -> Vec<Play> {
             json_answer(200, b"{\"groups\":[]}"),
         )
         .bearer(SCOPE),
+    ]
+}
+
+/// Secrets in requests whose fields the document constrains.
+fn constrained_requests() -> Vec<Play> {
+    vec![
         Play::new("a secret against a pattern", "PATCH", TEMPLATE_PATH, json_answer(200, b"{\"id\":\"vct_1\"}"))
             .bearer(SCOPE)
             .body("application/json", json!({"dialect": SECRET, "well_known_trusted_issuers": SECRET}).to_string()),
