@@ -50,6 +50,7 @@ fn tokens() -> Vec<Play> {
 }
 
 /// Secrets where the document constrains: lengths, patterns, formats, types, enums, relations.
+#[allow(clippy::too_many_lines)] // a table
 fn constrained() -> Vec<Play> {
     let policy = POLICY.as_bytes();
     vec![
