@@ -122,6 +122,15 @@ impl DoorArgs {
         Ok(())
     }
 
+    /// The origins of intercepted hosts, as clients call them.
+    ///
+    /// # Errors
+    ///
+    /// An unusable `--intercept`.
+    pub fn intercepted_origins(&self) -> Result<Vec<String>, Failure> {
+        Ok(self.intercepted()?.iter().map(|target| format!("https://{}", target.authority("https"))).collect())
+    }
+
     fn intercepted(&self) -> Result<Vec<HostPort>, Failure> {
         let parse = |text: &String| {
             let wrong = |wrong| format!("--intercept {text}: {wrong}; write HOST or HOST:PORT");

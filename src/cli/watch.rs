@@ -123,6 +123,15 @@ pub struct Ready {
 }
 
 impl UpstreamArgs {
+    /// The tenant's origin; `None` for the embedded one.
+    #[must_use]
+    pub fn origin(&self) -> Option<&Origin> {
+        match &self.upstream {
+            Named::Origin(origin) => Some(origin),
+            Named::Sandbox => None,
+        }
+    }
+
     /// Where the proxy may open connections to. Intercepted hosts are not shown the upstream's client certificate.
     #[must_use]
     pub fn reach(&self) -> Reach {

@@ -11,7 +11,7 @@ const TENANT: &str = "tenant.example";
 
 /// Replaces one origin.
 #[derive(Debug, Clone)]
-pub(super) struct HostRename {
+pub struct HostRename {
     /// The authority in lower case, as it stands in texts: plain, and with its colon percent-encoded.
     spellings: Vec<Vec<u8>>,
     /// Whether the authority is only replaced after a scheme: a single name like `localhost` means too many things.
@@ -19,8 +19,9 @@ pub(super) struct HostRename {
 }
 
 impl HostRename {
-    /// Replaces `origin` (`https://host:port`).
-    pub(super) fn new(origin: &str) -> Option<Self> {
+    /// Replaces `origin` (`https://host:port`); `None` for the one that fixtures have.
+    #[must_use]
+    pub fn new(origin: &str) -> Option<Self> {
         let authority = origin.split_once("://").map_or(origin, |(_, authority)| authority).to_ascii_lowercase();
         if authority.is_empty() || authority == TENANT {
             return None;

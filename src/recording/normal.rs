@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue, header};
 
 use super::host::{HostRename, TENANT_ORIGIN};
 use crate::{
-    exchange::{Body, Exchange, Headers, Target, Timings},
+    exchange::{Body, Exchange, Headers, Request, Target, Timings},
     finding::Finding,
     token::{Credential, TokenFacts},
 };
@@ -90,6 +90,13 @@ pub(super) fn rename_findings(findings: &mut [Finding], host: Option<&HostRename
             finding.expected = Cow::Owned(new);
         }
     }
+}
+
+/// Gives a live request the origin that fixtures have, so that one that was recorded under the tenant's own name is
+/// found again.
+pub fn rename_request(request: &mut Request, host: &HostRename) {
+    rename_target(&mut request.target, host);
+    message(&mut request.headers, &mut request.body, Some(host));
 }
 
 fn rename_target(target: &mut Target, host: &HostRename) {

@@ -16,6 +16,12 @@ pub struct Origin {
 }
 
 impl Origin {
+    /// The host as it stands in front of a port: an IPv6 address in brackets.
+    #[must_use]
+    pub fn bracketed_host(&self) -> String {
+        if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.to_string() }
+    }
+
     /// `http` or `https`.
     #[must_use]
     pub fn scheme(&self) -> &'static str {

@@ -14,6 +14,7 @@ use super::{
     Failure, Outcome,
     serve::{JudgeArgs, ProxyArgs, Reach, Setup},
     summary,
+    watch::UpstreamArgs,
 };
 use crate::{
     contract::{CheckOptions, Contract},
@@ -54,8 +55,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let redactor = args.judge.redactor(&contract)?;
     let tokens = args.judge.tokens()?;
     let options = CheckOptions { auth: args.check_auth, clock_skew: args.judge.clock_skew, ..CheckOptions::default() };
-    // An `upstream` in contrail.toml is for other commands; replay alone never asks a tenant.
+    // Without --record-missing it only says what the tenant is called; replay alone never asks one.
+    let named = args.missing.upstream.as_ref().and_then(UpstreamArgs::origin);
     let upstream = args.missing.upstream.as_ref().filter(|_| args.missing.record_missing);
+    let mut proxy = args.proxy.clone();
+    if let (None, Some(origin)) = (upstream, &named) {
+        proxy.doors.intercept.push(format!("{}:{}", origin.bracketed_host(), origin.port));
+    }
     let missing =
         upstream.map(|upstream| Missing::begin(args, upstream, &contract, &redactor, &options)).transpose()?;
     let replay = Arc::new(load(args, &contract, &redactor)?);
@@ -68,14 +74,16 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         ..Setup::default()
     })?;
     let limits = DecodeLimits { bytes: args.judge.max_decoded, ratio: args.judge.max_ratio };
-    let recorded = Recorded::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits);
+    let names = proxy.doors.intercepted_origins()?;
+    let recorded = Recorded::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits)
+        .called(names.iter().map(String::as_str).chain(named.as_ref().map(|origin| &*origin.authority)));
     let (upstream, origin, reach): (Arc<dyn Upstream>, _, _) = match &missing {
         None => (Arc::new(recorded), TENANT_ORIGIN, Reach::Memory),
         Some(missing) => (missing.before(recorded), missing.origin(), missing.reach()),
     };
 
     let mut judging = None;
-    let ran = args.proxy.run(&pipeline, upstream, origin, &reach, || {
+    let ran = proxy.run(&pipeline, upstream, origin, &reach, || {
         said::ready(args.judge.format, &replay);
         if let Some(missing) = &missing {
             missing.say();

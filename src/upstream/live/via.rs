@@ -115,8 +115,7 @@ impl Via {
     ///
     /// In words.
     pub(super) async fn tunnel(&self, stream: &mut TcpStream, origin: &Origin) -> Result<(), String> {
-        let host = if origin.host.contains(':') { format!("[{}]", origin.host) } else { origin.host.to_string() };
-        let target = format!("{host}:{}", origin.port);
+        let target = format!("{}:{}", origin.bracketed_host(), origin.port);
         let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
         if let Some(authorization) = &self.authorization {
             request.push_str("Proxy-Authorization: ");

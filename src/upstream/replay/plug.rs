@@ -7,6 +7,7 @@ use http::{StatusCode, header};
 use super::{Miss, Replay, Served};
 use crate::{
     exchange::{Body, DecodeLimits, Headers, Request, Target},
+    recording::{self, HostRename},
     redact::Redactor,
     token::TokenCache,
     upstream::{self, MessageBody, Notes, Response, Upstream},
@@ -22,12 +23,20 @@ pub struct Recorded {
     redactor: Arc<Redactor>,
     tokens: Arc<TokenCache>,
     limits: DecodeLimits,
+    /// Origins that clients call the tenant by; fixtures have another.
+    names: Vec<HostRename>,
 }
 
 impl Recorded {
     /// Answers from `replay`; live requests have their secrets replaced by `redactor` before they are matched.
     pub fn new(replay: Arc<Replay>, redactor: Arc<Redactor>, tokens: Arc<TokenCache>, limits: DecodeLimits) -> Self {
-        Self { replay, redactor, tokens, limits }
+        Self { replay, redactor, tokens, limits, names: Vec::new() }
+    }
+
+    /// The same for clients that call the tenant by these origins.
+    #[must_use]
+    pub fn called<'a>(self, origins: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { names: origins.into_iter().filter_map(HostRename::new).collect(), ..self }
     }
 
     /// The request as it is matched.
@@ -45,7 +54,11 @@ impl Recorded {
 
     /// The recorded answer.
     pub(super) fn answer(&self, request: &Request) -> Result<Response, Box<Miss>> {
-        let redact = |request: &Request| self.redactor.request(request).into_inner();
+        let redact = |request: &Request| {
+            let mut request = self.redactor.request(request).into_inner();
+            self.names.iter().for_each(|name| recording::rename_request(&mut request, name));
+            request
+        };
         self.replay.answer(request, &redact, SystemTime::now()).map(recorded)
     }
 

@@ -354,6 +354,20 @@ fn bodies_that_were_laid_out_go_out_compact_and_another_tools_as_recorded() {
 }
 
 #[test]
+fn a_request_that_calls_the_tenant_by_its_own_name_is_found_under_the_fixtures() {
+    let place = Place::new();
+    let recorded = r#"{"payload":{"link":"https://tenant.example/x?a=b"}}"#;
+    place.write_own("own.har", &[own(post("/api/v2/actions/actions/a/test", recorded, "{\"payload\":{}}"), json!({}))]);
+    let live = recorded.replace("tenant.example", "my-tenant.test:8443");
+    for name in [["--upstream", "https://my-tenant.test:8443"], ["--intercept", "my-tenant.test:8443"]] {
+        let replay = place.replay(&[&name[..], &["own.har"]].concat());
+        assert_eq!(send(replay.address, "/api/v2/actions/actions/a/test", &live).status(), 200, "{name:?}");
+    }
+    let replay = place.replay(&["own.har"]);
+    assert_eq!(send(replay.address, "/api/v2/actions/actions/a/test", &live).status(), 421);
+}
+
+#[test]
 fn redacted_places_match_any_value_of_their_type_and_a_withheld_body_any_body_and_it_is_said() {
     let place = Place::new();
     let redacted = post("/api/v2/x", r#"{"secret":"!password-1!","a":1}"#, "1");
