@@ -35,6 +35,12 @@ impl Target {
         self.path_and_query.split_once('?').map(|(_, query)| query)
     }
 
+    /// What follows the origin in the target's URI: nothing for an asterisk form (RFC 9112, section 3.3).
+    #[must_use]
+    pub fn after_origin(&self) -> &str {
+        if &*self.path_and_query == "*" { "" } else { &self.path_and_query }
+    }
+
     /// `scheme://authority`.
     #[must_use]
     pub fn origin(&self) -> String {
@@ -44,6 +50,6 @@ impl Target {
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}{}", self.scheme, self.authority, self.path_and_query)
+        write!(f, "{}://{}{}", self.scheme, self.authority, self.after_origin())
     }
 }

@@ -55,7 +55,7 @@ impl ChainHead {
         let rest =
             format!(":{{\"seq\":{},\"prev\":\"{}\",\"lines\":[{lines}],\"hash\":\"{hash}\"}}}}\n", self.seq, self.hash);
         out.extend_from_slice(rest.as_bytes());
-        self.seq += 1;
+        self.seq = self.seq.saturating_add(1);
         self.hash = hash;
     }
 }
@@ -171,7 +171,7 @@ pub fn check_chain(segments: &[PathBuf]) -> io::Result<Option<Checked>> {
             }
             checked.entries += pending.len() as u64;
             pending.clear();
-            checked.head = ChainHead { seq: chain.seq + 1, hash: chain.hash };
+            checked.head = ChainHead { seq: chain.seq.saturating_add(1), hash: chain.hash };
         }
     }
     checked.unsealed = pending.len() as u64;
@@ -228,7 +228,7 @@ pub(super) fn end_of(segment: &Path) -> io::Result<(Option<ChainHead>, Vec<u8>)>
         if buffer.starts_with(START) {
             unsealed.clear();
             if let Ok(Line { chain }) = serde_json::from_slice(&buffer) {
-                head = Some(ChainHead { seq: chain.seq + 1, hash: chain.hash });
+                head = Some(ChainHead { seq: chain.seq.saturating_add(1), hash: chain.hash });
             }
         } else {
             unsealed.extend_from_slice(&buffer);

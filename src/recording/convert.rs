@@ -109,7 +109,8 @@ pub(super) fn check_version(raw: &str) -> Result<(), String> {
 fn target(request: &har::Request<'_>) -> Result<Option<Target>, Fault> {
     const NO_HOST: &str = "its URL names no host; a recording holds absolute URLs (https://host/path)";
     let url = request.url.as_ref().map(|url| url.as_str().trim()).unwrap_or_default();
-    let connect = request.method.as_ref().is_some_and(|method| method.as_str() == "CONNECT");
+    let is_method = |name: &str| request.method.as_ref().is_some_and(|method| method.as_str() == name);
+    let connect = is_method("CONNECT");
     let (scheme, rest) = match url.split_once("://") {
         Some((scheme, rest)) if is_scheme(scheme) => (scheme, rest),
         // The request target of CONNECT is an authority.
@@ -130,6 +131,8 @@ fn target(request: &har::Request<'_>) -> Result<Option<Target>, Fault> {
         return Err(NO_HOST.into());
     }
     let path: Cow<'_, str> = match path.as_bytes().first() {
+        // The URI of an asterisk form has no path (RFC 9112, section 3.3).
+        None if is_method("OPTIONS") => "*".into(),
         None => "/".into(),
         Some(b'?') => format!("/{path}").into(),
         Some(_) => path.into(),

@@ -257,3 +257,30 @@ fn a_journal_line_is_a_har_entry_with_what_contrail_knew_beside_it() {
         )
     );
 }
+
+#[test]
+fn an_asterisk_form_is_written_as_a_url_without_a_path_and_comes_back() {
+    let exchange = Exchange {
+        request: Request {
+            method: Method::OPTIONS,
+            target: Target::new("https", "up.example", "*"),
+            version: Version::HTTP_11,
+            headers: Headers::new(),
+            body: Body::default(),
+            credential: Credential::Missing,
+        },
+        response: Some(Response {
+            status: 204,
+            version: Version::HTTP_11,
+            headers: Headers::new(),
+            body: Body::default(),
+        }),
+        started: None,
+        timings: Timings::default(),
+        transport: Transport::default(),
+    };
+    let line = journal_line(&exchange, &Verdict::default(), None);
+    let url = b"\"url\":\"https://up.example\"";
+    assert!(memchr::memmem::find(&line, url).is_some(), "{}", String::from_utf8_lossy(&line));
+    assert_eq!(read_back(line).exchange.request.target, exchange.request.target);
+}

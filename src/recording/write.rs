@@ -91,7 +91,7 @@ fn request(request: &Request, place: Place<'_>, run: bool, out: &mut Vec<u8>) {
     escaped(&request.target.scheme, out);
     raw(out, "://");
     escaped(&request.target.authority, out);
-    escaped(&request.target.path_and_query, out);
+    escaped(request.target.after_origin(), out);
     raw(out, "\",\"httpVersion\":\"");
     raw(out, version(request.version));
     raw(out, "\",\"cookies\":[],\"headers\":");

@@ -12,6 +12,7 @@ mod diff;
 mod documentation;
 mod fixtures;
 mod folding;
+mod fuzz;
 mod importing;
 mod invariant;
 mod listeners;

@@ -1,0 +1,355 @@
+//! What each fuzz target does with its bytes, and what has to hold whatever they are.
+//!
+//! Shared by the targets of cargo-fuzz (`fuzz_targets/`) and by `cargo test` (`tests/it/fuzz.rs`), which runs the seeds
+//! and spoiled copies of them.
+
+use std::{
+    cell::RefCell,
+    fs,
+    io::Cursor,
+    path::Path,
+    sync::{Arc, LazyLock},
+    time::{Duration, SystemTime},
+};
+
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use contrail::{
+    contract::{CheckOptions, Contract},
+    exchange::{Body, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport},
+    json::{self, Document, Fault},
+    recording::{self, Identity, Journal, JournalContext, Recording},
+    redact::{self, Judged, Redactor},
+    token::{Credential, TokenCache},
+    upstream::replay::{Builder, Replay, Settings},
+};
+use http::{HeaderName, HeaderValue, Method, Version};
+use serde_json::Value;
+
+/// A secret that a redactor was told of; nothing may come out with it.
+pub const SECRET: &str = "Zq8-planted+secret/4711";
+
+/// A document that says in which styles parameters come.
+const STYLES: &str = include_str!("seeds/contract/styles.json");
+
+static STYLED: LazyLock<Contract> = LazyLock::new(|| {
+    let document = serde_json::from_str(STYLES).expect("the seed is JSON");
+    Contract::from_document(document).expect("the seed is a contract")
+});
+
+/// The strict parser against `serde_json`: it takes the same documents (but for its stated limits and duplicate keys),
+/// gives the same values, and both layouts keep them.
+pub fn json(data: &[u8]) {
+    let theirs = serde_json::from_slice::<Value>(data);
+    let document = match Document::parse(data.to_vec()) {
+        Ok(document) => document,
+        Err(error) => {
+            assert!(error.offset <= data.len(), "{error}");
+            let stricter = matches!(error.fault, Fault::DuplicateKey | Fault::TooDeep | Fault::TooLong);
+            assert!(theirs.is_err() || stricter, "{error}, and serde_json takes it");
+            return;
+        }
+    };
+    let value = document.root().to_value();
+    match theirs {
+        // Ours keeps a number's text; serde_json spells its exponent in its own way.
+        Ok(theirs) => {
+            let spelled = |value: &Value| value.to_string().replace('E', "e").replace("e+", "e");
+            assert_eq!(spelled(&value), spelled(&theirs));
+        }
+        Err(error) => assert!(document.depth() > 100, "serde_json does not take it: {error}"),
+    }
+    for laid_out in [json::pretty(&document), json::compact(&document)] {
+        let again = Document::parse(laid_out).expect("a layout is JSON");
+        assert_eq!(again.root().to_value(), value);
+    }
+}
+
+/// A HAR file of whatever tool: what can be read can be judged, redacted, written and read again.
+pub fn har(data: &[u8]) {
+    all_entries("fuzz.har", data);
+}
+
+/// A journal: the same; and opening it to append drops what is torn, once, and keeps every line.
+pub fn journal(data: &[u8]) {
+    all_entries("fuzz.journal", data);
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let path = folder.path().join("fuzz.journal");
+    fs::write(&path, data).expect("a file can be written");
+    if Journal::open(&path, context()).is_ok() {
+        let (_, again) = Journal::open(&path, context()).expect("it opens as it did");
+        assert_eq!(again.torn, 0);
+    }
+    let _ = recording::check_chain(std::slice::from_ref(&path));
+    let trail = folder.path().join("trail");
+    fs::create_dir(&trail).expect("a folder can be made");
+    fs::write(trail.join("trail-00000001.journal"), data).expect("a file can be written");
+    let _ = Journal::open_trail(&trail, context());
+}
+
+/// A contract: a document in YAML or JSON, or (after a first line `overlay`) an overlay over the built-in one. It is
+/// refused with a reason, or it compiles, judges, and reads back from its export as itself.
+pub fn contract(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let file = |name: &str, text: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("a file can be written");
+        path
+    };
+    let loaded = match data.strip_prefix(b"overlay\n") {
+        Some(text) => Contract::load(None, &[file("overlay.yaml", text)]),
+        None => Contract::load(Some(&file("document.yaml", data)), &[]),
+    };
+    let contract = match loaded {
+        Ok(contract) => contract,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return;
+        }
+    };
+    for target in ["/api/v2/rate-limit-policies/rlp_1?a=1&a=2", "/", "/a/b"] {
+        let exchange = exchange(Method::GET, target, "application/json", Bytes::from_static(b"{\"a\":[1.0,null]}"));
+        let _ = contract.check(&exchange, &CheckOptions::default());
+    }
+    let _ = contract.not_implemented();
+    let exported = Contract::load(Some(&file("export.yaml", contract.to_yaml().as_bytes())), &[]);
+    assert_eq!(exported.expect("an export is a contract").document(), contract.document());
+}
+
+/// A request's target, under the built-in contract and under one with parameters of every style.
+pub fn target(data: &[u8]) {
+    let Some((&first, rest)) = data.split_first() else { return };
+    let method = [Method::GET, Method::POST, Method::PATCH, Method::OPTIONS][usize::from(first % 4)].clone();
+    let Some(text) = path_and_query(rest, &method) else { return };
+    let exchange = exchange(method, &text, "", Bytes::new());
+    let _ = STYLED.check(&exchange, &CheckOptions::default());
+    let _ = Identity::of(&exchange.request);
+    through(exchange, &Redactor::default());
+}
+
+/// A body as a form, as multipart or as JSON, of a request and of a response.
+pub fn form(data: &[u8]) {
+    let Some((&first, rest)) = data.split_first() else { return };
+    let media = [
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=b",
+        "application/json; charset=utf-8",
+        "text/plain",
+    ][usize::from(first % 4)];
+    let target = ["/oauth/token", "/api/v2/actions/actions/a/test", "/form"][usize::from(first / 4 % 3)];
+    let exchange = exchange(Method::POST, target, media, Bytes::copy_from_slice(rest));
+    let _ = STYLED.check(&exchange, &CheckOptions::default());
+    let _ = Identity::of(&exchange.request);
+    through(exchange, &Redactor::default());
+}
+
+/// Lines: a target, a header field, a media type, and the rest a body; a known secret stands in none of what comes out.
+/// The whole as a file of any kind.
+pub fn redaction(data: &[u8]) {
+    let mut parts = data.splitn(4, |byte| *byte == b'\n');
+    let mut next = || parts.next().unwrap_or_default();
+    let (target, field, media, body) = (next(), next(), next(), next());
+    let redactor = Redactor::default();
+    assert!(redactor.remember(SECRET.as_bytes()));
+    if let (Some(target), Ok(media)) = (path_and_query(target, &Method::POST), std::str::from_utf8(media)) {
+        let mut exchange = exchange(Method::POST, &target, media, Bytes::copy_from_slice(body));
+        let mut fields = field.splitn(2, |byte| *byte == b':');
+        if let (Some(Ok(name)), Some(Ok(value))) =
+            (fields.next().map(HeaderName::from_bytes), fields.next().map(field_value))
+        {
+            exchange.request.headers.append(name, value);
+            exchange.request.credential = Credential::decode(&exchange.request.headers, None, Duration::ZERO, None);
+        }
+        let line = through(exchange, &redactor);
+        assert!(!holds(&line, SECRET.as_bytes()), "the secret is in {}", String::from_utf8_lossy(&line));
+    }
+    let once = redactor.file(&Bytes::copy_from_slice(data)).content.into_inner();
+    assert!(!holds(&once, SECRET.as_bytes()), "the secret is in {}", String::from_utf8_lossy(&once));
+    let _ = redactor.file(&Bytes::from(once));
+    let _ = redactor.body_file("application/json", &Bytes::copy_from_slice(data));
+    let said = redactor.text(&String::from_utf8_lossy(data));
+    assert!(!said.contains(SECRET), "the secret is in {}", *said);
+}
+
+/// An `Authorization` header as it is; and three lines as the parts of a token. With and without the cache the same.
+pub fn token(data: &[u8]) {
+    let cache = TokenCache::new(Duration::from_secs(1), None);
+    let parts: Vec<String> =
+        data.splitn(3, |byte| *byte == b'\n').map(|part| BASE64_URL_SAFE_NO_PAD.encode(part)).collect();
+    for value in [data.to_vec(), format!("Bearer {}", parts.join(".")).into_bytes()] {
+        let Ok(value) = field_value(&value) else { continue };
+        let mut headers = Headers::new();
+        headers.append(http::header::AUTHORIZATION, value);
+        for seconds in [0, 1_800_000_000] {
+            let at = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            let plain = Credential::decode(&headers, Some(at), Duration::from_secs(1), None);
+            for _ in 0..2 {
+                assert_eq!(format!("{:?}", cache.credential(&headers, at)), format!("{plain:?}"));
+            }
+        }
+        let mut exchange = exchange(Method::GET, "/api/v2/rate-limit-policies/rlp_1", "", Bytes::new());
+        exchange.request.credential = Credential::decode(&headers, None, Duration::ZERO, None);
+        exchange.request.headers = headers;
+        through(exchange, &Redactor::default());
+    }
+}
+
+/// A content coding: never more than its bounds.
+pub fn coding(data: &[u8]) {
+    const LIMITS: DecodeLimits = DecodeLimits { bytes: 1 << 16, ratio: 100 };
+    let Some((&first, rest)) = data.split_first() else { return };
+    let codings = ["gzip", "deflate", "br", "gzip, br", "br, deflate, gzip", "zstd", "identity", ", ,"];
+    let mut headers = Headers::new();
+    let coding = codings[usize::from(first) % codings.len()];
+    headers.append(http::header::CONTENT_ENCODING, HeaderValue::from_static(coding));
+    let decoded = Body::whole(Bytes::copy_from_slice(rest)).decode(&headers, LIMITS);
+    match decoded.presence {
+        Presence::Whole => assert!(decoded.content.len() <= LIMITS.bytes.max(rest.len())),
+        _ => assert!(decoded.content.is_empty()),
+    }
+}
+
+/// A request to a replay: a line with the target, a line with the media type, and the rest a body. It is answered, or
+/// missed with a reason.
+pub fn replay(data: &[u8]) {
+    thread_local! {
+        static REPLAY: RefCell<Replay> = RefCell::new(recorded());
+    }
+    let mut parts = data.splitn(3, |byte| *byte == b'\n');
+    let mut next = || String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
+    let (target, media, body) = (next(), next(), next());
+    let redactor = Redactor::default();
+    for method in [Method::GET, Method::POST, Method::PATCH] {
+        let request = exchange(method, &target, &media, Bytes::from(body.clone().into_bytes())).request;
+        let redact = |request: &Request| redactor.request(request).into_inner();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+        REPLAY.with_borrow(|replay| {
+            let _ = replay.answer(&request, &redact, now);
+        });
+    }
+}
+
+fn recorded() -> Replay {
+    let settings = Settings {
+        ignore: Vec::new(),
+        exhausted: None,
+        operation_of: Arc::new(|method, path| Contract::built_in().operation_id(method, path)),
+        has_label: Arc::new(redact::has_label),
+    };
+    let mut builder = Builder::new(settings).expect("the system gives random numbers");
+    builder.source("gaps.har");
+    let file = include_bytes!("../fixtures/gaps.har");
+    let recording = Recording::new("gaps.har".to_owned(), Box::new(Cursor::new(file)), None).expect("a fixture opens");
+    for entry in recording {
+        builder.push(entry.expect("a fixture can be read"), None);
+    }
+    builder.finish()
+}
+
+/// A target as it can come over a connection.
+fn path_and_query(bytes: &[u8], method: &Method) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let parsed: http::uri::PathAndQuery = text.parse().ok()?;
+    let form = text.starts_with('/') || (text == "*" && method == Method::OPTIONS);
+    (form && parsed.as_str() == text).then(|| text.to_owned())
+}
+
+/// A field's value as it can come over a connection: without blanks around it.
+fn field_value(bytes: &[u8]) -> Result<HeaderValue, http::header::InvalidHeaderValue> {
+    HeaderValue::from_bytes(bytes.trim_ascii())
+}
+
+fn holds(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+fn context() -> JournalContext {
+    JournalContext { upstream: "https://tenant.example".into(), contract: "c0ffee".into() }
+}
+
+/// An exchange with the same body both ways.
+fn exchange(method: Method, target: &str, media: &str, body: Bytes) -> Exchange {
+    let mut headers = Headers::new();
+    if let (false, Ok(value)) = (media.is_empty(), field_value(media.as_bytes())) {
+        headers.append(http::header::CONTENT_TYPE, value);
+    }
+    Exchange {
+        request: Request {
+            method,
+            target: Target::new("https", "tenant.example", target),
+            version: Version::HTTP_11,
+            headers: headers.clone(),
+            body: Body::whole(body.clone()),
+            credential: Credential::Missing,
+        },
+        response: Some(Response { status: 200, version: Version::HTTP_11, headers, body: Body::whole(body) }),
+        started: None,
+        timings: Timings::default(),
+        transport: Transport::default(),
+    }
+}
+
+fn all_entries(name: &str, data: &[u8]) {
+    let input = Box::new(Cursor::new(data.to_vec()));
+    let Ok(recording) = Recording::new(name.to_owned(), input, None) else { return };
+    let redactor = Redactor::default();
+    for entry in recording {
+        match entry {
+            Ok(entry) => {
+                let _ = Identity::of(&entry.exchange.request);
+                through(entry.exchange, &redactor);
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+/// Judges, redacts, writes and reads an exchange; what was read is written the same, so that nothing is lost and
+/// redaction has nothing more to do. The journal's line.
+fn through(mut exchange: Exchange, redactor: &Redactor) -> Vec<u8> {
+    if exchange.started.is_none() {
+        // An entry without an instant is of a fixture, which holds no run-time.
+        exchange.timings = Timings::default();
+    }
+    let verdict = Contract::built_in().check(&exchange, &CheckOptions::default());
+    let once = redactor.redact(Judged::new(exchange, verdict));
+    let mut line = Vec::new();
+    recording::encode(&once, None, &context(), &mut line);
+    assert_eq!(line.iter().position(|byte| *byte == b'\n'), Some(line.len() - 1), "one line");
+    let input = Box::new(Cursor::new(line.clone()));
+    let mut entries = Recording::new("line.journal".to_owned(), input, None).expect("a line opens");
+    let entry = entries.next().expect("there is an entry").expect("what was written can be read");
+    assert!(entries.next().is_none());
+    let verdict = entry.note.expect("our own line has a note").verdict;
+    let again = redactor.redact(Judged::new(entry.exchange, verdict));
+    let mut second = Vec::new();
+    recording::encode(&again, None, &context(), &mut second);
+    assert_eq!(without_places(&second), without_places(&line), "written, read and written again");
+    line
+}
+
+/// A line without the list of redacted places: where a body repeats a name or makes one of a secret, they say less.
+fn without_places(line: &[u8]) -> String {
+    let mut value: Value = serde_json::from_slice(line).expect("a line is JSON");
+    for message in ["request", "response"] {
+        if let Some(Value::Object(members)) = value["_contrail"].get_mut(message) {
+            members.remove("redacted");
+        }
+    }
+    value.to_string()
+}
+
+/// The seeds of a target, by file name.
+pub fn seeds(root: &Path, target: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = root.join("seeds").join(target);
+    let mut found: Vec<(String, Vec<u8>)> = fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|item| {
+            let path = item.expect("a folder can be read").path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            (name, fs::read(&path).expect("a seed can be read"))
+        })
+        .collect();
+    found.sort();
+    found
+}
