@@ -20,6 +20,7 @@ pub mod doors;
 mod environment;
 pub mod explain;
 pub mod import;
+mod log;
 pub mod pack;
 pub mod policy;
 pub mod printer;
@@ -146,6 +147,9 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(status) => return status,
     };
+    if let Err(wrong) = log::start(std::env::var(log::VARIABLE).ok().as_deref()) {
+        return complain(&*Failure::from(wrong));
+    }
     let result = match &cli.command {
         Command::Demo(args) => demo::run(args),
         Command::Record(args) => record::run(args),
