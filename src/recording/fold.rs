@@ -115,6 +115,9 @@ pub struct Folded {
     pub incomplete: usize,
     /// Whether anything on disk changed.
     pub changed: bool,
+    /// Whether the fixture is marked `unproven`: it was asked for, or a source is. The secrets that a killed process saw
+    /// died with it, so nothing that is done later can look for them.
+    pub unproven: bool,
 }
 
 /// An entry in the spool.
@@ -139,13 +142,15 @@ pub fn fold(from: &[FoldSource], to: &Path, options: &FoldOptions<'_>) -> Result
         for named in &source.paths {
             for path in sources(named)? {
                 let stripped = is_stripped(&path)?;
-                for entry in open(&path)? {
+                let mut recording = open(&path)?;
+                for entry in recording.by_ref() {
                     let mut entry = entry?;
                     if stripped {
                         entry.exchange.request.credential = Credential::Unknown;
                     }
                     fold.take(entry, number, &source.take)?;
                 }
+                fold.folded.unproven |= recording.head().unproven;
             }
         }
     }
@@ -188,7 +193,7 @@ impl<'a> Fold<'a> {
             spooled: 0,
             items: Vec::new(),
             host: None,
-            folded: Folded::default(),
+            folded: Folded { unproven: options.unproven, ..Folded::default() },
             buffer: Vec::new(),
             to: to.to_path_buf(),
         })
@@ -310,7 +315,7 @@ impl<'a> Fold<'a> {
         let preamble = Preamble {
             recorded: self.options.recorded.map(str::to_owned),
             today: self.options.today.to_owned(),
-            unproven: self.options.unproven,
+            unproven: self.folded.unproven,
         };
         let mut target = Target::begin(to, &preamble)?;
         let mut renumbering = Renumbering::default();

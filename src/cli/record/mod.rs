@@ -59,7 +59,8 @@ pub struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.judge.contract.load()?;
-    known_operations(&contract, &args.replace)?;
+    known_operations(&contract, "--replace", &args.replace)?;
+    known_operations(&contract, "--only", &args.filter.only)?;
     let existed = exists(args)?;
     let ready = args.upstream.ready(&args.proxy)?;
     let redactor = args.judge.redactor(&contract)?;
@@ -142,12 +143,12 @@ fn exists(args: &Args) -> Result<bool, Failure> {
     .into())
 }
 
-fn known_operations(contract: &Contract, named: &[String]) -> Result<(), Failure> {
+fn known_operations(contract: &Contract, option: &str, named: &[String]) -> Result<(), Failure> {
     let known = |name: &String| contract.model().operations.iter().any(|operation| *operation.id == **name);
     match named.iter().find(|name| !known(name)) {
         None => Ok(()),
         Some(name) => {
-            Err(format!("--replace {name}: the contract has no such operation; `contrail contract` lists them").into())
+            Err(format!("{option} {name}: the contract has no such operation; `contrail contract` lists them").into())
         }
     }
 }

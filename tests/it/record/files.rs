@@ -123,6 +123,34 @@ fn what_a_client_has_whole_survives_a_kill_and_is_folded_at_the_next_start() {
 }
 
 #[test]
+fn what_was_folded_after_a_crash_stays_unproven_until_it_is_recorded_anew() {
+    let place = Place::new();
+    let running = place.start("record", &["--out", "rec.har"]);
+    token(running.address);
+    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
+    drop(running);
+    let unproven = || place.read("rec.har").contains("\"unproven\": true");
+    record(&place, &[], &[TEMPLATES]);
+    assert!(unproven(), "its secrets died with the process that saw them, so nobody can scan for them");
+    record(&place, &["--append"], &[GROUPS]);
+    assert!(unproven());
+    record(&place, &["--overwrite"], &[GROUPS]);
+    assert!(!unproven());
+}
+
+#[test]
+fn an_unknown_operation_is_refused_before_a_journal_is_made() {
+    for option in ["--only", "--replace"] {
+        let place = Place::new();
+        let ran =
+            place.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har", option, "nope"]);
+        assert_eq!(ran.status, 2);
+        assert!(ran.stderr.contains(&format!("{option} nope: the contract has no such operation")), "{}", ran.stderr);
+        assert!(!place.has("rec.har.journal"));
+    }
+}
+
+#[test]
 fn overwrite_discards_a_left_over_journal_and_says_how_many_exchanges() {
     let place = Place::new();
     let running = place.start("record", &["--out", "rec.har"]);
