@@ -60,6 +60,7 @@ pub(super) async fn serve(
     }
     let settings = &proxy.settings;
     let target = Target::new(destination.scheme, destination.authority, raw_target(&head.uri));
+    let asks_for_head = head.method == Method::HEAD;
     let asks_for_token = audience::is_token_request(&head.method, target.path()).then(|| client_host(&head));
     let head = forwarded(head, &destination.host);
     let state = request_state(settings.max_capture);
@@ -77,7 +78,9 @@ pub(super) async fn serve(
         return Ok(refuse(recording, too_large(settings.max_body), None).await);
     }
     let body = Tee::new(body, state, settings.max_body, settings.body_timeout);
-    Ok(exchange(&proxy, recording, target, head, body, asks_for_token).await)
+    let response = exchange(&proxy, recording, target, head, body, asks_for_token).await;
+    // HTTP/2 would send what contrail says of itself even so.
+    Ok(if asks_for_head { response.map(|_| Gate::open(MessageBody::Empty)) } else { response })
 }
 
 async fn exchange(
@@ -138,10 +141,11 @@ async fn exchange(
     if holds.responses && recording.notes.answered_by_contrail.is_none() {
         return held(proxy, recording, response, &method).await;
     }
-    if response.body().is_end_stream() {
-        let missing = length.filter(|length| *length > 0 && has_body(&method, response.status()));
+    let bodiless = !has_body(&method, response.status());
+    if bodiless || response.body().is_end_stream() {
+        let missing = length.filter(|length| *length > 0 && !bodiless);
         recording.end(missing.map(|missing| format!("the response ended {missing} bytes short"))).await;
-        return response.map(Gate::open);
+        return response.map(|body| Gate::open(if bodiless { MessageBody::Empty } else { body }));
     }
     response.map(|body| Gate::new(body, length, recording))
 }

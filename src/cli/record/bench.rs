@@ -128,7 +128,8 @@ impl Bench {
         extra.extend(trail);
         if problems.is_empty() {
             let said = "replayed against itself, verified, scanned for secrets: good";
-            let also = "; still marked unproven: what a killed process saw cannot be scanned for (--overwrite starts anew)";
+            let also =
+                "; still marked unproven: what a killed process saw cannot be scanned for (--overwrite starts anew)";
             extra.push(("proof", format!("{said}{}", if folded.unproven { also } else { "" }).into()));
         } else {
             extra.push(("PROOF FAILED", problems.iter().map(|problem| Value::from(problem.as_str())).collect()));

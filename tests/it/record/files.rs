@@ -142,8 +142,17 @@ fn what_was_folded_after_a_crash_stays_unproven_until_it_is_recorded_anew() {
 fn an_unknown_operation_is_refused_before_a_journal_is_made() {
     for option in ["--only", "--replace"] {
         let place = Place::new();
-        let ran =
-            place.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har", option, "nope"]);
+        let ran = place.run(&[
+            "record",
+            "--upstream",
+            "sandbox",
+            "--listen",
+            "127.0.0.1:0",
+            "--out",
+            "rec.har",
+            option,
+            "nope",
+        ]);
         assert_eq!(ran.status, 2);
         assert!(ran.stderr.contains(&format!("{option} nope: the contract has no such operation")), "{}", ran.stderr);
         assert!(!place.has("rec.har.journal"));

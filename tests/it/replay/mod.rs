@@ -178,6 +178,21 @@ fn a_miss_is_421_with_every_difference_to_the_nearest_recorded_request_and_exit_
 }
 
 #[test]
+fn an_answer_that_can_have_no_body_is_whole_without_one() {
+    let place = Place::new();
+    let mut gone = get("/api/v2/x", "{}");
+    gone["response"]["status"] = json!(204);
+    place.write("a.har", &[gone]);
+    let replay = place.replay(&["a.har", "--format", "json"]);
+    assert_eq!(wire::call(replay.address, "HEAD", "/api/v2/y", &[], b"").status(), 421);
+    assert_eq!(wire::call(replay.address, "GET", "/api/v2/x", &[], b"").status(), 204);
+    let ran = replay.finish();
+    assert_eq!(ran.status, 3);
+    let last: Value = serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap();
+    assert_eq!(last["summary"]["incomplete"], 0, "{}", ran.stderr);
+}
+
+#[test]
 fn a_miss_shows_no_secret_of_the_request_and_none_of_the_fixture() {
     let place = Place::new();
     let recorded = r#"{"client_secret":"fixture-hunter-0815","a":1}"#;
