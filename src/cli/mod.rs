@@ -12,6 +12,7 @@ use crate::{
     contract::{Contract, ContractError},
 };
 
+pub mod audit;
 pub mod ca;
 pub mod contract;
 pub mod demo;
@@ -50,6 +51,7 @@ enum Command {
     Watch(watch::Args),
     Replay(replay::Args),
     Verify(verify::Args),
+    Audit(audit::Args),
     Diff(diff::Args),
     Contract(contract::Args),
     Explain(explain::Args),
@@ -156,6 +158,7 @@ pub fn main() -> ExitCode {
         Command::Watch(args) => watch::run(args),
         Command::Replay(args) => replay::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Audit(args) => audit::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Contract(args) => contract::run(args),
         Command::Explain(args) => explain::run(args),

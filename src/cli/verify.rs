@@ -17,8 +17,8 @@ use super::{ContractArgs, Failure, Format, Outcome, policy::PolicyArgs, printer:
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::Exchange,
-    finding::Rule,
-    recording::{self, Entry, settle},
+    finding::{Rule, Verdict},
+    recording::{self, Entry, Note, settle},
     redact::{Judged, Plan, Redactor},
     report::{Collector, Kind, Place, Request, Title, Unauthenticated},
     token::{Credential, Jwks, TokenFacts},
@@ -148,12 +148,9 @@ fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collect
             settled = true;
         }
         let open = !settled && note.is_none() && !recording.head().by_contrail;
-        judge.credential(&mut exchange, note.is_none());
         let place =
             Place { source: &name, entry: index, outside: !judge.contract.covers(exchange.request.target.path()) };
-        let verdict = judge.contract.check(&exchange, &judge.options);
-        let attested = note.as_ref().and_then(|note| note.attested.as_ref());
-        let verdict = settle(verdict, attested, judge.contract.hash());
+        let verdict = judge.settled(&mut exchange, note.as_ref());
         let unauthenticated = open.then(|| judge.unauthenticated(&mut exchange));
         let judged = redactor.redact(Judged::new(exchange, verdict));
         collector.exchange(place, &judged, unauthenticated)?;
@@ -169,13 +166,21 @@ fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collect
     Ok(())
 }
 
-struct Judge {
-    contract: Arc<Contract>,
-    options: CheckOptions,
-    keys: Option<Jwks>,
+/// Judges entries of recordings.
+pub(super) struct Judge {
+    pub(super) contract: Arc<Contract>,
+    pub(super) options: CheckOptions,
+    pub(super) keys: Option<Jwks>,
 }
 
 impl Judge {
+    /// The verdict on an entry: what the file gives on its own, with what was attested.
+    pub(super) fn settled(&self, exchange: &mut Exchange, note: Option<&Note>) -> Verdict {
+        self.credential(exchange, note.is_none());
+        let verdict = self.contract.check(exchange, &self.options);
+        settle(verdict, note.and_then(|note| note.attested.as_ref()), self.contract.hash())
+    }
+
     /// Decodes the token again, with the tolerance and the keys of this run: from the header where the file has it,
     /// else from the instants among its facts. A fixture has neither, and keeps the outcome of then.
     fn credential(&self, exchange: &mut Exchange, foreign: bool) {

@@ -8,6 +8,7 @@
 //!
 //! Accepts [`Redacted`] values only. Knows nothing of sockets, arguments or exit statuses.
 
+pub mod audit;
 pub mod diff;
 pub mod html;
 pub mod json;

@@ -1,0 +1,112 @@
+//! `contrail audit`: who called what with which scopes, over recordings; a trail's chain is checked first.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{ContractArgs, Failure, Format, Outcome, policy::PolicyArgs, printer::Printer, verify::Judge};
+use crate::{
+    contract::CheckOptions,
+    recording::{self, Entry},
+    redact::{Judged, Plan, Redactor},
+    report::audit::{Audit, Integrity},
+    token::Credential,
+};
+
+/// Who called what with which scopes; a trail's chain is always checked first
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Trails, journals, fixtures, HAR files of any tool, or folders of them
+    #[arg(value_name = "FILE|DIR", required = true)]
+    recordings: Vec<PathBuf>,
+    /// How to print the report
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Tolerance for a token's `exp` and `nbf`, in seconds
+    #[arg(long, value_name = "SECS", default_value_t = 0)]
+    clock_skew: u64,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
+    contract: ContractArgs,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let judge = Judge {
+        contract: args.contract.load()?,
+        options: CheckOptions { clock_skew: Duration::from_secs(args.clock_skew), ..CheckOptions::default() },
+        keys: None,
+    };
+    let redactor = Redactor::new(Plan::default());
+    let mut audit = Audit::default();
+    let mut failing = false;
+    for named in &args.recordings {
+        let sources = recording::sources(named)?;
+        integrity(named, &sources, &mut audit)?;
+        for source in sources {
+            let stripped = strips_authorization(&source)?;
+            for entry in recording::open(&source)? {
+                let Entry { mut exchange, note, .. } = entry?;
+                if stripped {
+                    exchange.request.credential = Credential::Unknown;
+                }
+                let verdict = judge.settled(&mut exchange, note.as_ref());
+                let judged = redactor.redact(Judged::new(exchange, verdict));
+                failing |= args.policy.fails(&judged.verdict);
+                audit.exchange(&judged, &judge.contract);
+            }
+        }
+    }
+    let mut printer = Printer::stdout();
+    match args.format {
+        Format::Text => audit.text(&mut printer)?,
+        Format::Json => audit.json(&judge.contract, &mut printer)?,
+    }
+    printer.flush()?;
+    Ok(Outcome { findings: failing || audit.altered(), ..Outcome::CLEAN })
+}
+
+/// Whether another tool's file carries no `Authorization` anywhere, as browsers export them: then nobody can say.
+/// Standard input can be read only once, and is taken as it is.
+fn strips_authorization(source: &Path) -> Result<bool, Failure> {
+    if source == Path::new("-") {
+        return Ok(false);
+    }
+    let mut recording = recording::open(source)?;
+    if recording.head().by_contrail {
+        return Ok(false);
+    }
+    while let Some(entry) = recording.next() {
+        entry?;
+        if recording.carries_authorization() {
+            return Ok(false);
+        }
+    }
+    Ok(!recording.head().by_contrail)
+}
+
+/// Checks the chain of what was named, if it is a trail.
+fn integrity(named: &Path, sources: &[PathBuf], audit: &mut Audit) -> Result<(), Failure> {
+    let trail = named.display().to_string();
+    let segments: Vec<PathBuf> =
+        sources.iter().filter(|path| path.extension().is_some_and(|name| name == "journal")).cloned().collect();
+    if segments.is_empty() {
+        audit.file(&trail);
+        return Ok(());
+    }
+    let checked =
+        recording::check_chain(&segments).map_err(|error| format!("cannot read the trail `{trail}`: {error}"))?;
+    audit.integrity(match checked {
+        None => Integrity { trail, entries: None, unsealed: 0, head: None, broken: None },
+        Some(checked) => Integrity {
+            trail,
+            entries: Some(checked.entries),
+            unsealed: checked.unsealed,
+            head: Some(checked.head.hash.clone()),
+            broken: checked.broken.map(|broken| broken.to_string()),
+        },
+    });
+    Ok(())
+}
