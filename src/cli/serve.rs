@@ -59,6 +59,9 @@ pub struct ProxyArgs {
     /// Most bytes of a request head; 431 beyond
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 10, value_parser = positive)]
     pub max_header_bytes: usize,
+    /// Longest request target; 414 beyond
+    #[arg(long, value_name = "BYTES", default_value_t = 16 << 10, value_parser = positive)]
+    pub max_target: usize,
     /// Longest time for a request head to arrive
     #[arg(long, value_name = "SECS", default_value = "30", value_parser = seconds)]
     pub header_timeout: Duration,
@@ -278,6 +281,7 @@ impl ProxyArgs {
             max_connections: self.max_connections,
             max_headers: self.max_headers,
             max_header_bytes: self.max_header_bytes,
+            max_target: self.max_target,
             header_timeout: self.header_timeout,
             body_timeout: self.body_timeout,
             keep_alive: self.keep_alive,

@@ -2,7 +2,9 @@
 //! until the observer has written the exchange down.
 
 use std::{
+    error::Error as _,
     future::Future as _,
+    io,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
@@ -14,7 +16,7 @@ use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 
-use super::{Ended, Proxy, Written, connection::InFlight};
+use super::{Ended, Proxy, Written, connection::InFlight, hop, strict::ChunkFault};
 use crate::{
     exchange::{Body, Exchange, Headers, Presence, Request, Response, Timings, Transport},
     upstream::{BodyError, MessageBody, Notes},
@@ -160,11 +162,19 @@ impl http_body::Body for Tee {
                 self.end();
                 Poll::Ready(None)
             }
-            Some(Err(_)) => {
+            Some(Err(error)) => {
                 self.done = true;
-                Poll::Ready(Some(Err(BodyError::new("the client broke off in the middle of the request body"))))
+                let fault = chunk_fault(&error);
+                lock(&self.state).too_large |= fault == Some(ChunkFault::TooLarge);
+                let reason = fault.map(|fault| fault.to_string());
+                let reason =
+                    reason.unwrap_or_else(|| "the client broke off in the middle of the request body".to_owned());
+                Poll::Ready(Some(Err(BodyError(reason))))
             }
-            Some(Ok(frame)) => {
+            Some(Ok(mut frame)) => {
+                if let Some(trailers) = frame.trailers_mut() {
+                    hop::trailers(trailers);
+                }
                 if let Some(data) = frame.data_ref() {
                     let mut state = lock(&self.state);
                     state.copy.push(data);
@@ -190,6 +200,12 @@ impl http_body::Body for Tee {
     fn size_hint(&self) -> SizeHint {
         if self.done { SizeHint::with_exact(0) } else { self.inner.size_hint() }
     }
+}
+
+/// What the look at a chunked body's framing said, if that is why it ended.
+fn chunk_fault(error: &hyper::Error) -> Option<ChunkFault> {
+    let io = error.source()?.downcast_ref::<io::Error>()?;
+    io.get_ref()?.downcast_ref::<ChunkFault>().copied()
 }
 
 /// An exchange in progress. However it ends, a drop included, the observer hears of it once.
@@ -422,7 +438,10 @@ impl http_body::Body for Gate {
                     self.hold(reason, last);
                 }
                 Some(Err(error)) => self.hold(Some(error.0.clone()), Some(Err(error))),
-                Some(Ok(frame)) => {
+                Some(Ok(mut frame)) => {
+                    if let Some(trailers) = frame.trailers_mut() {
+                        hop::trailers(trailers);
+                    }
                     let Some(data) = frame.data_ref() else {
                         self.hold(None, Some(Ok(frame)));
                         continue;

@@ -24,6 +24,8 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
+use super::{frames::Frames, strict::Fault};
+
 /// How long an exchange in progress may go on after the client's last byte.
 const GRACE: Duration = Duration::from_millis(750);
 
@@ -33,7 +35,9 @@ pub(super) struct State {
     in_flight: AtomicUsize,
     head_done: AtomicBool,
     /// For each head that was read and not yet taken up: its fault, if it has one.
-    heads: Mutex<VecDeque<Option<&'static str>>>,
+    heads: Mutex<VecDeque<Option<Fault>>>,
+    /// A head began and did not end in time.
+    too_slow: AtomicBool,
 }
 
 /// Exists as long as an exchange is in progress on its connection.
@@ -49,13 +53,18 @@ impl State {
     }
 
     /// A head was read, and has this fault.
-    pub(super) fn head(&self, fault: Option<&'static str>) {
+    pub(super) fn head(&self, fault: Option<Fault>) {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).push_back(fault);
     }
 
     /// The fault of the head that is taken up now; called once for each.
-    pub(super) fn fault(&self) -> Option<&'static str> {
+    pub(super) fn fault(&self) -> Option<Fault> {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).pop_front().flatten()
+    }
+
+    /// Whether the connection ended because a head did not arrive in time.
+    pub(super) fn was_too_slow(&self) -> bool {
+        self.too_slow.load(Ordering::Acquire)
     }
 
     fn busy(&self) -> bool {
@@ -77,6 +86,15 @@ pub(super) struct Guarded<IO> {
     keep_alive: Duration,
     phase: Phase,
     timer: Pin<Box<Sleep>>,
+    begun: bool,
+    http2: Option<Blocks>,
+}
+
+/// HTTP/2 has frames between requests (pings, settings), so requests are told from their header blocks.
+struct Blocks {
+    frames: Frames,
+    /// Runs while a header block is unfinished, whatever else the connection does.
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,13 +112,30 @@ enum Phase {
 impl<IO> Guarded<IO> {
     pub(super) fn new(io: IO, state: Arc<State>, header_timeout: Duration, keep_alive: Duration) -> Self {
         let timer = Box::pin(tokio::time::sleep(header_timeout));
-        Self { io, state, header_timeout, keep_alive, phase: Phase::Head, timer }
+        Self { io, state, header_timeout, keep_alive, phase: Phase::Head, timer, begun: false, http2: None }
     }
 
-    /// HTTP/2 has frames between requests (pings, settings), so the head of a request cannot be told from silence by
-    /// its bytes: only the longer of the two times holds.
-    pub(super) fn speaks_http2(&mut self) {
-        self.header_timeout = self.header_timeout.max(self.keep_alive);
+    /// From here on HTTP/2 is spoken; `preface_read` tells whether its first bytes were already taken.
+    pub(super) fn speaks_http2(&mut self, preface_read: bool) {
+        self.http2 = Some(Blocks { frames: Frames::new(preface_read), timer: None });
+    }
+
+    /// The time for a header block is over.
+    fn block_is_late(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(Blocks { frames, timer }) = &mut self.http2 else { return false };
+        if !frames.unfinished() {
+            *timer = None;
+            return false;
+        }
+        let time = self.header_timeout;
+        timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(time))).as_mut().poll(cx).is_ready()
+    }
+
+    fn late(&self) -> Poll<io::Result<()>> {
+        if self.begun {
+            self.state.too_slow.store(true, Ordering::Release);
+        }
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "no request head in time")))
     }
 
     fn enter(&mut self, phase: Phase) {
@@ -126,9 +161,10 @@ impl<IO> Guarded<IO> {
                 self.enter(Phase::Busy);
             }
         } else if self.phase == Phase::Busy
-            || self.phase == Phase::Head && self.state.head_done.swap(false, Ordering::AcqRel)
+            || matches!(self.phase, Phase::Head | Phase::Idle) && self.state.head_done.swap(false, Ordering::AcqRel)
         {
             self.state.head_done.store(false, Ordering::Release);
+            self.begun = false;
             self.enter(Phase::Idle);
         }
     }
@@ -154,15 +190,27 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Guarded<IO> {
                 Poll::Ready(Ok(()))
             }
             Poll::Ready(result) => {
-                if this.phase == Phase::Idle {
-                    this.enter(Phase::Head);
+                match &mut this.http2 {
+                    Some(blocks) => {
+                        blocks.frames.feed(&buf.filled()[before..]);
+                        this.begun |= blocks.frames.unfinished();
+                    }
+                    None => {
+                        this.begun |= matches!(this.phase, Phase::Head | Phase::Idle);
+                        if this.phase == Phase::Idle {
+                            this.enter(Phase::Head);
+                        }
+                    }
                 }
                 Poll::Ready(result)
             }
             Poll::Pending => {
+                if this.block_is_late(cx) {
+                    return this.late();
+                }
                 if matches!(this.phase, Phase::Head | Phase::Idle) {
                     ready!(this.timer.as_mut().poll(cx));
-                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "no request head in time")));
+                    return this.late();
                 }
                 Poll::Pending
             }

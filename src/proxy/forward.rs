@@ -134,8 +134,27 @@ impl Forward {
     }
 }
 
-/// Answers one request on a forward listener.
+/// Answers one request on a forward listener. What follows a CONNECT is not looked at as requests are, so a refused one
+/// ends its connection.
 pub(super) async fn serve(
+    forward: Arc<Forward>,
+    proxy: Arc<Proxy>,
+    in_flight: InFlight,
+    request: http::Request<Incoming>,
+    stop: watch::Receiver<bool>,
+) -> Result<http::Response<Gate>, Infallible> {
+    let connect = request.method() == Method::CONNECT && request.version() != Version::HTTP_2;
+    let mut answer = answer(forward, proxy, in_flight, request, stop).await;
+    if connect
+        && let Ok(answer) = &mut answer
+        && !answer.status().is_success()
+    {
+        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    answer
+}
+
+async fn answer(
     forward: Arc<Forward>,
     proxy: Arc<Proxy>,
     in_flight: InFlight,

@@ -36,6 +36,20 @@ pub fn response(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
+/// Takes out of trailers what decides framing, routing or who asks (RFC 9110, section 6.5.1): none of it may come so
+/// late.
+pub fn trailers(trailers: &mut HeaderMap) {
+    let standing = PROTECTED.iter().filter(|name| trailers.contains_key(*name));
+    let gone: Vec<HeaderName> = standing
+        .cloned()
+        .chain(trailers.keys().filter(|name| is_hop_by_hop(name) || **name == header::TRAILER).cloned())
+        .chain([header::SET_COOKIE, header::CONTENT_RANGE, header::MAX_FORWARDS, header::EXPECT])
+        .collect();
+    for name in gone {
+        trailers.remove(name);
+    }
+}
+
 /// Joins the cookie crumbs of an HTTP/2 request into one field, as HTTP/1.1 wants it (RFC 9113, section 8.2.3).
 pub fn join_cookies(headers: &mut HeaderMap) {
     let crumbs: Vec<&[u8]> = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes).collect();

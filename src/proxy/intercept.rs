@@ -30,7 +30,7 @@ pub(super) async fn serve(
     let patience = proxy.settings.header_timeout;
     let opened = tokio::time::timeout(patience, Rewind::first_byte(TokioIo::new(upgraded))).await;
     let Ok(Ok((Some(first), io))) = opened else {
-        tracing::debug!("nothing came after a CONNECT");
+        proxy.observer.turned_away(0, "nothing came after a CONNECT within --header-timeout");
         return;
     };
     let scheme = if first == TLS_HANDSHAKE { "https" } else { "http" };
@@ -52,7 +52,9 @@ pub(super) async fn serve(
             tracing::debug!(error, "a TLS handshake after CONNECT failed");
             proxy.observer.turned_away(0, "a TLS handshake after CONNECT failed: does the client trust `contrail ca`?");
         }
-        Err(_) => tracing::debug!("a TLS handshake after CONNECT took too long"),
+        Err(_) => {
+            proxy.observer.turned_away(0, "a TLS handshake after CONNECT did not end within --header-timeout");
+        }
     }
 }
 

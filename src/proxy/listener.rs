@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, future::Future, io, pin::Pin, sync::Arc, time::Duration};
 
-use http::StatusCode;
+use http::{StatusCode, Version};
 use hyper::{
     body::Incoming,
     server::conn::{http1, http2},
@@ -24,7 +24,7 @@ use super::{
     forward::{self, Forward},
     reverse::{self, Destination},
     rewind::Rewind,
-    strict::Strict,
+    strict::{Bounds, Fault, Strict},
     tls::{self, Certificates},
 };
 use crate::upstream::{Problem, Response};
@@ -38,6 +38,9 @@ const HTTP2_RESETS: usize = 20;
 const HTTP2_WINDOW: u32 = 256 << 10;
 const HTTP2_CONNECTION_WINDOW: u32 = 1 << 20;
 const HTTP2_FRAME: u32 = 16 << 10;
+
+/// What is noted of a connection on which a request began and did not get past its head.
+const TOO_SLOW: &str = "a request head did not arrive within --header-timeout";
 
 /// How long a client that is turned away has to read why.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -122,7 +125,7 @@ async fn enter(proxy: Arc<Proxy>, stream: TcpStream, door: Door, stop: watch::Re
                     tracing::debug!(error, "a TLS handshake failed");
                     proxy.observer.turned_away(0, "a TLS handshake failed: does the client trust `contrail ca`?");
                 }
-                Err(_) => tracing::debug!("a TLS handshake took too long"),
+                Err(_) => proxy.observer.turned_away(0, "a TLS handshake did not end within --header-timeout"),
             }
         }
     }
@@ -171,7 +174,13 @@ where
         .max_headers(settings.max_headers)
         .max_header_size(settings.max_header_bytes);
     let stopping = stop.clone();
-    let io = Strict::new(io, Arc::clone(&state));
+    let bounds = Bounds {
+        target: settings.max_target,
+        bytes: settings.max_header_bytes,
+        fields: settings.max_headers,
+        body: settings.max_body,
+    };
+    let io = Strict::new(io, Arc::clone(&state), bounds);
     let service = service_fn(|request| dispatch(&proxy, &state, &way, &stopping, request));
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service).with_upgrades());
     let ended = tokio::select! {
@@ -187,6 +196,9 @@ where
             proxy.observer.turned_away(400, "no well-formed HTTP/1 request head");
         }
     }
+    if state.was_too_slow() {
+        proxy.observer.turned_away(0, TOO_SLOW);
+    }
 }
 
 async fn serve_http2<IO>(
@@ -198,14 +210,15 @@ async fn serve_http2<IO>(
 ) where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    io.guarded().speaks_http2();
+    io.speaks_http2();
     let settings = &proxy.settings;
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
         .auto_date_header(false)
         .timer(TokioTimer::new())
         .max_concurrent_streams(settings.max_streams)
-        .max_header_list_size(u32::try_from(settings.max_header_bytes).unwrap_or(u32::MAX))
+        // Twice what is taken, so that it is this proxy that says no, and why.
+        .max_header_list_size(u32::try_from(settings.max_header_bytes.saturating_mul(2)).unwrap_or(u32::MAX))
         .max_pending_accept_reset_streams(HTTP2_RESETS)
         .max_local_error_reset_streams(HTTP2_RESETS)
         .max_send_buf_size(HTTP2_WINDOW as usize)
@@ -213,7 +226,8 @@ async fn serve_http2<IO>(
         .initial_stream_window_size(HTTP2_WINDOW)
         .initial_connection_window_size(HTTP2_CONNECTION_WINDOW);
     let (service_proxy, stopping) = (Arc::clone(&proxy), stop.clone());
-    let service = service_fn(move |request| dispatch(&service_proxy, &state, &way, &stopping, request));
+    let service_state = Arc::clone(&state);
+    let service = service_fn(move |request| dispatch(&service_proxy, &service_state, &way, &stopping, request));
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
@@ -225,22 +239,26 @@ async fn serve_http2<IO>(
     if let Err(error) = ended {
         tracing::debug!(%error, "a client connection ended early");
     }
+    if state.was_too_slow() {
+        proxy.observer.turned_away(0, TOO_SLOW);
+    }
 }
 
 /// An IO below which the timers of a connection are.
 trait Http2<IO>: AsyncRead + AsyncWrite + Unpin + Send + 'static {
-    fn guarded(&mut self) -> &mut Guarded<IO>;
+    /// Tells the timers.
+    fn speaks_http2(&mut self);
 }
 
 impl<IO: AsyncRead + AsyncWrite + Unpin + Send + 'static> Http2<IO> for Guarded<IO> {
-    fn guarded(&mut self) -> &mut Self {
-        self
+    fn speaks_http2(&mut self) {
+        Self::speaks_http2(self, false);
     }
 }
 
 impl<IO: AsyncRead + AsyncWrite + Unpin + Send + 'static> Http2<IO> for Rewind<Guarded<IO>> {
-    fn guarded(&mut self) -> &mut Guarded<IO> {
-        self.get_mut()
+    fn speaks_http2(&mut self) {
+        self.get_mut().speaks_http2(true);
     }
 }
 
@@ -254,9 +272,9 @@ fn dispatch(
     request: http::Request<Incoming>,
 ) -> Answering {
     let (proxy, in_flight) = (Arc::clone(proxy), state.begin());
-    if let Some(fault) = state.fault() {
-        let problem = Problem::new(StatusCode::BAD_REQUEST, "bad-request", fault).closing();
-        proxy.observer.turned_away(problem.status.as_u16(), fault);
+    if let Some(fault) = state.fault().or_else(|| out_of_bounds(&proxy, &request)) {
+        let problem = Problem::new(fault.status, fault.reason, fault.detail).closing();
+        proxy.observer.turned_away(problem.status.as_u16(), fault.detail);
         let response = Response::from(problem).map(Gate::open);
         return Box::pin(std::future::ready(Ok(response)));
     }
@@ -268,6 +286,23 @@ fn dispatch(
         Way::Tunnel(destination) => Box::pin(reverse::serve(proxy, in_flight, request, destination.clone())),
         Way::Forward(forward) => Box::pin(forward::serve(Arc::clone(forward), proxy, in_flight, request, stop.clone())),
     }
+}
+
+/// What is too large in a request that came over HTTP/2; HTTP/1 is looked at before.
+fn out_of_bounds(proxy: &Proxy, request: &http::Request<Incoming>) -> Option<Fault> {
+    if request.version() != Version::HTTP_2 {
+        return None;
+    }
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    if target > proxy.settings.max_target {
+        return Some(Fault::TARGET);
+    }
+    // Counted as HTTP/1 would write it: name, colon, blank, value, line end.
+    let bytes: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if target + bytes > proxy.settings.max_header_bytes {
+        return Some(Fault::HEADER_BYTES);
+    }
+    (request.headers().len() > proxy.settings.max_headers).then_some(Fault::HEADERS)
 }
 
 pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {

@@ -28,6 +28,7 @@ pub mod authority;
 mod capture;
 mod connection;
 pub mod forward;
+mod frames;
 pub mod hop;
 mod intercept;
 pub mod listener;
@@ -53,6 +54,8 @@ pub struct Settings {
     pub max_headers: usize,
     /// Most bytes of a request head; 431 beyond.
     pub max_header_bytes: usize,
+    /// Longest request target, in bytes; 414 beyond.
+    pub max_target: usize,
     /// Longest time for a request head to arrive, from its first byte (or the connection's begin).
     pub header_timeout: Duration,
     /// Longest silence in the middle of a request body.
@@ -80,6 +83,7 @@ impl Settings {
             max_connections: 1024,
             max_headers: 100,
             max_header_bytes: 64 << 10,
+            max_target: 16 << 10,
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_mins(1),
             keep_alive: Duration::from_secs(75),

@@ -125,13 +125,12 @@ async fn exchange(
         Ok(response) => response,
         Err(failure) => return failed(proxy, recording, failure).await,
     };
-    if let Err(fault) = framing(&mut response) {
-        return failed(proxy, recording, Failure::new(FailureKind::Broken, fault)).await;
-    }
     recording.notes = response.extensions_mut().remove::<Notes>().unwrap_or_default();
     let headers = hop::response(response.headers());
     recording.head(response.status().as_u16(), response.version(), &headers);
     *response.headers_mut() = headers;
+    // The version is the hop's own (RFC 9110, section 2.5); a client of HTTP/1.0 gets that from hyper.
+    *response.version_mut() = Version::HTTP_11;
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         recording.forget_response();
         let failure = Failure::new(FailureKind::Broken, "the upstream switched protocols, which nobody asked it to");
@@ -165,8 +164,33 @@ fn acceptable(head: &http::request::Parts) -> Result<(), Problem> {
     match (hosts.next(), hosts.next()) {
         (_, Some(_)) => return bad("more than one Host header"),
         (None, None) if head.version == Version::HTTP_11 => return bad("no Host header"),
+        // An empty Host is for targets that bring their own authority, or have none (RFC 9110, section 7.2).
+        (Some(host), None) if host.is_empty() && (head.uri.authority().is_some() || head.uri.path() == "*") => {}
         (Some(host), None) if !is_authority(host.as_bytes()) => return bad("the Host header names no host"),
+        (None, None) if head.version == Version::HTTP_2 && head.uri.authority().is_none() => {
+            return bad("neither `:authority` nor a Host header");
+        }
         _ => {}
+    }
+    if head.version == Version::HTTP_2 {
+        if head.uri.authority().is_some_and(|authority| !is_authority(authority.as_str().as_bytes())) {
+            return bad("`:authority` names no host");
+        }
+        if head
+            .uri
+            .scheme()
+            .is_some_and(|scheme| *scheme != http::uri::Scheme::HTTP && *scheme != http::uri::Scheme::HTTPS)
+        {
+            return bad("`:scheme` is neither http nor https");
+        }
+        if head.uri.path() == "*" && head.method != Method::OPTIONS {
+            return bad("only OPTIONS has the target `*`");
+        }
+        // RFC 9113, section 8.2.1.
+        let blank = |value: &HeaderValue| value.as_bytes().trim_ascii().len() < value.len();
+        if head.headers.values().any(blank) {
+            return bad("a header field's value begins or ends with white space");
+        }
     }
     let mut codings = head.headers.get_all(header::TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {
@@ -183,9 +207,18 @@ fn acceptable(head: &http::request::Parts) -> Result<(), Problem> {
     Ok(())
 }
 
-fn is_authority(host: &[u8]) -> bool {
-    // An empty Host is legal where the target has no authority (RFC 9110, section 7.2).
-    host.is_empty() || !host.contains(&b'@') && http::uri::Authority::try_from(host).is_ok()
+/// Whether this is a host, perhaps with a port, and nothing else. A comma is legal in a name that no host has, and the
+/// mark of two Hosts that somebody joined.
+pub(super) fn is_authority(host: &[u8]) -> bool {
+    if host.is_empty() || host.iter().any(|byte| matches!(byte, b'@' | b',')) {
+        return false;
+    }
+    let Ok(authority) = http::uri::Authority::try_from(host) else { return false };
+    let port = authority.as_str().get(authority.host().len()..).unwrap_or_default();
+    let port = port.strip_prefix(':').unwrap_or(port);
+    !authority.host().is_empty()
+        && port.bytes().all(|byte| byte.is_ascii_digit())
+        && (port.is_empty() || port.parse::<u16>().is_ok())
 }
 
 /// Path and query as they were sent; an absolute target without a path has the path `/` (RFC 9112, section 3.2.1).
@@ -210,22 +243,6 @@ fn forwarded(mut head: http::request::Parts, host: &HeaderValue) -> http::reques
         };
     }
     head
-}
-
-/// Refuses an answer whose length could be read in two ways; one that says its length twice says it once from here on.
-fn framing(response: &mut Response) -> Result<(), &'static str> {
-    let headers = response.headers_mut();
-    let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
-    let Some(first) = lengths.next() else { return Ok(()) };
-    if headers.contains_key(header::TRANSFER_ENCODING) {
-        return Err("the upstream's answer has both Content-Length and Transfer-Encoding");
-    }
-    if first.is_empty() || !first.as_bytes().iter().all(u8::is_ascii_digit) || lengths.any(|other| other != first) {
-        return Err("the upstream's answer has no one Content-Length");
-    }
-    let first = first.clone();
-    headers.insert(header::CONTENT_LENGTH, first);
-    Ok(())
 }
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {

@@ -1,35 +1,58 @@
-//! Request heads as they are on the wire, looked at before hyper tidies them up.
+//! Requests as they are on the wire, looked at before hyper tidies them up.
 //!
 //! hyper takes what RFC 9112 allows a recipient to mend: both lengths at once (one is dropped), a repeated length, bare
-//! line feeds. What two readers could read in two ways is not ours to mend: such a head is answered with 400, and its
-//! connection closed. The scanner follows the framing of bodies, so that pipelined heads are looked at too.
+//! line feeds, odd chunk extensions. What two readers could read in two ways is not ours to mend: such a head is
+//! answered with 400, and its connection closed. The scanner follows the framing of bodies, so that pipelined heads are
+//! looked at too.
+//!
+//! hyper gets heads only whole and only good ones; in place of one that has a fault it gets a harmless one, which is
+//! answered with the fault, so that this answer keeps its place in the order and says that it is contrail's.
 
 use std::{
+    future::Future as _,
     io,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use bytes::{Buf as _, BytesMut};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::Sleep,
+};
 
+use self::{
+    chunk::Chunks,
+    head::{Follows, Head},
+};
 use super::connection::State;
 
-/// Longest line that is kept for a look; a longer one is far beyond what hyper takes as a head.
-const LONGEST_LINE: usize = 1 << 20;
+mod chunk;
+mod head;
+
+pub(super) use self::{
+    chunk::ChunkFault,
+    head::{Bounds, Fault},
+};
+
+/// How long a client that still sends has to read why its connection is closed.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Follows the bytes of a connection from head to head.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Scanner {
+    bounds: Bounds,
     place: Place,
     line: Vec<u8>,
     head: Head,
+    chunks: Chunks,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// Before a request line.
-    #[default]
     Start,
     /// Among header fields.
     Fields,
@@ -41,176 +64,209 @@ enum Place {
     Chunk(u64),
     /// Among trailer fields.
     Trailers,
-    /// In a tunnel, or behind something that hyper does not take either.
-    Off,
+    /// In a tunnel.
+    Tunnel,
 }
 
-#[derive(Debug, Default)]
-struct Head {
-    fault: Option<&'static str>,
-    lengths: usize,
-    length: u64,
-    codings: usize,
-    tunnel: bool,
+/// How far hyper may see what was read.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    /// Up to here.
+    pass: usize,
+    then: Then,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Then {
+    /// What is left is the begin of a head.
+    More,
+    /// The head that begins there has a fault.
+    Refuse(Fault),
+    /// The body cannot be gone on with.
+    Break(ChunkFault),
 }
 
 impl Scanner {
-    /// Takes what was read; tells of each head that ended whether it has a fault.
-    pub(super) fn feed(&mut self, mut bytes: &[u8], mut ended: impl FnMut(Option<&'static str>)) {
-        while !bytes.is_empty() {
+    fn new(bounds: Bounds) -> Self {
+        let (head, chunks) = (Head::default(), Chunks::default());
+        Self { bounds, place: Place::Start, line: Vec::new(), head, chunks }
+    }
+
+    /// Takes what was read; tells how many heads ended in it, and how far it is good.
+    fn feed(&mut self, bytes: &[u8], mut good_head: impl FnMut()) -> Seen {
+        let mut at = 0;
+        let mut pass = 0;
+        while at < bytes.len() {
+            let rest = &bytes[at..];
             match self.place {
-                Place::Off => return,
+                Place::Tunnel => return Seen { pass: bytes.len(), then: Then::More },
                 Place::Body(left) => {
-                    let skipped = skip(&mut bytes, left);
+                    let skipped = skip(rest, left);
+                    at += usize::try_from(skipped).unwrap_or(rest.len());
+                    pass = at;
                     self.place = if skipped == left { Place::Start } else { Place::Body(left - skipped) };
                 }
                 Place::Chunk(left) => {
-                    let skipped = skip(&mut bytes, left);
+                    let skipped = skip(rest, left);
+                    at += usize::try_from(skipped).unwrap_or(rest.len());
+                    pass = at;
                     self.place = if skipped == left { Place::Size } else { Place::Chunk(left - skipped) };
                 }
-                _ => {
-                    let Some(end) = memchr::memchr(b'\n', bytes) else {
-                        self.line.extend_from_slice(bytes);
-                        if self.line.len() > LONGEST_LINE {
-                            self.place = Place::Off;
+                Place::Start | Place::Fields | Place::Size | Place::Trailers => {
+                    let Some(end) = memchr::memchr(b'\n', rest) else {
+                        self.line.extend_from_slice(rest);
+                        let then = self.unfinished();
+                        if then == Then::More && matches!(self.place, Place::Size | Place::Trailers) {
+                            pass = bytes.len();
                         }
-                        return;
+                        return Seen { pass, then };
                     };
-                    let (line, rest) = bytes.split_at(end + 1);
-                    bytes = rest;
-                    if self.line.is_empty() {
-                        self.take(line, &mut ended);
+                    at += end + 1;
+                    let taken = if self.line.is_empty() {
+                        self.take(&rest[..=end])
                     } else {
-                        self.line.extend_from_slice(line);
+                        self.line.extend_from_slice(&rest[..=end]);
                         let line = std::mem::take(&mut self.line);
-                        self.take(&line, &mut ended);
+                        self.take(&line)
+                    };
+                    match taken {
+                        Then::More => {}
+                        then => return Seen { pass, then },
+                    }
+                    if self.place != Place::Fields {
+                        pass = at;
+                        if std::mem::take(&mut self.head.ended) {
+                            good_head();
+                        }
                     }
                 }
             }
         }
+        Seen { pass, then: Then::More }
     }
 
-    fn take(&mut self, line: &[u8], ended: &mut impl FnMut(Option<&'static str>)) {
-        let text = line.strip_suffix(b"\r\n").or_else(|| line.strip_suffix(b"\n")).unwrap_or(line);
+    fn unfinished(&self) -> Then {
+        let fault = match self.place {
+            Place::Start => head::unfinished(&self.line, true, &self.head, &self.bounds).map(Then::Refuse),
+            Place::Fields => head::unfinished(&self.line, false, &self.head, &self.bounds).map(Then::Refuse),
+            _ => Chunks::unfinished(&self.line, &self.bounds).err().map(Then::Break),
+        };
+        fault.unwrap_or(Then::More)
+    }
+
+    fn take(&mut self, line: &[u8]) -> Then {
         match self.place {
-            Place::Start if text.is_empty() => {}
+            // A client may leave an empty line behind its last body (RFC 9112, section 2.2).
+            Place::Start if line == b"\r\n" => {}
             Place::Start => {
                 self.head = Head::default();
-                self.head.look(line);
-                self.head.request_line(text);
+                self.head.request_line(line, &self.bounds);
                 self.place = Place::Fields;
+                return self.bounded();
             }
-            Place::Fields if text.is_empty() => {
-                self.head.look(line);
-                ended(self.head.verdict());
-                self.place = self.head.what_follows();
-            }
+            Place::Fields if matches!(line, b"\r\n" | b"\n") => match self.head.end(line, &self.bounds) {
+                Err(fault) => return Then::Refuse(fault),
+                Ok(follows) => {
+                    self.chunks = Chunks::default();
+                    self.place = match follows {
+                        Follows::Nothing => Place::Start,
+                        Follows::Body(length) => Place::Body(length),
+                        Follows::Chunks => Place::Size,
+                        Follows::Tunnel => Place::Tunnel,
+                    };
+                }
+            },
             Place::Fields => {
-                self.head.look(line);
-                self.head.field(text);
+                self.head.field(line, &self.bounds);
+                return self.bounded();
             }
-            Place::Size => {
-                let digits = text.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-                let size = std::str::from_utf8(digits).ok().and_then(|digits| u64::from_str_radix(digits, 16).ok());
-                self.place = match size {
-                    Some(0) => Place::Trailers,
-                    Some(size) => Place::Chunk(size.saturating_add(2)),
-                    None => Place::Off,
-                };
-            }
-            Place::Trailers if text.is_empty() => self.place = Place::Start,
-            Place::Trailers | Place::Off | Place::Body(_) | Place::Chunk(_) => {}
+            Place::Size => match self.chunks.size(line, &self.bounds) {
+                Ok(0) => self.place = Place::Trailers,
+                Ok(size) => self.place = Place::Chunk(size.saturating_add(2)),
+                Err(fault) => return Then::Break(fault),
+            },
+            Place::Trailers => match self.chunks.trailer(line, &self.bounds) {
+                Ok(false) => {}
+                Ok(true) => self.place = Place::Start,
+                Err(fault) => return Then::Break(fault),
+            },
+            Place::Body(_) | Place::Chunk(_) | Place::Tunnel => {}
         }
+        Then::More
+    }
+
+    /// What is too large is not read to its end.
+    fn bounded(&self) -> Then {
+        self.head.fault.filter(|fault| fault.is_a_bound()).map_or(Then::More, Then::Refuse)
     }
 }
 
-fn skip(bytes: &mut &[u8], left: u64) -> u64 {
-    let count = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
-    *bytes = &bytes[count..];
-    count as u64
+fn skip(bytes: &[u8], left: u64) -> u64 {
+    left.min(bytes.len() as u64)
 }
 
-impl Head {
-    fn fault(&mut self, fault: &'static str) {
-        self.fault.get_or_insert(fault);
-    }
-
-    /// Looks at the bytes of a line, its end included.
-    fn look(&mut self, line: &[u8]) {
-        match line.strip_suffix(b"\r\n") {
-            None => self.fault("a line of the head ends in a bare line feed"),
-            Some(text) if memchr::memchr2(b'\r', 0, text).is_some() => {
-                self.fault("the head holds a bare carriage return or a NUL");
-            }
-            Some(_) => {}
-        }
-    }
-
-    fn request_line(&mut self, line: &[u8]) {
-        self.tunnel = line.starts_with(b"CONNECT ");
-        let target = line.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
-        if target.contains(&b'#') {
-            self.fault("a request target has no fragment");
-        }
-    }
-
-    fn field(&mut self, line: &[u8]) {
-        if line.first().is_some_and(|byte| matches!(byte, b' ' | b'\t')) {
-            return self.fault("a header field is folded over two lines");
-        }
-        let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
-        let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-        if name.eq_ignore_ascii_case(b"content-length") {
-            self.lengths += 1;
-            let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-            match std::str::from_utf8(value).ok().filter(|_| digits).and_then(|value| value.parse().ok()) {
-                Some(length) => self.length = length,
-                None => self.fault("Content-Length has to be one number"),
-            }
-        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
-            self.codings += 1;
-            if !value.eq_ignore_ascii_case(b"chunked") {
-                self.fault("Transfer-Encoding has to be exactly one `chunked`");
-            }
-        }
-    }
-
-    fn verdict(&mut self) -> Option<&'static str> {
-        if self.lengths > 1 {
-            self.fault("more than one Content-Length");
-        }
-        if self.codings > 1 {
-            self.fault("Transfer-Encoding has to be exactly one `chunked`");
-        }
-        if self.lengths > 0 && self.codings > 0 {
-            self.fault("Content-Length and Transfer-Encoding at once");
-        }
-        self.fault
-    }
-
-    fn what_follows(&self) -> Place {
-        if self.fault.is_some() || self.tunnel {
-            Place::Off
-        } else if self.codings > 0 {
-            Place::Size
-        } else if self.length > 0 {
-            Place::Body(self.length)
-        } else {
-            Place::Start
-        }
-    }
-}
-
-/// An IO whose request heads are looked at as they are read.
+/// An IO whose requests are looked at as they are read.
 pub(super) struct Strict<IO> {
     io: IO,
     scanner: Scanner,
     state: Arc<State>,
+    /// The begin of a head that is not whole yet.
+    held: BytesMut,
+    /// What hyper gets before anything else is read.
+    ready: BytesMut,
+    ending: Option<Ending>,
+    shut: bool,
+    farewell: Option<Pin<Box<Sleep>>>,
+}
+
+/// Why nothing more is taken from the client.
+#[derive(Debug, Clone, Copy)]
+enum Ending {
+    Refused,
+    Broken(ChunkFault),
 }
 
 impl<IO> Strict<IO> {
-    pub(super) fn new(io: IO, state: Arc<State>) -> Self {
-        Self { io, scanner: Scanner::default(), state }
+    pub(super) fn new(io: IO, state: Arc<State>, bounds: Bounds) -> Self {
+        Self {
+            io,
+            scanner: Scanner::new(bounds),
+            state,
+            held: BytesMut::new(),
+            ready: BytesMut::new(),
+            ending: None,
+            shut: false,
+            farewell: None,
+        }
+    }
+
+    /// Takes in what was read into `buf` from `before` on, and leaves there what hyper may see at once.
+    fn look(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
+        let state = &self.state;
+        let read = &buf.filled()[before..];
+        let Seen { pass, then } = self.scanner.feed(read, || state.head(None));
+        if self.held.is_empty() {
+            self.held.extend_from_slice(&read[pass..]);
+            buf.set_filled(before + pass);
+        } else {
+            let pass = if pass == 0 { 0 } else { self.held.len() + pass };
+            self.held.extend_from_slice(read);
+            self.ready = self.held.split_to(pass);
+            buf.set_filled(before);
+        }
+        match then {
+            Then::More => {}
+            Then::Refuse(fault) => {
+                self.state.head(Some(fault));
+                self.held.clear();
+                // An answer to HEAD has no body, whatever is wrong with the rest of it.
+                let method = if self.scanner.head.headless { "HEAD" } else { "GET" };
+                self.ready.extend_from_slice(method.as_bytes());
+                self.ready.extend_from_slice(b" / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n");
+                self.ending = Some(Ending::Refused);
+            }
+            Then::Break(fault) => self.ending = Some(Ending::Broken(fault)),
+        }
     }
 }
 
@@ -218,14 +274,33 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Strict<IO> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let before = buf.filled().len();
-        ready!(Pin::new(&mut this.io).poll_read(cx, buf))?;
-        let state = &this.state;
-        this.scanner.feed(&buf.filled()[before..], |fault| state.head(fault));
-        Poll::Ready(Ok(()))
+        loop {
+            if !this.ready.is_empty() {
+                let taken = this.ready.len().min(buf.remaining());
+                buf.put_slice(&this.ready[..taken]);
+                this.ready.advance(taken);
+            }
+            if buf.filled().len() > before {
+                return Poll::Ready(Ok(()));
+            }
+            match this.ending {
+                // The answer ends the connection; nothing wakes for it.
+                Some(Ending::Refused) => return Poll::Pending,
+                Some(Ending::Broken(fault)) => {
+                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, fault)));
+                }
+                None => {}
+            }
+            ready!(Pin::new(&mut this.io).poll_read(cx, buf))?;
+            if buf.filled().len() == before {
+                return Poll::Ready(Ok(()));
+            }
+            this.look(buf, before);
+        }
     }
 }
 
-impl<IO: AsyncWrite + Unpin> AsyncWrite for Strict<IO> {
+impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Strict<IO> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.io).poll_write(cx, buf)
     }
@@ -234,8 +309,29 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Strict<IO> {
         Pin::new(&mut self.io).poll_flush(cx)
     }
 
+    /// A client that still sends when its connection is closed would get a reset, and might never read the answer that
+    /// says why; so what it sends is read for a moment.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+        let this = &mut *self;
+        if !this.shut {
+            ready!(Pin::new(&mut this.io).poll_shutdown(cx))?;
+            this.shut = true;
+        }
+        if this.ending.is_none() && matches!(this.scanner.place, Place::Start | Place::Tunnel) {
+            return Poll::Ready(Ok(()));
+        }
+        let timer = this.farewell.get_or_insert_with(|| Box::pin(tokio::time::sleep(FAREWELL)));
+        let mut unread = [0; 4096];
+        loop {
+            if timer.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            let mut buf = ReadBuf::new(&mut unread);
+            match ready!(Pin::new(&mut this.io).poll_read(cx, &mut buf)) {
+                Ok(()) if !buf.filled().is_empty() => {}
+                _ => return Poll::Ready(Ok(())),
+            }
+        }
     }
 
     fn poll_write_vectored(
@@ -255,12 +351,21 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Strict<IO> {
 mod tests {
     use super::*;
 
+    const BOUNDS: Bounds = Bounds { target: 100, bytes: 1000, fields: 10, body: 1 << 20 };
+
     /// The verdicts on a connection's bytes, read in pieces of any one size.
     fn verdicts(bytes: &str) -> Vec<Option<&'static str>> {
         let read = |size: usize| {
-            let (mut scanner, mut verdicts) = (Scanner::default(), Vec::new());
+            let (mut scanner, mut verdicts) = (Scanner::new(BOUNDS), Vec::new());
             for piece in bytes.as_bytes().chunks(size) {
-                scanner.feed(piece, |verdict| verdicts.push(verdict));
+                match scanner.feed(piece, || verdicts.push(None)).then {
+                    Then::More => {}
+                    Then::Refuse(fault) => {
+                        verdicts.push(Some(fault.detail));
+                        break;
+                    }
+                    Then::Break(_) => break,
+                }
             }
             verdicts
         };

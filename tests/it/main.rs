@@ -14,6 +14,7 @@ mod fixtures;
 mod folding;
 mod fuzz;
 mod importing;
+mod hostile;
 mod invariant;
 mod listeners;
 mod proxy;

@@ -41,6 +41,7 @@ use super::{
 
 mod bodies;
 mod counted;
+mod framing;
 mod pool;
 mod tls;
 mod via;
@@ -256,7 +257,11 @@ impl Live {
             match answer {
                 Ok(answer) => {
                     let lease = Lease { connection, progress, pool: Arc::clone(&self.pool), limits: self.limits };
-                    return Ok(response(answer, lease, retried));
+                    let ambiguous = |fault| {
+                        let cause = format!("the answer of {} cannot be read in one way: {fault}", self.origin);
+                        Failure { retried, ..Failure::new(FailureKind::Broken, cause) }
+                    };
+                    return response(answer, lease, retried).map_err(ambiguous);
                 }
                 Err(mut error) => {
                     if let Some(unsent) = error.take_message() {
@@ -303,8 +308,10 @@ fn is_idempotent(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE | Method::PUT | Method::DELETE)
 }
 
-fn response(answer: http::Response<Incoming>, lease: Lease, retried: bool) -> Response {
+/// The answer; one whose end is in doubt takes its connection with it.
+fn response(answer: http::Response<Incoming>, lease: Lease, retried: bool) -> Result<Response, &'static str> {
     let (mut head, body) = answer.into_parts();
+    framing::settle(head.version, &mut head.headers)?;
     if retried {
         head.extensions.insert(Notes { retried, ..Notes::default() });
     }
@@ -314,5 +321,5 @@ fn response(answer: http::Response<Incoming>, lease: Lease, retried: bool) -> Re
     } else {
         MessageBody::stream(Receiving { inner: body, lease: Some(lease), timer: None })
     };
-    Response::from_parts(head, body)
+    Ok(Response::from_parts(head, body))
 }

@@ -1,6 +1,6 @@
 //! The proxy on raw sockets: what passes, what waits, what is refused, and what the observer hears.
 
-mod bench;
+pub mod bench;
 mod bounds;
 mod broken;
 mod passing;

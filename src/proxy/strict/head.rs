@@ -1,0 +1,261 @@
+//! What is wrong with a request head, line by line, as it was sent.
+
+use http::StatusCode;
+
+use crate::proxy::reverse::is_authority;
+
+/// Why a request is turned away before it is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::proxy) struct Fault {
+    pub(in crate::proxy) status: StatusCode,
+    /// The value of `Contrail-Answer`.
+    pub(in crate::proxy) reason: &'static str,
+    /// In words; holds nothing of the request.
+    pub(in crate::proxy) detail: &'static str,
+}
+
+impl Fault {
+    pub(super) const fn bad(detail: &'static str) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, reason: "bad-request", detail }
+    }
+
+    pub(in crate::proxy) const TARGET: Self = Self {
+        status: StatusCode::URI_TOO_LONG,
+        reason: "max-target",
+        detail: "the request target is longer than --max-target",
+    };
+    pub(in crate::proxy) const HEADER_BYTES: Self = Self {
+        status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        reason: "max-header-bytes",
+        detail: "the request head is larger than --max-header-bytes",
+    };
+    pub(in crate::proxy) const HEADERS: Self = Self {
+        status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        reason: "max-headers",
+        detail: "the request has more header fields than --max-headers",
+    };
+    /// Whether it is of a kind that is told before the head is whole.
+    pub(super) fn is_a_bound(&self) -> bool {
+        matches!(self.status, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE | StatusCode::URI_TOO_LONG)
+    }
+
+    const LENGTH: Self = Self {
+        status: StatusCode::PAYLOAD_TOO_LARGE,
+        reason: "max-body",
+        detail: "the request body is larger than --max-body",
+    };
+    const VERSION: Self = Self {
+        status: StatusCode::HTTP_VERSION_NOT_SUPPORTED,
+        reason: "http-version",
+        detail: "the request line names another version than 1.0 and 1.1",
+    };
+}
+
+/// Bounds of a head.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::proxy) struct Bounds {
+    pub(in crate::proxy) target: usize,
+    pub(in crate::proxy) bytes: usize,
+    pub(in crate::proxy) fields: usize,
+    /// Of a body, chunk by chunk as announced.
+    pub(in crate::proxy) body: u64,
+}
+
+/// What the lines of a head said so far.
+#[derive(Debug, Default)]
+pub(super) struct Head {
+    pub(super) fault: Option<Fault>,
+    pub(super) bytes: usize,
+    fields: usize,
+    lengths: usize,
+    length: u64,
+    codings: usize,
+    tunnel: bool,
+    old: bool,
+    /// A `HEAD`, the answer to which has no body.
+    pub(super) headless: bool,
+    /// It came to its end.
+    pub(super) ended: bool,
+}
+
+/// What comes behind a head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Follows {
+    Nothing,
+    Body(u64),
+    Chunks,
+    Tunnel,
+}
+
+impl Head {
+    fn fault(&mut self, fault: Fault) {
+        self.fault.get_or_insert(fault);
+    }
+
+    /// Looks at a line's bytes, its end included; gives the line without it.
+    fn line<'a>(&mut self, line: &'a [u8], bounds: &Bounds) -> &'a [u8] {
+        self.bytes += line.len();
+        if self.bytes > bounds.bytes {
+            self.fault(Fault::HEADER_BYTES);
+        }
+        let Some(text) = line.strip_suffix(b"\r\n") else {
+            self.fault(Fault::bad("a line of the head ends in a bare line feed"));
+            return line.strip_suffix(b"\n").unwrap_or(line);
+        };
+        if memchr::memchr2(b'\r', 0, text).is_some() {
+            self.fault(Fault::bad("the head holds a bare carriage return or a NUL"));
+        }
+        text
+    }
+
+    pub(super) fn request_line(&mut self, line: &[u8], bounds: &Bounds) {
+        let text = self.line(line, bounds);
+        let mut parts = text.split(|byte| *byte == b' ');
+        let (method, target, version) = match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some(method), Some(target), Some(version), None) => (method, target, version),
+            _ => return self.fault(Fault::bad("a request line is a method, a target and a version, one space apart")),
+        };
+        self.tunnel = method == b"CONNECT";
+        self.headless = method == b"HEAD";
+        self.old = version == b"HTTP/1.0";
+        if target.len() > bounds.target {
+            self.fault = Some(Fault::TARGET);
+        } else if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
+            self.fault(Fault::bad("the method is no token"));
+        } else if let Some(fault) = target_fault(method, target) {
+            self.fault(Fault::bad(fault));
+        }
+        match version {
+            b"HTTP/1.1" | b"HTTP/1.0" => {}
+            [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => self.fault(Fault::VERSION),
+            _ => self.fault(Fault::bad("the request line does not end in an HTTP version")),
+        }
+    }
+
+    pub(super) fn field(&mut self, line: &[u8], bounds: &Bounds) {
+        let text = self.line(line, bounds);
+        self.fields += 1;
+        if self.fields > bounds.fields {
+            self.fault(Fault::HEADERS);
+        }
+        if text.first().is_some_and(|byte| matches!(byte, b' ' | b'\t')) {
+            return self.fault(Fault::bad("a header field is folded over two lines"));
+        }
+        let Some((name, value)) = split_field(text) else {
+            return self.fault(Fault::bad("a header field's name is no token before a colon"));
+        };
+        if value.iter().any(|byte| is_control(*byte)) {
+            self.fault(Fault::bad("a header field's value holds a control character"));
+        }
+        if name.eq_ignore_ascii_case(b"content-length") {
+            self.lengths += 1;
+            let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+            match std::str::from_utf8(value).ok().filter(|_| digits).and_then(|value| value.parse::<u64>().ok()) {
+                // The two largest numbers stand for other things in hyper.
+                Some(length) if length > u64::MAX - 2 => self.fault(Fault::LENGTH),
+                Some(length) => self.length = length,
+                None => self.fault(Fault::bad("Content-Length has to be one number")),
+            }
+        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            self.codings += 1;
+            if !value.eq_ignore_ascii_case(b"chunked") {
+                self.fault(Fault::bad("Transfer-Encoding has to be exactly one `chunked`"));
+            }
+        }
+    }
+
+    /// The empty line is here: what follows, or what is wrong.
+    pub(super) fn end(&mut self, line: &[u8], bounds: &Bounds) -> Result<Follows, Fault> {
+        self.line(line, bounds);
+        if self.lengths > 1 {
+            self.fault(Fault::bad("more than one Content-Length"));
+        }
+        if self.codings > 1 {
+            self.fault(Fault::bad("Transfer-Encoding has to be exactly one `chunked`"));
+        }
+        if self.lengths > 0 && self.codings > 0 {
+            self.fault(Fault::bad("Content-Length and Transfer-Encoding at once"));
+        }
+        if self.codings > 0 && self.old {
+            self.fault(Fault::bad("HTTP/1.0 has no Transfer-Encoding"));
+        }
+        self.ended = true;
+        match self.fault {
+            Some(fault) => Err(fault),
+            None if self.tunnel => Ok(Follows::Tunnel),
+            None if self.codings > 0 => Ok(Follows::Chunks),
+            None if self.length > 0 => Ok(Follows::Body(self.length)),
+            None => Ok(Follows::Nothing),
+        }
+    }
+}
+
+/// What is wrong with a line that is not whole yet, so that it need not be waited for.
+pub(super) fn unfinished(line: &[u8], request_line: bool, head: &Head, bounds: &Bounds) -> Option<Fault> {
+    if request_line {
+        let target = line.split(|byte| *byte == b' ').nth(1);
+        if target.is_some_and(|target| target.len() > bounds.target) {
+            return Some(Fault::TARGET);
+        }
+        let text = line.strip_suffix(b"\r").unwrap_or(line);
+        if text.iter().any(|byte| !(b' '..=b'~').contains(byte)) {
+            return Some(Fault::bad("this is no HTTP request line"));
+        }
+    }
+    (head.bytes + line.len() > bounds.bytes).then_some(Fault::HEADER_BYTES)
+}
+
+/// Name and value of a field, if the name is a token that ends at the colon.
+pub(super) fn split_field(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = memchr::memchr(b':', text)?;
+    let (name, value) = (&text[..colon], trim(&text[colon + 1..]));
+    (!name.is_empty() && name.iter().all(|byte| is_token(*byte))).then_some((name, value))
+}
+
+/// Without the blanks around it; `trim_ascii` takes a form feed for one.
+fn trim(value: &[u8]) -> &[u8] {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let start = value.iter().take_while(|byte| blank(byte)).count();
+    let end = value[start..].iter().rev().take_while(|byte| blank(byte)).count();
+    &value[start..value.len() - end]
+}
+
+/// A target has one of four forms (RFC 9112, section 3.2), and which one depends on the method.
+fn target_fault(method: &[u8], target: &[u8]) -> Option<&'static str> {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/%?&=._~+:-".contains(byte);
+    if target.contains(&b'#') {
+        return Some("a request target has no fragment");
+    }
+    let unusual = !target.iter().all(plain);
+    if unusual && (!target.iter().all(u8::is_ascii_graphic) || http::Uri::try_from(target).is_err()) {
+        return Some("the request target holds characters that no target has");
+    }
+    let absolute = || {
+        let rest = strip_scheme(target)?;
+        let authority = rest.split(|byte| matches!(byte, b'/' | b'?')).next()?;
+        (is_authority(authority)).then_some(())
+    };
+    match target.first() {
+        _ if method == b"CONNECT" => None,
+        Some(b'/') => None,
+        Some(b'*') if target.len() == 1 && method == b"OPTIONS" => None,
+        _ if absolute().is_some() => None,
+        _ => Some("a request target is a path or an absolute http or https URI without user information"),
+    }
+}
+
+fn strip_scheme(target: &[u8]) -> Option<&[u8]> {
+    ["http://", "https://"].iter().find_map(|scheme| {
+        let start = target.get(..scheme.len())?;
+        start.eq_ignore_ascii_case(scheme.as_bytes()).then(|| &target[scheme.len()..])
+    })
+}
+
+/// RFC 9110, section 5.6.2.
+pub(super) fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+pub(super) fn is_control(byte: u8) -> bool {
+    byte < b' ' && byte != b'\t' || byte == 0x7f
+}

@@ -1,0 +1,145 @@
+//! Answers of a broken or hostile upstream over HTTP/1.
+
+use super::expand;
+use crate::proxy::bench::{Bench, status};
+
+const GET: &str = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// Answers that are no answers: each is a 502 of contrail's own, and its connection is thrown away.
+#[rustfmt::skip]
+const UNUSABLE: &[&str] = &[
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nab",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+    "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc",
+    "HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nab",
+    "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nab",
+    "HTTP/1.1 200 OK\r\nContent-Length: 0x2\r\n\r\nab",
+    "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nab",
+    "HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nab",
+    "HTTP/1.1 200 OK\r\nX: a\rb\r\nContent-Length: 2\r\n\r\nab",
+    "HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 2\r\n\r\nab",
+    "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\n\r\nab",
+    "HTTP/1.1 200 OK\r\nX Y: 1\r\nContent-Length: 2\r\n\r\nab",
+    "HTTP/1.1 200 OK\r\ngarbage\r\nContent-Length: 2\r\n\r\nab",
+    "HTTP/1.1 200 OK\r\n<<X: 1\r\n*101>>Content-Length: 2\r\n\r\nab",
+    "HTTP/1.1 200 OK\r\nX: <<a*900000>>\r\nContent-Length: 2\r\n\r\nab",
+    "HTTP/1.1 99 X\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 000 X\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 2000 X\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 2x0 X\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+    "HTTP/1.1 100 Continue\r\n\r\n",
+    "hello\r\n\r\n",
+    "\x16\x03\x01\r\n\r\n",
+];
+
+#[tokio::test]
+async fn an_unusable_answer_is_a_502_and_the_next_request_gets_a_fresh_connection() {
+    for sent in UNUSABLE {
+        let mut bench = Bench::new().await;
+        let mut client = bench.client().await;
+        client.send(GET).await;
+        let mut tenant = bench.accept().await;
+        tenant.message().await;
+        {
+            use tokio::io::AsyncWriteExt as _;
+            let _ = tenant.0.write_all(expand(sent).as_bytes()).await;
+            let _ = tenant.0.shutdown().await;
+        }
+        let answer = client.message().await;
+        let shown: String = sent.chars().take(100).collect();
+        assert_eq!(status(&answer), 502, "{shown:?}: {answer}");
+        assert!(answer.contains("contrail-answer: upstream\r\n"), "{shown:?}: {answer}");
+        let exchange = bench.ended().await.exchange;
+        assert!(exchange.response.is_none() && exchange.transport.incomplete.is_some(), "{shown:?}");
+        client.send(GET).await;
+        let mut fresh = bench.accept().await;
+        fresh.message().await;
+        fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
+        assert!(client.message().await.ends_with("good"), "{shown:?}");
+    }
+}
+
+/// Answers that are cut or go on too long: what is sent before the upstream closes, what the client gets, and whether
+/// that is whole.
+#[rustfmt::skip]
+const ENDS: &[(&str, &str, bool)] = &[
+    ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", false),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", false),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcX\r\n0\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", false),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", false),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\nevil", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", true),
+    ("HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\nevil", "HTTP/1.1 204 No Content\r\n\r\n", true),
+    ("HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nevil\r\n0\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n", true),
+    ("HTTP/1.1 304 Not Modified\r\n\r\nevil", "HTTP/1.1 304 Not Modified\r\n\r\n", true),
+    ("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
+    ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
+    ("<<HTTP/1.1 102 Processing\r\n\r\n*20>>HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
+    ("HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
+    ("HTTP/1.1 200 OK\r\nUpgrade: h2c\r\nConnection: upgrade, x-a\r\nX-A: 1\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
+];
+
+#[tokio::test]
+async fn an_answer_ends_where_its_framing_says_and_nothing_of_it_leaks_into_the_next() {
+    for (sent, expected, whole) in ENDS {
+        let mut bench = Bench::new().await;
+        let mut client = bench.client().await;
+        client.send(GET).await;
+        let mut tenant = bench.accept().await;
+        tenant.message().await;
+        tenant.send(&expand(sent)).await;
+        drop(tenant);
+        if !whole {
+            assert_eq!(client.rest().await, *expected, "{sent:?}");
+            let exchange = bench.ended().await.exchange;
+            assert!(exchange.transport.incomplete.is_some(), "{sent:?}");
+            assert!(!exchange.response.unwrap().body.is_whole(), "{sent:?}");
+            continue;
+        }
+        assert_eq!(client.until(expected).await, *expected, "{sent:?}");
+        assert_eq!(bench.ended().await.exchange.transport.incomplete, None, "{sent:?}");
+        client.send(GET).await;
+        let mut fresh = bench.accept().await;
+        fresh.message().await;
+        fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
+        assert_eq!(client.until("good").await, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood", "{sent:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_without_a_length_ends_with_its_connection_and_says_so_to_the_client() {
+    let mut bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client.send(GET).await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.0 200 OK\r\n\r\nabc").await;
+    drop(tenant);
+    assert!(client.until("0\r\n\r\n").await.contains("\r\n3\r\nabc\r\n"));
+    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+}
+
+#[tokio::test]
+async fn a_body_behind_the_answer_to_head_reaches_nobody() {
+    let mut bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client.send("HEAD /x HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil").await;
+    assert!(client.until("\r\n\r\n").await.contains("Content-Length: 4"));
+    bench.ended().await;
+    client.send(GET).await;
+    let mut fresh = bench.accept().await;
+    fresh.message().await;
+    fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
+    assert!(client.message().await.ends_with("\r\n\r\ngood"));
+}
