@@ -122,7 +122,7 @@ impl Audit {
                 // Of several alternatives the one counts that the caller has.
                 let alternative = security.scopes.iter().find(|all| all.iter().all(|one| caller.held.contains(&**one)));
                 let needed = alternative.or(security.scopes.first()).into_iter().flatten();
-                caller.needed.extend(needed.map(|scope| scope.to_string()));
+                caller.needed.extend(needed.map(std::string::ToString::to_string));
             }
             Some(_) => caller.not_shown += 1,
         }
@@ -150,7 +150,7 @@ impl Audit {
                     one.head.as_deref().unwrap_or_default()
                 )?,
                 (None, None) => {
-                    writeln!(out, "`{}` has no chain: nothing proves that it is as it was written", one.trail)?
+                    writeln!(out, "`{}` has no chain: nothing proves that it is as it was written", one.trail)?;
                 }
             }
         }
