@@ -80,11 +80,11 @@ pub fn journal(data: &[u8]) {
         let (_, again) = Journal::open(&path, context()).expect("it opens as it did");
         assert_eq!(again.torn, 0);
     }
-    let _ = recording::check_chain(std::slice::from_ref(&path));
+    let _ = recording::check_chain(std::slice::from_ref(&path), &[], false);
     let trail = folder.path().join("trail");
     fs::create_dir(&trail).expect("a folder can be made");
     fs::write(trail.join("trail-00000001.journal"), data).expect("a file can be written");
-    let _ = Journal::open_trail(&trail, context());
+    let _ = Journal::open_trail(&trail, context(), &contrail::recording::TrailOptions::default());
 }
 
 /// A contract: a document in YAML or JSON, or (after a first line `overlay`) an overlay over the built-in one. It is

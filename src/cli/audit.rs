@@ -96,8 +96,8 @@ fn integrity(named: &Path, sources: &[PathBuf], audit: &mut Audit) -> Result<(),
         audit.file(&trail);
         return Ok(());
     }
-    let checked =
-        recording::check_chain(&segments).map_err(|error| format!("cannot read the trail `{trail}`: {error}"))?;
+    let checked = recording::check_chain(&segments, &[], named.is_dir())
+        .map_err(|error| format!("cannot read the trail `{trail}`: {error}"))?;
     audit.integrity(match checked {
         None => Integrity { trail, entries: None, unsealed: 0, head: None, broken: None },
         Some(checked) => Integrity {

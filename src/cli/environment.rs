@@ -62,8 +62,22 @@ impl Environment {
         }
         let mut files = None;
         if let Some(authority) = &doors.authority {
-            let folder = tempfile::Builder::new().prefix("contrail-").tempdir()?;
-            let own = std::fs::read(authority.certificate_path())?;
+            let cannot = |error: io::Error| {
+                let place = std::env::temp_dir();
+                io::Error::new(
+                    error.kind(),
+                    format!(
+                        "cannot write the CA bundles for the command to a folder in {}: {error}; make room there, or set TMPDIR",
+                        place.display()
+                    ),
+                )
+            };
+            let folder = tempfile::Builder::new().prefix("contrail-").tempdir().map_err(cannot)?;
+            let own = authority.certificate_path();
+            let own = std::fs::read(&own).map_err(|error| {
+                let said = format!("cannot read contrail's own certificate {}: {error}", own.display());
+                io::Error::new(error.kind(), said)
+            })?;
             let path = |name: &str| inherited(name).filter(|path| !path.is_empty()).map(PathBuf::from);
             let extra = path("NODE_EXTRA_CA_CERTS").and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
             let node = write(folder.path(), "node.pem", &[&extra, &own])?;

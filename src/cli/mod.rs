@@ -210,15 +210,20 @@ fn one_line(message: &str) -> String {
 
 /// Prints an error and its chain of causes as one line.
 fn complain(error: &(dyn std::error::Error + 'static)) -> ExitCode {
-    let mut line = format!("contrail: {error}");
+    let _ = writeln!(std::io::stderr(), "contrail: {}", said(error));
+    ExitCode::from(2)
+}
+
+/// An error and its chain of causes, as one line.
+fn said(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut line = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         line.push_str(": ");
         line.push_str(&error.to_string());
         cause = error.source();
     }
-    let _ = writeln!(std::io::stderr(), "{line}");
-    ExitCode::from(2)
+    line
 }
 
 #[cfg(test)]

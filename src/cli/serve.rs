@@ -143,6 +143,8 @@ pub struct Setup {
     pub enforce: Enforce,
     /// Where entries go.
     pub journal: Option<Box<dyn Journal>>,
+    /// The ends of responses wait for the disk.
+    pub durable: bool,
     /// The contract, where the command has loaded it already.
     pub contract: Option<Arc<Contract>>,
     /// The redactor, where the command has made one already.
@@ -220,9 +222,10 @@ impl JudgeArgs {
             enforce: setup.enforce,
             collector,
             journal: setup.journal,
+            durable: setup.durable,
             lines: self.lines(),
-            console: Console::new(io::stderr()),
-        }))
+            console: Console::new(io::stderr(), self.lines())?,
+        })?)
     }
 
     fn lines(&self) -> LineFormat {

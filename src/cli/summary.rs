@@ -4,6 +4,7 @@ use std::{
     fmt::Write as _,
     fs::File,
     io::{self, BufWriter, Write},
+    time::Duration,
 };
 
 use serde_json::{Map, Value, json};
@@ -11,14 +12,19 @@ use serde_json::{Map, Value, json};
 use super::{Failure, Format};
 use crate::{finding::Kind, pipeline::Outcome, redact::Redactor, report};
 
+/// A write or sync of the journal that takes this long is said.
+const SLOW: Duration = Duration::from_millis(250);
+
 /// Further lines of a command's own: a name for people and a value for both.
 pub(super) type Extra = Vec<(&'static str, Value)>;
 
 /// Prints the summary; `next` is the command to go on with.
 pub(super) fn print(format: Format, outcome: &Outcome, extra: &Extra, next: Option<&str>) {
+    // Exchange lines come before it, all of them.
+    let dropped = outcome.console.close();
     let text = match format {
-        Format::Text => text(outcome, extra, next),
-        Format::Json => format!("{}\n", json!({"summary": object(outcome, extra, next)})),
+        Format::Text => text(outcome, dropped, extra, next),
+        Format::Json => format!("{}\n", json!({"summary": object(outcome, dropped, extra, next)})),
     };
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
@@ -42,7 +48,7 @@ pub(super) fn reports(outcome: &mut Outcome, redactor: &Redactor, requests: &[re
     Ok(())
 }
 
-fn text(outcome: &Outcome, extra: &Extra, next: Option<&str>) -> String {
+fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> String {
     let (tally, counts) = (outcome.collector.tally(), &outcome.counts);
     let mut out = String::from("\n");
     let _ = writeln!(
@@ -87,6 +93,11 @@ fn text(outcome: &Outcome, extra: &Extra, next: Option<&str>) -> String {
         (counts.unjudged, "not judged, because the check failed on them; please report it"),
         (counts.unredacted, "NOT RECORDED, because redaction failed on them; please report it"),
         (counts.unwritten, "NOT RECORDED, because the journal could not be written"),
+        (
+            counts.late,
+            "entries of the trail hold a secret that was recognised only after they were written; the trail keeps them",
+        ),
+        (dropped, "exchange lines not shown, because standard error was read too slowly"),
     ];
     for (count, what) in said {
         if count > 0 {
@@ -98,6 +109,16 @@ fn text(outcome: &Outcome, extra: &Extra, next: Option<&str>) -> String {
     }
     for (reason, count) in &counts.turned_away {
         let _ = writeln!(out, "{count} turned away: {reason}");
+    }
+    let queue = &counts.queue;
+    if queue.slowest >= SLOW {
+        let _ = writeln!(
+            out,
+            "the disk was slow: up to {} ms for one write, {} and {} bytes waiting",
+            queue.slowest.as_millis(),
+            plural(queue.most_exchanges as u64, "exchange"),
+            queue.most_bytes
+        );
     }
     if let Some(error) = &counts.journal_error {
         let _ = writeln!(out, "the journal could not be written: {error}");
@@ -112,7 +133,7 @@ fn text(outcome: &Outcome, extra: &Extra, next: Option<&str>) -> String {
     out
 }
 
-fn object(outcome: &Outcome, extra: &Extra, next: Option<&str>) -> Map<String, Value> {
+fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> Map<String, Value> {
     let (tally, counts) = (outcome.collector.tally(), &outcome.counts);
     let mut object = Map::new();
     let mut put = |name: &str, value: Value| {
@@ -140,6 +161,19 @@ fn object(outcome: &Outcome, extra: &Extra, next: Option<&str>) -> Map<String, V
     put("turned_away", json!(counts.turned_away));
     put("unwritten", counts.unwritten.into());
     put("journal_error", json!(counts.journal_error));
+    put("late", counts.late.into());
+    put("lines_dropped", dropped.into());
+    let queue = &counts.queue;
+    put(
+        "journal_queue",
+        json!({
+            "most_bytes": queue.most_bytes,
+            "most_exchanges": queue.most_exchanges,
+            "slowest_ms": u64::try_from(queue.slowest.as_millis()).unwrap_or(u64::MAX),
+            "writes": queue.writes,
+            "syncs": queue.syncs,
+        }),
+    );
     for (name, value) in extra {
         put(name, value.clone());
     }

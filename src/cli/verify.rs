@@ -18,7 +18,7 @@ use crate::{
     contract::{CheckOptions, Contract},
     exchange::Exchange,
     finding::{Rule, Verdict},
-    recording::{self, Entry, Note, settle},
+    recording::{self, ChainHead, Entry, Note, settle},
     redact::{Judged, Plan, Redactor},
     report::{Collector, Kind, Place, Request, Title, Unauthenticated},
     token::{Credential, Jwks, TokenFacts},
@@ -43,6 +43,9 @@ pub struct Args {
     /// JSON Web Key Set; with it, signatures of tokens are checked where a file still has the token
     #[arg(long, value_name = "FILE", env = "CONTRAIL_JWKS")]
     jwks: Option<PathBuf>,
+    /// Heads of a trail's chain that were kept elsewhere (`--head-to` of record and watch): the chain has to go through them
+    #[arg(long, value_name = "FILE")]
+    head: Option<PathBuf>,
     #[command(flatten)]
     policy: PolicyArgs,
     #[command(flatten)]
@@ -62,12 +65,25 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut collector = Collector::new(title, failing, listed);
     let redactor = Redactor::new(Plan::default());
 
+    let kept = match &args.head {
+        Some(file) => recording::heads(file)
+            .map_err(|error| format!("cannot read the kept heads `{}`: {error}", file.display()))?,
+        None => Vec::new(),
+    };
     let mut altered = false;
     for named in &args.recordings {
         let sources = recording::sources(named)?;
-        altered |= named.is_dir() && !chain(named, &sources)?;
+        let whole = chain(named, &sources, &kept)?;
+        altered |= !whole;
         for source in sources {
-            read(&source, &judge, &redactor, &mut collector)?;
+            match read(&source, &judge, &redactor, &mut collector) {
+                Ok(()) => {}
+                Err(error) if whole => return Err(error),
+                // What was altered may be no entry any more; where that is has been said.
+                Err(error) => {
+                    let _ = writeln!(io::stderr(), "contrail: the rest of it is not checked: {error}");
+                }
+            }
         }
     }
     for request in &wanted {
@@ -77,12 +93,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 /// Checks the chain of a trail, if it is one, and says what came of it; false if the trail was altered.
-fn chain(named: &Path, sources: &[PathBuf]) -> Result<bool, Failure> {
+fn chain(named: &Path, sources: &[PathBuf], kept: &[ChainHead]) -> Result<bool, Failure> {
+    let whole = named.is_dir();
     let named = named.display();
     let journals: Vec<PathBuf> =
         sources.iter().filter(|path| path.extension().is_some_and(|name| name == "journal")).cloned().collect();
-    let checked =
-        recording::check_chain(&journals).map_err(|error| format!("cannot read the trail `{named}`: {error}"))?;
+    let checked = recording::check_chain(&journals, kept, whole)
+        .map_err(|error| format!("cannot read the trail `{named}`: {error}"))?;
     let Some(checked) = checked else { return Ok(true) };
     let line = match &checked.broken {
         Some(broken) => broken.to_string(),

@@ -1,7 +1,8 @@
 //! `contrail watch`: proxy and check.
 
 use std::{
-    io::{self, Write as _},
+    fs::File,
+    io::{self, BufRead as _, BufReader, Write as _},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -13,8 +14,9 @@ use super::{
 };
 use crate::{
     contract::CheckOptions,
-    pipeline::Enforce,
-    recording::{ChainHead, Journal, JournalContext},
+    pipeline::{self, Enforce},
+    recording::{Journal, JournalContext, TrailOptions},
+    redact::Redactor,
     upstream::{
         Origin, Upstream,
         live::{Access, Http2, Live, Via},
@@ -70,14 +72,61 @@ pub struct TrailArgs {
     /// Keep the journal in this folder, as an audit trail: segments with a hash chain
     #[arg(long, value_name = "DIR")]
     pub trail: Option<PathBuf>,
+    /// Bytes after which the trail goes on in a new segment
+    #[arg(long, value_name = "BYTES", default_value_t = TrailOptions::default().segment)]
+    pub trail_segment: u64,
+    /// Add the head of the trail's chain to this file, at the start, at each new segment and at the end; keep it where
+    /// nobody who can write to the trail can write to it
+    #[arg(long, value_name = "FILE", requires = "trail")]
+    pub head_to: Option<PathBuf>,
+    /// Let no response end before its entry is on the disk; 503 while the journal cannot be written
+    #[arg(long)]
+    pub durable: bool,
 }
 
 impl TrailArgs {
-    /// What the summary says of it: where it is, and the end of its chain, which can be kept elsewhere.
-    pub(super) fn said(&self, head: Option<&ChainHead>) -> summary::Extra {
-        let folder = self.trail.iter().map(|folder| ("trail", folder.display().to_string().into()));
-        folder.chain(head.map(|head| ("head of its chain", head.hash.clone().into()))).collect()
+    /// Opens the trail, if there is to be one.
+    pub(super) fn open(&self, context: &JournalContext) -> Result<Option<Journal>, Failure> {
+        let Some(folder) = &self.trail else { return Ok(None) };
+        let options = TrailOptions { segment: self.trail_segment, head_to: self.head_to.clone() };
+        let (journal, _) = Journal::open_trail(folder, context.clone(), &options)?;
+        Ok(Some(journal))
     }
+
+    /// Ends the trail, if this is one: keeps its head elsewhere, and counts the entries that hold a secret that was
+    /// recognised later. What the summary says of it.
+    pub(super) fn end(
+        &self,
+        journal: &pipeline::SharedJournal,
+        redactor: &Redactor,
+        counts: &mut pipeline::Counts,
+    ) -> summary::Extra {
+        let Some(folder) = &self.trail else { return Vec::new() };
+        let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said: summary::Extra = vec![("trail", folder.display().to_string().into())];
+        said.extend(journal.head().map(|head| ("head of its chain", head.hash.clone().into())));
+        let whole = journal.ensure();
+        said.extend(journal.alarms().pop().map(|alarm| ("ALARM", alarm.into())));
+        journal.anchor();
+        let failed = [whole.err().map(|error| error.to_string()), journal.alarms().pop()];
+        let late = late(&journal.segments(), redactor).map(|late| counts.late = late).err();
+        let failed = failed.into_iter().flatten().chain(late.map(|error| format!("it cannot be read again: {error}")));
+        if let Some(error) = failed.into_iter().next() {
+            counts.journal_error.get_or_insert(error);
+        }
+        said
+    }
+}
+
+/// How many entries hold a secret that is known by now.
+fn late(segments: &[PathBuf], redactor: &Redactor) -> io::Result<u64> {
+    let mut late = 0;
+    for segment in segments {
+        for line in BufReader::new(File::open(segment)?).split(b'\n') {
+            late += u64::from(!redactor.scan(&line?).is_empty());
+        }
+    }
+    Ok(late)
 }
 
 /// Which exchanges count, and which may pass
@@ -204,21 +253,29 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let ready = args.upstream.ready(&args.proxy)?;
     let contract = args.judge.contract.load()?;
     let mut setup = args.filter.setup(&ready.origin);
+    if args.trail.durable && args.trail.trail.is_none() {
+        return Err("--durable needs something to write: name a folder with --trail DIR".into());
+    }
     let mut trail = None;
-    if let Some(folder) = &args.trail.trail {
-        let context = JournalContext { upstream: ready.origin.as_str().into(), contract: contract.hash().into() };
-        let (journal, _) = Journal::open_trail(folder, context)?;
+    let context = JournalContext { upstream: ready.origin.as_str().into(), contract: contract.hash().into() };
+    if let Some(mut journal) = args.trail.open(&context)? {
+        if args.trail.durable {
+            journal.set_durable();
+        }
         let journal = Arc::new(Mutex::new(journal));
         trail = Some(Arc::clone(&journal));
         setup.journal = Some(Box::new(journal));
+        setup.durable = args.trail.durable;
     }
     let pipeline = args.judge.pipeline(Setup { contract: Some(contract), ..setup })?;
     let ran = args
         .proxy
         .run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), || ready.introduce())?;
     let mut outcome = pipeline.finish(args.judge.collector("", ""));
-    let head = trail.and_then(|trail| trail.lock().unwrap_or_else(PoisonError::into_inner).head().cloned());
-    let kept = args.trail.said(head.as_ref());
+    let kept = match &trail {
+        Some(trail) => args.trail.end(trail, pipeline.redactor(), &mut outcome.counts),
+        None => Vec::new(),
+    };
     let next = args.trail.trail.as_ref().map(|path| format!("contrail verify {}", path.display()));
     summary::print(args.judge.format, &outcome, &kept, next.as_deref());
     summary::reports(&mut outcome, pipeline.redactor(), &args.judge.report)?;

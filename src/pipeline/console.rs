@@ -123,17 +123,18 @@ pub(super) fn unredacted(out: &mut Vec<u8>, format: LineFormat) {
     }
 }
 
-/// Appends that the journal cannot be written.
-pub(super) fn alarm(out: &mut Vec<u8>, format: LineFormat, error: &io::Error) {
+/// Appends what happened to the journal.
+pub(super) fn alarm(out: &mut Vec<u8>, format: LineFormat, alarm: &str, cause: Option<&io::Error>) {
     #[derive(Serialize)]
-    struct Alarm {
-        alarm: &'static str,
-        cause: String,
+    struct Alarm<'a> {
+        alarm: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cause: Option<String>,
     }
-    let alarm = "the journal cannot be written; traffic goes on and is not recorded";
-    match format {
-        LineFormat::Json => json(out, &Alarm { alarm, cause: error.to_string() }),
-        LineFormat::Text => out.extend_from_slice(format!("ALARM: {alarm}: {error}\n").as_bytes()),
+    match (format, cause) {
+        (LineFormat::Json, cause) => json(out, &Alarm { alarm, cause: cause.map(io::Error::to_string) }),
+        (LineFormat::Text, Some(cause)) => out.extend_from_slice(format!("ALARM: {alarm}: {cause}\n").as_bytes()),
+        (LineFormat::Text, None) => out.extend_from_slice(format!("ALARM: {alarm}\n").as_bytes()),
     }
 }
 

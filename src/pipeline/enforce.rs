@@ -31,6 +31,7 @@ impl Enforce {
         Holds {
             requests: matches!(self, Self::Requests | Self::All),
             responses: matches!(self, Self::Responses | Self::All),
+            heads: false,
         }
     }
 }

@@ -6,22 +6,29 @@
 //!
 //! A checker that panics costs one exchange its verdict, never the recording. A journal that cannot be written stops
 //! no traffic; it is said at once, in the summary, and by the exit status.
+//!
+//! Under `--durable` the ends of responses wait for the disk as well: a thread syncs what was written, once for all
+//! exchanges that were written meanwhile, and the event loop never waits for it. What cannot be written or synced is
+//! refused: its response does not end, and new requests get 503 until an entry can be written again.
 
 mod console;
 mod enforce;
 mod judge;
+mod lines;
 mod shapes;
 #[cfg(test)]
 mod tests;
 
 use std::{
     collections::BTreeMap,
-    fmt,
-    io::{self, Write},
+    fmt, io,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
+
+use http::StatusCode;
 
 use tokio::sync::{Notify, oneshot};
 
@@ -29,6 +36,7 @@ pub use self::{
     console::LineFormat,
     enforce::Enforce,
     judge::{Attestation, Checker, Judge, Scope},
+    lines::Console,
     shapes::ContractShapes,
 };
 use crate::{
@@ -52,7 +60,25 @@ pub trait Journal: Send + fmt::Debug {
     ///
     /// The batch was not written, or not whole; the journal stays usable.
     fn write(&mut self) -> io::Result<()>;
+
+    /// Bytes in the batch.
+    fn queued(&self) -> usize {
+        0
+    }
+
+    /// What waits until all that was written so far is on the disk. It runs on another thread.
+    fn unsynced(&mut self) -> Sync {
+        Box::new(|| Ok(()))
+    }
+
+    /// What happened to the journal since it was last asked that people have to know, though nothing was lost.
+    fn alarms(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 }
+
+/// See [`Journal::unsynced`].
+pub type Sync = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
 /// A journal that its owner folds when the pipeline is done with it.
 pub type SharedJournal = Arc<Mutex<recording::Journal>>;
@@ -65,6 +91,19 @@ impl Journal for SharedJournal {
 
     fn write(&mut self) -> io::Result<()> {
         self.lock().unwrap_or_else(PoisonError::into_inner).write()
+    }
+
+    fn queued(&self) -> usize {
+        self.lock().unwrap_or_else(PoisonError::into_inner).queued()
+    }
+
+    fn unsynced(&mut self) -> Sync {
+        let unsynced = self.lock().unwrap_or_else(PoisonError::into_inner).unsynced();
+        Box::new(move || unsynced.sync())
+    }
+
+    fn alarms(&mut self) -> Vec<String> {
+        self.lock().unwrap_or_else(PoisonError::into_inner).alarms()
     }
 }
 
@@ -81,26 +120,12 @@ pub struct Parts {
     pub collector: Collector,
     /// Where entries go.
     pub journal: Option<Box<dyn Journal>>,
+    /// The ends of responses wait for the disk, and what cannot be recorded is refused.
+    pub durable: bool,
     /// How exchange lines are shaped.
     pub lines: LineFormat,
     /// Where exchange lines go.
     pub console: Console,
-}
-
-/// Where exchange lines go.
-pub struct Console(Box<dyn Write + Send>);
-
-impl Console {
-    /// To this writer.
-    pub fn new(writer: impl Write + Send + 'static) -> Self {
-        Self(Box::new(writer))
-    }
-}
-
-impl fmt::Debug for Console {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Console")
-    }
 }
 
 /// See the module.
@@ -110,20 +135,37 @@ pub struct Pipeline {
     redactor: Arc<Redactor>,
     enforce: Enforce,
     lines: LineFormat,
+    console: Arc<Console>,
+    durable: bool,
     state: Mutex<State>,
     work: Notify,
+    to_sync: Condvar,
+    syncer: Mutex<Option<JoinHandle<()>>>,
 }
+
+/// Who waits for an exchange to be recorded.
+type Waiting = oneshot::Sender<Result<(), Problem>>;
 
 #[derive(Debug)]
 struct State {
     collector: Collector,
     journal: Option<Box<dyn Journal>>,
-    console: Console,
     line_batch: Vec<u8>,
     journal_batch: bool,
-    waiting: Vec<oneshot::Sender<()>>,
+    waiting: Vec<Waiting>,
+    /// Written, and not on the disk yet.
+    syncing: Vec<Waiting>,
+    sync_wanted: bool,
+    /// Under `--durable`: why requests are refused at present.
+    refusing: Option<String>,
+    /// A sync failed: nobody knows what of the journal is on the disk, and a later success would not tell.
+    sync_failed: bool,
+    closing: bool,
     counts: Counts,
 }
+
+/// Bytes of entries that are written at once, without waiting for the turn of the event loop to end.
+const MOST_QUEUED: usize = 4 << 20;
 
 /// What a pipeline counted besides the verdicts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -150,6 +192,25 @@ pub struct Counts {
     pub unwritten: u64,
     /// The first reason why.
     pub journal_error: Option<String>,
+    /// Entries of a kept trail in which a secret stands that was recognised only after they were written.
+    pub late: u64,
+    /// How the journal kept up.
+    pub queue: Queue,
+}
+
+/// How the journal kept up with the traffic.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// Most bytes that waited to be written.
+    pub most_bytes: usize,
+    /// Most exchanges that waited to be written or synced.
+    pub most_exchanges: usize,
+    /// The longest that one write or sync took.
+    pub slowest: Duration,
+    /// Writes.
+    pub writes: u64,
+    /// Syncs.
+    pub syncs: u64,
 }
 
 /// What a pipeline came to, at its end.
@@ -161,6 +222,8 @@ pub struct Outcome {
     pub counts: Counts,
     /// What redaction found.
     pub secrets: Counters,
+    /// Where exchange lines went; to be closed before anything else is said.
+    pub console: Arc<Console>,
 }
 
 impl Counts {
@@ -173,25 +236,42 @@ impl Counts {
 
 impl Pipeline {
     /// Puts the parts together. Run [`Pipeline::run`] beside the proxy, else the end of no response goes out.
-    #[must_use]
-    pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { judge, redactor, enforce, collector, journal, lines, console } = parts;
-        Arc::new(Self {
+    ///
+    /// # Errors
+    ///
+    /// The system gives no thread.
+    pub fn new(parts: Parts) -> io::Result<Arc<Self>> {
+        let Parts { judge, redactor, enforce, collector, journal, durable, lines, console } = parts;
+        let pipeline = Arc::new(Self {
             judge,
             redactor,
             enforce,
             lines,
+            console: Arc::new(console),
+            durable,
             state: Mutex::new(State {
                 collector,
                 journal,
-                console,
                 line_batch: Vec::new(),
                 journal_batch: false,
                 waiting: Vec::new(),
+                syncing: Vec::new(),
+                sync_wanted: false,
+                refusing: None,
+                sync_failed: false,
+                closing: false,
                 counts: Counts::default(),
             }),
             work: Notify::new(),
-        })
+            to_sync: Condvar::new(),
+            syncer: Mutex::new(None),
+        });
+        if durable {
+            let syncing = Arc::clone(&pipeline);
+            let thread = thread::Builder::new().name("journal".to_owned()).spawn(move || syncing.sync_batches())?;
+            *pipeline.syncer.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        }
+        Ok(pipeline)
     }
 
     /// Writes batches as long as it is polled: one per turn of the event loop in which an exchange ended.
@@ -208,25 +288,108 @@ impl Pipeline {
     pub fn flush(&self) {
         let mut state = self.lock();
         let state = &mut *state;
-        let entries = state.waiting.len() as u64;
-        if std::mem::take(&mut state.journal_batch)
-            && let Some(journal) = &mut state.journal
-            && let Err(error) = journal.write()
-        {
-            state.counts.unwritten += entries;
-            if state.counts.journal_error.is_none() {
-                tracing::error!(%error, "the journal cannot be written; traffic goes on, unrecorded");
-                state.counts.journal_error = Some(error.to_string());
-                console::alarm(&mut state.line_batch, self.lines, &error);
-            }
-        }
-        for waiting in state.waiting.drain(..) {
-            let _ = waiting.send(());
-        }
+        self.write(state);
         if !state.line_batch.is_empty() {
-            // Nobody who reads the lines is owed more than an attempt.
-            let _ = state.console.0.write_all(&state.line_batch).and_then(|()| state.console.0.flush());
-            state.line_batch.clear();
+            self.console.push(&mut state.line_batch);
+        }
+    }
+
+    /// Gives the batch of entries to the kernel, and releases those who wait for no more than that.
+    fn write(&self, state: &mut State) {
+        let Some(journal) = state.journal.as_mut().filter(|_| std::mem::take(&mut state.journal_batch)) else { return };
+        let queue = &mut state.counts.queue;
+        queue.most_bytes = queue.most_bytes.max(journal.queued());
+        queue.most_exchanges = queue.most_exchanges.max(state.waiting.len() + state.syncing.len());
+        queue.writes += 1;
+        let begun = Instant::now();
+        let written = journal.write();
+        queue.slowest = queue.slowest.max(begun.elapsed());
+        for alarm in journal.alarms() {
+            console::alarm(&mut state.line_batch, self.lines, &alarm, None);
+        }
+        if let Err(error) = written {
+            return self.lost(state, &error);
+        }
+        if !self.durable {
+            release(&mut state.waiting, &Ok(()));
+            return;
+        }
+        if !state.sync_failed {
+            state.refusing = None;
+        }
+        // Those whose client has gone already wait for nothing.
+        state.waiting.retain(|waiting| !waiting.is_closed());
+        state.syncing.append(&mut state.waiting);
+        state.sync_wanted = true;
+        self.to_sync.notify_one();
+    }
+
+    /// A batch is not in the journal.
+    fn lost(&self, state: &mut State, error: &io::Error) {
+        state.counts.unwritten += state.waiting.len() as u64;
+        self.alarm(state, error);
+        let answer = if self.durable { Err(self.refusal(state, error.to_string())) } else { Ok(()) };
+        release(&mut state.waiting, &answer);
+    }
+
+    /// Says that the journal cannot be written, once.
+    fn alarm(&self, state: &mut State, error: &io::Error) {
+        if state.counts.journal_error.is_some() {
+            return;
+        }
+        state.counts.journal_error = Some(error.to_string());
+        let alarm = if self.durable {
+            "the journal cannot be written; requests get 503 until it can (--durable)"
+        } else {
+            "the journal cannot be written; traffic goes on and is not recorded"
+        };
+        tracing::error!(%error, "{alarm}");
+        let mut line = Vec::new();
+        console::alarm(&mut line, self.lines, alarm, Some(error));
+        self.console.insist(&line);
+    }
+
+    /// From now on requests are refused, for this reason; the answer.
+    fn refusal(&self, state: &mut State, reason: String) -> Problem {
+        let problem = unrecorded(&reason);
+        state.refusing = Some(reason);
+        problem
+    }
+
+    /// The work of the syncing thread: one sync for all exchanges that were written since the one before.
+    fn sync_batches(&self) {
+        let mut state = self.lock();
+        loop {
+            if !std::mem::take(&mut state.sync_wanted) {
+                if state.closing {
+                    return;
+                }
+                state = self.to_sync.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let mut waiting = std::mem::take(&mut state.syncing);
+            let sync = state.journal.as_mut().map(|journal| journal.unsynced());
+            drop(state);
+            let begun = Instant::now();
+            let synced = sync.map_or(Ok(()), |sync| sync());
+            let took = begun.elapsed();
+            state = self.lock();
+            state.counts.queue.syncs += 1;
+            state.counts.queue.slowest = state.counts.queue.slowest.max(took);
+            let answer = match synced {
+                Ok(()) if !state.sync_failed => Ok(()),
+                Ok(()) => Err(unrecorded(state.refusing.as_deref().unwrap_or_default())),
+                Err(error) => {
+                    state.sync_failed = true;
+                    self.alarm(&mut state, &error);
+                    let reason = format!("{error}; start contrail anew once the disk is mended");
+                    Err(self.refusal(&mut state, reason))
+                }
+            };
+            if answer.is_err() {
+                state.counts.unwritten += waiting.len() as u64;
+            }
+            release(&mut waiting, &answer);
         }
     }
 
@@ -256,12 +419,19 @@ impl Pipeline {
     /// The journal given to [`Parts`] is dropped here; nothing is recorded any more.
     pub fn finish(&self, replacement: Collector) -> Outcome {
         self.flush();
+        self.lock().closing = true;
+        self.to_sync.notify_one();
+        let syncer = self.syncer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(syncer) = syncer {
+            let _ = syncer.join();
+        }
         let mut state = self.lock();
         state.journal = None;
         Outcome {
             collector: std::mem::replace(&mut state.collector, replacement),
             counts: std::mem::take(&mut state.counts),
             secrets: self.redactor.counters(),
+            console: Arc::clone(&self.console),
         }
     }
 
@@ -283,7 +453,11 @@ impl Pipeline {
             state.counts.unredacted += 1;
             console::unredacted(&mut state.line_batch, self.lines);
             self.work.notify_one();
-            return Written::now();
+            return if self.durable && state.journal.is_some() {
+                Written::refused(unrecorded("redaction failed on this exchange; please report it"))
+            } else {
+                Written::now()
+            };
         };
         count(&mut state.counts, &judged.exchange, &notes, panicked);
         let place =
@@ -300,6 +474,9 @@ impl Pipeline {
         state.journal_batch = true;
         let (done, written) = oneshot::channel();
         state.waiting.push(done);
+        if state.journal.as_ref().is_some_and(|journal| journal.queued() >= MOST_QUEUED) {
+            self.write(state);
+        }
         Written::when(written)
     }
 
@@ -326,9 +503,29 @@ fn count(counts: &mut Counts, exchange: &Exchange, notes: &Notes, panicked: bool
     }
 }
 
+/// Tells all of them, and forgets them.
+fn release(waiting: &mut Vec<Waiting>, answer: &Result<(), Problem>) {
+    for waiting in waiting.drain(..) {
+        let _ = waiting.send(answer.clone());
+    }
+}
+
+/// The answer to a request that cannot be recorded, under `--durable`.
+fn unrecorded(reason: &str) -> Problem {
+    let detail = format!("the journal cannot be written, and --durable lets nothing through unrecorded: {reason}");
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "durable", detail)
+}
+
 impl Observer for Pipeline {
     fn holds(&self) -> Holds {
-        self.enforce.holds()
+        Holds { heads: self.durable, ..self.enforce.holds() }
+    }
+
+    fn refuses(&self) -> Option<Problem> {
+        if !self.durable {
+            return None;
+        }
+        self.lock().refusing.as_deref().map(unrecorded)
     }
 
     fn admit_request(&self, exchange: &Exchange) -> Result<(), Problem> {

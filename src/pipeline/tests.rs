@@ -1,9 +1,12 @@
 use std::{
+    future::Future as _,
     io::{self, Write},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc::{Receiver, Sender, channel},
     },
+    task::{Context, Waker},
     time::{Duration, SystemTime},
 };
 
@@ -21,7 +24,26 @@ use crate::{
 struct Memory {
     entries: Arc<AtomicUsize>,
     writes: Arc<AtomicUsize>,
-    full: bool,
+    full: Arc<AtomicBool>,
+    durable: bool,
+    disk: Option<Disk>,
+}
+
+/// A disk that syncs when it is told to, and as it is told.
+#[derive(Debug, Clone)]
+struct Disk {
+    begun: Sender<()>,
+    result: Arc<Mutex<Receiver<io::Result<()>>>>,
+}
+
+impl Memory {
+    /// One whose disk is told from elsewhere: when a sync has begun, and what it comes to.
+    fn durable() -> (Self, Receiver<()>, Sender<io::Result<()>>) {
+        let (begun, beginning) = channel();
+        let (tell, result) = channel();
+        let disk = Disk { begun, result: Arc::new(Mutex::new(result)) };
+        (Self { durable: true, disk: Some(disk), ..Self::default() }, beginning, tell)
+    }
 }
 
 impl Journal for Memory {
@@ -31,7 +53,15 @@ impl Journal for Memory {
 
     fn write(&mut self) -> io::Result<()> {
         self.writes.fetch_add(1, Ordering::Relaxed);
-        if self.full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+        if self.full.load(Ordering::Relaxed) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    fn unsynced(&mut self) -> Sync {
+        let Some(disk) = self.disk.clone() else { return Box::new(|| Ok(())) };
+        Box::new(move || {
+            disk.begun.send(()).unwrap();
+            disk.result.lock().unwrap().recv().unwrap()
+        })
     }
 }
 
@@ -75,9 +105,11 @@ fn pipeline(checker: Checker, journal: &Memory) -> (Arc<Pipeline>, Said) {
         enforce: Enforce::All,
         collector: collector(),
         journal: Some(Box::new(journal.clone())),
+        durable: journal.durable,
         lines: LineFormat::Text,
-        console: Console::new(said.clone()),
-    });
+        console: Console::new(said.clone(), LineFormat::Text).unwrap(),
+    })
+    .unwrap();
     (pipeline, said)
 }
 
@@ -117,10 +149,11 @@ async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_reco
     let (pipeline, said) = pipeline(panics, &journal);
     let written = pipeline.ended(ended());
     pipeline.flush();
-    written.await;
+    written.await.unwrap();
     assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
     let outcome = pipeline.finish(collector());
     assert_eq!(outcome.counts.unjudged, 1);
+    outcome.console.close();
     // Nothing that was not checked counts as checked.
     assert_eq!(outcome.collector.tally().unchecked().count(), crate::finding::Unchecked::ALL.len());
     assert!(said.text().contains("401 GET /api/v2/connection-profiles/templates"), "{}", said.text());
@@ -135,17 +168,18 @@ fn under_enforce_what_a_panicking_checker_did_not_judge_does_not_pass() {
 
 #[tokio::test]
 async fn a_journal_that_cannot_be_written_stops_no_traffic_and_is_said_once_and_counted() {
-    let journal = Memory { full: true, ..Memory::default() };
+    let journal = Memory { full: Arc::new(true.into()), ..Memory::default() };
     let (pipeline, said) = pipeline(Contract::check, &journal);
     for _ in 0..2 {
         let written = pipeline.ended(ended());
         pipeline.flush();
-        written.await;
+        written.await.unwrap();
     }
+    let outcome = pipeline.finish(collector());
+    outcome.console.close();
     assert_eq!(said.text().matches("ALARM: the journal cannot be written").count(), 1, "{}", said.text());
-    let counts = pipeline.finish(collector()).counts;
-    assert_eq!(counts.unwritten, 2);
-    assert!(counts.lost());
+    assert_eq!(outcome.counts.unwritten, 2);
+    assert!(outcome.counts.lost());
 }
 
 #[tokio::test]
@@ -163,11 +197,11 @@ async fn all_exchanges_that_end_in_one_turn_are_written_at_once_and_only_then_re
         })
         .collect();
     for turn in turns {
-        turn.await.unwrap();
+        turn.await.unwrap().unwrap();
     }
     assert_eq!(journal.entries.load(Ordering::Relaxed), 5);
     assert_eq!(journal.writes.load(Ordering::Relaxed), 1);
-    pipeline.ended(ended()).await;
+    pipeline.ended(ended()).await.unwrap();
     assert_eq!(journal.writes.load(Ordering::Relaxed), 2);
     writer.abort();
 }
@@ -185,4 +219,70 @@ fn findings_about_the_request_do_not_hold_back_its_response() {
     }
     let refused = pipeline.admit_response(&let_in).unwrap_err();
     assert!(refused.detail.contains("auth.unenforced"), "{}", refused.detail);
+}
+
+/// An exchange that has ended, and was written.
+fn written(pipeline: &Pipeline) -> std::pin::Pin<Box<Written>> {
+    let written = Box::pin(pipeline.ended(ended()));
+    pipeline.flush();
+    written
+}
+
+fn is_pending(written: &mut std::pin::Pin<Box<Written>>) -> bool {
+    written.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending()
+}
+
+#[tokio::test]
+async fn under_durable_no_response_ends_before_its_sync_and_one_sync_serves_all_that_were_written_meanwhile() {
+    let (journal, begun, tell) = Memory::durable();
+    let (pipeline, _) = pipeline(Contract::check, &journal);
+    let mut first = written(&pipeline);
+    begun.recv().unwrap();
+    // The event loop goes on while the disk is busy.
+    let mut rest: Vec<_> = (0..5).map(|_| written(&pipeline)).collect();
+    assert_eq!(journal.writes.load(Ordering::Relaxed), 6);
+    assert!(is_pending(&mut first) && rest.iter_mut().all(is_pending));
+    tell.send(Ok(())).unwrap();
+    first.await.unwrap();
+    begun.recv().unwrap();
+    assert!(rest.iter_mut().all(is_pending));
+    tell.send(Ok(())).unwrap();
+    for written in rest {
+        written.await.unwrap();
+    }
+    let queue = pipeline.finish(collector()).counts.queue;
+    assert_eq!((queue.writes, queue.syncs, queue.most_exchanges), (6, 2, 5));
+}
+
+#[tokio::test]
+async fn under_durable_requests_are_refused_while_nothing_can_be_written_and_taken_again_when_something_can() {
+    let (journal, _begun, tell) = Memory::durable();
+    let (pipeline, said) = pipeline(Contract::check, &journal);
+    assert!(pipeline.refuses().is_none());
+    journal.full.store(true, Ordering::Relaxed);
+    let refused = written(&pipeline).await.unwrap_err();
+    assert_eq!((refused.status.as_u16(), refused.reason), (503, "durable"));
+    assert_eq!(pipeline.refuses().unwrap().reason, "durable");
+    journal.full.store(false, Ordering::Relaxed);
+    tell.send(Ok(())).unwrap();
+    // The refusal is an exchange too, and so shows that there is room again.
+    written(&pipeline).await.unwrap();
+    assert!(pipeline.refuses().is_none());
+    let outcome = pipeline.finish(collector());
+    outcome.console.close();
+    assert!(outcome.counts.lost());
+    assert!(said.text().contains("requests get 503 until it can (--durable)"), "{}", said.text());
+}
+
+#[tokio::test]
+async fn a_sync_that_failed_is_not_made_good_by_a_later_one() {
+    let (journal, _begun, tell) = Memory::durable();
+    let (pipeline, _) = pipeline(Contract::check, &journal);
+    tell.send(Err(io::ErrorKind::Other.into())).unwrap();
+    tell.send(Ok(())).unwrap();
+    for _ in 0..2 {
+        assert_eq!(written(&pipeline).await.unwrap_err().reason, "durable");
+        assert!(pipeline.refuses().is_some());
+    }
+    assert_eq!(pipeline.finish(collector()).counts.unwritten, 2);
 }

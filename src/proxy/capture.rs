@@ -3,7 +3,7 @@
 
 use std::{
     error::Error as _,
-    future::Future as _,
+    future::{Future as _, poll_fn},
     io,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -19,7 +19,7 @@ use tokio::time::Sleep;
 use super::{Ended, Proxy, Written, connection::InFlight, hop, strict::ChunkFault};
 use crate::{
     exchange::{Body, Exchange, Headers, Presence, Request, Response, Timings, Transport},
-    upstream::{BodyError, MessageBody, Notes},
+    upstream::{BodyError, MessageBody, Notes, Problem},
 };
 
 /// The first `limit` bytes of a body, and how many there were.
@@ -367,6 +367,10 @@ pub(super) struct Gate {
     remaining: Option<u64>,
     recording: Option<Recording>,
     stage: Stage,
+    /// A frame that was taken before the head went out.
+    ahead: Option<Result<Frame<Bytes>, BodyError>>,
+    /// The exchange could not be recorded.
+    refused: Option<Problem>,
 }
 
 enum Stage {
@@ -386,13 +390,32 @@ enum Stage {
 impl Gate {
     /// `length` is the message's Content-Length, if it has one.
     pub(super) fn new(inner: MessageBody, length: Option<u64>, recording: Recording) -> Self {
-        Self { inner, remaining: length, recording: Some(recording), stage: Stage::Streaming }
+        let stage = Stage::Streaming;
+        Self { inner, remaining: length, recording: Some(recording), stage, ahead: None, refused: None }
+    }
+
+    /// Waits for the first piece of the body, before the head goes out; if that is the whole body, until the exchange is
+    /// recorded.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be: what the client gets instead.
+    pub(super) async fn first(&mut self) -> Result<(), Problem> {
+        poll_fn(|cx| {
+            let polled = Pin::new(&mut *self).poll_frame(cx);
+            if let Some(problem) = self.refused.take() {
+                return Poll::Ready(Err(problem));
+            }
+            self.ahead = ready!(polled);
+            Poll::Ready(Ok(()))
+        })
+        .await
     }
 
     /// A body that is already recorded, or of no exchange at all.
     pub(super) fn open(inner: MessageBody) -> Self {
         let stage = if inner.is_end_stream() { Stage::Done } else { Stage::Streaming };
-        Self { inner, remaining: None, recording: None, stage }
+        Self { inner, remaining: None, recording: None, stage, ahead: None, refused: None }
     }
 
     fn hold(&mut self, incomplete: Option<String>, last: Option<Result<Frame<Bytes>, BodyError>>) {
@@ -409,12 +432,22 @@ impl http_body::Body for Gate {
     type Error = BodyError;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        if let Some(ahead) = self.ahead.take() {
+            return Poll::Ready(Some(ahead));
+        }
         loop {
             match &mut self.stage {
                 Stage::Done => return Poll::Ready(None),
                 Stage::Holding { written, last } => {
-                    ready!(Pin::new(written).poll(cx));
-                    let last = last.take();
+                    let recorded = ready!(Pin::new(written).poll(cx));
+                    let last = match recorded {
+                        Ok(()) => last.take(),
+                        Err(problem) => {
+                            let error = BodyError(problem.detail.clone());
+                            self.refused = Some(problem);
+                            Some(Err(error))
+                        }
+                    };
                     if let Some(Err(error)) = last {
                         self.stage = Stage::Cutting { error };
                         cx.waker().wake_by_ref();
@@ -463,11 +496,12 @@ impl http_body::Body for Gate {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.stage, Stage::Done)
+        self.ahead.is_none() && matches!(self.stage, Stage::Done)
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.stage {
+            _ if self.ahead.is_some() => SizeHint::default(),
             Stage::Streaming => match self.remaining {
                 Some(remaining) => SizeHint::with_exact(remaining),
                 None => self.inner.size_hint(),

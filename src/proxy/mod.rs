@@ -10,11 +10,11 @@ use std::{
     future::Future,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
-use http::HeaderValue;
+use http::{HeaderValue, StatusCode};
 use tokio::sync::{Semaphore, oneshot};
 
 use self::audience::Audience;
@@ -113,6 +113,9 @@ pub struct Holds {
     pub requests: bool,
     /// Responses, before the client sees anything of them.
     pub responses: bool,
+    /// Heads of responses, until the first piece of a body of known length: an answer whose exchange cannot be recorded
+    /// can then be replaced, and not only cut.
+    pub heads: bool,
 }
 
 /// Whoever listens to what the proxy sees. None of its methods may block.
@@ -120,6 +123,11 @@ pub trait Observer: Send + Sync + fmt::Debug {
     /// Which messages it wants to admit first; asked once per exchange.
     fn holds(&self) -> Holds {
         Holds::default()
+    }
+
+    /// Why no request is taken at present, if so; what the client gets. The refusal is an exchange of its own.
+    fn refuses(&self) -> Option<Problem> {
+        None
     }
 
     /// Whether a request (an exchange without a response) may go to the upstream.
@@ -147,32 +155,50 @@ pub trait Observer: Send + Sync + fmt::Debug {
     fn turned_away(&self, _status: u16, _reason: &str) {}
 }
 
-/// Resolves when an exchange was given to the kernel (or could not be, and that has been said).
+/// Resolves when an exchange is recorded (or could not be, and that has been said): then its response may end. An error
+/// is what the client gets in its place, or, where the response has begun, why it is cut.
 #[derive(Debug)]
-pub struct Written(Option<oneshot::Receiver<()>>);
+pub struct Written(State);
+
+#[derive(Debug)]
+enum State {
+    Known(Result<(), Box<Problem>>),
+    Waiting(oneshot::Receiver<Result<(), Problem>>),
+}
 
 impl Written {
     /// Already done, or nothing to write.
     #[must_use]
     pub const fn now() -> Self {
-        Self(None)
+        Self(State::Known(Ok(())))
     }
 
-    /// Done when the sender says so, or is gone.
+    /// It will not be recorded, so its response may not end.
     #[must_use]
-    pub const fn when(receiver: oneshot::Receiver<()>) -> Self {
-        Self(Some(receiver))
+    pub fn refused(problem: Problem) -> Self {
+        Self(State::Known(Err(Box::new(problem))))
+    }
+
+    /// As the sender says. One that is gone recorded nothing.
+    #[must_use]
+    pub const fn when(receiver: oneshot::Receiver<Result<(), Problem>>) -> Self {
+        Self(State::Waiting(receiver))
     }
 }
 
 impl Future for Written {
-    type Output = ();
+    type Output = Result<(), Problem>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        match &mut self.0 {
-            None => Poll::Ready(()),
-            Some(receiver) => Pin::new(receiver).poll(cx).map(|_| self.0 = None),
-        }
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Problem>> {
+        let result = match &mut self.0 {
+            State::Known(result) => std::mem::replace(result, Ok(())).map_err(|problem| *problem),
+            State::Waiting(receiver) => ready!(Pin::new(receiver).poll(cx)).unwrap_or_else(|_| {
+                let detail = "the recording ended before this exchange was in it";
+                Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "recording-ended", detail))
+            }),
+        };
+        self.0 = State::Known(Ok(()));
+        Poll::Ready(result)
     }
 }
 

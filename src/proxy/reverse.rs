@@ -74,6 +74,9 @@ pub(super) async fn serve(
     };
     let recording = Recording::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight);
 
+    if let Some(problem) = proxy.observer.refuses() {
+        return Ok(refuse(recording, problem, None).await);
+    }
     if body.size_hint().lower() > settings.max_body {
         return Ok(refuse(recording, too_large(settings.max_body), None).await);
     }
@@ -143,10 +146,33 @@ async fn exchange(
     let bodiless = !has_body(&method, response.status());
     if bodiless || response.body().is_end_stream() {
         let missing = length.filter(|length| *length > 0 && !bodiless);
-        recording.end(missing.map(|missing| format!("the response ended {missing} bytes short"))).await;
-        return response.map(|body| Gate::open(if bodiless { MessageBody::Empty } else { body }));
+        let incomplete = missing.map(|missing| format!("the response ended {missing} bytes short"));
+        return match recording.end(incomplete).await {
+            Ok(()) => response.map(|body| Gate::open(if bodiless { MessageBody::Empty } else { body })),
+            Err(problem) => unrecorded(problem, &method),
+        };
     }
-    response.map(|body| Gate::new(body, length, recording))
+    let mut response = response.map(|body| Gate::new(body, length, recording));
+    if holds.heads
+        && length.is_some()
+        && let Err(problem) = response.body_mut().first().await
+    {
+        return unrecorded(problem, &method);
+    }
+    response
+}
+
+/// Answers in place of the tenant, which has done its work, because the exchange could not be recorded. Clients repeat
+/// unsafe requests on 5xx, so those get another status.
+fn unrecorded(mut problem: Problem, method: &Method) -> http::Response<Gate> {
+    if !is_safe(method) {
+        problem.status = StatusCode::FAILED_DEPENDENCY;
+    }
+    Response::from(problem).map(Gate::open)
+}
+
+fn is_safe(method: &Method) -> bool {
+    *method == Method::GET || *method == Method::HEAD || *method == Method::OPTIONS
 }
 
 /// Refuses what no proxy should pass on.
@@ -296,11 +322,7 @@ fn admitted(proxy: &Proxy, recording: &mut Recording) -> Result<(), Problem> {
 /// Reads the whole response, asks the observer about it, and answers with it or in its place.
 async fn held(proxy: &Proxy, mut recording: Recording, response: Response, method: &Method) -> http::Response<Gate> {
     let (head, mut body) = response.into_parts();
-    let refusal = if *method == Method::GET || *method == Method::HEAD || *method == Method::OPTIONS {
-        StatusCode::BAD_GATEWAY
-    } else {
-        StatusCode::FAILED_DEPENDENCY
-    };
+    let refusal = if is_safe(method) { StatusCode::BAD_GATEWAY } else { StatusCode::FAILED_DEPENDENCY };
     let length = content_length(&head.headers).filter(|_| has_body(method, head.status));
     let mut whole = BytesMut::new();
     let mut trailers = None;
@@ -333,7 +355,9 @@ async fn held(proxy: &Proxy, mut recording: Recording, response: Response, metho
         problem.status = refusal;
         return replace(recording, problem, None).await;
     }
-    recording.end(None).await;
+    if let Err(problem) = recording.end(None).await {
+        return unrecorded(problem, method);
+    }
     let whole = Bytes::from(whole);
     let body = match trailers {
         None => MessageBody::from(whole),
@@ -348,8 +372,8 @@ async fn held(proxy: &Proxy, mut recording: Recording, response: Response, metho
 
 /// Answers in place of the tenant, whose answer is what is recorded.
 async fn replace(mut recording: Recording, problem: Problem, incomplete: Option<String>) -> http::Response<Gate> {
-    recording.end(incomplete).await;
-    Response::from(problem).map(Gate::open)
+    let recorded = recording.end(incomplete).await;
+    Response::from(recorded.err().unwrap_or(problem)).map(Gate::open)
 }
 
 /// Answers before the tenant has seen the whole request; contrail's answer is what is recorded.
@@ -359,8 +383,11 @@ async fn refuse(mut recording: Recording, problem: Problem, incomplete: Option<S
     recording.notes = response.extensions().get::<Notes>().cloned().unwrap_or_default();
     recording.head(response.status().as_u16(), Version::HTTP_11, response.headers());
     recording.push(&Bytes::from(body));
-    recording.end(incomplete).await;
-    response.map(Gate::open)
+    match recording.end(incomplete).await {
+        Ok(()) => response,
+        Err(problem) => Response::from(problem),
+    }
+    .map(Gate::open)
 }
 
 /// Answers for an upstream that did not.
@@ -378,8 +405,8 @@ async fn failed(proxy: &Proxy, mut recording: Recording, failure: Failure) -> ht
     let problem = Problem::new(status, reason, failure.cause.clone());
     recording.notes.retried = failure.retried;
     recording.notes.answered_by_contrail = Some(reason);
-    recording.end(Some(failure.cause)).await;
-    Response::from(problem).map(Gate::open)
+    let recorded = recording.end(Some(failure.cause)).await;
+    Response::from(recorded.err().unwrap_or(problem)).map(Gate::open)
 }
 
 /// Which answer a request gets that was never whole.

@@ -12,7 +12,7 @@
 //! a new segment goes on where the one before ended, with a line that holds no digests.
 //!
 //! What a chain cannot prove: that nothing was cut off at its end, or that all of it was not written anew by somebody who
-//! can write to the trail. Keep the head hash elsewhere for that.
+//! can write to the trail. Keep the head hash elsewhere for that ([`check_chain`] compares it).
 
 use std::{
     fmt::{self, Write as _},
@@ -24,6 +24,8 @@ use std::{
 use ring::digest::{Context, SHA256, digest};
 use serde::Deserialize;
 
+use super::trail::is_segment;
+
 /// What a chain begins with.
 const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -31,7 +33,7 @@ const GENESIS: &str = "000000000000000000000000000000000000000000000000000000000
 pub(super) const START: &[u8] = b"{\"_chain\"";
 
 /// The end of a chain.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ChainHead {
     /// Chain lines so far.
     pub seq: u64,
@@ -129,53 +131,94 @@ pub struct Checked {
     pub broken: Option<Broken>,
 }
 
-/// Checks the chain of a trail, its segments in order. `None` if there is no chain in them: they are plain journals.
+/// Checks the chain of a trail, its segments in order, and that it goes through the heads that were kept elsewhere.
+/// `None` if there is no chain in them: they are plain journals. `whole` says that they are all of the trail; else the first
+/// may be any of its segments.
 ///
 /// # Errors
 ///
 /// The system's, for a segment that cannot be read.
-pub fn check_chain(segments: &[PathBuf]) -> io::Result<Option<Checked>> {
-    let mut checked = Checked::default();
-    let mut chained = false;
-    let mut pending: Vec<(PathBuf, usize, String)> = Vec::new();
-    let mut buffer = Vec::new();
-    for segment in segments {
+pub fn check_chain(segments: &[PathBuf], kept: &[ChainHead], whole: bool) -> io::Result<Option<Checked>> {
+    let mut check = Check { kept, ..Check::default() };
+    check.chained = segments.iter().any(|segment| is_segment(segment)) || !kept.is_empty();
+    for (index, segment) in segments.iter().enumerate() {
+        check.checked.broken = check.segment(segment, !whole && index == 0)?;
+        if check.checked.broken.is_some() {
+            return Ok(Some(check.checked));
+        }
+    }
+    check.checked.unsealed = check.pending.len() as u64;
+    let seq = check.checked.head.seq;
+    if let Some(kept) = kept.iter().filter(|kept| kept.seq > seq).max_by_key(|kept| kept.seq) {
+        let reason = format!(
+            "the chain ends after {seq} links, and the head that was kept elsewhere has {}; the end was cut off",
+            kept.seq
+        );
+        let (segment, line) = (segments.last().cloned().unwrap_or_default(), check.line);
+        check.checked.broken = Some(Broken { segment, line, reason });
+    }
+    Ok(check.chained.then_some(check.checked))
+}
+
+/// A check on its way through the segments.
+#[derive(Default)]
+struct Check<'a> {
+    kept: &'a [ChainHead],
+    checked: Checked,
+    chained: bool,
+    /// Lines that no chain line covers yet.
+    pending: Vec<(PathBuf, usize, String)>,
+    /// The last line of the segment at hand, from 1.
+    line: usize,
+}
+
+impl Check<'_> {
+    /// Checks one segment; where it was altered, if it was.
+    fn segment(&mut self, segment: &Path, any: bool) -> io::Result<Option<Broken>> {
         let mut input = BufReader::with_capacity(256 << 10, File::open(segment)?);
-        let mut number = 0;
-        let broken = |line, reason: &str| Some(Broken { segment: segment.clone(), line, reason: reason.to_owned() });
+        let mut buffer = Vec::new();
+        let broken =
+            |line, reason: &str| Ok(Some(Broken { segment: segment.to_path_buf(), line, reason: reason.to_owned() }));
+        self.line = 0;
         loop {
             buffer.clear();
             if input.read_until(b'\n', &mut buffer)? == 0 {
-                break;
+                return Ok(None);
             }
-            number += 1;
-            if number == 1 && chained && !buffer.starts_with(START) {
-                checked.broken = broken(1, "a segment begins with the chain, and this line is none of it");
-                return Ok(Some(checked));
+            self.line += 1;
+            let number = self.line;
+            if number == 1 && self.chained && !buffer.starts_with(START) {
+                return broken(1, "a segment begins with the chain, and this line is none of it");
             }
             if !buffer.starts_with(START) {
                 // A torn last line of a killed process is none.
                 if buffer.ends_with(b"\n") {
-                    pending.push((segment.clone(), number, line_digest(&buffer)));
+                    self.pending.push((segment.to_path_buf(), number, line_digest(&buffer)));
                 }
                 continue;
             }
-            chained = true;
+            self.chained = true;
             let Ok(Line { chain }) = serde_json::from_slice::<Line>(&buffer) else {
-                checked.broken = broken(number, "this line of the chain cannot be read");
-                return Ok(Some(checked));
+                if !buffer.ends_with(b"\n") {
+                    return Ok(None);
+                }
+                return broken(number, "this line of the chain cannot be read");
             };
-            if let Some(found) = compare(&chain, &checked.head, &pending, segment, number) {
-                checked.broken = Some(found);
-                return Ok(Some(checked));
+            if any && number == 1 {
+                self.checked.head = ChainHead { seq: chain.seq, hash: chain.prev.clone() };
             }
-            checked.entries += pending.len() as u64;
-            pending.clear();
-            checked.head = ChainHead { seq: chain.seq.saturating_add(1), hash: chain.hash };
+            if let Some(found) = compare(&chain, &self.checked.head, &self.pending, segment, number) {
+                return Ok(Some(found));
+            }
+            self.checked.entries += self.pending.len() as u64;
+            self.pending.clear();
+            let head = ChainHead { seq: chain.seq.saturating_add(1), hash: chain.hash };
+            if self.kept.iter().any(|kept| kept.seq == head.seq && kept.hash != head.hash) {
+                return broken(number, "the head that was kept elsewhere is another; the trail was written anew");
+            }
+            self.checked.head = head;
         }
     }
-    checked.unsealed = pending.len() as u64;
-    Ok(chained.then_some(checked))
 }
 
 /// The first line at which a batch differs from its chain line, if any.

@@ -28,6 +28,7 @@ mod scan;
 mod target;
 #[cfg(test)]
 mod tests;
+mod trail;
 mod write;
 
 use std::sync::Arc;
@@ -38,11 +39,12 @@ pub use error::{ReadError, ReadFault, WriteError};
 pub use fold::{Check, FoldOptions, FoldSource, Folded, Take, fold};
 pub use host::{HostRename, TENANT_ORIGIN};
 pub use identity::Identity;
-pub use journal::{Journal, Leftover};
+pub use journal::{Journal, Leftover, Unsynced};
 pub use keep::{Keep, UnknownKeep};
 pub use normal::{rename_request, without_run};
 pub use read::{Head, Recording, open, sources};
 pub use target::{har_of, is_single_file};
+pub use trail::{TrailOptions, heads};
 pub use write::{JournalContext, encode};
 
 use crate::{exchange::Exchange, finding::Verdict};

@@ -11,7 +11,7 @@ use std::{
 use contrail::{
     exchange::{Body, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport},
     finding::{Finding, Rule, Verdict},
-    recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Take},
+    recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Take, TrailOptions},
     redact::{Judged, Plan, Redactor},
     token::{Credential, TokenFacts},
 };
@@ -605,7 +605,7 @@ fn verify_names_the_first_line_of_a_trail_that_was_altered() {
     let bench = Bench::new();
     let folder = bench.path("trail");
     let context = JournalContext { upstream: UPSTREAM.into(), contract: "c".into() };
-    let (mut journal, _) = Journal::open_trail(&folder, context).unwrap();
+    let (mut journal, _) = Journal::open_trail(&folder, context, &TrailOptions::default()).unwrap();
     for at in 1..4 {
         let verdict = Verdict::default();
         journal.add(&bench.redactor.redact(Judged::new(get("/api/v2/nothing", 200, "{}", at), verdict)), None);

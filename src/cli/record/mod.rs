@@ -12,16 +12,18 @@ use std::{
 };
 
 pub(super) use bench::{Bench, remove};
+use serde_json::Value;
 
 use super::{
-    Failure, Outcome,
+    Failure, Outcome, said,
     serve::{JudgeArgs, ProxyArgs},
     summary,
     watch::{FilterArgs, TrailArgs, UpstreamArgs},
 };
 use crate::{
     contract::{CheckOptions, Contract},
-    recording::{Journal, JournalContext, Keep},
+    pipeline,
+    recording::{Folded, Journal, JournalContext, Keep, Leftover},
 };
 
 /// Proxy, check and record
@@ -76,8 +78,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         options: CheckOptions { clock_skew: args.judge.clock_skew, ..setup.options.clone() },
     };
     let context = JournalContext { upstream: ready.origin.as_str().into(), contract: bench.contract.hash().into() };
-    let (mut journal, leftover) = match &args.trail.trail {
-        Some(folder) => Journal::open_trail(folder, context)?,
+    let (mut journal, leftover) = match args.trail.open(&context)? {
+        Some(journal) => (journal, Leftover::default()),
         None => Journal::open(&Journal::path_for(&args.out), context)?,
     };
     let mut earlier = existed && !args.overwrite;
@@ -85,11 +87,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         earlier |= bench.recover(&mut journal, leftover.entries, earlier)?;
     }
 
+    if args.trail.durable {
+        journal.set_durable();
+    }
     let journal = Arc::new(Mutex::new(journal));
     let pipeline = args.judge.pipeline(super::serve::Setup {
         contract: Some(Arc::clone(&bench.contract)),
         redactor: Some(Arc::clone(&bench.redactor)),
         journal: Some(Box::new(Arc::clone(&journal))),
+        durable: args.trail.durable,
         ..setup
     })?;
     let ran = args
@@ -108,24 +114,61 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         }
     };
 
-    let before = if earlier { bench.verdicts()? } else { Vec::new() };
-    let (folded, journals, head) = {
-        let journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-        let folded = bench.fold(&journal, earlier, &args.replace, false)?;
-        (folded, journal.segments(), journal.head().cloned())
+    let trail = args.trail.end(&journal, &bench.redactor, &mut outcome.counts);
+    let (extra, next, problems) = match folded(args, &bench, &journal, earlier) {
+        Ok((folded, problems)) => {
+            let mut extra = bench.extra(&folded, &problems, trail);
+            extra.extend(alarms(&journal));
+            remove(journal)?;
+            (extra, format!("contrail replay {}", quoted(&args.out)), problems)
+        }
+        Err(failure) => {
+            let left = journal.lock().unwrap_or_else(PoisonError::into_inner).segments();
+            let left: Vec<String> = left.iter().map(|path| quoted(path)).collect();
+            let left = left.join(" ");
+            let mut extra: summary::Extra = vec![
+                ("NOT FOLDED into the fixture", said(&*failure).into()),
+                ("the exchanges are still in", left.clone().into()),
+            ];
+            extra.extend(trail);
+            // A trail can be packed as a whole folder.
+            let source = args.trail.trail.as_deref().map_or(left, quoted);
+            let next = format!("mend the cause, then contrail pack {source} --out ANOTHER.har");
+            (extra, next, vec![String::new()])
+        }
     };
-    let problems = bench.prove(&journals, before)?;
-    remove(journal)?;
-    let next = format!("contrail replay {}", quoted(&args.out));
-    let extra = bench.extra(&folded, &problems, args.trail.said(head.as_ref()));
+    let unfolded = problems.iter().any(String::is_empty);
     summary::print(args.judge.format, &outcome, &extra, Some(&next));
     summary::reports(&mut outcome, &bench.redactor, &args.judge.report)?;
     Ok(Outcome {
         findings: outcome.collector.fails() || !problems.is_empty(),
-        failed: outcome.counts.lost(),
+        failed: outcome.counts.lost() || unfolded,
         command: ran.command.filter(|status| *status != 0),
         ..Outcome::CLEAN
     })
+}
+
+/// What happened to the journal that has not been said yet.
+fn alarms(journal: &pipeline::SharedJournal) -> Option<(&'static str, Value)> {
+    let alarms = journal.lock().unwrap_or_else(PoisonError::into_inner).alarms();
+    (!alarms.is_empty()).then(|| ("ALARM", alarms.join("; ").into()))
+}
+
+/// Folds the journal and proves the fixture; what is wrong with it, if anything.
+fn folded(
+    args: &Args,
+    bench: &Bench,
+    journal: &pipeline::SharedJournal,
+    earlier: bool,
+) -> Result<(Folded, Vec<String>), Failure> {
+    let before = if earlier { bench.verdicts()? } else { Vec::new() };
+    let (folded, journals) = {
+        let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+        journal.ensure()?;
+        (bench.fold(&journal, earlier, &args.replace, false)?, journal.segments())
+    };
+    let problems = bench.prove(&journals, before)?;
+    Ok((folded, problems))
 }
 
 /// Whether there is a fixture already; if so, the options have to say what becomes of it.

@@ -138,7 +138,8 @@ impl Missing {
         }
         let before = if self.earlier { self.bench.verdicts()? } else { Vec::new() };
         let (folded, journals) = {
-            let journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+            journal.ensure()?;
             (self.bench.fold(&journal, self.earlier, &[], false)?, journal.segments())
         };
         let problems = self.bench.prove(&journals, before)?;

@@ -42,6 +42,7 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &J
         for failing in &judged.failing {
             let _ = writeln!(lines, "{}", line(failing));
         }
+        outcome.console.close();
         let _ = io::stderr().lock().write_all(lines.as_bytes());
         let named = |(entry, request): &(String, String)| json!({"entry": entry, "request": request});
         let unfit: Vec<Value> = replay

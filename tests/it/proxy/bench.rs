@@ -24,7 +24,7 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// An observer that hands out what it sees, and releases ends when told to.
 #[derive(Debug)]
 pub struct Seen {
-    ended: mpsc::UnboundedSender<(Ended, Option<oneshot::Sender<()>>)>,
+    ended: mpsc::UnboundedSender<(Ended, Option<oneshot::Sender<Result<(), Problem>>>)>,
     hold_ends: bool,
     pub holds: Holds,
     pub refuse: Mutex<Option<Problem>>,
@@ -89,7 +89,7 @@ pub struct Bench {
     pub address: SocketAddr,
     pub upstream: TcpListener,
     pub seen: Arc<Seen>,
-    ended: mpsc::UnboundedReceiver<(Ended, Option<oneshot::Sender<()>>)>,
+    ended: mpsc::UnboundedReceiver<(Ended, Option<oneshot::Sender<Result<(), Problem>>>)>,
     stop: watch::Sender<bool>,
     pub server: JoinHandle<()>,
 }
@@ -139,7 +139,7 @@ impl Bench {
     }
 
     /// The next exchange that is over, and what releases its end.
-    pub async fn held(&mut self) -> (Ended, oneshot::Sender<()>) {
+    pub async fn held(&mut self) -> (Ended, oneshot::Sender<Result<(), Problem>>) {
         let (ended, release) = within(self.ended.recv()).await.unwrap();
         (ended, release.unwrap())
     }

@@ -32,7 +32,7 @@ async fn the_end_of_a_sized_response_waits_until_the_exchange_is_written() {
     let (ended, release) = bench.held().await;
     assert!(ended.exchange.response.unwrap().body.is_whole());
     assert!(client.is_silent().await);
-    release.send(()).unwrap();
+    release.send(Ok(())).unwrap();
     client.until("after").await;
 }
 
@@ -48,7 +48,7 @@ async fn the_last_chunk_waits_until_the_exchange_is_written() {
     tenant.send("0\r\n\r\n").await;
     let (_, release) = bench.held().await;
     assert!(client.is_silent().await);
-    release.send(()).unwrap();
+    release.send(Ok(())).unwrap();
     client.until("0\r\n\r\n").await;
 }
 
@@ -68,7 +68,7 @@ async fn a_response_without_a_body_waits_as_a_whole() {
         let (ended, release) = bench.held().await;
         assert_eq!(ended.exchange.transport.incomplete, None, "{response}");
         assert!(client.is_silent().await, "{response}");
-        release.send(()).unwrap();
+        release.send(Ok(())).unwrap();
         assert_eq!(client.until("\r\n\r\n").await.to_lowercase(), response.to_lowercase());
     }
 }
@@ -249,7 +249,7 @@ fn refusal() -> Problem {
 
 #[tokio::test]
 async fn a_held_request_that_is_refused_never_reaches_the_upstream() {
-    let holds = Holds { requests: true, responses: false };
+    let holds = Holds { requests: true, ..Holds::default() };
     let mut bench = Bench::with(Setup { holds, refuse: Some(refusal()), ..Setup::default() }).await;
     let mut client = bench.client().await;
     client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 2\r\n\r\nhi").await;
@@ -267,7 +267,7 @@ async fn a_held_request_that_is_refused_never_reaches_the_upstream() {
 #[tokio::test]
 async fn a_held_response_that_is_refused_becomes_502_or_424_where_the_method_is_unsafe() {
     for (method, expected) in [("GET", 502), ("POST", 424), ("PATCH", 424)] {
-        let holds = Holds { requests: false, responses: true };
+        let holds = Holds { responses: true, ..Holds::default() };
         let mut bench = Bench::with(Setup { holds, refuse: Some(refusal()), ..Setup::default() }).await;
         let (_, answer, ended) = bench
             .exchange(
@@ -284,7 +284,7 @@ async fn a_held_response_that_is_refused_becomes_502_or_424_where_the_method_is_
 
 #[tokio::test]
 async fn held_messages_that_are_admitted_pass_untouched() {
-    let holds = Holds { requests: true, responses: true };
+    let holds = Holds { requests: true, responses: true, ..Holds::default() };
     let mut bench = Bench::with(Setup { holds, ..Setup::default() }).await;
     let response = "HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nhi";
     let (got, answer, _) =
@@ -295,7 +295,7 @@ async fn held_messages_that_are_admitted_pass_untouched() {
 
 #[tokio::test]
 async fn what_is_too_large_to_judge_is_refused_under_enforce() {
-    let holds = Holds { requests: true, responses: true };
+    let holds = Holds { requests: true, responses: true, ..Holds::default() };
     let setup = Setup { holds, settings: Box::new(|settings| settings.max_capture = 4), ..Setup::default() };
     let mut bench = Bench::with(setup).await;
     let mut client = bench.client().await;

@@ -2,6 +2,7 @@
 
 mod audit;
 mod bench;
+mod durable;
 mod ends;
 mod files;
 mod lines;

@@ -1,0 +1,226 @@
+//! `--durable`, and what happens to the journal under a running proxy: full, removed, replaced, read too slowly.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
+    process::{Child, ChildStderr, Command, Stdio},
+    time::Duration,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use super::bench::{Place, TEMPLATES, entries, get, objects, token};
+use crate::support::{
+    command::contrail,
+    wire::{call, read},
+};
+
+/// `contrail` under the shell's limit on file sizes, which makes writes fail as a full disk does.
+fn with_little_room(place: &Place, options: &str) -> (Child, BufReader<ChildStderr>, SocketAddr) {
+    let script = format!(
+        "ulimit -f 8; trap '' XFSZ; exec \"$0\" {options} --upstream sandbox --seed seed.json --listen 127.0.0.1:0"
+    );
+    let mut child = Command::new("bash")
+        .current_dir(place.path())
+        .args(["-c", &script, env!("CARGO_BIN_EXE_contrail")])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening on http://").unwrap_or_else(|| panic!("{line}"));
+    let address = address.parse().unwrap();
+    (child, said, address)
+}
+
+/// Interrupts it; what it said, and its exit status.
+fn end(mut child: Child, mut said: BufReader<ChildStderr>) -> (String, Option<i32>) {
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    (rest, child.wait().unwrap().code())
+}
+
+#[test]
+fn durable_recordings_come_out_like_others() {
+    let place = Place::new();
+    let running = place.start("record", &["--out", "rec.har", "--durable", "--format", "json"]);
+    let token = token(running.address);
+    for _ in 0..5 {
+        assert_eq!(get(running.address, TEMPLATES, &token).status(), 200);
+    }
+    let ran = running.finish();
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(entries(&place.read("rec.har")).len(), 6);
+    let summary = &objects(&ran, "summary")[0]["summary"];
+    let queue = &summary["journal_queue"];
+    assert!(queue["syncs"].as_u64().unwrap() >= 6 && queue["most_bytes"].as_u64().unwrap() > 500, "{queue}");
+}
+
+#[test]
+fn durable_needs_something_to_write() {
+    let ran = Place::new().run(&["watch", "--upstream", "sandbox", "--durable"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("--trail DIR"), "{}", ran.stderr);
+}
+
+#[test]
+fn under_durable_a_full_disk_is_answered_with_503_and_whatever_a_client_got_is_in_the_journal() {
+    let place = Place::new();
+    let (child, said, address) = with_little_room(&place, "watch --trail trail --durable");
+    let mut got = 0;
+    let mut refused = 0;
+    for number in 0..30 {
+        let answer = call(address, "GET", &format!("{TEMPLATES}?n={number}"), &[], b"");
+        match answer.status() {
+            401 => got += 1,
+            503 => {
+                assert_eq!(answer.header("contrail-answer"), Some("durable"));
+                assert!(answer.json()["detail"].as_str().unwrap().contains("--durable"), "{:?}", answer.json());
+                refused += 1;
+            }
+            other => panic!("{other}"),
+        }
+    }
+    assert!(got > 0 && refused > 10, "{got} {refused}");
+    let (rest, status) = end(child, said);
+    assert_eq!(status, Some(2), "{rest}");
+    assert!(rest.contains("requests get 503 until it can (--durable)"), "{rest}");
+    let verified = place.run(&["verify", "trail", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
+    let recorded = report["exchanges"].as_array().unwrap().iter().filter(|entry| entry["status"] == 401).count();
+    assert!(recorded >= got, "{recorded} of {got}");
+}
+
+#[test]
+fn a_fold_that_fails_leaves_the_journal_and_says_where_it_is_after_the_summary() {
+    let place = Place::new();
+    let (child, said, address) = with_little_room(&place, "record --out rec.har");
+    for _ in 0..30 {
+        call(address, "GET", TEMPLATES, &[], b"");
+    }
+    let (rest, status) = end(child, said);
+    assert_eq!(status, Some(2), "{rest}");
+    assert!(rest.contains("30 exchanges: "), "{rest}");
+    assert!(rest.contains("NOT FOLDED into the fixture: cannot "), "{rest}");
+    assert!(rest.contains("the exchanges are still in: rec.har.journal"), "{rest}");
+    assert!(rest.contains("contrail pack rec.har.journal --out ANOTHER.har"), "{rest}");
+    let packed = place.run(&["pack", "rec.har.journal", "--out", "another.har"]);
+    assert_eq!(packed.status, 0, "{}", packed.stderr);
+    assert!(!entries(&place.read("another.har")).is_empty());
+}
+
+#[test]
+fn a_journal_that_is_removed_while_it_is_written_is_made_anew_with_all_that_it_held() {
+    for (command, file) in [(&["--out", "rec.har"][..], "rec.har.journal"), (&["--out", "rec.har"][..], "")] {
+        let place = Place::new();
+        let running = place.start("record", command);
+        let token = token(running.address);
+        get(running.address, TEMPLATES, &token);
+        fs::remove_file(place.path().join("rec.har.journal")).unwrap();
+        if !file.is_empty() {
+            get(running.address, TEMPLATES, &token);
+            assert_eq!(place.read(file).lines().count(), 3);
+        }
+        let ran = running.finish();
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert_eq!(entries(&place.read("rec.har")).len(), if file.is_empty() { 2 } else { 3 });
+        assert!(ran.stderr.contains("`rec.har.journal` was removed while it was written"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_trail_whose_folder_is_removed_goes_on_and_its_chain_is_whole() {
+    let place = Place::new();
+    let running = place.start("watch", &["--trail", "trail"]);
+    let token = token(running.address);
+    fs::remove_dir_all(place.path().join("trail")).unwrap();
+    get(running.address, TEMPLATES, &token);
+    let second = place.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--listen", "127.0.0.1:0"]);
+    assert!(second.status == 2 && second.stderr.contains("another process is writing"), "{}", second.stderr);
+    running.finish();
+    let verified = place.run(&["verify", "trail"]);
+    assert!(verified.stderr.contains("is whole: 2 entries"), "{}", verified.stderr);
+}
+
+#[test]
+fn a_journal_that_another_file_has_replaced_is_not_written_over_and_it_is_said() {
+    let place = Place::new();
+    let running = place.start("watch", &["--trail", "trail"]);
+    let segment = "trail/trail-00000001.journal";
+    fs::remove_file(place.path().join(segment)).unwrap();
+    fs::write(place.path().join(segment), "somebody else's").unwrap();
+    assert_eq!(call(running.address, "GET", TEMPLATES, &[], b"").status(), 401);
+    let ran = running.finish();
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("another file has taken the place of `trail/trail-00000001.journal`"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(place.read(segment), "somebody else's");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_refused_before_anything_listens() {
+    let place = Place::new();
+    fs::write(place.path().join("file"), "").unwrap();
+    for options in [&["record", "--out", "file/rec.har"][..], &["watch", "--trail", "file/trail"]] {
+        let ran = place.run(&[options, &["--upstream", "sandbox", "--listen", "127.0.0.1:0"]].concat());
+        assert_eq!(ran.status, 2);
+        assert!(ran.stderr.contains("cannot ") && ran.stderr.contains("`file"), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_reader_of_standard_error_that_stalls_holds_up_no_exchange() {
+    let place = Place::new();
+    let mut child = contrail()
+        .current_dir(place.path())
+        .args(["watch", "--upstream", "sandbox", "--seed", "seed.json", "--listen", "127.0.0.1:0"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    let address: SocketAddr = line.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut answers = BufReader::new(&stream);
+    // Ten times what a pipe holds.
+    let long = "x".repeat(4000);
+    for _ in 0..160 {
+        write!(&stream, "GET /{long} HTTP/1.1\r\nHost: p\r\n\r\n").unwrap();
+        assert_eq!(read(&mut answers, false, false).unwrap().status(), 404);
+    }
+    let (rest, status) = end(child, said);
+    assert_eq!(status, Some(0), "{}", &rest[rest.len() - 300..]);
+    // All was said once somebody read again, the summary last.
+    assert_eq!(rest.lines().filter(|line| line.starts_with("404 GET /xxx")).count(), 160);
+    assert!(rest.contains("160 exchanges: "));
+}
+
+#[test]
+fn a_response_that_breaks_off_is_cut_under_durable_as_well() {
+    let place = Place::new();
+    let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
+    let running = place.start_at(tenant.local_addr().unwrap(), "record", &["--out", "rec.har", "--durable"]);
+    let mut client = TcpStream::connect(running.address).unwrap();
+    write!(client, "GET {TEMPLATES} HTTP/1.1\r\nHost: p\r\n\r\n").unwrap();
+    let (mut upstream, _) = tenant.accept().unwrap();
+    read(&mut BufReader::new(&upstream), false, false).unwrap();
+    upstream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{}").unwrap();
+    drop(upstream);
+    let mut got = String::new();
+    client.read_to_string(&mut got).unwrap();
+    assert!(got.starts_with("HTTP/1.1 200") && got.ends_with("{}"), "{got}");
+    running.finish();
+    assert_eq!(entries(&place.read("rec.har")).len(), 1);
+}
