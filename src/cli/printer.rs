@@ -5,8 +5,22 @@
 
 use std::{
     env,
+    fs::{File, OpenOptions},
     io::{self, BufWriter, IsTerminal as _, Stdout, Write},
+    path::Path,
 };
+
+/// Makes (or empties) a file that only its owner may read, as recordings are: reports show what was recorded.
+///
+/// # Errors
+///
+/// The system's.
+pub(super) fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true).create(true).truncate(true).open(path)
+}
 
 /// Standard output for data.
 #[derive(Debug)]

@@ -2,14 +2,13 @@
 
 use std::{
     fmt::Write as _,
-    fs::File,
     io::{self, BufWriter, Write},
     time::Duration,
 };
 
 use serde_json::{Map, Value, json};
 
-use super::{Failure, Format};
+use super::{Failure, Format, printer::private_file};
 use crate::{finding::Kind, pipeline::Outcome, redact::Redactor, report};
 
 /// A write or sync of the journal that takes this long is said.
@@ -36,7 +35,7 @@ pub(super) fn reports(outcome: &mut Outcome, redactor: &Redactor, requests: &[re
             None => outcome.collector.write(request.kind, redactor, &mut io::stderr().lock(), false)?,
             Some(path) => {
                 let cannot = |error: io::Error| format!("cannot write the report to {}: {error}", path.display());
-                let mut file = BufWriter::new(File::create(path).map_err(cannot)?);
+                let mut file = BufWriter::new(private_file(path).map_err(cannot)?);
                 outcome
                     .collector
                     .write(request.kind, redactor, &mut file, false)

@@ -5,7 +5,6 @@
 //! changes nothing in it.
 
 use std::{
-    fs::OpenOptions,
     io::{self, Write as _},
     path::Path,
     path::PathBuf,
@@ -13,7 +12,11 @@ use std::{
     time::Duration,
 };
 
-use super::{ContractArgs, Failure, Format, Outcome, policy::PolicyArgs, printer::Printer};
+use super::{
+    ContractArgs, Failure, Format, Outcome,
+    policy::PolicyArgs,
+    printer::{Printer, private_file},
+};
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::Exchange,
@@ -141,11 +144,7 @@ fn write(request: &Request, redactor: &Redactor, collector: &mut Collector) -> R
         }
         Some(path) => {
             let failed = |error| format!("cannot write the report `{}`: {error}", path.display());
-            let mut options = OpenOptions::new();
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let file = options.write(true).create(true).truncate(true).open(path).map_err(failed)?;
-            let mut file = std::io::BufWriter::new(file);
+            let mut file = std::io::BufWriter::new(private_file(path).map_err(failed)?);
             collector.write(request.kind, redactor, &mut file, false).map_err(failed)?;
             file.flush().map_err(failed)?;
         }

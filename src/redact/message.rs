@@ -367,11 +367,30 @@ impl Redactor {
                     self.learn_basic(secret);
                 } else {
                     self.detect_text(secret, 1, &mut Vec::new());
+                    self.learn_words(secret, kind);
                 }
                 marks.extend(self.learn(secret, kind).map(|id| Mark::value(range, id)));
             }
         }
         marks
+    }
+
+    /// Of a credential that is several words (a scheme that nobody knows, a token given twice), each may come again by
+    /// itself. Parameters (`uri="…"`) are not all secrets, and words of a language are none.
+    fn learn_words(&self, value: &[u8], kind: Kind) {
+        let is_blank = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b';');
+        if !value.iter().any(is_blank) {
+            return;
+        }
+        for word in value.split(is_blank) {
+            let unpadded = word.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
+            let is_parameter = word.iter().take(unpadded).any(|byte| *byte == b'=');
+            let is_key =
+                word.len() >= 12 && word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic);
+            if is_key && !is_parameter {
+                self.learn(word, kind);
+            }
+        }
     }
 
     /// What the name of a header field says of its value.

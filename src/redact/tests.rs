@@ -101,6 +101,23 @@ fn a_credential_without_a_known_scheme_is_replaced_whole() {
 }
 
 #[test]
+fn each_word_of_a_credential_is_known_when_it_comes_again_by_itself() {
+    for value in ["Bearer  k3y-of-the-kingdom k3y-of-the-kingdom", "Session k3y-of-the-kingdom", "k3y-of-the-kingdom,x"]
+    {
+        let text = r#"{"note":"k3y-of-the-kingdom was sent in a session"}"#;
+        let redacted = redact(exchange("/x", (&[("authorization", value), JSON], text), (&[], "")));
+        let sent = sent(&redacted);
+        assert!(!sent.contains("kingdom") && sent.contains("was sent in a session"), "{sent}");
+    }
+    // Parameters name what is no secret, too.
+    let digest =
+        r#"Digest username="Mufasa", uri="/api/v2/x1/index.html", response="6629fae49393a05397450978507c4ef1""#;
+    let redacted = redact(exchange("/api/v2/x1/index.html", (&[("authorization", digest)], ""), (&[], "")));
+    assert_eq!(redacted.exchange.request.target.path(), "/api/v2/x1/index.html");
+    assert!(!sent(&redacted).contains("6629fae4"));
+}
+
+#[test]
 fn json_is_edited_in_place_and_all_else_survives_byte_for_byte() {
     assert_eq!(
         body("{ \"id\" : \"con_1\",\r\n\"n\":1.50e+3, \"client_secret\":\"a\\u0062c-longer\" , \"x\":[ ]}"),

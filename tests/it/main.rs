@@ -17,6 +17,7 @@ mod hostile;
 mod importing;
 mod invariant;
 mod listeners;
+mod planted;
 mod proxy;
 mod reading;
 mod record;

@@ -79,6 +79,11 @@ fn there_is_one_crypto_provider_and_every_crate_comes_from_the_registry() {
     assert!(built.contains("rustls") && built.contains("ring"));
     let found: Vec<_> = built.intersection(&banned).collect();
     assert!(found.is_empty(), "banned by deny.toml: {found:?}");
+    let versions: BTreeSet<&str> = tree.lines().map(|line| line.trim_end_matches(" (*)")).collect();
+    for name in ["ring", "rustls", "rustls-webpki", "rcgen"] {
+        let versions: Vec<_> = versions.iter().filter(|line| line.split(' ').next() == Some(name)).collect();
+        assert_eq!(versions.len(), 1, "{name} is there more than once, or not at all: {versions:?}");
+    }
     for package in packages() {
         let source = &package["source"];
         assert!(
@@ -87,5 +92,29 @@ fn there_is_one_crypto_provider_and_every_crate_comes_from_the_registry() {
             "{} comes from {source}",
             package["name"]
         );
+    }
+}
+
+#[test]
+fn no_code_of_ours_is_unsafe() {
+    let manifest: toml::Table = include_str!("../../Cargo.toml").parse().unwrap();
+    assert_eq!(manifest["lints"]["rust"]["unsafe_code"].as_str(), Some("forbid"));
+}
+
+#[test]
+fn the_packages_beside_ours_come_from_the_registry_too() {
+    for (name, lock) in
+        [("bench", include_str!("../../bench/Cargo.lock")), ("fuzz", include_str!("../../fuzz/Cargo.lock"))]
+    {
+        let lock: toml::Table = lock.parse().unwrap();
+        for package in lock["package"].as_array().unwrap() {
+            let of_ours = package["name"].as_str().unwrap().starts_with("contrail");
+            let source = package.get("source").and_then(|source| source.as_str());
+            assert!(
+                source.map_or(of_ours, |source| source.starts_with("registry+")),
+                "{name}: {} comes from {source:?}",
+                package["name"]
+            );
+        }
     }
 }
