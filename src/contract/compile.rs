@@ -11,7 +11,8 @@ use super::{
     ContractError,
     error::invalid,
     model::{
-        Content, Model, Operation, Parameter, Place, Relation, RequestBody, Response, Responses, Security, Status,
+        Content, Model, Operation, Parameter, Place, Relation, RequestBody, Response, Responses, Security, Spread,
+        Status,
     },
     refs,
     route::{Router, base_path},
@@ -220,20 +221,32 @@ impl<'d> Compiler<'d> {
         };
         let style = parameter.get("style").and_then(Value::as_str);
         let usual = if place == Place::Path { "simple" } else { "form" };
+        let flag = |key: &str| parameter.get(key).and_then(Value::as_bool);
+        let explode = flag("explode").unwrap_or(place == Place::Query);
         let mut schema = None;
+        let mut spread = None;
         if let Some(other) = style.filter(|style| *style != usual) {
             self.not_implemented(at, &format!("the style `{other}` of `{name}` is not checked"));
+            spread = (other == "deepObject").then_some(Spread::Brackets);
         } else if parameter.get("content").is_some() {
             self.not_implemented(at, &format!("the `content` of the parameter `{name}` is not checked"));
-        } else if parameter.get("schema").is_some() {
-            schema = Some(self.schema(&child(at, "schema"))?);
+        } else if let Some(held) = parameter.get("schema") {
+            let (_, held) = refs::follow(self.document, &child(at, "schema"), held)?;
+            if held.get("type").and_then(Value::as_str) == Some("object") {
+                self.not_implemented(at, &format!("the object in the parameter `{name}` is not checked"));
+                let keys = held.get("properties").and_then(Value::as_object).into_iter().flat_map(|keys| keys.keys());
+                let keys = || keys.map(|key| key.as_str().into()).collect();
+                spread = (explode && place == Place::Query).then(|| Spread::Keys(keys()));
+            } else {
+                schema = Some(self.schema(&child(at, "schema"))?);
+            }
         }
-        let flag = |key: &str| parameter.get(key).and_then(Value::as_bool);
         Ok(Some(Parameter {
             name: name.into(),
             place,
             required: place == Place::Path || flag("required").unwrap_or(false),
-            explode: flag("explode").unwrap_or(place == Place::Query),
+            explode,
+            spread,
             schema,
         }))
     }

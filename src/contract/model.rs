@@ -55,8 +55,30 @@ pub struct Parameter {
     pub required: bool,
     /// For arrays: each item is a repeat of its own (`explode`), not one text with commas.
     pub explode: bool,
+    /// For objects whose members have names of their own in the query.
+    pub spread: Option<Spread>,
     /// What its value has to be; `None` where the document says nothing, or says it in a way that is not implemented.
     pub schema: Option<Schema>,
+}
+
+/// Which names of a query belong to a parameter that is an object. What they hold is not checked.
+#[derive(Debug, Clone)]
+pub enum Spread {
+    /// `name[key]` (the style `deepObject`).
+    Brackets,
+    /// These documented keys, as names of their own (the style `form`, exploded).
+    Keys(Box<[Box<str>]>),
+}
+
+impl Parameter {
+    /// Whether this name of a query is a member of the object that the parameter is.
+    pub(super) fn spreads_to(&self, name: &str) -> bool {
+        match &self.spread {
+            None => false,
+            Some(Spread::Brackets) => name.strip_prefix(&*self.name).is_some_and(|rest| rest.starts_with('[')),
+            Some(Spread::Keys(keys)) => keys.iter().any(|key| **key == *name),
+        }
+    }
 }
 
 /// Where a parameter stands.

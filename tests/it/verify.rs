@@ -483,3 +483,41 @@ actions:
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!((ran.status, rules(&report, 0)), (1, vec!["auth.scope", "auth.unenforced"]));
 }
+
+#[test]
+fn parameters_in_styles_that_are_not_implemented_are_never_blamed() {
+    let folder = tempfile::tempdir().unwrap();
+    let document = r"
+openapi: 3.0.3
+info: {title: Shelves, version: '1'}
+paths:
+  /shelves/{at}:
+    get:
+      operationId: getShelf
+      parameters:
+        - {name: at, in: path, required: true, schema: {type: object, properties: {row: {type: integer}}}}
+        - {name: deep, in: query, required: true, style: deepObject, schema: {type: object}}
+        - {name: flat, in: query, required: true, schema: {$ref: '#/components/schemas/Flat'}}
+        - {name: packed, in: query, explode: false, schema: {type: object}}
+        - {name: piped, in: query, style: pipeDelimited, schema: {type: array, items: {type: integer}}}
+      responses: {'200': {description: A shelf}}
+components:
+  schemas:
+    Flat: {type: object, properties: {size: {type: integer}, tone: {type: string}}}
+";
+    fs::write(folder.path().join("shelves.yaml"), document).unwrap();
+    let query = "deep[a]=1&deep[b][c]=2&size=1&tone=x&packed=k,1&piped=1|2&piped=3";
+    let entries = [
+        get(&format!("/shelves/row,1?{query}"), None, 200, "{}"),
+        get(&format!("/shelves/row,1?{query}&deeper[a]=1"), None, 200, "{}"),
+    ];
+    fs::write(folder.path().join("a.har"), har::har(&entries)).unwrap();
+    let ran = run_in(folder.path(), ["verify", "a.har", "--contract", "shelves.yaml", "--format", "json"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(rules(&report, 0), [""; 0]);
+    assert_eq!(rules(&report, 1), ["query.undocumented"]);
+    let shown = run_in(folder.path(), ["contract", "--contract", "shelves.yaml"]).stdout;
+    for name in ["at", "deep", "flat", "packed", "piped"] {
+        assert!(shown.contains(&format!("`{name}` is not checked")), "{name} in {shown}");
+    }
+}

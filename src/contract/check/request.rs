@@ -60,7 +60,7 @@ impl Check<'_> {
                 .name
                 .as_ref()
                 .ok()
-                .and_then(|name| given.iter_mut().find(|(parameter, _)| *parameter.name == **name));
+                .and_then(|name| given.iter_mut().find(|(held, _)| *held.name == **name || held.spreads_to(name)));
             if let Some((_, values)) = slot {
                 values.push(pair.value);
                 continue;
@@ -74,7 +74,8 @@ impl Check<'_> {
             let at = &*parameter.name;
             let finding = |expected| Finding::new(Rule::QueryParameter, at, expected);
             if values.is_empty() {
-                if parameter.required {
+                // An object that is spread over names of its own may be there with keys that the document does not show.
+                if parameter.required && parameter.spread.is_none() {
                     findings.push(finding(Cow::Borrowed("this parameter to be there")));
                 }
                 continue;
@@ -91,7 +92,8 @@ impl Check<'_> {
                     params::breach_of_texts(schema, &one.split(',').collect::<Vec<_>>())
                 }
                 ([one], Some(schema)) => params::breach_of_text(schema, one),
-                ([_], None) => None,
+                // The document says it in a way that is not implemented.
+                (_, None) => None,
                 _ => Some("this parameter once".into()),
             };
             if let Some(expected) = breach {
