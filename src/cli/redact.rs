@@ -179,10 +179,8 @@ impl Told {
             let _ =
                 writeln!(stderr, "{bodies} emptied: not what the media type says, so nobody can tell what is in there");
         }
-        let personal: Vec<String> =
-            redactor.counters().personal.iter().map(|(kind, number)| format!("{kind} {number}")).collect();
-        if !personal.is_empty() {
-            let _ = writeln!(stderr, "looks like personal data: {}; `--redact personal` masks it", personal.join(", "));
+        if let Some(personal) = redactor.counters().said_of_personal() {
+            let _ = writeln!(stderr, "{personal}");
         }
     }
 }

@@ -77,10 +77,8 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
             outcome.secrets.secrets.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         let _ = writeln!(out, "secrets redacted: {}", secrets.join(", "));
     }
-    if !outcome.secrets.personal.is_empty() {
-        let personal: Vec<String> =
-            outcome.secrets.personal.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
-        let _ = writeln!(out, "looks like personal data (--redact personal masks it): {}", personal.join(", "));
+    if let Some(personal) = outcome.secrets.said_of_personal() {
+        let _ = writeln!(out, "{personal}");
     }
     let said = [
         (outcome.secrets.withheld, "bodies withheld, because they do not parse"),

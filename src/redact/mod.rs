@@ -141,10 +141,26 @@ pub struct Counters {
     pub secrets: BTreeMap<&'static str, u64>,
     /// Distinct values that look like personal data, by kind (`email`, `phone`, `person`), masked or not.
     pub personal: BTreeMap<&'static str, u64>,
+    /// Whether they are masked.
+    pub masks_personal: bool,
     /// Bodies that were withheld because they do not parse.
     pub withheld: u64,
     /// Cut bodies whose kept part was dropped.
     pub cut: u64,
+}
+
+impl Counters {
+    /// What is said of personal data, if anything looks like it.
+    #[must_use]
+    pub fn said_of_personal(&self) -> Option<String> {
+        let found: Vec<String> = self.personal.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+        let said = if self.masks_personal {
+            "personal data masked"
+        } else {
+            "looks like personal data (--redact personal masks it)"
+        };
+        (!found.is_empty()).then(|| format!("{said}: {}", found.join(", ")))
+    }
 }
 
 /// A recording's memory of secrets and their labels, shared by all its exchanges.
@@ -270,6 +286,7 @@ impl Redactor {
         Counters {
             secrets: memory.distinct.clone(),
             personal: memory.people(),
+            masks_personal: self.plan.personal,
             withheld: self.withheld.load(Ordering::Relaxed),
             cut: self.cut.load(Ordering::Relaxed),
         }

@@ -266,3 +266,17 @@ fn a_full_disk_stops_no_traffic_and_is_said_at_once_and_by_the_exit_status() {
     // What was written is whole.
     assert_eq!(place.run(&["verify", "trail"]).status, 1);
 }
+
+#[test]
+fn personal_data_is_counted_and_the_summary_says_whether_it_is_masked() {
+    let said = |options: &[&str]| {
+        let place = Place::new();
+        let running = place.start("record", &[&["--out", "rec.har"], options].concat());
+        get(running.address, "/api/v2/users?email=jane.doe%40example.com", "none");
+        let ran = running.finish();
+        let line = ran.stderr.lines().find(|line| line.contains("personal data")).map(str::to_owned);
+        (line.unwrap_or_default(), place.read("rec.har").contains("jane.doe"))
+    };
+    assert_eq!(said(&[]), ("looks like personal data (--redact personal masks it): email 1".to_owned(), true));
+    assert_eq!(said(&["--redact", "personal"]), ("personal data masked: email 1".to_owned(), false));
+}
