@@ -25,6 +25,7 @@ use crate::{
     contract::{CheckOptions, Contract},
     exchange::DecodeLimits,
     finding::Rule,
+    json,
     pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline},
     proxy::{Ended, Observer, Proxy, Settings, Written, audience::Audience, listener},
     redact::{Plan, Redactor},
@@ -50,6 +51,10 @@ pub struct ProxyArgs {
     /// Most bytes of each body that are judged and recorded; all of it passes through
     #[arg(long, value_name = "BYTES", default_value_t = 4 << 20)]
     pub max_capture: usize,
+    /// Most bytes of all bodies in progress that are kept at a time, beyond 64 KiB of each; larger bodies are cut in the
+    /// recording while there is no more
+    #[arg(long, value_name = "BYTES", default_value_t = 256 << 20)]
+    pub max_captured: usize,
     /// Most connections at a time; 503 beyond
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive)]
     pub max_connections: usize,
@@ -122,6 +127,9 @@ pub struct JudgeArgs {
     /// Most bytes out per compressed byte in
     #[arg(long, value_name = "N", default_value_t = DecodeLimits::default().ratio)]
     pub max_ratio: usize,
+    /// Deepest nesting of JSON that is looked at, at most 2000; what nests deeper is unchecked
+    #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = positive)]
+    pub max_depth: usize,
     /// How lines and summary are shaped
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -188,6 +196,7 @@ impl JudgeArgs {
     ///
     /// The contract, `--jwks` or a `--redact` cannot be used; an `--only` names no operation.
     pub fn pipeline(&self, setup: Setup) -> Result<Arc<Pipeline>, Failure> {
+        json::limit_depth(self.max_depth);
         let contract = match setup.contract {
             Some(contract) => contract,
             None => self.contract.load()?,
@@ -281,6 +290,7 @@ impl ProxyArgs {
         Settings {
             max_body: self.max_body,
             max_capture: self.max_capture,
+            max_captured: self.max_captured,
             max_connections: self.max_connections,
             max_headers: self.max_headers,
             max_header_bytes: self.max_header_bytes,

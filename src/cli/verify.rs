@@ -21,6 +21,7 @@ use crate::{
     contract::{CheckOptions, Contract},
     exchange::Exchange,
     finding::{Rule, Verdict},
+    json,
     recording::{self, ChainHead, Entry, Note, settle},
     redact::{Judged, Plan, Redactor},
     report::{Collector, Kind, Place, Request, Title, Unauthenticated},
@@ -43,6 +44,9 @@ pub struct Args {
     /// Tolerance for a token's `exp` and `nbf`, in seconds
     #[arg(long, value_name = "SECS", default_value_t = 0, env = "CONTRAIL_CLOCK_SKEW")]
     clock_skew: u64,
+    /// Deepest nesting of JSON that is looked at, at most 2000; what nests deeper is unchecked
+    #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, env = "CONTRAIL_MAX_DEPTH")]
+    max_depth: usize,
     /// JSON Web Key Set; with it, signatures of tokens are checked where a file still has the token
     #[arg(long, value_name = "FILE", env = "CONTRAIL_JWKS")]
     jwks: Option<PathBuf>,
@@ -56,6 +60,7 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    json::limit_depth(args.max_depth);
     let judge = Judge {
         contract: args.contract.load()?,
         options: CheckOptions { clock_skew: Duration::from_secs(args.clock_skew), ..CheckOptions::default() },

@@ -15,7 +15,11 @@ mod node;
 mod parse;
 mod represent;
 
-use std::{fmt, ops::Range};
+use std::{
+    fmt,
+    ops::Range,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use bytes::Bytes;
 
@@ -29,6 +33,13 @@ use parse::Slot;
 
 /// Deepest nesting that is looked at.
 pub const MAX_DEPTH: usize = 2000;
+
+static DEPTH: AtomicUsize = AtomicUsize::new(MAX_DEPTH);
+
+/// Makes less than [`MAX_DEPTH`] the deepest nesting that this process looks at; more is taken as [`MAX_DEPTH`].
+pub fn limit_depth(depth: usize) {
+    DEPTH.store(depth.min(MAX_DEPTH), Ordering::Relaxed);
+}
 
 /// Longest source that is looked at, in bytes.
 pub const MAX_SOURCE: usize = 1 << 29;

@@ -2,7 +2,8 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use super::{Fault, Kind, MAX_DEPTH, MAX_SOURCE, SyntaxError};
+use super::{DEPTH, Fault, Kind, MAX_SOURCE, SyntaxError};
+use std::sync::atomic::Ordering;
 
 /// One value (or member name) on the tape. A container is followed by its content; a member is its name, then its value.
 #[derive(Debug, Clone, Copy)]
@@ -99,6 +100,7 @@ struct Pass<'a> {
     tape: Vec<Slot>,
     /// Tape indices of the containers that are open.
     open: Vec<u32>,
+    max_depth: usize,
     /// Most containers that were open at once.
     depth: usize,
 }
@@ -107,7 +109,14 @@ type Step<T = ()> = Result<T, SyntaxError>;
 
 impl<'a> Pass<'a> {
     fn new(source: &'a [u8]) -> Self {
-        Self { source, at: 0, tape: Vec::with_capacity(source.len() / 12 + 1), open: Vec::new(), depth: 0 }
+        Self {
+            source,
+            at: 0,
+            tape: Vec::with_capacity(source.len() / 12 + 1),
+            open: Vec::new(),
+            max_depth: DEPTH.load(Ordering::Relaxed),
+            depth: 0,
+        }
     }
 
     fn fail<T>(&self, fault: Fault) -> Step<T> {
@@ -194,7 +203,7 @@ impl<'a> Pass<'a> {
     }
 
     fn enter(&mut self, kind: Kind) -> Step<Expect> {
-        if self.open.len() == MAX_DEPTH {
+        if self.open.len() >= self.max_depth {
             return self.fail(Fault::TooDeep);
         }
         self.open.push(small(self.tape.len()));

@@ -11,75 +11,16 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 
-use super::{Ended, Proxy, Written, connection::InFlight, hop, strict::ChunkFault};
+use super::{Ended, Proxy, Written, connection::InFlight, copy::Copy, hop, strict::ChunkFault};
 use crate::{
-    exchange::{Body, Exchange, Headers, Presence, Request, Response, Timings, Transport},
+    exchange::{Body, Exchange, Headers, Request, Response, Timings, Transport},
     upstream::{BodyError, MessageBody, Notes, Problem},
 };
-
-/// The first `limit` bytes of a body, and how many there were.
-#[derive(Debug, Default)]
-pub(super) struct Copy {
-    first: Bytes,
-    rest: BytesMut,
-    limit: usize,
-    total: u64,
-}
-
-impl Copy {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { limit, ..Self::default() }
-    }
-
-    /// Keeps what fits. A body of one piece is kept by reference.
-    pub(super) fn push(&mut self, data: &Bytes) {
-        let room = self.limit - self.kept();
-        self.total += data.len() as u64;
-        let piece = data.slice(..data.len().min(room));
-        if piece.is_empty() {
-        } else if self.first.is_empty() && self.rest.is_empty() {
-            self.first = piece;
-        } else {
-            if self.rest.is_empty() {
-                self.rest.extend_from_slice(&std::mem::take(&mut self.first));
-            }
-            self.rest.extend_from_slice(&piece);
-        }
-    }
-
-    fn kept(&self) -> usize {
-        self.first.len() + self.rest.len()
-    }
-
-    pub(super) fn total(&self) -> u64 {
-        self.total
-    }
-
-    pub(super) fn fits(&self) -> bool {
-        self.kept() as u64 == self.total
-    }
-
-    /// As a body; `whole` says whether the message ended as it should.
-    fn take(&mut self, whole: bool) -> Body {
-        let kept = self.kept() as u64;
-        let presence = if whole && self.fits() {
-            Presence::Whole
-        } else {
-            Presence::Truncated { kept, total: whole.then_some(self.total) }
-        };
-        let content = if self.rest.is_empty() {
-            std::mem::take(&mut self.first)
-        } else {
-            std::mem::take(&mut self.rest).freeze()
-        };
-        Body { content, presence, wire_size: Some(self.total), redacted: Vec::new() }
-    }
-}
 
 /// How a request body stands; shared by its stream and the [`Recording`].
 #[derive(Debug)]
@@ -101,14 +42,8 @@ pub(super) fn lock(state: &SharedRequest) -> MutexGuard<'_, RequestState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn request_state(limit: usize) -> SharedRequest {
-    Arc::new(Mutex::new(RequestState {
-        copy: Copy::new(limit),
-        whole: false,
-        too_large: false,
-        too_slow: false,
-        ended_at: None,
-    }))
+pub(super) fn request_state(copy: Copy) -> SharedRequest {
+    Arc::new(Mutex::new(RequestState { copy, whole: false, too_large: false, too_slow: false, ended_at: None }))
 }
 
 /// A request body on its way to the upstream.
@@ -231,7 +166,7 @@ struct Begun {
 
 impl Recording {
     pub(super) fn new(proxy: Arc<Proxy>, request: Request, state: SharedRequest, in_flight: InFlight) -> Self {
-        let copy = Copy::new(proxy.settings.max_capture);
+        let copy = proxy.copy();
         let begun = Begun { request, response: None, started: SystemTime::now() };
         Self {
             proxy,
@@ -257,7 +192,7 @@ impl Recording {
             begun.request.headers = Headers::from(headers);
         }
         let mut state = lock(&self.request);
-        state.copy = Copy::new(self.proxy.settings.max_capture);
+        state.copy = self.proxy.copy();
         state.copy.push(body);
     }
 
@@ -271,7 +206,7 @@ impl Recording {
 
     /// Forgets the response's head and body: contrail answers in the tenant's place.
     pub(super) fn forget_response(&mut self) {
-        self.copy = Copy::new(self.proxy.settings.max_capture);
+        self.copy = self.proxy.copy();
         if let Some(begun) = &mut self.begun {
             begun.response = None;
         }
@@ -344,12 +279,6 @@ impl Recording {
             },
         };
         self.proxy.observer.ended(Ended { exchange, notes, took: now.saturating_duration_since(self.clock) })
-    }
-}
-
-impl Copy {
-    fn put_back(&mut self, body: &Body) {
-        self.first = body.content.clone();
     }
 }
 
@@ -508,40 +437,5 @@ impl http_body::Body for Gate {
             },
             _ => SizeHint::default(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_copy_keeps_its_bound_and_counts_the_rest() {
-        let mut copy = Copy::new(5);
-        for piece in ["abc", "def", "ghi"] {
-            copy.push(&Bytes::from_static(piece.as_bytes()));
-        }
-        assert!(!copy.fits());
-        let body = copy.take(true);
-        assert_eq!(body.content, "abcde");
-        assert_eq!(body.presence, Presence::Truncated { kept: 5, total: Some(9) });
-        assert_eq!(body.wire_size, Some(9));
-    }
-
-    #[test]
-    fn a_copy_of_one_piece_shares_its_memory() {
-        let piece = Bytes::from(vec![7; 100]);
-        let mut copy = Copy::new(1000);
-        copy.push(&piece);
-        let body = copy.take(true);
-        assert!(body.is_whole());
-        assert_eq!(body.content.as_ptr(), piece.as_ptr());
-    }
-
-    #[test]
-    fn a_message_that_broke_off_is_truncated_of_an_unknown_total() {
-        let mut copy = Copy::new(1000);
-        copy.push(&Bytes::from_static(b"abc"));
-        assert_eq!(copy.take(false).presence, Presence::Truncated { kept: 3, total: None });
     }
 }

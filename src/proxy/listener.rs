@@ -29,6 +29,9 @@ use super::{
 };
 use crate::upstream::{Problem, Response};
 
+/// Bytes that an HTTP/1 connection reads or writes ahead, beside the room for a head.
+const HTTP1_BUFFER: usize = 16 << 10;
+
 /// How long to wait after an accept failed (out of file descriptors, for example).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -172,7 +175,8 @@ where
         .auto_date_header(false)
         .header_read_timeout(None)
         .max_headers(settings.max_headers)
-        .max_header_size(settings.max_header_bytes);
+        .max_header_size(settings.max_header_bytes)
+        .max_buf_size(settings.max_header_bytes.saturating_add(HTTP1_BUFFER));
     let stopping = stop.clone();
     let bounds = Bounds {
         target: settings.max_target,

@@ -27,6 +27,7 @@ pub mod audience;
 pub mod authority;
 mod capture;
 mod connection;
+mod copy;
 pub mod forward;
 mod frames;
 pub mod hop;
@@ -48,6 +49,8 @@ pub struct Settings {
     pub max_body: u64,
     /// Most bytes of each body that are kept for judging and recording.
     pub max_capture: usize,
+    /// Most bytes of all bodies in progress that are kept at a time, beyond 64 KiB of each.
+    pub max_captured: usize,
     /// Most connections at a time; 503 beyond.
     pub max_connections: usize,
     /// Most header fields of a request; 431 beyond.
@@ -80,6 +83,7 @@ impl Settings {
             authority: authority.into(),
             max_body: 64 << 20,
             max_capture: 4 << 20,
+            max_captured: 256 << 20,
             max_connections: 1024,
             max_headers: 100,
             max_header_bytes: 64 << 10,
@@ -209,6 +213,7 @@ pub struct Proxy {
     host: HeaderValue,
     /// Connections that are still free, over all listeners.
     slots: Arc<Semaphore>,
+    captured: copy::Budget,
     upstream: Arc<dyn Upstream>,
     observer: Arc<dyn Observer>,
 }
@@ -226,7 +231,13 @@ impl Proxy {
     ) -> Result<Arc<Self>, http::header::InvalidHeaderValue> {
         let host = HeaderValue::from_str(&settings.authority)?;
         let slots = Arc::new(Semaphore::new(settings.max_connections));
-        Ok(Arc::new(Self { settings, host, slots, upstream, observer }))
+        let captured = copy::Budget::new(settings.max_captured);
+        Ok(Arc::new(Self { settings, host, slots, captured, upstream, observer }))
+    }
+
+    /// An empty copy of a body.
+    fn copy(&self) -> copy::Copy {
+        copy::Copy::new(self.settings.max_capture, self.captured.clone())
     }
 
     /// The settings.

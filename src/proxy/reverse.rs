@@ -63,7 +63,7 @@ pub(super) async fn serve(
     let asks_for_head = head.method == Method::HEAD;
     let asks_for_token = audience::is_token_request(&head.method, target.path()).then(|| client_host(&head));
     let head = forwarded(head, &destination.host);
-    let state = request_state(settings.max_capture);
+    let state = request_state(proxy.copy());
     let recorded = Request {
         method: head.method.clone(),
         target: target.clone(),

@@ -521,3 +521,14 @@ components:
         assert!(shown.contains(&format!("`{name}` is not checked")), "{name} in {shown}");
     }
 }
+
+#[test]
+fn json_that_nests_deeper_than_max_depth_is_unchecked_and_neither_conforms_nor_violates() {
+    let deep = format!("{{\"id\":{}1{}}}", "[".repeat(20), "]".repeat(20));
+    let entry = get("/api/v2/rate-limit-policies/rlp_1", Some(&bearer()), 200, &deep);
+    let (status, report) = verify_json(std::slice::from_ref(&entry), &[]);
+    assert_eq!((status, rules(&report, 0).contains(&"response.body")), (1, true), "{report}");
+    let (status, report) = verify_json(&[entry], &["--max-depth", "10"]);
+    assert_eq!((status, rules(&report, 0).len()), (0, 0), "{report}");
+    assert!(report["exchanges"][0]["unchecked"].as_array().unwrap().contains(&"response-body".into()), "{report}");
+}

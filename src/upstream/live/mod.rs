@@ -49,6 +49,9 @@ mod via;
 pub use tls::SetupError;
 pub use via::{Via, ViaError};
 
+/// Bytes that a connection reads or writes ahead; an answer's head fits in, or is refused.
+const HTTP1_BUFFER: usize = 128 << 10;
+
 /// HTTP/2 flow control, in bytes.
 const HTTP2_WINDOW: u32 = 1 << 20;
 const HTTP2_CONNECTION_WINDOW: u32 = 4 << 20;
@@ -191,6 +194,7 @@ impl Live {
         }
         let (sender, connection) = http1::Builder::new()
             .preserve_header_case(true)
+            .max_buf_size(HTTP1_BUFFER)
             .handshake(io)
             .await
             .map_err(|error| self.broken(&error))?;

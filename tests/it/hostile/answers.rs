@@ -1,7 +1,9 @@
 //! Answers of a broken or hostile upstream over HTTP/1.
 
+use contrail::exchange::Presence;
+
 use super::expand;
-use crate::proxy::bench::{Bench, status};
+use crate::proxy::bench::{Bench, Setup, status};
 
 const GET: &str = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -142,4 +144,17 @@ async fn a_body_behind_the_answer_to_head_reaches_nobody() {
     fresh.message().await;
     fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
     assert!(client.message().await.ends_with("\r\n\r\ngood"));
+}
+
+#[tokio::test]
+async fn bodies_that_stall_together_are_kept_no_further_than_the_common_bound_and_pass_whole() {
+    let setup = Setup { settings: Box::new(|settings| settings.max_captured = 0), ..Setup::default() };
+    let mut bench = Bench::with(setup).await;
+    let body = "a".repeat(100_000);
+    let (_, answer, ended) =
+        bench.exchange(GET, &format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())).await;
+    assert!(answer.ends_with(&format!("\r\n\r\n{body}")));
+    assert_eq!(ended.exchange.transport.incomplete, None);
+    let kept = ended.exchange.response.unwrap().body;
+    assert_eq!(kept.presence, Presence::Truncated { kept: 64 << 10, total: Some(100_000) });
 }

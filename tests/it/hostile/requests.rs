@@ -265,7 +265,7 @@ async fn chunked_bodies_that_are_broken_or_too_large_are_never_whole_upstream() 
 
 #[tokio::test]
 async fn trailers_that_decide_framing_or_who_asks_never_go_on() {
-    let mut bench = Bench::new().await;
+    let bench = Bench::new().await;
     let mut client = bench.client().await;
     client
         .send(
