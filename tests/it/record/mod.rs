@@ -5,5 +5,7 @@ mod bench;
 mod durable;
 mod ends;
 mod files;
+mod killed;
 mod lines;
 mod settings;
+mod trail;

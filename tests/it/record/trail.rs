@@ -1,0 +1,137 @@
+//! Trails: segments, the chain across them, its head kept elsewhere, and what is seen of tampering.
+
+use std::fs;
+
+use super::bench::{Place, SECRET, TEMPLATES, get, objects, token};
+use crate::support::{command::Ran, wire::call};
+
+const SMALL: [&str; 6] = ["--trail", "trail", "--trail-segment", "2000", "--head-to", "heads"];
+
+/// A trail of some segments, its heads kept in `heads`.
+fn trail() -> Place {
+    let place = Place::new();
+    for _ in 0..2 {
+        let running = place.start("watch", &SMALL);
+        for number in 0..6 {
+            call(running.address, "GET", &format!("{TEMPLATES}?n={number}"), &[], b"");
+        }
+        running.finish();
+    }
+    place
+}
+
+fn segments(place: &Place) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(place.path().join("trail"))
+        .unwrap()
+        .map(|item| item.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".journal"))
+        .collect();
+    names.sort();
+    names
+}
+
+fn verify(place: &Place, options: &[&str]) -> Ran {
+    place.run(&[&["verify", "trail", "--allow", "auth.missing", "--allow", "query.undocumented"], options].concat())
+}
+
+/// Changes the lines of a segment.
+fn change(place: &Place, segment: &str, change: impl FnOnce(&mut Vec<String>)) {
+    let path = place.path().join("trail").join(segment);
+    let mut lines: Vec<String> = fs::read_to_string(&path).unwrap().split_inclusive('\n').map(str::to_owned).collect();
+    change(&mut lines);
+    fs::write(path, lines.concat()).unwrap();
+}
+
+#[test]
+fn segments_rotate_at_the_size_that_was_asked_for_and_are_one_chain_with_the_heads_that_were_kept() {
+    let place = trail();
+    assert!(segments(&place).len() > 4, "{:?}", segments(&place));
+    let verified = verify(&place, &["--head", "heads"]);
+    assert_eq!(verified.status, 0, "{}", verified.stderr);
+    assert!(verified.stderr.contains("is whole: 12 entries"), "{}", verified.stderr);
+    let last = place.read("heads").lines().last().unwrap().to_owned();
+    let head: serde_json::Value = serde_json::from_str(&last).unwrap();
+    assert!(verified.stderr.contains(head["hash"].as_str().unwrap()), "{}", verified.stderr);
+    // One segment by itself is a part of the chain.
+    let one = place.run(&["verify", &format!("trail/{}", segments(&place)[2])]);
+    assert!(one.stderr.contains("is whole"), "{}", one.stderr);
+}
+
+#[test]
+fn what_was_altered_removed_or_reordered_is_named_with_exit_status_1() {
+    for (what, line, alter) in [
+        (
+            "altered",
+            2,
+            (|lines| lines[1] = lines[1].replace("\"status\":401", "\"status\":200")) as fn(&mut Vec<String>),
+        ),
+        ("altered to no JSON", 2, |lines| lines[1] = lines[1].replacen('{', "[", 1)),
+        ("removed", 2, |lines| drop(lines.remove(1))),
+        ("reordered", 2, |lines| lines.swap(1, 3)),
+        ("its chain removed", 1, |lines| lines.retain(|line| !line.starts_with("{\"_chain\""))),
+    ] {
+        let place = trail();
+        let second = &segments(&place)[1];
+        change(&place, second, alter);
+        let verified = verify(&place, &[]);
+        let named = format!("the trail was altered at `trail/{second}`, line {line}: ");
+        assert!(verified.stderr.contains(&named), "{what}: {}", verified.stderr);
+        assert_eq!(verified.status, 1, "{what}: {}", verified.stderr);
+    }
+}
+
+#[test]
+fn a_segment_that_is_gone_is_missed() {
+    let place = trail();
+    for gone in [0, 2] {
+        let segment = place.path().join("trail").join(&segments(&place)[gone]);
+        let text = fs::read(&segment).unwrap();
+        fs::remove_file(&segment).unwrap();
+        let verified = verify(&place, &[]);
+        assert_eq!(verified.status, 1, "{}", verified.stderr);
+        assert!(verified.stderr.contains("lines before it were removed"), "{}", verified.stderr);
+        fs::write(segment, text).unwrap();
+    }
+}
+
+#[test]
+fn a_chain_alone_does_not_tell_that_its_end_was_cut_off_and_a_kept_head_does() {
+    let place = trail();
+    let last = segments(&place).pop().unwrap();
+    change(&place, &last, |lines| lines.truncate(1));
+    fs::remove_file(place.path().join("trail").join(&last)).unwrap();
+    let last = segments(&place).pop().unwrap();
+    change(&place, &last, |lines| lines.truncate(1));
+    assert_eq!(verify(&place, &[]).status, 0);
+    let verified = verify(&place, &["--head", "heads"]);
+    assert_eq!(verified.status, 1, "{}", verified.stderr);
+    assert!(verified.stderr.contains("the end was cut off"), "{}", verified.stderr);
+}
+
+#[test]
+fn a_trail_that_was_written_anew_is_not_the_one_whose_head_was_kept() {
+    let place = trail();
+    fs::remove_dir_all(place.path().join("trail")).unwrap();
+    let heads = place.read("heads");
+    let running = place.start("watch", &["--trail", "trail"]);
+    for _ in 0..30 {
+        call(running.address, "GET", TEMPLATES, &[], b"");
+    }
+    running.finish();
+    fs::write(place.path().join("heads"), heads.lines().next().unwrap()).unwrap();
+    // The first link holds nothing yet, so its hash is that of every trail.
+    assert_eq!(verify(&place, &["--head", "heads"]).status, 0);
+    fs::write(place.path().join("heads"), heads.lines().nth(1).unwrap()).unwrap();
+    let verified = verify(&place, &["--head", "heads"]);
+    assert!(verified.status == 1 && verified.stderr.contains("written anew"), "{}", verified.stderr);
+}
+
+#[test]
+fn a_secret_that_is_recognised_after_an_entry_holds_it_is_counted_since_a_trail_keeps_it() {
+    let place = Place::new();
+    let running = place.start("watch", &["--trail", "trail", "--format", "json"]);
+    call(running.address, "GET", &format!("/api/v2/{SECRET}"), &[], b"");
+    get(running.address, TEMPLATES, &token(running.address));
+    let ran = running.finish();
+    assert_eq!(objects(&ran, "summary")[0]["summary"]["late"], 1, "{}", ran.stderr);
+}
