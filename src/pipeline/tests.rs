@@ -286,3 +286,29 @@ async fn a_sync_that_failed_is_not_made_good_by_a_later_one() {
     }
     assert_eq!(pipeline.finish(collector()).counts.unwritten, 2);
 }
+
+#[test]
+fn a_clock_that_jumps_reorders_nothing_and_panics_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.journal");
+    let context = recording::JournalContext { upstream: "https://tenant.example".into(), contract: "c".into() };
+    let (journal, _) = recording::Journal::open(&path, context).unwrap();
+    let mut journal: SharedJournal = Arc::new(Mutex::new(journal));
+    let (pipeline, _) = pipeline(Contract::check, &Memory::default());
+    let day = Duration::from_hours(24);
+    let now = SystemTime::now();
+    let times = [now, now - day, SystemTime::UNIX_EPOCH - day, now + day * 10_000_000, now];
+    for (number, time) in times.into_iter().enumerate() {
+        let mut exchange = exchange();
+        exchange.started = Some(time);
+        exchange.request.target = Target::new("https", "tenant.example", format!("/{number}"));
+        let (judged, panicked) = pipeline.judge.judge(exchange, &Notes::default()).unwrap();
+        assert!(!panicked);
+        let (redacted, attestation) = pipeline.judge.redact(&pipeline.redactor, judged, &Notes::default()).unwrap();
+        Journal::add(&mut journal, &redacted, attestation);
+        Journal::write(&mut journal).unwrap();
+    }
+    let paths: Vec<String> =
+        recording::open(&path).unwrap().map(|entry| entry.unwrap().exchange.request.target.path().to_owned()).collect();
+    assert_eq!(paths, ["/0", "/1", "/2", "/3", "/4"]);
+}

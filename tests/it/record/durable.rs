@@ -224,3 +224,49 @@ fn a_response_that_breaks_off_is_cut_under_durable_as_well() {
     running.finish();
     assert_eq!(entries(&place.read("rec.har")).len(), 1);
 }
+
+/// Bytes of each large body.
+const LARGE: u64 = 100 << 20;
+
+/// Answers every connection with a large body.
+fn tenant_of_large_bodies() -> SocketAddr {
+    let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = tenant.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in tenant.incoming() {
+            let mut stream = stream.unwrap();
+            std::thread::spawn(move || {
+                read(&mut BufReader::new(&stream), false, false).unwrap();
+                write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {LARGE}\r\n\r\n")
+                    .unwrap();
+                // A client that stalls ends this, when it goes away.
+                let _ = std::io::copy(&mut std::io::repeat(b'x').take(LARGE), &mut stream);
+            });
+        }
+    });
+    address
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_stays_flat_with_large_bodies_and_readers_that_stall() {
+    let place = Place::new();
+    let running = place.start_at(tenant_of_large_bodies(), "watch", &["--trail", "trail"]);
+    let ask = || {
+        let mut client = TcpStream::connect(running.address).unwrap();
+        write!(client, "GET {TEMPLATES} HTTP/1.1\r\nHost: p\r\n\r\n").unwrap();
+        client
+    };
+    let stalled: Vec<_> = (0..8).map(|_| ask()).collect();
+    for mut client in [ask(), ask()] {
+        let read = std::io::copy(&mut BufReader::new(&mut client).take(LARGE), &mut std::io::sink()).unwrap();
+        assert_eq!(read, LARGE);
+    }
+    let status = fs::read_to_string(format!("/proc/{}/status", running.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    // Ten bodies of 100 MiB were on their way; 4 MiB of each may be kept.
+    assert!(kilobytes < 200 << 10, "{kilobytes} kB");
+    drop(stalled);
+    assert!(running.finish().stderr.contains("10 exchanges: "));
+}
