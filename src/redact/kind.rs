@@ -83,12 +83,14 @@ pub(super) enum Place {
 /// What the name of a field says of its value; names are compared without case, `-`, `_` and blanks.
 pub(super) fn by_name(name: &str, place: Place) -> Option<Kind> {
     let mut short = [0_u8; MAX_NAME];
-    let mut length = 0;
-    for byte in name.bytes().filter(u8::is_ascii_alphanumeric) {
-        *short.get_mut(length)? = byte.to_ascii_lowercase();
-        length += 1;
+    let mut start = MAX_NAME;
+    // From its end: of a long name (`https://a.example/claims/…/client_secret`) that is what tells.
+    for (place, byte) in short.iter_mut().zip(name.bytes().rev().filter(u8::is_ascii_alphanumeric)) {
+        *place = byte.to_ascii_lowercase();
+        start -= 1;
     }
-    let name = std::str::from_utf8(&short[..length]).ok()?;
+    short.reverse();
+    let name = std::str::from_utf8(short.get(start..)?).ok()?;
     if let Some((_, kind)) = NAMES.iter().find(|(held, _)| *held == name) {
         return Some(*kind);
     }
@@ -103,7 +105,7 @@ pub(super) fn by_name(name: &str, place: Place) -> Option<Kind> {
     SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, kind)| *kind)
 }
 
-/// Longest name that is looked at, without its separators.
+/// How much of a name's end is looked at, without its separators; longer than every name below.
 const MAX_NAME: usize = 64;
 
 const NAMES: &[(&str, Kind)] = &[
