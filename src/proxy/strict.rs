@@ -197,7 +197,7 @@ impl Scanner {
 
     /// What is too large is not read to its end.
     fn bounded(&self) -> Then {
-        self.head.fault.filter(|fault| fault.is_a_bound()).map_or(Then::More, Then::Refuse)
+        self.head.fault.filter(Fault::is_a_bound).map_or(Then::More, Then::Refuse)
     }
 }
 

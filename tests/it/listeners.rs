@@ -374,3 +374,21 @@ async fn silence_before_a_handshake_and_after_a_connect_ends_the_connection() {
     let _ = plain.read_to_end(&mut rest).await;
     assert!(!rest.starts_with(b"HTTP/1.1 200"));
 }
+
+#[tokio::test]
+async fn a_refused_connect_ends_its_connection_and_what_follows_it_is_no_request() {
+    let setup = setup(Options { credentials: Some("user:password".into()), ..Options::default() }).await;
+    let proof = "Proxy-Authorization: Basic dXNlcjpwYXNzd29yZA==\r\n";
+    for (target, proof, status) in
+        [("other.example:443", proof, 403), ("tenant.example:443", "", 407), ("x", proof, 400)]
+    {
+        let follows = format!("GET http://tenant.example/x HTTP/1.1\r\nHost: a\r\nHost: b\r\n{proof}\r\n");
+        let sent = format!("CONNECT {target} HTTP/1.1\r\nHost: x\r\n{proof}\r\n{follows}");
+        let (mut stream, head) = raw(setup.forward, &sent).await;
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")) && head.contains("connection: close"), "{head}");
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest).await;
+        assert!(!String::from_utf8_lossy(&rest).contains("HTTP/1.1 "), "{target}");
+    }
+    assert!(setup.heard.ended.lock().unwrap().is_empty());
+}

@@ -62,6 +62,7 @@ pub(in crate::proxy) struct Bounds {
 }
 
 /// What the lines of a head said so far.
+#[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 #[derive(Debug, Default)]
 pub(super) struct Head {
     pub(super) fault: Option<Fault>,
@@ -111,9 +112,10 @@ impl Head {
     pub(super) fn request_line(&mut self, line: &[u8], bounds: &Bounds) {
         let text = self.line(line, bounds);
         let mut parts = text.split(|byte| *byte == b' ');
-        let (method, target, version) = match (parts.next(), parts.next(), parts.next(), parts.next()) {
-            (Some(method), Some(target), Some(version), None) => (method, target, version),
-            _ => return self.fault(Fault::bad("a request line is a method, a target and a version, one space apart")),
+        let (Some(method), Some(target), Some(version), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return self.fault(Fault::bad("a request line is a method, a target and a version, one space apart"));
         };
         self.tunnel = method == b"CONNECT";
         self.headless = method == b"HEAD";
