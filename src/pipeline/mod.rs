@@ -153,15 +153,31 @@ struct State {
     line_batch: Vec<u8>,
     journal_batch: bool,
     waiting: Vec<Waiting>,
+    disk: Disk,
+    counts: Counts,
+}
+
+/// How it stands with the disk, under `--durable`.
+#[derive(Debug, Default)]
+struct Disk {
     /// Written, and not on the disk yet.
     syncing: Vec<Waiting>,
     sync_wanted: bool,
-    /// Under `--durable`: why requests are refused at present.
+    /// Why requests are refused at present.
     refusing: Option<String>,
     /// A sync failed: nobody knows what of the journal is on the disk, and a later success would not tell.
     sync_failed: bool,
+    /// No more is to come.
     closing: bool,
-    counts: Counts,
+}
+
+impl Disk {
+    /// From now on requests are refused, for this reason; the answer.
+    fn refuse(&mut self, reason: String) -> Problem {
+        let problem = unrecorded(&reason);
+        self.refusing = Some(reason);
+        problem
+    }
 }
 
 /// Bytes of entries that are written at once, without waiting for the turn of the event loop to end.
@@ -255,11 +271,7 @@ impl Pipeline {
                 line_batch: Vec::new(),
                 journal_batch: false,
                 waiting: Vec::new(),
-                syncing: Vec::new(),
-                sync_wanted: false,
-                refusing: None,
-                sync_failed: false,
-                closing: false,
+                disk: Disk::default(),
                 counts: Counts::default(),
             }),
             work: Notify::new(),
@@ -299,7 +311,7 @@ impl Pipeline {
         let Some(journal) = state.journal.as_mut().filter(|_| std::mem::take(&mut state.journal_batch)) else { return };
         let queue = &mut state.counts.queue;
         queue.most_bytes = queue.most_bytes.max(journal.queued());
-        queue.most_exchanges = queue.most_exchanges.max(state.waiting.len() + state.syncing.len());
+        queue.most_exchanges = queue.most_exchanges.max(state.waiting.len() + state.disk.syncing.len());
         queue.writes += 1;
         let begun = Instant::now();
         let written = journal.write();
@@ -314,13 +326,13 @@ impl Pipeline {
             release(&mut state.waiting, &Ok(()));
             return;
         }
-        if !state.sync_failed {
-            state.refusing = None;
+        if !state.disk.sync_failed {
+            state.disk.refusing = None;
         }
         // Those whose client has gone already wait for nothing.
         state.waiting.retain(|waiting| !waiting.is_closed());
-        state.syncing.append(&mut state.waiting);
-        state.sync_wanted = true;
+        state.disk.syncing.append(&mut state.waiting);
+        state.disk.sync_wanted = true;
         self.to_sync.notify_one();
     }
 
@@ -328,7 +340,7 @@ impl Pipeline {
     fn lost(&self, state: &mut State, error: &io::Error) {
         state.counts.unwritten += state.waiting.len() as u64;
         self.alarm(state, error);
-        let answer = if self.durable { Err(self.refusal(state, error.to_string())) } else { Ok(()) };
+        let answer = if self.durable { Err(state.disk.refuse(error.to_string())) } else { Ok(()) };
         release(&mut state.waiting, &answer);
     }
 
@@ -349,25 +361,18 @@ impl Pipeline {
         self.console.insist(&line);
     }
 
-    /// From now on requests are refused, for this reason; the answer.
-    fn refusal(&self, state: &mut State, reason: String) -> Problem {
-        let problem = unrecorded(&reason);
-        state.refusing = Some(reason);
-        problem
-    }
-
     /// The work of the syncing thread: one sync for all exchanges that were written since the one before.
     fn sync_batches(&self) {
         let mut state = self.lock();
         loop {
-            if !std::mem::take(&mut state.sync_wanted) {
-                if state.closing {
+            if !std::mem::take(&mut state.disk.sync_wanted) {
+                if state.disk.closing {
                     return;
                 }
                 state = self.to_sync.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            let mut waiting = std::mem::take(&mut state.syncing);
+            let mut waiting = std::mem::take(&mut state.disk.syncing);
             let sync = state.journal.as_mut().map(|journal| journal.unsynced());
             drop(state);
             let begun = Instant::now();
@@ -377,13 +382,13 @@ impl Pipeline {
             state.counts.queue.syncs += 1;
             state.counts.queue.slowest = state.counts.queue.slowest.max(took);
             let answer = match synced {
-                Ok(()) if !state.sync_failed => Ok(()),
-                Ok(()) => Err(unrecorded(state.refusing.as_deref().unwrap_or_default())),
+                Ok(()) if !state.disk.sync_failed => Ok(()),
+                Ok(()) => Err(unrecorded(state.disk.refusing.as_deref().unwrap_or_default())),
                 Err(error) => {
-                    state.sync_failed = true;
+                    state.disk.sync_failed = true;
                     self.alarm(&mut state, &error);
                     let reason = format!("{error}; start contrail anew once the disk is mended");
-                    Err(self.refusal(&mut state, reason))
+                    Err(state.disk.refuse(reason))
                 }
             };
             if answer.is_err() {
@@ -419,7 +424,7 @@ impl Pipeline {
     /// The journal given to [`Parts`] is dropped here; nothing is recorded any more.
     pub fn finish(&self, replacement: Collector) -> Outcome {
         self.flush();
-        self.lock().closing = true;
+        self.lock().disk.closing = true;
         self.to_sync.notify_one();
         let syncer = self.syncer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(syncer) = syncer {
@@ -525,7 +530,7 @@ impl Observer for Pipeline {
         if !self.durable {
             return None;
         }
-        self.lock().refusing.as_deref().map(unrecorded)
+        self.lock().disk.refusing.as_deref().map(unrecorded)
     }
 
     fn admit_request(&self, exchange: &Exchange) -> Result<(), Problem> {
