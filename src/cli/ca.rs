@@ -6,7 +6,10 @@ use std::{
 };
 
 use super::{Failure, Format, Outcome};
-use crate::proxy::authority::{self, Authority};
+use crate::{
+    proxy::authority::{self, Authority},
+    upstream::sandbox::{Seed, Tenant},
+};
 
 /// The local certificate authority: create, print, rotate, trust help per runtime
 #[derive(Debug, clap::Args)]
@@ -61,10 +64,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     }
 }
 
-/// The host of an origin; `sandbox` has none besides loopback.
+/// The host of an origin; `sandbox` is the embedded tenant, under the origin that it is recorded as.
 fn host_of(url: &str) -> Result<String, Failure> {
     if url == "sandbox" {
-        return Ok("localhost".into());
+        return host_of(Tenant::new(Seed::built_in()?, &[])?.origin());
     }
     let uri: http::Uri = url.parse().map_err(|_| format!("`{url}` is no URL; expected https://TENANT"))?;
     match uri.host() {
@@ -148,6 +151,7 @@ mod tests {
     #[test]
     fn an_upstream_without_a_scheme_is_refused_with_a_hint() {
         assert!(host_of("tenant.example").unwrap_err().to_string().contains("https://TENANT"));
+        assert_eq!(host_of("sandbox").unwrap(), "tenant.example");
         assert_eq!(host_of("https://tenant.example:8443").unwrap(), "tenant.example");
     }
 }

@@ -4,7 +4,7 @@
 //! is denied, or, with `--tunnel allow`, passed on unseen and unrecorded. Nothing ever leads back to contrail's own
 //! listeners, under any spelling of their address.
 
-use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt, net::Ipv6Addr, sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderValue, Method, StatusCode, Version, header};
@@ -63,7 +63,12 @@ impl HostPort {
             }
             _ => return Err("its port is no number"),
         };
-        let host = parsed.host().trim_start_matches('[').trim_end_matches(']');
+        let host = parsed.host();
+        let host = match host.strip_prefix('[').map(|host| host.trim_end_matches(']')) {
+            Some(address) if address.parse::<Ipv6Addr>().is_err() => return Err("brackets hold no IPv6 address"),
+            Some(address) => address,
+            None => host,
+        };
         let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
         if host.is_empty() || host.ends_with('.') {
             return Err("it names no host");
@@ -221,6 +226,9 @@ async fn connect(
         let detail = "CONNECT is taken over HTTP/1 only";
         return refused(&proxy, Problem::new(StatusCode::NOT_IMPLEMENTED, "connect-refused", detail));
     }
+    if request.uri().scheme().is_some() || request.uri().path_and_query().is_some() {
+        return refused(&proxy, malformed("CONNECT takes HOST:PORT and nothing else"));
+    }
     let target = match request.uri().authority().map(|authority| HostPort::parse(authority.as_str(), None)) {
         Some(Ok(target)) => target,
         Some(Err(wrong)) => return refused(&proxy, malformed(wrong)),
@@ -332,6 +340,8 @@ mod tests {
             "tenant.example..:443",
             ":443",
             "tenant.example:+44",
+            "[tenant.example]:443",
+            "[127.0.0.1]:443",
         ] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }

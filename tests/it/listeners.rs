@@ -300,10 +300,13 @@ async fn a_malformed_target_is_the_clients_fault() {
         "tenant.example:99999",
         "user@tenant.example:443",
         "tenant.example..:443",
+        "[tenant.example]:443",
+        "https://tenant.example:443/",
+        "https://tenant.example:443",
         ":443",
     ] {
         let (_, head) = raw(setup.forward, &format!("CONNECT {target} HTTP/1.1\r\nHost: x\r\n\r\n")).await;
-        assert!(head.starts_with("HTTP/1.1 4"), "{target}: {head}");
+        assert!(head.starts_with("HTTP/1.1 400"), "{target}: {head}");
     }
     let (_, head) = raw(setup.forward, "GET /origin/form HTTP/1.1\r\nHost: tenant.example\r\n\r\n").await;
     assert!(head.starts_with("HTTP/1.1 400") && head.contains("contrail-answer: no-absolute-form"), "{head}");

@@ -116,6 +116,31 @@ async fn http2_can_be_turned_off() {
 }
 
 #[tokio::test]
+async fn a_self_signed_certificate_that_is_named_is_trusted_for_its_names_and_its_time_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("upstream.pem");
+    let outcome = async |name: &str, until: i32, trusted: bool| {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let mut params = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        params.not_after = rcgen::date_time_ymd(until, 1, 1);
+        let own = params.self_signed(&key).unwrap();
+        let other = params.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap();
+        std::fs::write(&file, if trusted { own.pem() } else { other.pem() }).unwrap();
+        let config = server_config(vec![own.der().clone()], key.serialize_der().try_into().unwrap()).unwrap();
+        let tenant = tenant(Arc::new(config), true).await;
+        let access = Access { roots: Some(file.clone()), ..Access::default() };
+        let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
+        live.answer(request(&tenant.origin, "/", b"")).await.map(|response| response.status()).map_err(|f| f.kind)
+    };
+    assert_eq!(outcome("localhost", 4000, true).await, Ok(http::StatusCode::OK));
+    for (name, until, trusted) in [("other.example", 4000, true), ("localhost", 2001, true), ("localhost", 4000, false)]
+    {
+        assert_eq!(outcome(name, until, trusted).await, Err(FailureKind::Unreachable), "{name} {until} {trusted}");
+    }
+}
+
+#[tokio::test]
 async fn an_upstream_that_wants_a_client_certificate_gets_it() {
     let (_authority, folder) = authority();
     let key = rcgen::KeyPair::generate().unwrap();

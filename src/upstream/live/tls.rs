@@ -6,8 +6,19 @@ use std::{
     sync::Arc,
 };
 
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject as _};
-use tokio_rustls::{TlsConnector, rustls};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject as _};
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{
+        self, DigitallySignedStruct, SignatureScheme,
+        client::{
+            WebPkiServerVerifier,
+            danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+            verify_server_name,
+        },
+        server::ParsedCertificate,
+    },
+};
 
 use super::{Access, Http2};
 use crate::upstream::Origin;
@@ -65,19 +76,25 @@ impl std::error::Error for SetupError {
 pub(super) fn connector(origin: &Origin, access: &Access) -> Result<(TlsConnector, ServerName<'static>), SetupError> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let mut named = Vec::new();
     if let Some(path) = &access.roots {
-        for certificate in certificates("--upstream-ca", path)? {
-            roots.add(certificate).map_err(|error| wrong("--upstream-ca", path, error.to_string()))?;
+        named = certificates("--upstream-ca", path)?;
+        for certificate in &named {
+            roots.add(certificate.clone()).map_err(|error| wrong("--upstream-ca", path, error.to_string()))?;
         }
     }
     if roots.is_empty() {
         return Err(SetupError::NoRoots);
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+        .build()
+        .map_err(|_| SetupError::NoRoots)?;
     let builder = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| SetupError::Host(error.to_string()))?
-        .with_root_certificates(roots);
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Verifier { usual, named }));
     let mut config = match &access.identity {
         None => builder.with_no_client_auth(),
         Some((certificate, key)) => {
@@ -94,6 +111,61 @@ pub(super) fn connector(origin: &Origin, access: &Access) -> Result<(TlsConnecto
     };
     let name = ServerName::try_from(origin.host.to_string()).map_err(|_| SetupError::Host(origin.host.to_string()))?;
     Ok((TlsConnector::from(Arc::new(config)), name))
+}
+
+/// The usual rules, and one more: a server may show the very certificate that `--upstream-ca` names. What
+/// `openssl req -x509` makes is marked as an authority (RFC 5280, section 4.2.1.9), which the usual rules let no
+/// server be; it is trusted by name all the same, as by curl.
+#[derive(Debug)]
+struct Verifier {
+    usual: Arc<WebPkiServerVerifier>,
+    named: Vec<CertificateDer<'static>>,
+}
+
+/// How the usual rules, which look at the time first, say that an authority's certificate was shown by a server.
+const SHOWN_AUTHORITY: &str = "CaUsedAsEndEntity";
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match self.usual.verify_server_cert(end_entity, intermediates, name, ocsp_response, now) {
+            Err(rustls::Error::InvalidCertificate(rustls::CertificateError::Other(cause)))
+                if cause.0.to_string() == SHOWN_AUTHORITY && self.named.contains(end_entity) =>
+            {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.usual.supported_verify_schemes()
+    }
 }
 
 fn certificates(option: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, SetupError> {
