@@ -88,7 +88,9 @@ mod tests {
         let (mut whole, mut pieces) = (Frames::new(false), Frames::new(false));
         for (bytes, unfinished) in steps {
             whole.feed(&bytes);
-            bytes.iter().for_each(|byte| pieces.feed(&[*byte]));
+            for byte in &bytes {
+                pieces.feed(&[*byte]);
+            }
             assert_eq!((whole.unfinished(), pieces.unfinished()), (unfinished, unfinished), "{bytes:?}");
         }
     }

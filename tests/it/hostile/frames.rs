@@ -233,7 +233,7 @@ async fn floods_of_frames_end_the_connection() {
         frame(HEADERS, WHOLE, 0, &block(GET)),
         frame(HEADERS, WHOLE, 2, &block(GET)),
         frame(HEADERS, WHOLE, 1, &[0xff, 0xff, 0xff, 0xff, 7]),
-        frame(DATA, 0, 1, &[0; 20000]),
+        frame(DATA, 0, 1, &vec![0; 20000]),
         frame(8, 0, 0, &[0; 4]),
     ] {
         let bench = Bench::new().await;

@@ -21,10 +21,13 @@ use tokio::{
 /// Longest time that anything in a test may take.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
+/// What the observer heard, and what releases its end.
+type Heard = (Ended, Option<oneshot::Sender<Result<(), Problem>>>);
+
 /// An observer that hands out what it sees, and releases ends when told to.
 #[derive(Debug)]
 pub struct Seen {
-    ended: mpsc::UnboundedSender<(Ended, Option<oneshot::Sender<Result<(), Problem>>>)>,
+    ended: mpsc::UnboundedSender<Heard>,
     hold_ends: bool,
     pub holds: Holds,
     pub refuse: Mutex<Option<Problem>>,
@@ -89,7 +92,7 @@ pub struct Bench {
     pub address: SocketAddr,
     pub upstream: TcpListener,
     pub seen: Arc<Seen>,
-    ended: mpsc::UnboundedReceiver<(Ended, Option<oneshot::Sender<Result<(), Problem>>>)>,
+    ended: mpsc::UnboundedReceiver<Heard>,
     stop: watch::Sender<bool>,
     pub server: JoinHandle<()>,
 }
