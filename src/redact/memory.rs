@@ -276,23 +276,41 @@ impl Index {
     pub(super) fn search(&self, text: &[u8], path: bool, out: &mut Vec<Found>) {
         let mut labels: Option<Vec<Range<usize>>> = None;
         for level in &self.levels {
+            // In a text that repeats itself the same part of it is hit again and again; it is grown once.
+            let mut grown = [0..0, 0..0, 0..0];
             for hit in level.search.find_overlapping_iter(text) {
                 let pattern = &level.patterns[hit.pattern().as_usize()];
                 let labels = labels.get_or_insert_with(|| label::find(text).map(|(range, _)| range).collect());
                 if labels.iter().any(|label| label.start <= hit.start() && hit.end() <= label.end) {
                     continue;
                 }
-                if let Some(range) = pattern.range(text, hit.start()..hit.end(), path) {
-                    out.push(Found { range, secret: pattern.secret, form: pattern.form });
+                let known = &mut grown[pattern.form as usize];
+                match pattern.range(text, hit.start()..hit.end(), path) {
+                    Some(Reach::Exact(range)) => out.push(Found { range, secret: pattern.secret, form: pattern.form }),
+                    Some(Reach::Grown(_)) if known.start <= hit.start() && hit.end() <= known.end => {}
+                    Some(Reach::Grown(part)) => {
+                        let range = grow(text, hit.start()..hit.end(), part);
+                        known.clone_from(&range);
+                        out.push(Found { range, secret: pattern.secret, form: pattern.form });
+                    }
+                    None => {}
                 }
             }
         }
     }
 }
 
+/// How far a secret reaches around a hit.
+enum Reach {
+    /// So far.
+    Exact(Range<usize>),
+    /// As far as there are such bytes.
+    Grown(fn(u8) -> bool),
+}
+
 impl Pattern {
     /// How far the secret reaches around a hit; `None` if the hit does not count.
-    fn range(&self, text: &[u8], hit: Range<usize>, path: bool) -> Option<Range<usize>> {
+    fn range(&self, text: &[u8], hit: Range<usize>, path: bool) -> Option<Reach> {
         match self.form {
             Form::Raw => {
                 let spoken = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
@@ -303,22 +321,22 @@ impl Pattern {
                     Spread::Bounded if adjoined => return None,
                     _ => {}
                 }
-                let Some((whole, at)) = &self.whole else { return Some(hit) };
+                let Some((whole, at)) = &self.whole else { return Some(Reach::Exact(hit)) };
                 let start = hit.start.checked_sub(*at);
                 let whole = start
                     .map(|start| start..start + whole.len())
                     .filter(|range| text.get(range.clone()) == Some(&**whole));
-                Some(whole.unwrap_or_else(|| grow(text, hit, is_token_byte)))
+                Some(whole.map_or(Reach::Grown(is_token_byte), Reach::Exact))
             }
-            Form::Base64 => {
-                let slash = !path || text[hit.clone()].contains(&b'/');
-                Some(grow(text, hit, |byte| {
-                    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'_' | b'=') || (slash && byte == b'/')
-                }))
-            }
-            Form::Hex => Some(grow(text, hit, |byte| byte.is_ascii_hexdigit())),
+            Form::Base64 if path && !text[hit].contains(&b'/') => Some(Reach::Grown(is_base64_but_slash)),
+            Form::Base64 => Some(Reach::Grown(|byte| is_base64_but_slash(byte) || byte == b'/')),
+            Form::Hex => Some(Reach::Grown(|byte| byte.is_ascii_hexdigit())),
         }
     }
+}
+
+fn is_base64_but_slash(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'_' | b'=')
 }
 
 fn is_token_byte(byte: u8) -> bool {
@@ -377,6 +395,17 @@ mod tests {
             }
         }
         assert!(found(&memory, "s3cr3t-value").is_empty());
+    }
+
+    #[test]
+    fn a_secret_that_repeats_itself_is_found_once_where_only_a_part_of_it_stands() {
+        let mut memory = Memory::default();
+        memory.learn("Bwc7".repeat(100).as_bytes(), Kind::Secret).unwrap();
+        let text = format!("({})", "Bwc7".repeat(60));
+        let mut out = Vec::new();
+        memory.index().search(text.as_bytes(), false, &mut out);
+        let raw: Vec<_> = out.into_iter().filter(|found| found.form == Form::Raw).map(|found| found.range).collect();
+        assert_eq!(raw, [1..text.len() - 1]);
     }
 
     #[test]
