@@ -1,5 +1,9 @@
 //! Kinds of secrets, and which names say so.
 
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
 /// What a secret is; the word in its label and in the summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -225,6 +229,9 @@ pub(super) fn by_header(name: &str) -> Option<Kind> {
     if name.starts_with("access-control-") || name.starts_with("sec-") || name.starts_with("x-ratelimit") {
         return None;
     }
+    if HEADER_WORDS.as_ref().is_some_and(|words| !words.is_match(name)) {
+        return None;
+    }
     match name {
         "dpop" => return Some(Kind::Token),
         "x-auth" | "x-session" | "x-session-id" => return Some(Kind::Credential),
@@ -251,6 +258,27 @@ pub(super) fn by_header(name: &str) -> Option<Kind> {
         None
     }
 }
+
+/// Every part of a name that [`by_header`] asks for: most names have none, and one look says so.
+static HEADER_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::DFA))
+        .build([
+            "dpop",
+            "x-auth",
+            "x-session",
+            "authorization",
+            "cookie",
+            "passw",
+            "secret",
+            "apikey",
+            "-key",
+            "credential",
+            "passphrase",
+            "token",
+        ])
+        .ok()
+});
 
 /// What tells a key that opens something from one that names something (`Idempotency-Key`).
 const KEYS: &[&str] =

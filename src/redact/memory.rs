@@ -35,6 +35,8 @@ pub(super) struct Secret {
     pub(super) kind: Kind,
     /// The number in its label.
     pub(super) number: u32,
+    /// What it is made of was read already.
+    opened: bool,
 }
 
 #[derive(Default)]
@@ -64,7 +66,7 @@ impl Memory {
         let id = aliases.iter().find_map(|alias| self.by_text.get(alias.as_slice()).copied());
         let id = id.unwrap_or_else(|| {
             self.highest = self.highest.saturating_add(1);
-            self.secrets.push(Secret { kind, number: self.highest });
+            self.secrets.push(Secret { kind, number: self.highest, opened: false });
             if !kind.is_personal() {
                 *self.distinct.entry(kind.name()).or_default() += 1;
             }
@@ -87,8 +89,19 @@ impl Memory {
         self.by_text.get(text).copied()
     }
 
+    /// The secret of this text, if what it is made of was read already.
+    pub(super) fn opened(&self, text: &[u8]) -> Option<Id> {
+        self.known(text).filter(|id| self.secret(*id).opened)
+    }
+
+    pub(super) fn set_opened(&mut self, id: Id) {
+        if let Some(secret) = self.secrets.get_mut(id as usize) {
+            secret.opened = true;
+        }
+    }
+
     pub(super) fn secret(&self, id: Id) -> Secret {
-        self.secrets.get(id as usize).copied().unwrap_or(Secret { kind: Kind::Secret, number: 0 })
+        self.secrets.get(id as usize).copied().unwrap_or(Secret { kind: Kind::Secret, number: 0, opened: false })
     }
 
     /// The label number has been met in a text; no other secret gets it.

@@ -10,7 +10,7 @@ use super::{
     kind::{self, Kind, Spread},
     label,
     marks::{self, Mark},
-    memory::Index,
+    memory::{Id, Index},
     spread::{self, Reading},
 };
 use crate::{
@@ -166,7 +166,9 @@ impl<'r> Work<'r> {
                 continue;
             }
             let path = matches!(name.as_str(), "location" | "content-location" | "referer" | "link" | "origin");
-            spread::find(index, value.as_bytes(), Reading { path, plus: false }, &mut marks);
+            if !is_covered(value.as_bytes(), &marks) {
+                spread::find(index, value.as_bytes(), Reading { path, plus: false }, &mut marks);
+            }
             if let Some(new) = self.replaced(value.as_bytes(), marks, None) {
                 *value = HeaderValue::from_bytes(&new).unwrap_or(HeaderValue::from_static("!"));
                 if name == header::AUTHORIZATION && !response {
@@ -362,14 +364,7 @@ impl Redactor {
             Some(kind) => {
                 self.reserve_labels(value);
                 let (range, kind) = credential(value, kind);
-                let secret = &value[range.clone()];
-                if kind == Kind::Basic {
-                    self.learn_basic(secret);
-                } else {
-                    self.detect_text(secret, 1, &mut Vec::new());
-                    self.learn_words(secret, kind);
-                }
-                marks.extend(self.learn(secret, kind).map(|id| Mark::value(range, id)));
+                marks.extend(self.learn_credential(&value[range.clone()], kind).map(|id| Mark::value(range, id)));
             }
         }
         marks
@@ -391,6 +386,22 @@ impl Redactor {
                 self.learn(word, kind);
             }
         }
+    }
+
+    /// A credential, and what it is made of; the same one comes with every request of its client, and is read once.
+    fn learn_credential(&self, secret: &[u8], kind: Kind) -> Option<Id> {
+        if let Some(known) = self.memory().opened(secret) {
+            return Some(known);
+        }
+        if kind == Kind::Basic {
+            self.learn_basic(secret);
+        } else {
+            self.detect_text(secret, 1, &mut Vec::new());
+            self.learn_words(secret, kind);
+        }
+        let id = self.learn(secret, kind)?;
+        self.memory().set_opened(id);
+        Some(id)
     }
 
     /// What the name of a header field says of its value.
@@ -418,6 +429,13 @@ impl Redactor {
             start += piece.len() + 1;
         }
     }
+}
+
+/// Whether a field's value is one secret, but for the scheme before it: then there is no room for another.
+fn is_covered(value: &[u8], marks: &[Mark]) -> bool {
+    let [Mark { range, .. }] = marks else { return false };
+    let scheme = value[..range.start].trim_ascii();
+    range.end == value.len() && SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// Which part of a field's value is the secret: what follows a known scheme, else all of it.

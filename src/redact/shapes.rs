@@ -34,7 +34,6 @@ const SHAPES: &[&str] = &[
     "PRIVATE KEY",
     "bearer",
     "basic",
-    "://",
     "sk_",
     "rk_",
     "whsec_",
@@ -143,10 +142,14 @@ const PEOPLE: &[&str] = &[
     "\"+",
 ];
 
+/// What every address has; only one with an `@` can hold a password.
+const ADDRESS: &str = "://";
+
 struct Glance {
     search: AhoCorasick,
     shapes: usize,
     fields: usize,
+    address: usize,
 }
 
 static GLANCE: LazyLock<Option<Glance>> = LazyLock::new(|| {
@@ -161,8 +164,10 @@ static GLANCE: LazyLock<Option<Glance>> = LazyLock::new(|| {
     }
     let fields = patterns.len();
     patterns.extend(PEOPLE.iter().map(|&name| name.to_owned()));
+    let address = patterns.len();
+    patterns.push(ADDRESS.to_owned());
     let search = AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(patterns);
-    search.ok().map(|search| Glance { search, shapes, fields })
+    search.ok().map(|search| Glance { search, shapes, fields, address })
 });
 
 /// A quick look at a text: what it may hold. Never says no to what is there.
@@ -174,7 +179,8 @@ pub(super) fn hints(text: &[u8]) -> Hints {
         match hit.pattern().as_usize() {
             n if n < glance.shapes => hints.shape = true,
             n if n < glance.fields => hints.field = true,
-            _ => hints.person = true,
+            n if n < glance.address => hints.person = true,
+            _ => hints.shape |= memchr::memchr(b'@', &text[hit.end()..]).is_some(),
         }
         if hints == ALL {
             break;
