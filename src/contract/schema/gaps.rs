@@ -245,10 +245,30 @@ type Applicable<'s> = Cow<'s, [usize]>;
 struct Frame<'s, 'a> {
     children: Children<'a>,
     applicable: Applicable<'s>,
-    /// Length of the container's own pointer.
-    pointer: usize,
+    /// How it is called in the container around it.
+    step: Step<'a>,
     /// Keys without a shown name so far.
     unnamed: usize,
+}
+
+/// One step of the way from the root; the pointer is put together where there is something to tell.
+enum Step<'a> {
+    Root,
+    Member(Cow<'a, str>),
+    Item(usize),
+}
+
+/// The JSON pointer of the value that `last` leads to from the innermost open container.
+fn pointer(open: &[Frame<'_, '_>], last: &Step<'_>) -> String {
+    let mut pointer = String::new();
+    for step in open.iter().map(|frame| &frame.step).chain([last]) {
+        match step {
+            Step::Root => {}
+            Step::Member(name) => push_pointer(&mut pointer, name),
+            Step::Item(index) => push_pointer(&mut pointer, &index.to_string()),
+        }
+    }
+    pointer
 }
 
 enum Children<'a> {
@@ -271,33 +291,30 @@ enum Says {
 impl Accounts {
     pub(super) fn walk(&self, root: Node<'_>, is_origin: &dyn Fn(&str) -> bool) -> Vec<Gap> {
         let mut gaps = Vec::new();
-        let mut pointer = String::new();
         let mut open: Vec<Frame<'_, '_>> = Vec::new();
-        open.extend(self.enter(root, &[self.root], is_origin, &pointer, &mut gaps));
+        open.extend(self.enter(root, &[self.root], Step::Root, is_origin, &open, &mut gaps));
         while let Some(frame) = open.last_mut() {
             if gaps.len() >= MOST {
                 break;
             }
-            pointer.truncate(frame.pointer);
             let next = match &mut frame.children {
                 Children::Members(members) => members.next().map(|(name, value)| {
                     let name = name.as_str().unwrap_or_default();
-                    push_pointer(&mut pointer, &name);
-                    (value, self.member_of(&frame.applicable, &name))
+                    let says = self.member_of(&frame.applicable, &name);
+                    (Step::Member(name), value, says)
                 }),
-                Children::Items(items) => items.next().map(|(index, item)| {
-                    push_pointer(&mut pointer, &index.to_string());
-                    (item, self.item_of(&frame.applicable, index))
-                }),
+                Children::Items(items) => {
+                    items.next().map(|(index, item)| (Step::Item(index), item, self.item_of(&frame.applicable, index)))
+                }
             };
-            let Some((child, says)) = next else {
+            let Some((step, child, says)) = next else {
                 open.pop();
                 continue;
             };
             let schemas = match says {
                 Says::Covered => continue,
                 Says::Nothing => {
-                    gaps.push(Gap { at: pointer.clone(), kind: GapKind::Undocumented });
+                    gaps.push(Gap { at: pointer(&open, &step), kind: GapKind::Undocumented });
                     continue;
                 }
                 Says::Unnamed(limit, schemas) => {
@@ -307,12 +324,12 @@ impl Accounts {
                     } else {
                         GapKind::Unnamed { limit }
                     };
-                    gaps.push(Gap { at: pointer.clone(), kind });
+                    gaps.push(Gap { at: pointer(&open, &step), kind });
                     schemas
                 }
                 Says::Schemas(schemas) => schemas,
             };
-            let frame = self.enter(child, schemas.as_slice(), is_origin, &pointer, &mut gaps);
+            let frame = self.enter(child, schemas.as_slice(), step, is_origin, &open, &mut gaps);
             open.extend(frame);
         }
         gaps
@@ -323,22 +340,22 @@ impl Accounts {
         &'s self,
         value: Node<'a>,
         schemas: &[usize],
+        step: Step<'a>,
         is_origin: &dyn Fn(&str) -> bool,
-        pointer: &str,
+        open: &[Frame<'_, '_>],
         gaps: &mut Vec<Gap>,
     ) -> Option<Frame<'s, 'a>> {
-        let children = |children, applicable| Frame { children, applicable, pointer: pointer.len(), unnamed: 0 };
         match value.kind() {
             Kind::Object | Kind::Array if value.is_empty() => None,
             Kind::Object => {
                 let applicable = self.applicable(schemas, value);
-                self.speaks(&applicable, Types::OBJECT)
-                    .then(|| children(Children::Members(value.entries()), applicable))
+                let children = Children::Members(value.entries());
+                self.speaks(&applicable, Types::OBJECT).then_some(Frame { children, applicable, step, unnamed: 0 })
             }
             Kind::Array => {
                 let applicable = self.applicable(schemas, value);
-                self.speaks(&applicable, Types::ARRAY)
-                    .then(|| children(Children::Items(value.items().enumerate()), applicable))
+                let children = Children::Items(value.items().enumerate());
+                self.speaks(&applicable, Types::ARRAY).then_some(Frame { children, applicable, step, unnamed: 0 })
             }
             Kind::String if schemas.iter().any(|index| self.entries[*index].minds_strings) => {
                 let applicable = self.applicable(schemas, value);
@@ -347,7 +364,7 @@ impl Accounts {
                 let text = value.as_str().unwrap_or_default();
                 if !known.clone().any(|known| known.matches(&text, is_origin)) {
                     let known = known.map(|known| format!("`{}`", known.written)).collect::<Vec<_>>().join(", ");
-                    gaps.push(Gap { at: pointer.to_owned(), kind: GapKind::Value { known } });
+                    gaps.push(Gap { at: pointer(open, &step), kind: GapKind::Value { known } });
                 }
                 None
             }
