@@ -1,10 +1,15 @@
 //! Bodies: what was kept, and what is known about the rest.
 
-use std::io::Read;
+use std::{
+    fmt,
+    io::Read,
+    sync::{Arc, OnceLock},
+};
 
 use bytes::Bytes;
 
 use super::Headers;
+use crate::json::{Document, SyntaxError};
 
 /// One message body.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,6 +22,27 @@ pub struct Body {
     pub wire_size: Option<u64>,
     /// Places whose values were replaced by labels.
     pub redacted: Vec<Place>,
+    /// What [`Body::document`] read.
+    pub read: ReadOnce,
+}
+
+/// A body's content as JSON, kept so that judging and redaction read it once between them. It says nothing of the body
+/// that the body does not say itself, so two of them are always equal.
+#[derive(Clone, Default)]
+pub struct ReadOnce(OnceLock<Arc<Document>>);
+
+impl PartialEq for ReadOnce {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ReadOnce {}
+
+impl fmt::Debug for ReadOnce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReadOnce")
+    }
 }
 
 /// How much of a body is there.
@@ -96,13 +122,31 @@ impl Body {
     /// A whole body of these bytes.
     pub fn whole(content: impl Into<Bytes>) -> Self {
         let content = content.into();
-        Self { wire_size: Some(content.len() as u64), content, presence: Presence::Whole, redacted: Vec::new() }
+        Self { wire_size: Some(content.len() as u64), content, presence: Presence::Whole, ..Self::default() }
     }
 
     /// A body that is not here.
     #[must_use]
     pub fn withheld(reason: Withheld, wire_size: Option<u64>) -> Self {
-        Self { content: Bytes::new(), presence: Presence::Withheld(reason), wire_size, redacted: Vec::new() }
+        Self { content: Bytes::new(), presence: Presence::Withheld(reason), wire_size, ..Self::default() }
+    }
+
+    /// The content as JSON. It is parsed when first asked for; content that took its place since is parsed anew.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Document::parse`].
+    pub fn document(&self) -> Result<Arc<Document>, SyntaxError> {
+        // The document keeps its source alive, so the same address is the same bytes.
+        let same = |held: &&Arc<Document>| {
+            held.source().as_ptr() == self.content.as_ptr() && held.source().len() == self.content.len()
+        };
+        if let Some(held) = self.read.0.get().filter(same) {
+            return Ok(Arc::clone(held));
+        }
+        let document = Arc::new(Document::parse(self.content.clone())?);
+        let _ = self.read.0.set(Arc::clone(&document));
+        Ok(document)
     }
 
     /// Whether all of it is here.

@@ -1,6 +1,6 @@
 //! Bodies by their media type: JSON, forms, multipart; anything else as text or bytes.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::{
     Redactor,
@@ -21,7 +21,7 @@ use crate::{
 /// What a body is made of.
 #[derive(Debug)]
 pub(super) enum Parsed {
-    Json(Document),
+    Json(Arc<Document>),
     Form(Vec<Field>),
     Multipart(Vec<Part>),
     Bytes,
@@ -52,7 +52,7 @@ pub(super) fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable
     let declared = headers.get("content-type").map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let Some(declared) = declared else {
         let json = matches!(content.trim_ascii_start().first(), Some(b'{' | b'['));
-        let document = json.then(|| Document::parse(content.clone()).ok()).flatten();
+        let document = json.then(|| body.document().ok()).flatten();
         return Ok(document.map_or(Parsed::Bytes, Parsed::Json));
     };
     let media = declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -60,7 +60,7 @@ pub(super) fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable
         return Ok(Parsed::Bytes);
     }
     if media == "application/json" || media == "text/json" || media.ends_with("+json") {
-        Document::parse(content.clone()).map(Parsed::Json).map_err(|_| Unparsable)
+        body.document().map(Parsed::Json).map_err(|_| Unparsable)
     } else if media == "application/x-www-form-urlencoded" {
         fields(content)
             .filter(|fields| fields.iter().all(|field| field.is_sound(content)))

@@ -1,6 +1,6 @@
 //! What requests and responses have in common: media types, parsing, and from breaches and gaps to findings.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use super::Check;
 use crate::{
@@ -117,7 +117,7 @@ impl Check<'_> {
         documented: &[Content],
         otherwise: &[Box<str>],
         suffixes: bool,
-    ) -> Option<Document> {
+    ) -> Option<Arc<Document>> {
         let names: Vec<&str> = if documented.is_empty() {
             otherwise.iter().map(|name| &**name).collect()
         } else {
@@ -152,28 +152,22 @@ impl Check<'_> {
             .find(|content| accepts(&content.media_type))
             .or(documented.first().filter(|_| self.operation.token_endpoint))
             .and_then(|content| content.schema.as_ref());
-        let document = self.read(side, reading(&media_type), &body.content, schema)?;
+        let document = self.read(side, reading(&media_type), body, schema)?;
         if let Some(schema) = schema {
             self.judge_document(side, schema, &document, &body.redacted);
         }
         Some(document)
     }
 
-    fn read(
-        &mut self,
-        side: Side,
-        reading: Reading,
-        content: &bytes::Bytes,
-        schema: Option<&Schema>,
-    ) -> Option<Document> {
+    fn read(&mut self, side: Side, reading: Reading, body: &Body, schema: Option<&Schema>) -> Option<Arc<Document>> {
         match reading {
-            Reading::Json => match Document::parse(content.clone()) {
+            Reading::Json => match body.document() {
                 Ok(document) => return Some(document),
                 Err(error) if error.fault.is_limit() => self.unchecked.insert(side.unchecked),
                 Err(error) => self.find(Finding::new(side.malformed, "", "well-formed JSON").seen(error.to_string())),
             },
-            Reading::Form => match params::form(content, schema) {
-                Form::Fields(document) => return Some(document),
+            Reading::Form => match params::form(&body.content, schema) {
+                Form::Fields(document) => return Some(Arc::new(document)),
                 Form::TooMuch => self.unchecked.insert(side.unchecked),
                 Form::Malformed(faults) => {
                     for (at, expected, seen) in faults {

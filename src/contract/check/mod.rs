@@ -71,9 +71,9 @@ struct Check<'a> {
     findings: Vec<Finding>,
     unchecked: UncheckedSet,
     /// The request body, if it was read; a form as the object that it stands for.
-    request_body: Option<Document>,
+    request_body: Option<Arc<Document>>,
     /// The response body, if it was read.
-    response_body: Option<Document>,
+    response_body: Option<Arc<Document>>,
 }
 
 impl<'a> Check<'a> {
