@@ -492,14 +492,12 @@ pub(super) fn string(text: &str, out: &mut Vec<u8>) {
 /// The inside of a JSON string literal; runs that need no escape are copied whole.
 fn escaped(text: &str, out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
-    let bytes = text.as_bytes();
-    let mut copied = 0;
-    for (at, byte) in bytes.iter().enumerate() {
-        if *byte >= 0x20 && *byte != b'"' && *byte != b'\\' {
-            continue;
-        }
-        out.extend_from_slice(&bytes[copied..at]);
-        copied = at + 1;
+    let mut bytes = text.as_bytes();
+    out.reserve(bytes.len() + bytes.len() / 8);
+    while let Some(at) = first_escape(bytes) {
+        out.extend_from_slice(&bytes[..at]);
+        let byte = &bytes[at];
+        bytes = &bytes[at + 1..];
         out.push(b'\\');
         match byte {
             b'"' | b'\\' => out.push(*byte),
@@ -511,5 +509,38 @@ fn escaped(text: &str, out: &mut Vec<u8>) {
             other => out.extend([b'u', b'0', b'0', HEX[usize::from(other >> 4)], HEX[usize::from(other & 15)]]),
         }
     }
-    out.extend_from_slice(&bytes[copied..]);
+    out.extend_from_slice(bytes);
+}
+
+/// The first byte that a JSON string cannot hold as it is; eight are looked at together.
+fn first_escape(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    // Sets the high bit of each byte that is below `limit` (at most 128); above the first such byte it may err.
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word & HIGH;
+    let (chunks, rest) = bytes.as_chunks();
+    for (index, chunk) in chunks.iter().enumerate() {
+        let word = u64::from_le_bytes(*chunk);
+        let hits =
+            below(word, 0x20) | below(word ^ (ONES * u64::from(b'"')), 1) | below(word ^ (ONES * u64::from(b'\\')), 1);
+        if hits != 0 {
+            return Some(index * 8 + hits.trailing_zeros() as usize / 8);
+        }
+    }
+    let rest = rest.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\'));
+    rest.map(|at| chunks.len() * 8 + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_string_is_escaped_as_serde_escapes_it(text in "([ -~]|\\PC|[\\x00-\\x1f\"\\\\]){0,60}") {
+            let mut out = Vec::new();
+            super::string(&text, &mut out);
+            prop_assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&text).unwrap());
+        }
+    }
 }
