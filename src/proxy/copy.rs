@@ -96,7 +96,7 @@ impl Copy {
         } else {
             std::mem::take(&mut self.rest).freeze()
         };
-        Body { content, presence, wire_size: Some(self.total), redacted: Vec::new() }
+        Body { content, presence, wire_size: Some(self.total), ..Body::default() }
     }
 
     /// Undoes [`Self::take`].
