@@ -418,7 +418,8 @@ mod tests {
         let mut out = Vec::new();
         memory.index().search(text.as_bytes(), false, &mut out);
         let raw: Vec<_> = out.into_iter().filter(|found| found.form == Form::Raw).map(|found| found.range).collect();
-        assert_eq!(raw, [1..text.len() - 1]);
+        assert_eq!(raw.len(), 1);
+        assert_eq!(raw[0], 1..text.len() - 1);
     }
 
     #[test]
