@@ -5,6 +5,7 @@
 
 mod cases;
 mod cli;
+mod combinations;
 mod configuration;
 mod contract;
 mod demo;
