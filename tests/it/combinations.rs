@@ -35,7 +35,7 @@ struct Pieces(VecDeque<Frame<Bytes>>);
 
 impl Pieces {
     fn body(trailer: &'static str) -> StreamBody<Self> {
-        let data = (0..PIECES).map(|n| Frame::data(Bytes::from(vec![b'a' + (n % 26) as u8; PIECE])));
+        let data = (b'a'..=b'z').cycle().take(PIECES).map(|letter| Frame::data(Bytes::from(vec![letter; PIECE])));
         let trailers: HeaderMap =
             [(HeaderName::from_static("x-trailer"), HeaderValue::from_static(trailer))].into_iter().collect();
         StreamBody::new(Self(data.chain([Frame::trailers(trailers)]).collect()))
