@@ -1,5 +1,5 @@
 //! A kept journal: a folder of segments, `trail-00000001.journal` and so on, one hash chain across all of them
-//! ([`chain`](super::chain)), and the file elsewhere that is to keep the chain's head.
+//! ([`super::chain`]), and the file elsewhere that is to keep the chain's head.
 
 use std::{
     fs::{self, File},
