@@ -6,7 +6,12 @@ use std::{
     time::Duration,
 };
 
-use super::{ContractArgs, Failure, Format, Outcome, policy::PolicyArgs, printer::Printer, verify::Judge};
+use super::{
+    ContractArgs, Failure, Format, Outcome,
+    policy::PolicyArgs,
+    printer::Printer,
+    verify::{self, Judge},
+};
 use crate::{
     contract::CheckOptions,
     recording::{self, Entry},
@@ -90,15 +95,12 @@ fn strips_authorization(source: &Path) -> Result<bool, Failure> {
 /// Checks the chain of what was named, if it is a trail.
 fn integrity(named: &Path, sources: &[PathBuf], audit: &mut Audit) -> Result<(), Failure> {
     let trail = named.display().to_string();
-    let segments: Vec<PathBuf> =
-        sources.iter().filter(|path| path.extension().is_some_and(|name| name == "journal")).cloned().collect();
+    let segments = verify::journals(sources);
     if segments.is_empty() {
         audit.file(&trail);
         return Ok(());
     }
-    let checked = recording::check_chain(&segments, &[], named.is_dir())
-        .map_err(|error| format!("cannot read the trail `{trail}`: {error}"))?;
-    audit.integrity(match checked {
+    audit.integrity(match verify::check_chain(named, &segments, &[])? {
         None => Integrity { trail, entries: None, unsealed: 0, head: None, broken: None },
         Some(checked) => Integrity {
             trail,

@@ -22,7 +22,7 @@ use crate::{
     exchange::Exchange,
     finding::{Rule, Verdict},
     json,
-    recording::{self, ChainHead, Entry, Note, settle},
+    recording::{self, ChainHead, Checked, Entry, Note, settle},
     redact::{Judged, Plan, Redactor},
     report::{Collector, Kind, Place, Request, Title, Unauthenticated},
     token::{Credential, Jwks, TokenFacts},
@@ -100,15 +100,21 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(Outcome { findings: altered || collector.fails(), ..Outcome::CLEAN })
 }
 
+/// Those of the sources that may be segments of a trail.
+pub(super) fn journals(sources: &[PathBuf]) -> Vec<PathBuf> {
+    sources.iter().filter(|path| path.extension().is_some_and(|name| name == "journal")).cloned().collect()
+}
+
+/// What the chain in these journals of what was named says; `None` if there is none.
+pub(super) fn check_chain(named: &Path, journals: &[PathBuf], kept: &[ChainHead]) -> Result<Option<Checked>, Failure> {
+    let checked = recording::check_chain(journals, kept, named.is_dir());
+    Ok(checked.map_err(|error| format!("cannot read the trail `{}`: {error}", named.display()))?)
+}
+
 /// Checks the chain of a trail, if it is one, and says what came of it; false if the trail was altered.
 fn chain(named: &Path, sources: &[PathBuf], kept: &[ChainHead]) -> Result<bool, Failure> {
-    let whole = named.is_dir();
+    let Some(checked) = check_chain(named, &journals(sources), kept)? else { return Ok(true) };
     let named = named.display();
-    let journals: Vec<PathBuf> =
-        sources.iter().filter(|path| path.extension().is_some_and(|name| name == "journal")).cloned().collect();
-    let checked = recording::check_chain(&journals, kept, whole)
-        .map_err(|error| format!("cannot read the trail `{named}`: {error}"))?;
-    let Some(checked) = checked else { return Ok(true) };
     let line = match &checked.broken {
         Some(broken) => broken.to_string(),
         None => format!(
