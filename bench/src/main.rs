@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [SYSTEM…]
-//! contrail-bench origin | bare UPSTREAM | answer     (the parts, each printing its address)
+//! contrail-bench origin | bare UPSTREAM     (the parts, each printing its address)
+//! contrail-bench load TARGET CONNECTIONS REQUESTS
 //! ```
 //!
 //! The process under test is pinned to one core; origin and load generator share the others. CPU time is read from
@@ -26,6 +27,11 @@ async fn main() -> Result<(), Error> {
         Some("bare") => {
             let upstream: SocketAddr = args.next().ok_or("bare UPSTREAM")?.parse()?;
             bare::serve(upstream).await
+        }
+        Some("load") => {
+            let mut number = || Ok::<_, Error>(args.next().ok_or("load TARGET CONNECTIONS REQUESTS")?);
+            let (target, connections, requests) = (number()?.parse()?, number()?.parse()?, number()?.parse()?);
+            load::burst(target, connections, requests).await.map(drop)
         }
         Some("measure") => measure::run(&args.collect::<Vec<_>>()).await,
         _ => {
