@@ -2,18 +2,24 @@
 //!
 //! ```text
 //! contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [SYSTEM…]
-//! contrail-bench origin | bare UPSTREAM     (the parts, each printing its address)
+//! contrail-bench verify --contrail PATH [--megabytes N] [--rounds N]
+//! contrail-bench make journal|har|pretty FILE [--megabytes N | --entries N] [--identities N]
 //! contrail-bench load TARGET CONNECTIONS REQUESTS
+//! contrail-bench origin | bare UPSTREAM     (the parts, each printing its address)
 //! ```
 //!
 //! The process under test is pinned to one core; origin and load generator share the others. CPU time is read from
 //! `/proc`, of the whole process, around each burst; systems are interleaved round by round and medians reported.
 
 mod bare;
+mod child;
 mod load;
 mod measure;
+mod options;
 mod origin;
+mod recordings;
 mod traffic;
+mod verify;
 
 use std::net::SocketAddr;
 
@@ -34,9 +40,10 @@ async fn main() -> Result<(), Error> {
             load::burst(target, connections, requests).await.map(drop)
         }
         Some("measure") => measure::run(&args.collect::<Vec<_>>()).await,
-        _ => {
-            Err("usage: contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [SYSTEM…]"
-                .into())
-        }
+        Some("verify") => verify::run(&args.collect::<Vec<_>>()),
+        Some("make") => recordings::make(&args.collect::<Vec<_>>()),
+        Some("values") => verify::values(&args.next().ok_or("values FILE")?),
+        Some("used") => child::used(&args.next().ok_or("used NOTE COMMAND…")?, &args.collect::<Vec<_>>()),
+        _ => Err("usage: contrail-bench measure|verify|make …; the head of bench/src/main.rs has them all".into()),
     }
 }
