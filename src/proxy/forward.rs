@@ -183,6 +183,12 @@ async fn answer(
     if request.method() == Method::CONNECT {
         return Ok(connect(forward, proxy, request, stop).await);
     }
+    // Before it is looked at where it goes, so that an ambiguous head ends its connection even where nothing would.
+    let (head, body) = request.into_parts();
+    if let Err(problem) = reverse::acceptable(&head) {
+        return Ok(refused(&proxy, problem));
+    }
+    let request = http::Request::from_parts(head, body);
     let named = request.uri().scheme_str().zip(request.uri().authority());
     let Some((scheme, authority)) = named.map(|(scheme, authority)| (scheme.to_owned(), authority.to_string())) else {
         return Ok(refused(
@@ -225,6 +231,10 @@ async fn connect(
     if request.version() == Version::HTTP_2 {
         let detail = "CONNECT is taken over HTTP/1 only";
         return refused(&proxy, Problem::new(StatusCode::NOT_IMPLEMENTED, "connect-refused", detail));
+    }
+    // Clients send CONNECT without a Host (Python's, for one), and it is the target that counts; two are nobody's.
+    if request.headers().get_all(header::HOST).iter().nth(1).is_some() {
+        return refused(&proxy, malformed("there is more than one Host header"));
     }
     if request.uri().scheme().is_some() || request.uri().path_and_query().is_some() {
         return refused(&proxy, malformed("CONNECT takes HOST:PORT and nothing else"));

@@ -176,7 +176,7 @@ fn is_safe(method: &Method) -> bool {
 }
 
 /// Refuses what no proxy should pass on.
-fn acceptable(head: &http::request::Parts) -> Result<(), Problem> {
+pub(super) fn acceptable(head: &http::request::Parts) -> Result<(), Problem> {
     let bad = |detail: &str| Err(Problem::new(StatusCode::BAD_REQUEST, "bad-request", detail).closing());
     if head.method == Method::CONNECT {
         return Err(Problem::new(

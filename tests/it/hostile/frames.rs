@@ -2,26 +2,26 @@
 
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use super::expand;
 use crate::proxy::bench::{Bench, Setup, Wire, within};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-const DATA: u8 = 0;
+pub const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RESET: u8 = 3;
 const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 const CONTINUATION: u8 = 9;
-const END_STREAM: u8 = 1;
+pub const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 const WHOLE: u8 = END_STREAM | END_HEADERS;
 
 /// Largest payload of a frame.
 const FRAME: usize = 16 << 10;
 
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let mut frame = vec![length[1], length[2], length[3], kind, flags];
     frame.extend_from_slice(&stream.to_be_bytes());
@@ -41,7 +41,7 @@ fn length(length: usize, out: &mut Vec<u8>) {
 }
 
 /// Fields, each a literal that is not indexed. A line is `name=value`.
-fn block(lines: &str) -> Vec<u8> {
+pub fn block(lines: &str) -> Vec<u8> {
     let mut out = Vec::new();
     for line in lines.split('|').filter(|line| !line.is_empty()) {
         let (name, value) = line.split_at(line[1..].find('=').unwrap() + 1);
@@ -55,7 +55,7 @@ fn block(lines: &str) -> Vec<u8> {
 }
 
 /// A header block in as many frames as it takes.
-fn headers(stream: u32, end_stream: bool, block: &[u8]) -> Vec<u8> {
+pub fn headers(stream: u32, end_stream: bool, block: &[u8]) -> Vec<u8> {
     let pieces: Vec<&[u8]> = block.chunks(FRAME).collect();
     let mut out = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
@@ -70,8 +70,8 @@ fn headers(stream: u32, end_stream: bool, block: &[u8]) -> Vec<u8> {
 }
 
 /// What the proxy said on a connection.
-#[derive(Debug, PartialEq, Eq)]
-enum Said {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
     /// An answer of contrail's own on stream 1, with this status in its body.
     Problem(u16),
     /// Stream 1 was reset.
@@ -80,7 +80,7 @@ enum Said {
     Gone,
 }
 
-async fn said(client: &mut Wire) -> Said {
+pub async fn said(client: &mut Wire<impl AsyncRead + AsyncWrite + Unpin>) -> Said {
     let mut body = Vec::new();
     loop {
         let mut head = [0; 9];
@@ -106,10 +106,14 @@ async fn said(client: &mut Wire) -> Said {
     }
 }
 
+/// What a client says before its first request.
+pub fn greeting() -> Vec<u8> {
+    [PREFACE, &frame(SETTINGS, 0, 0, b"")].concat()
+}
+
 async fn opened(bench: &Bench) -> Wire {
     let mut client = bench.client().await;
-    within(client.0.write_all(PREFACE)).await.unwrap();
-    within(client.0.write_all(&frame(SETTINGS, 0, 0, b""))).await.unwrap();
+    within(client.0.write_all(&greeting())).await.unwrap();
     client
 }
 
@@ -117,7 +121,7 @@ const GET: &str = ":method=GET|:scheme=http|:path=/x|:authority=a";
 
 /// Requests without a body that the upstream never sees.
 #[rustfmt::skip]
-const REFUSED: &[(&str, Said)] = &[
+pub const REFUSED: &[(&str, Said)] = &[
     (":method=GET|:scheme=http|:path=/x|:authority=a|host=b|host=c", Said::Problem(400)),
     (":method=GET|:scheme=http|:path=/x", Said::Problem(400)),
     (":method=GET|:scheme=http|:path=/x|:authority=", Said::Reset),
@@ -178,7 +182,7 @@ async fn malformed_and_oversized_requests_over_http2_never_reach_the_upstream() 
 }
 
 /// Bodies that contradict their length: the length, the data, what comes of it.
-const BODIES: &[(&str, &str, Said)] = &[
+pub const BODIES: &[(&str, &str, Said)] = &[
     ("|content-length=5", "hel", Said::Reset),
     ("|content-length=3", "hello", Said::Reset),
     ("|content-length=5|content-length=5", "hello", Said::Problem(400)),

@@ -2,7 +2,9 @@
 
 mod answers;
 mod frames;
+mod matrix;
 mod requests;
+mod ways;
 
 /// Text with repetitions written as `<<a*70000>>`.
 fn expand(text: &str) -> String {

@@ -10,7 +10,7 @@ use crate::proxy::bench::{Bench, Setup, status, within};
 
 /// Heads that are refused before the upstream sees anything: what is sent, the status, the reason.
 #[rustfmt::skip]
-const REFUSED: &[(&str, u16, &str)] = &[
+pub const REFUSED: &[(&str, u16, &str)] = &[
     // Transfer-Encoding is exactly one `chunked`.
     ("POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n", 400, "bad-request"),
     ("POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n", 400, "bad-request"),
@@ -174,7 +174,7 @@ async fn a_refused_head_request_gets_no_body() {
 
 /// Odd, and legal: what is sent, and the begin of what the upstream gets.
 #[rustfmt::skip]
-const ACCEPTED: &[(&str, &str)] = &[
+pub const ACCEPTED: &[(&str, &str)] = &[
     ("\r\n\r\nGET /x HTTP/1.1\r\nHost: a\r\n\r\n", "GET /x HTTP/1.1\r\n"),
     ("GET /x HTTP/1.0\r\n\r\n", "GET /x HTTP/1.1\r\n"),
     ("GET //evil/x HTTP/1.1\r\nHost: a\r\n\r\n", "GET //evil/x HTTP/1.1\r\n"),
@@ -208,7 +208,7 @@ async fn odd_and_legal_requests_pass_and_the_connection_goes_on() {
 
 /// Chunked bodies that are never whole upstream: what stands behind the head, and the status.
 #[rustfmt::skip]
-const BROKEN_BODIES: &[(&str, u16)] = &[
+pub const BROKEN_BODIES: &[(&str, u16)] = &[
     ("0x5\r\nhello\r\n0\r\n\r\n", 400),
     ("+5\r\nhello\r\n0\r\n\r\n", 400),
     ("-5\r\nhello\r\n0\r\n\r\n", 400),
@@ -346,6 +346,6 @@ async fn slow_heads_are_cut_even_when_they_never_fall_silent() {
 }
 
 /// Each character as one byte.
-fn latin1(text: &str) -> Vec<u8> {
+pub fn latin1(text: &str) -> Vec<u8> {
     text.chars().map(|char| u8::try_from(u32::from(char)).unwrap()).collect()
 }

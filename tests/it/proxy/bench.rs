@@ -12,7 +12,7 @@ use contrail::{
     upstream::{Origin, Problem, live},
 };
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     sync::{mpsc, oneshot, watch},
     task::JoinHandle,
@@ -172,10 +172,10 @@ pub async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.expect("it takes too long")
 }
 
-/// A socket on which tests read and write text.
-pub struct Wire(pub TcpStream);
+/// A connection on which tests read and write text.
+pub struct Wire<IO = TcpStream>(pub IO);
 
-impl Wire {
+impl<IO: AsyncRead + AsyncWrite + Unpin> Wire<IO> {
     pub async fn send(&mut self, text: &str) {
         within(self.0.write_all(text.as_bytes())).await.unwrap();
     }
@@ -216,7 +216,9 @@ impl Wire {
         let _ = within(self.0.read_to_end(&mut text)).await;
         String::from_utf8(text).unwrap()
     }
+}
 
+impl Wire {
     /// Whether nothing can be read now.
     pub async fn is_silent(&mut self) -> bool {
         // One turn of the event loop is enough for what the proxy (on the same thread) would have sent already.

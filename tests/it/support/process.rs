@@ -24,8 +24,10 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// A running `contrail` that listens.
 #[derive(Debug)]
 pub struct Running {
-    /// Where it listens.
+    /// Where it listens: the first listener that it says.
     pub address: SocketAddr,
+    /// Where each of its listeners listens, in the order in which it says them (plain, TLS, forward).
+    pub addresses: Vec<SocketAddr>,
     child: Option<Child>,
     stdout: Option<JoinHandle<String>>,
     stderr: Option<JoinHandle<String>>,
@@ -34,6 +36,9 @@ pub struct Running {
 impl Running {
     /// Starts it in a folder and waits until it says `listening on`.
     pub fn start<A: AsRef<OsStr>>(folder: &Path, arguments: impl IntoIterator<Item = A>) -> Self {
+        let arguments: Vec<A> = arguments.into_iter().collect();
+        let asked = |argument: &&A| argument.as_ref().to_string_lossy().ends_with("listen");
+        let listeners = arguments.iter().filter(asked).count().max(1);
         let mut child = contrail()
             .current_dir(folder)
             .args(arguments)
@@ -47,13 +52,13 @@ impl Running {
             out.read_to_string(&mut text).unwrap();
             text
         });
-        let (ready, listening) = mpsc::channel();
+        let (ready, said) = mpsc::channel();
         let err = BufReader::new(child.stderr.take().unwrap());
         let stderr = thread::spawn(move || {
             let mut text = String::new();
             for line in err.lines() {
                 let line = line.unwrap();
-                if let Some(address) = line.strip_prefix("listening on http://").and_then(|rest| rest.parse().ok()) {
+                if let Some(address) = listening(&line) {
                     let _: Result<(), _> = ready.send(address);
                 }
                 text.push_str(&line);
@@ -61,12 +66,16 @@ impl Running {
             }
             text
         });
-        let Ok(address) = listening.recv_timeout(PATIENCE) else {
-            let _ = child.kill();
-            let _ = child.wait();
-            panic!("contrail never listened: {}", stderr.join().unwrap());
-        };
-        Self { address, child: Some(child), stdout: Some(stdout), stderr: Some(stderr) }
+        let mut addresses = Vec::new();
+        while addresses.len() < listeners {
+            let Ok(address) = said.recv_timeout(PATIENCE) else {
+                let _ = child.kill();
+                let _ = child.wait();
+                panic!("contrail never listened: {}", stderr.join().unwrap());
+            };
+            addresses.push(address);
+        }
+        Self { address: addresses[0], addresses, child: Some(child), stdout: Some(stdout), stderr: Some(stderr) }
     }
 
     /// Its process id.
@@ -90,6 +99,12 @@ impl Running {
             stderr: self.stderr.take().unwrap().join().unwrap(),
         }
     }
+}
+
+/// The address in a line that says where contrail listens.
+fn listening(line: &str) -> Option<SocketAddr> {
+    let (_, at) = line.strip_prefix("listening on ")?.split_once("://")?;
+    at.split(' ').next()?.parse().ok()
 }
 
 impl Drop for Running {
