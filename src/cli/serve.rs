@@ -76,6 +76,9 @@ pub struct ProxyArgs {
     /// How long a connection may be idle between two requests
     #[arg(long, value_name = "SECS", default_value = "75", value_parser = seconds)]
     pub keep_alive: Duration,
+    /// Longest silence, both ways, of a tunnel or of a connection whose protocol was switched (101)
+    #[arg(long, value_name = "SECS", default_value = "600", value_parser = seconds)]
+    pub tunnel_timeout: Duration,
     /// Longest silence of the upstream, before its answer and in the middle of it; 504 beyond
     #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
     pub upstream_timeout: Duration,
@@ -298,6 +301,7 @@ impl ProxyArgs {
             header_timeout: self.header_timeout,
             body_timeout: self.body_timeout,
             keep_alive: self.keep_alive,
+            tunnel_timeout: self.tunnel_timeout,
             max_streams: self.max_streams,
             audience: match &self.audience {
                 Some(audience) => Audience::Force(audience.clone()),

@@ -204,14 +204,6 @@ impl Recording {
         }
     }
 
-    /// Forgets the response's head and body: contrail answers in the tenant's place.
-    pub(super) fn forget_response(&mut self) {
-        self.copy = self.proxy.copy();
-        if let Some(begun) = &mut self.begun {
-            begun.response = None;
-        }
-    }
-
     pub(super) fn push(&mut self, data: &Bytes) {
         self.copy.push(data);
     }

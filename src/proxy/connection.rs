@@ -12,7 +12,7 @@ use std::{
     io,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, ready},
@@ -24,7 +24,7 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-use super::{frames::Frames, strict::Fault};
+use super::{frames::Frames, strict::Fault, upgrade::Switch};
 
 /// How long an exchange in progress may go on after the client's last byte.
 const GRACE: Duration = Duration::from_millis(750);
@@ -34,32 +34,92 @@ const GRACE: Duration = Duration::from_millis(750);
 pub(super) struct State {
     in_flight: AtomicUsize,
     head_done: AtomicBool,
-    /// For each head that was read and not yet taken up: its fault, if it has one.
-    heads: Mutex<VecDeque<Option<Fault>>>,
+    /// For each head that was read and not yet taken up: its fault, or whether it asks for another protocol.
+    heads: Mutex<VecDeque<Result<bool, Fault>>>,
     /// A head began and did not end in time.
     too_slow: AtomicBool,
+    /// No more requests come: the bytes are of a tunnel.
+    tunnel: AtomicBool,
+    upgrade: Mutex<Upgrade>,
+}
+
+/// How a request stands that asks for another protocol.
+#[derive(Debug, Default)]
+struct Upgrade {
+    /// What it came to, once it is answered.
+    switched: Option<bool>,
+    /// Bytes came behind it before it was answered.
+    early: bool,
+    switch: Option<Switch>,
 }
 
 /// Exists as long as an exchange is in progress on its connection.
 #[derive(Debug)]
-pub(super) struct InFlight(Arc<State>);
+pub(super) struct InFlight {
+    state: Arc<State>,
+    /// Its request asks for another protocol.
+    pub(super) asks: bool,
+}
 
 impl State {
-    /// A request head has arrived.
-    pub(super) fn begin(self: &Arc<Self>) -> InFlight {
+    /// A request head has arrived; whether it asks for another protocol.
+    pub(super) fn begin(self: &Arc<Self>, asks: bool) -> InFlight {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
         self.head_done.store(true, Ordering::Release);
-        InFlight(Arc::clone(self))
+        InFlight { state: Arc::clone(self), asks }
     }
 
-    /// A head was read, and has this fault.
-    pub(super) fn head(&self, fault: Option<Fault>) {
-        self.heads.lock().unwrap_or_else(PoisonError::into_inner).push_back(fault);
+    /// A head was read, and has this fault, or none; then whether it asks for another protocol.
+    pub(super) fn head(&self, read: Result<bool, Fault>) {
+        if read == Ok(true) {
+            *self.upgrade() = Upgrade::default();
+        }
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner).push_back(read);
     }
 
-    /// The fault of the head that is taken up now; called once for each.
-    pub(super) fn fault(&self) -> Option<Fault> {
-        self.heads.lock().unwrap_or_else(PoisonError::into_inner).pop_front().flatten()
+    /// What was said by [`Self::head`] of the head that is taken up now; called once for each.
+    pub(super) fn next_head(&self) -> Result<bool, Fault> {
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner).pop_front().unwrap_or(Ok(false))
+    }
+
+    fn upgrade(&self) -> MutexGuard<'_, Upgrade> {
+        self.upgrade.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes came behind a request that asks for another protocol, before it was answered.
+    pub(super) fn came_early(&self) {
+        self.upgrade().early = true;
+    }
+
+    /// What such a request came to, if it is answered: whether the protocol is switched.
+    pub(super) fn switched(&self) -> Option<bool> {
+        self.upgrade().switched
+    }
+
+    /// Such a request is answered, and the protocol is switched.
+    pub(super) fn switch(&self, switch: Switch) {
+        let mut upgrade = self.upgrade();
+        upgrade.switched = Some(true);
+        upgrade.switch = Some(switch);
+        drop(upgrade);
+        self.tunnels();
+    }
+
+    /// Such a request is answered, and the protocol stays. Tells whether bytes came early.
+    pub(super) fn stay(&self) -> bool {
+        let mut upgrade = self.upgrade();
+        upgrade.switched = Some(false);
+        upgrade.early
+    }
+
+    /// What the connection goes on as after its last request.
+    pub(super) fn goes_on_as(&self) -> Option<Switch> {
+        self.upgrade().switch.take()
+    }
+
+    /// From here on the timers between requests rest.
+    pub(super) fn tunnels(&self) {
+        self.tunnel.store(true, Ordering::Release);
     }
 
     /// Whether the connection ended because a head did not arrive in time.
@@ -72,9 +132,16 @@ impl State {
     }
 }
 
+impl InFlight {
+    /// Its connection.
+    pub(super) fn state(&self) -> &Arc<State> {
+        &self.state
+    }
+}
+
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
+        self.state.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -173,6 +240,9 @@ impl<IO> Guarded<IO> {
 impl<IO: AsyncRead + Unpin> AsyncRead for Guarded<IO> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
+        if this.state.tunnel.load(Ordering::Acquire) {
+            return Pin::new(&mut this.io).poll_read(cx, buf);
+        }
         this.follow();
         if this.phase == Phase::Ended {
             if this.state.busy() {
@@ -224,7 +294,16 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Guarded<IO> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
+        let this = &mut *self;
+        ready!(Pin::new(&mut this.io).poll_flush(cx))?;
+        // hyper does not read again by itself once an answer is out, so the timer is started here.
+        if !this.state.tunnel.load(Ordering::Acquire) {
+            this.follow();
+            if this.phase == Phase::Idle {
+                let _ = this.timer.as_mut().poll(cx);
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

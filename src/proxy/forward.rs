@@ -9,6 +9,7 @@ use std::{convert::Infallible, fmt, net::Ipv6Addr, sync::Arc, time::Duration};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderValue, Method, StatusCode, Version, header};
 use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, sync::watch};
 
 use super::{
@@ -18,6 +19,7 @@ use super::{
     connection::InFlight,
     intercept,
     reverse::{self, Destination},
+    upgrade,
 };
 use crate::upstream::{
     MessageBody, Problem, Response,
@@ -149,12 +151,14 @@ pub(super) async fn serve(
     stop: watch::Receiver<bool>,
 ) -> Result<http::Response<Gate>, Infallible> {
     let connect = request.method() == Method::CONNECT && request.version() != Version::HTTP_2;
+    let state = connect.then(|| Arc::clone(in_flight.state()));
     let mut answer = answer(forward, proxy, in_flight, request, stop).await;
-    if connect
-        && let Ok(answer) = &mut answer
-        && !answer.status().is_success()
-    {
-        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    if let (Some(state), Ok(answer)) = (state, &mut answer) {
+        if answer.status().is_success() {
+            state.tunnels();
+        } else {
+            answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
     }
     answer
 }
@@ -262,13 +266,14 @@ async fn connect(
         Ok(addresses) => addresses,
         Err(problem) => return refused(&proxy, problem),
     };
+    let silence = proxy.settings.tunnel_timeout;
     // The addresses that were looked at are the ones that are connected to.
     let connected = tokio::time::timeout(forward.connect_timeout, TcpStream::connect(addresses.as_slice())).await;
     match connected {
         Ok(Ok(stream)) => {
             tokio::spawn(async move {
                 match hyper::upgrade::on(request).await {
-                    Ok(upgraded) => intercept::tunnel(upgraded, stream, stop).await,
+                    Ok(upgraded) => upgrade::pass(TokioIo::new(upgraded), stream, silence, stop).await,
                     Err(error) => tracing::debug!(%error, "a CONNECT was not taken up"),
                 }
                 drop(slot);

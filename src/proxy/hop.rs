@@ -28,6 +28,12 @@ pub fn request(headers: &HeaderMap, host: &HeaderValue) -> HeaderMap {
     kept
 }
 
+/// Adds what asks for other protocols, or switches to them, on one hop.
+pub fn upgrade(headers: &mut HeaderMap, protocols: HeaderValue) {
+    headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(header::UPGRADE, protocols);
+}
+
 /// The fields of a response that go on to the client.
 #[must_use]
 pub fn response(headers: &HeaderMap) -> HeaderMap {

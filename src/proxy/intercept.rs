@@ -1,14 +1,10 @@
-//! The inside of a CONNECT: TLS with a certificate of our own, plain HTTP, or a blind tunnel.
+//! The inside of a CONNECT that is opened: TLS with a certificate of our own, or plain HTTP.
 
 use std::{net::IpAddr, sync::Arc};
 
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use tokio::{
-    io::{AsyncWriteExt as _, copy_bidirectional},
-    net::TcpStream,
-    sync::watch,
-};
+use tokio::sync::watch;
 
 use super::{
     Proxy,
@@ -63,20 +59,5 @@ fn certified_name(target: &HostPort) -> String {
     match target.host.parse::<IpAddr>() {
         Ok(address) => address.to_canonical().to_string(),
         Err(_) => target.host.clone(),
-    }
-}
-
-/// Passes bytes both ways, unseen, until one side ends or contrail stops.
-pub(super) async fn tunnel(upgraded: Upgraded, mut target: TcpStream, mut stop: watch::Receiver<bool>) {
-    let mut client = TokioIo::new(upgraded);
-    tokio::select! {
-        ended = copy_bidirectional(&mut client, &mut target) => {
-            if let Err(error) = ended {
-                tracing::debug!(%error, "a tunnel ended early");
-            }
-        }
-        () = listener::stopped(&mut stop) => {
-            let _ = client.shutdown().await;
-        }
     }
 }

@@ -26,6 +26,7 @@ use super::{
     rewind::Rewind,
     strict::{Bounds, Fault, Strict},
     tls::{self, Certificates},
+    upgrade,
 };
 use crate::upstream::{Problem, Response};
 
@@ -203,6 +204,9 @@ where
     if state.was_too_slow() {
         proxy.observer.turned_away(0, TOO_SLOW);
     }
+    if let Some(switch) = state.goes_on_as() {
+        switch.run(settings.tunnel_timeout, stop).await;
+    }
 }
 
 async fn serve_http2<IO>(
@@ -275,21 +279,33 @@ fn dispatch(
     stop: &watch::Receiver<bool>,
     request: http::Request<Incoming>,
 ) -> Answering {
-    let (proxy, in_flight) = (Arc::clone(proxy), state.begin());
-    if let Some(fault) = state.fault().or_else(|| out_of_bounds(&proxy, &request)) {
+    let head = state.next_head();
+    let (proxy, in_flight) = (Arc::clone(proxy), state.begin(head == Ok(true)));
+    if let Some(fault) = head.err().or_else(|| out_of_bounds(&proxy, &request)) {
         let problem = Problem::new(fault.status, fault.reason, fault.detail).closing();
         proxy.observer.turned_away(problem.status.as_u16(), fault.detail);
         let response = Response::from(problem).map(Gate::open);
         return Box::pin(std::future::ready(Ok(response)));
     }
-    match way {
+    let answering: Answering = match way {
         Way::Reverse => {
             let destination = Destination::upstream(&proxy);
             Box::pin(reverse::serve(proxy, in_flight, request, destination))
         }
         Way::Tunnel(destination) => Box::pin(reverse::serve(proxy, in_flight, request, destination.clone())),
         Way::Forward(forward) => Box::pin(forward::serve(Arc::clone(forward), proxy, in_flight, request, stop.clone())),
+    };
+    if head != Ok(true) {
+        return answering;
     }
+    let state = Arc::clone(state);
+    Box::pin(async move {
+        let mut answer = answering.await;
+        if let Ok(answer) = &mut answer {
+            upgrade::settle(&state, answer);
+        }
+        answer
+    })
 }
 
 /// What is too large in a request that came over HTTP/2; HTTP/1 is looked at before.

@@ -37,6 +37,7 @@ pub mod reverse;
 mod rewind;
 mod strict;
 pub mod tls;
+mod upgrade;
 
 /// Bounds and addresses of a proxy. Sizes in bytes.
 #[derive(Debug, Clone)]
@@ -65,6 +66,8 @@ pub struct Settings {
     pub body_timeout: Duration,
     /// How long a connection may be idle between requests.
     pub keep_alive: Duration,
+    /// Longest silence, both ways, of a tunnel or of a connection whose protocol was switched.
+    pub tunnel_timeout: Duration,
     /// Most HTTP/2 streams of one connection at a time.
     pub max_streams: u32,
     /// What happens to the `audience` of a token request.
@@ -91,6 +94,7 @@ impl Settings {
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_mins(1),
             keep_alive: Duration::from_secs(75),
+            tunnel_timeout: Duration::from_mins(10),
             max_streams: 128,
             audience: Audience::default(),
             own: OwnAddresses::default(),
@@ -120,6 +124,14 @@ pub struct Holds {
     /// Heads of responses, until the first piece of a body of known length: an answer whose exchange cannot be recorded
     /// can then be replaced, and not only cut.
     pub heads: bool,
+}
+
+impl Holds {
+    /// Whether any message is judged before it passes.
+    #[must_use]
+    pub const fn judge(self) -> bool {
+        self.requests || self.responses
+    }
 }
 
 /// Whoever listens to what the proxy sees. None of its methods may block.

@@ -13,6 +13,7 @@ use super::{
     capture::{Gate, Recording, Tee, lock, request_state},
     connection::InFlight,
     hop,
+    upgrade::Asked,
 };
 use crate::{
     exchange::{Body, Headers, Request, Target},
@@ -50,9 +51,10 @@ impl Destination {
 pub(super) async fn serve(
     proxy: Arc<Proxy>,
     in_flight: InFlight,
-    request: http::Request<Incoming>,
+    mut request: http::Request<Incoming>,
     destination: Destination,
 ) -> Result<http::Response<Gate>, Infallible> {
+    let asked = if in_flight.asks { Asked::of(&mut request) } else { None };
     let (head, body) = request.into_parts();
     if let Err(problem) = acceptable(&head) {
         proxy.observer.turned_away(problem.status.as_u16(), problem.reason);
@@ -62,7 +64,12 @@ pub(super) async fn serve(
     let target = Target::new(destination.scheme, destination.authority, raw_target(&head.uri));
     let asks_for_head = head.method == Method::HEAD;
     let asks_for_token = audience::is_token_request(&head.method, target.path()).then(|| client_host(&head));
-    let head = forwarded(head, &destination.host);
+    let mut head = forwarded(head, &destination.host);
+    // What goes through a tunnel cannot be judged, and --enforce lets nothing through unjudged.
+    let asked = asked.filter(|_| !proxy.observer.holds().judge());
+    if let Some(asked) = &asked {
+        hop::upgrade(&mut head.headers, asked.protocols.clone());
+    }
     let state = request_state(proxy.copy());
     let recorded = Request {
         method: head.method.clone(),
@@ -81,7 +88,7 @@ pub(super) async fn serve(
         return Ok(refuse(recording, too_large(settings.max_body), None).await);
     }
     let body = Tee::new(body, state, settings.max_body, settings.body_timeout);
-    let response = exchange(&proxy, recording, target, head, body, asks_for_token).await;
+    let response = exchange(&proxy, recording, target, head, body, asks_for_token, asked).await;
     // HTTP/2 would send what contrail says of itself even so.
     Ok(if asks_for_head { response.map(|_| Gate::open(MessageBody::Empty)) } else { response })
 }
@@ -93,6 +100,7 @@ async fn exchange(
     mut head: http::request::Parts,
     body: Tee,
     asks_for_token: Option<String>,
+    asked: Option<Asked>,
 ) -> http::Response<Gate> {
     let method = head.method.clone();
     let holds = proxy.observer.holds();
@@ -129,16 +137,14 @@ async fn exchange(
         Err(failure) => return failed(proxy, recording, failure).await,
     };
     recording.notes = response.extensions_mut().remove::<Notes>().unwrap_or_default();
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return switched(proxy, recording, response, asked, &method).await;
+    }
     let headers = hop::response(response.headers());
     recording.head(response.status().as_u16(), response.version(), &headers);
     *response.headers_mut() = headers;
     // The version is the hop's own (RFC 9110, section 2.5); a client of HTTP/1.0 gets that from hyper.
     *response.version_mut() = Version::HTTP_11;
-    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        recording.forget_response();
-        let failure = Failure::new(FailureKind::Broken, "the upstream switched protocols, which nobody asked it to");
-        return failed(proxy, recording, failure).await;
-    }
     let length = content_length(response.headers());
     if holds.responses && recording.notes.answered_by_contrail.is_none() {
         return held(proxy, recording, response, &method).await;
@@ -160,6 +166,32 @@ async fn exchange(
         return unrecorded(problem, &method);
     }
     response
+}
+
+/// Passes on a 101 that the client asked for; any other is no answer.
+async fn switched(
+    proxy: &Proxy,
+    mut recording: Recording,
+    mut response: Response,
+    asked: Option<Asked>,
+    method: &Method,
+) -> http::Response<Gate> {
+    let Some((switch, protocols)) = asked.and_then(|asked| asked.granted(&mut response)) else {
+        let failure = Failure::new(FailureKind::Broken, "the upstream switched protocols, which nobody asked it to");
+        return failed(proxy, recording, failure).await;
+    };
+    let mut headers = hop::response(response.headers());
+    headers.remove(header::CONTENT_LENGTH);
+    hop::upgrade(&mut headers, protocols);
+    recording.head(response.status().as_u16(), response.version(), &headers);
+    recording.notes.remarks.push("what follows the switch of protocols is neither judged nor recorded".to_owned());
+    *response.headers_mut() = headers;
+    *response.version_mut() = Version::HTTP_11;
+    response.extensions_mut().insert(switch);
+    match recording.end(None).await {
+        Ok(()) => response.map(|_| Gate::open(MessageBody::Empty)),
+        Err(problem) => unrecorded(problem, method),
+    }
 }
 
 /// Answers in place of the tenant, which has done its work, because the exchange could not be recorded. Clients repeat

@@ -37,6 +37,9 @@ pub(super) use self::{
     head::{Bounds, Fault},
 };
 
+/// Most bytes that are read behind a request that asks for another protocol, before it is answered.
+const EARLY: usize = 16 << 10;
+
 /// How long a client that still sends has to read why its connection is closed.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -64,6 +67,8 @@ enum Place {
     Chunk(u64),
     /// Among trailer fields.
     Trailers,
+    /// Behind a request that asks for another protocol: who knows what comes is told by its answer.
+    Asked,
     /// In a tunnel.
     Tunnel,
 }
@@ -93,18 +98,19 @@ impl Scanner {
     }
 
     /// Takes what was read; tells how many heads ended in it, and how far it is good.
-    fn feed(&mut self, bytes: &[u8], mut good_head: impl FnMut()) -> Seen {
+    fn feed(&mut self, bytes: &[u8], mut good_head: impl FnMut(bool)) -> Seen {
         let mut at = 0;
         let mut pass = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];
             match self.place {
                 Place::Tunnel => return Seen { pass: bytes.len(), then: Then::More },
+                Place::Asked => return Seen { pass, then: Then::More },
                 Place::Body(left) => {
                     let skipped = skip(rest, left);
                     at += usize::try_from(skipped).unwrap_or(rest.len());
                     pass = at;
-                    self.place = if skipped == left { Place::Start } else { Place::Body(left - skipped) };
+                    self.place = if skipped == left { self.behind() } else { Place::Body(left - skipped) };
                 }
                 Place::Chunk(left) => {
                     let skipped = skip(rest, left);
@@ -136,13 +142,18 @@ impl Scanner {
                     if self.place != Place::Fields {
                         pass = at;
                         if std::mem::take(&mut self.head.ended) {
-                            good_head();
+                            good_head(self.head.asks());
                         }
                     }
                 }
             }
         }
         Seen { pass, then: Then::More }
+    }
+
+    /// What comes behind a request.
+    fn behind(&self) -> Place {
+        if self.head.asks() { Place::Asked } else { Place::Start }
     }
 
     fn unfinished(&self) -> Then {
@@ -169,7 +180,7 @@ impl Scanner {
                 Ok(follows) => {
                     self.chunks = Chunks::default();
                     self.place = match follows {
-                        Follows::Nothing => Place::Start,
+                        Follows::Nothing => self.behind(),
                         Follows::Body(length) => Place::Body(length),
                         Follows::Chunks => Place::Size,
                         Follows::Tunnel => Place::Tunnel,
@@ -187,10 +198,10 @@ impl Scanner {
             },
             Place::Trailers => match self.chunks.trailer(line, &self.bounds) {
                 Ok(false) => {}
-                Ok(true) => self.place = Place::Start,
+                Ok(true) => self.place = self.behind(),
                 Err(fault) => return Then::Break(fault),
             },
-            Place::Body(_) | Place::Chunk(_) | Place::Tunnel => {}
+            Place::Body(_) | Place::Chunk(_) | Place::Asked | Place::Tunnel => {}
         }
         Then::More
     }
@@ -244,7 +255,7 @@ impl<IO> Strict<IO> {
     fn look(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
         let state = &self.state;
         let read = &buf.filled()[before..];
-        let Seen { pass, then } = self.scanner.feed(read, || state.head(None));
+        let Seen { pass, then } = self.scanner.feed(read, |asks| state.head(Ok(asks)));
         if self.held.is_empty() {
             self.held.extend_from_slice(&read[pass..]);
             buf.set_filled(before + pass);
@@ -254,10 +265,13 @@ impl<IO> Strict<IO> {
             self.ready = self.held.split_to(pass);
             buf.set_filled(before);
         }
+        if self.scanner.place == Place::Asked && !self.held.is_empty() {
+            self.state.came_early();
+        }
         match then {
             Then::More => {}
             Then::Refuse(fault) => {
-                self.state.head(Some(fault));
+                self.state.head(Err(fault));
                 self.held.clear();
                 // An answer to HEAD has no body, whatever is wrong with the rest of it.
                 let method = if self.scanner.head.headless { "HEAD" } else { "GET" };
@@ -267,6 +281,22 @@ impl<IO> Strict<IO> {
             }
             Then::Break(fault) => self.ending = Some(Ending::Broken(fault)),
         }
+    }
+}
+
+impl<IO> Strict<IO> {
+    /// Goes on behind a request that asks for another protocol; whether its answer is known.
+    fn went_on(&mut self) -> bool {
+        match self.state.switched() {
+            None => return false,
+            Some(true) => {
+                self.scanner.place = Place::Tunnel;
+                self.ready = self.held.split();
+            }
+            Some(false) if self.held.is_empty() => self.scanner.place = Place::Start,
+            Some(false) => self.ending = Some(Ending::Refused),
+        }
+        true
     }
 }
 
@@ -290,6 +320,13 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Strict<IO> {
                     return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, fault)));
                 }
                 None => {}
+            }
+            if this.scanner.place == Place::Asked && this.went_on() {
+                continue;
+            }
+            if this.scanner.place == Place::Asked && this.held.len() >= EARLY {
+                // Nothing wakes for it: the answer is hyper's own turn.
+                return Poll::Pending;
             }
             ready!(Pin::new(&mut this.io).poll_read(cx, buf))?;
             if buf.filled().len() == before {
@@ -358,7 +395,7 @@ mod tests {
         let read = |size: usize| {
             let (mut scanner, mut verdicts) = (Scanner::new(BOUNDS), Vec::new());
             for piece in bytes.as_bytes().chunks(size) {
-                match scanner.feed(piece, || verdicts.push(None)).then {
+                match scanner.feed(piece, |_| verdicts.push(None)).then {
                     Then::More => {}
                     Then::Refuse(fault) => {
                         verdicts.push(Some(fault.detail));

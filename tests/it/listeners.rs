@@ -379,6 +379,20 @@ async fn silence_before_a_handshake_and_after_a_connect_ends_the_connection() {
 }
 
 #[tokio::test]
+async fn what_is_inside_a_connect_outlives_the_time_for_a_head() {
+    let setup = setup(Options { header_timeout: Duration::from_millis(100), ..Options::default() }).await;
+    let (mut tunnel, _) = raw(setup.forward, "CONNECT tenant.example:443 HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    for _ in 0..2 {
+        tunnel.write_all(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        assert!(head(&mut tunnel).await.starts_with("HTTP/1.1 200"));
+        assert!(head(&mut tunnel).await.starts_with("0\r\n"), "an empty body");
+        // A connection that says nothing is ended after the time for a head; this one goes on.
+        let mut silent = TcpStream::connect(setup.plain).await.unwrap();
+        assert_eq!(silent.read(&mut [0]).await.unwrap_or(0), 0);
+    }
+}
+
+#[tokio::test]
 async fn a_refused_connect_ends_its_connection_and_what_follows_it_is_no_request() {
     let setup = setup(Options { credentials: Some("user:password".into()), ..Options::default() }).await;
     let proof = "Proxy-Authorization: Basic dXNlcjpwYXNzd29yZA==\r\n";

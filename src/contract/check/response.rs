@@ -50,7 +50,9 @@ impl Check<'_> {
 
     fn response_body(&mut self, response: &Response, documented: Option<&Documented>, success: bool) {
         let content = documented.map(|documented| &documented.content[..]).unwrap_or_default();
-        if self.exchange.transport.incomplete.is_some() || is_redacted(&response.body.redacted, "") {
+        // What comes behind a 101 is of another protocol.
+        let switched = response.status == 101;
+        if switched || self.exchange.transport.incomplete.is_some() || is_redacted(&response.body.redacted, "") {
             self.unchecked.insert(Unchecked::ResponseBody);
             return;
         }

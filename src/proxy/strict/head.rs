@@ -73,6 +73,8 @@ pub(super) struct Head {
     codings: usize,
     tunnel: bool,
     old: bool,
+    /// `Connection` names `upgrade`, and `Upgrade` another protocol than `h2c`.
+    upgrade: (bool, bool),
     /// A `HEAD`, the answer to which has no body.
     pub(super) headless: bool,
     /// It came to its end.
@@ -89,6 +91,11 @@ pub(super) enum Follows {
 }
 
 impl Head {
+    /// Whether it asks for another protocol (RFC 9110, section 7.8: over HTTP/1.1 only).
+    pub(super) fn asks(&self) -> bool {
+        self.upgrade == (true, true) && !self.tunnel && !self.old
+    }
+
     fn fault(&mut self, fault: Fault) {
         self.fault.get_or_insert(fault);
     }
@@ -163,6 +170,10 @@ impl Head {
             if !value.eq_ignore_ascii_case(b"chunked") {
                 self.fault(Fault::bad("Transfer-Encoding has to be exactly one `chunked`"));
             }
+        } else if name.eq_ignore_ascii_case(b"connection") {
+            self.upgrade.0 |= list(value).any(|option| option.eq_ignore_ascii_case(b"upgrade"));
+        } else if name.eq_ignore_ascii_case(b"upgrade") {
+            self.upgrade.1 |= list(value).any(|name| !name.is_empty() && !name.eq_ignore_ascii_case(b"h2c"));
         }
     }
 
@@ -220,6 +231,11 @@ fn trim(value: &[u8]) -> &[u8] {
     let start = value.iter().take_while(|byte| blank(byte)).count();
     let end = value[start..].iter().rev().take_while(|byte| blank(byte)).count();
     &value[start..value.len() - end]
+}
+
+/// The members of a comma-separated value.
+fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(trim)
 }
 
 /// A target has one of four forms (RFC 9112, section 3.2), and which one depends on the method.

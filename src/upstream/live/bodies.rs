@@ -3,10 +3,10 @@
 use std::{
     pin::Pin,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
     time::{Duration, Instant},
 };
 
@@ -26,6 +26,14 @@ pub(super) struct Progress {
     started: Instant,
     /// Milliseconds after `started` at which the upstream last took something.
     last: AtomicU64,
+    stop: Mutex<Stop>,
+}
+
+/// Whether the sending is to stop, and who waits for it.
+#[derive(Debug, Default)]
+struct Stop {
+    asked: bool,
+    waker: Option<Waker>,
 }
 
 impl Progress {
@@ -35,12 +43,32 @@ impl Progress {
             waits_for_client: AtomicBool::new(false),
             started: Instant::now(),
             last: AtomicU64::new(0),
+            stop: Mutex::default(),
         }
     }
 
     fn moved(&self) {
         let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last.store(millis, Ordering::Release);
+    }
+
+    /// No more of the request is sent; the upstream's answer made its connection useless.
+    pub(super) fn stop(&self) {
+        let waker = {
+            let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+            stop.asked = true;
+            stop.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Whether to stop; if not, `cx` is woken for it.
+    fn stops(&self, cx: &Context<'_>) -> bool {
+        let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        stop.waker = Some(cx.waker().clone());
+        stop.asked
     }
 
     pub(super) async fn stalled(&self, silence: Duration) {
@@ -70,6 +98,9 @@ impl Body for Sending {
     type Error = BodyError;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        if self.progress.stops(cx) {
+            return Poll::Ready(Some(Err(BodyError::new("the upstream's answer ended its connection"))));
+        }
         let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(cx) else {
             self.progress.waits_for_client.store(true, Ordering::Release);
             return Poll::Pending;

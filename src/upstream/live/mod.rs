@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderValue, Method, Uri, Version, header};
+use http::{HeaderValue, Method, StatusCode, Uri, Version, header};
 use http_body::Body as _;
 use hyper::{
     body::Incoming,
@@ -133,8 +133,9 @@ impl Live {
         Ok(Self { origin, access, limits, tls, pool: Arc::default() })
     }
 
-    async fn connect(&self) -> Result<Connection, Failure> {
-        let connected = tokio::time::timeout(self.limits.connect, self.handshake()).await;
+    /// Connects; `switching` says that only HTTP/1.1 will do, since another protocol is asked for on it.
+    async fn connect(&self, switching: bool) -> Result<Connection, Failure> {
+        let connected = tokio::time::timeout(self.limits.connect, self.handshake(switching)).await;
         connected.unwrap_or_else(|_| {
             let seconds = self.limits.connect.as_secs_f32();
             Err(Failure::new(
@@ -144,7 +145,7 @@ impl Live {
         })
     }
 
-    async fn handshake(&self) -> Result<Connection, Failure> {
+    async fn handshake(&self, switching: bool) -> Result<Connection, Failure> {
         let unreachable = |cause: &dyn fmt::Display| {
             Failure::new(FailureKind::Unreachable, format!("cannot reach {}: {cause}", self.origin))
         };
@@ -168,8 +169,14 @@ impl Live {
         if let Some(via) = &self.access.via {
             via.tunnel(&mut stream, &self.origin).await.map_err(|error| unreachable(&error))?;
         }
-        let stream = connector.connect(name.clone(), stream).await.map_err(|error| unreachable(&error))?;
-        let http2 = self.access.http2 == Http2::Always || stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        let always = self.access.http2 == Http2::Always;
+        let connecting = if switching && !always {
+            connector.with_alpn(vec![tls::HTTP1.to_vec()]).connect(name.clone(), stream)
+        } else {
+            connector.connect(name.clone(), stream)
+        };
+        let stream = connecting.await.map_err(|error| unreachable(&error))?;
+        let http2 = always || stream.get_ref().1.alpn_protocol() == Some(b"h2");
         self.speak(stream, http2).await
     }
 
@@ -198,7 +205,7 @@ impl Live {
             .handshake(io)
             .await
             .map_err(|error| self.broken(&error))?;
-        tokio::spawn(ended(connection));
+        tokio::spawn(ended(connection.with_upgrades()));
         Ok(Connection { sender: Sender::Http1(sender), reads, kept_since: None })
     }
 
@@ -209,6 +216,9 @@ impl Live {
         if http2 {
             // The authority is a field of its own there (RFC 9113, section 8.3.1).
             head.headers.remove(header::HOST);
+            // Nor is there another protocol to switch to (section 8.6).
+            head.headers.remove(header::CONNECTION);
+            head.headers.remove(header::UPGRADE);
         }
         if http2 || plain_via.is_some() {
             let mut parts = http::uri::Parts::default();
@@ -236,11 +246,14 @@ impl Live {
     async fn ask(&self, request: Request) -> Result<Response, Failure> {
         let Request { head, body, .. } = request;
         let repeatable = is_idempotent(&head.method) && body.is_end_stream();
+        let switching = head.headers.contains_key(header::UPGRADE);
+        // What is kept of a TLS upstream may speak HTTP/2.
+        let fresh = switching && self.tls.is_some();
         let (mut body, mut retried) = (body, false);
         loop {
-            let mut connection = match if retried { None } else { self.pool.take(&self.limits).await } {
+            let mut connection = match if retried || fresh { None } else { self.pool.take(&self.limits).await } {
                 Some(connection) => connection,
-                None => self.connect().await.map_err(|failure| Failure { retried, ..failure })?,
+                None => self.connect(switching).await.map_err(|failure| Failure { retried, ..failure })?,
             };
             let reused = connection.kept_since.is_some();
             let before = connection.reads.load(Ordering::Acquire);
@@ -265,7 +278,11 @@ impl Live {
                         let cause = format!("the answer of {} cannot be read in one way: {fault}", self.origin);
                         Failure { retried, ..Failure::new(FailureKind::Broken, cause) }
                     };
-                    return response(answer, lease, retried).map_err(ambiguous);
+                    let progress = Arc::clone(&lease.progress);
+                    return response(answer, lease, retried).map_err(|fault| {
+                        progress.stop();
+                        ambiguous(fault)
+                    });
                 }
                 Err(mut error) => {
                     if let Some(unsent) = error.take_message() {
@@ -315,6 +332,16 @@ fn is_idempotent(method: &Method) -> bool {
 /// The answer; one whose end is in doubt takes its connection with it.
 fn response(answer: http::Response<Incoming>, lease: Lease, retried: bool) -> Result<Response, &'static str> {
     let (mut head, body) = answer.into_parts();
+    if head.status == StatusCode::SWITCHING_PROTOCOLS {
+        if head.version == Version::HTTP_2 {
+            return Err("HTTP/2 has no 101");
+        }
+        if !lease.progress.done.load(Ordering::Acquire) {
+            return Err("it switched protocols before it had the whole request");
+        }
+        // Its connection is no longer one of HTTP, whatever comes of it.
+        return Ok(Response::from_parts(head, MessageBody::Empty));
+    }
     framing::settle(head.version, &mut head.headers)?;
     if retried {
         head.extensions.insert(Notes { retried, ..Notes::default() });

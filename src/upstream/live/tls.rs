@@ -23,6 +23,9 @@ use tokio_rustls::{
 use super::{Access, Http2};
 use crate::upstream::Origin;
 
+/// HTTP/1.1 by its name in a handshake (RFC 7301).
+pub(super) const HTTP1: &[u8] = b"http/1.1";
+
 /// Why a live upstream cannot be set up.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -105,9 +108,9 @@ pub(super) fn connector(origin: &Origin, access: &Access) -> Result<(TlsConnecto
         }
     };
     config.alpn_protocols = match access.http2 {
-        Http2::Auto => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+        Http2::Auto => vec![b"h2".to_vec(), HTTP1.to_vec()],
         Http2::Always => vec![b"h2".to_vec()],
-        Http2::Off => vec![b"http/1.1".to_vec()],
+        Http2::Off => vec![HTTP1.to_vec()],
     };
     let name = ServerName::try_from(origin.host.to_string()).map_err(|_| SetupError::Host(origin.host.to_string()))?;
     Ok((TlsConnector::from(Arc::new(config)), name))

@@ -25,6 +25,9 @@ pub(super) fn unfit(exchange: &Exchange) -> Option<String> {
         return Some(format!("the recorded exchange is not whole: {why}"));
     }
     let Some(response) = &exchange.response else { return Some("no answer was recorded".to_owned()) };
+    if response.status == 101 {
+        return Some("the recorded answer switched the protocol, and what followed was not recorded".to_owned());
+    }
     if !(200..=999).contains(&response.status) {
         return Some(format!("no answer was recorded (status {})", response.status));
     }

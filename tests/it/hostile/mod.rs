@@ -4,6 +4,7 @@ mod answers;
 mod frames;
 mod matrix;
 mod requests;
+mod switching;
 mod ways;
 
 /// Text with repetitions written as `<<a*70000>>`.

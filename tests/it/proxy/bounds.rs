@@ -144,6 +144,20 @@ async fn an_idle_connection_outlives_the_header_timeout_and_a_second_slow_head_d
 }
 
 #[tokio::test]
+async fn an_idle_connection_is_closed_without_a_word_after_its_time() {
+    for answer in ["HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"] {
+        let bench = Bench::with(tight(|settings| settings.keep_alive = Duration::from_millis(100))).await;
+        let mut client = bench.client().await;
+        client.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+        let mut tenant = bench.accept().await;
+        tenant.message().await;
+        tenant.send(answer).await;
+        assert_eq!(client.rest().await, answer);
+        assert!(bench.seen.turned_away.lock().unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_falls_silent_in_its_body_gets_408() {
     let mut bench = Bench::with(tight(|settings| settings.body_timeout = Duration::from_millis(100))).await;
     let mut client = bench.client().await;

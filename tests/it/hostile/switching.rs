@@ -1,0 +1,282 @@
+//! Upgrade and 101: who may switch protocols, and what passes before and after.
+
+use std::time::Duration;
+
+use contrail::proxy::{Holds, Settings};
+
+use crate::proxy::bench::{Bench, Setup, Wire, status};
+
+const ASK: &str = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n";
+const SWITCH: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\nX-A: 1\r\n\r\n";
+const GET: &str = "GET /next HTTP/1.1\r\nHost: a\r\n\r\n";
+
+fn set(change: impl FnOnce(&mut Settings) + 'static) -> Setup {
+    Setup { settings: Box::new(change), ..Setup::default() }
+}
+
+/// A client and the upstream of a connection whose protocol is switched.
+async fn switched(bench: &Bench) -> (Wire, Wire) {
+    let mut client = bench.client().await;
+    client.send(ASK).await;
+    let mut tenant = bench.accept().await;
+    let got = tenant.message().await.to_lowercase();
+    assert!(got.contains("\r\nconnection: upgrade\r\n") && got.contains("\r\nupgrade: websocket\r\n"), "{got}");
+    tenant.send(SWITCH).await;
+    let answer = client.until("\r\n\r\n").await.to_lowercase();
+    assert!(answer.starts_with("http/1.1 101 switching protocols\r\n"), "{answer}");
+    for field in ["\r\nconnection: upgrade\r\n", "\r\nupgrade: websocket\r\n", "\r\nx-a: 1\r\n"] {
+        assert!(answer.contains(field), "{answer}");
+    }
+    assert!(!answer.contains("content-length") && !answer.contains("transfer-encoding"), "{answer}");
+    (client, tenant)
+}
+
+#[tokio::test]
+async fn a_protocol_that_the_client_asked_for_is_switched_and_the_exchange_is_recorded() {
+    let mut bench = Bench::new().await;
+    let (mut client, mut tenant) = switched(&bench).await;
+    let ended = bench.ended().await;
+    assert_eq!(ended.exchange.response.as_ref().unwrap().status, 101);
+    assert_eq!(ended.exchange.transport.incomplete, None);
+    assert!(ended.notes.remarks[0].contains("neither judged nor recorded"), "{:?}", ended.notes.remarks);
+    client.send("GET /\0\r\n\n\x01 is no request here").await;
+    tenant.until("no request here").await;
+    tenant.send("HTTP/1.1 600 nor this an answer\n").await;
+    client.until("nor this an answer\n").await;
+    drop(tenant);
+    assert_eq!(client.rest().await, "");
+    assert!(bench.nothing_ended());
+    assert!(bench.seen.turned_away.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn bytes_that_come_before_the_101_wait_for_it_and_pass_whole() {
+    let mut bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client
+        .send(&format!(
+            "{}early\n",
+            ASK.replace("GET", "POST").replace("\r\n\r\n", "\r\nContent-Length: 4\r\n\r\nbody")
+        ))
+        .await;
+    let mut tenant = bench.accept().await;
+    assert!(tenant.message().await.ends_with("\r\n\r\nbody"));
+    assert!(tenant.is_silent().await);
+    client.send("more\n").await;
+    assert!(tenant.is_silent().await);
+    tenant.send(&format!("{SWITCH}hello\n")).await;
+    assert!(client.until("hello\n").await.starts_with("HTTP/1.1 101 "));
+    assert_eq!(tenant.until("more\n").await, "early\nmore\n");
+    let exchange = bench.ended().await.exchange;
+    assert_eq!((exchange.request.body.content.as_ref(), exchange.request.body.is_whole()), (&b"body"[..], true));
+}
+
+#[tokio::test]
+async fn a_refused_switch_keeps_the_connection_for_requests_unless_bytes_came_early() {
+    for early in ["", "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"] {
+        let mut bench = Bench::new().await;
+        let mut client = bench.client().await;
+        client.send(&format!("{ASK}{early}")).await;
+        let mut tenant = bench.accept().await;
+        tenant.message().await;
+        // A turn for the early bytes to be read.
+        assert!(tenant.is_silent().await && client.is_silent().await);
+        tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno").await;
+        if early.is_empty() {
+            assert!(client.message().await.ends_with("no"));
+            client.send(GET).await;
+            assert!(tenant.message().await.starts_with("GET /next "));
+        } else {
+            let answer = client.rest().await;
+            assert!(answer.ends_with("no") && answer.contains("connection: close\r\n"), "{answer}");
+            assert!(tenant.is_silent().await, "something of it was forwarded");
+        }
+        bench.ended().await;
+        assert!(bench.nothing_ended(), "{early}");
+    }
+}
+
+/// Requests that ask for nothing: `Upgrade` ends here.
+#[rustfmt::skip]
+const ASKS_NOTHING: &[&str] = &[
+    "GET /x HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n\r\n",
+    "GET /x HTTP/1.1\r\nHost: a\r\nConnection: x\r\nUpgrade: websocket\r\n\r\n",
+    "GET /x HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n",
+    "GET /x HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: H2C , ,\r\nHTTP2-Settings: AAMAAABk\r\n\r\n",
+    "GET /x HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\n\r\n",
+    "GET /x HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade:\r\n\r\n",
+    "GET /x HTTP/1.0\r\nHost: a\r\nConnection: upgrade, keep-alive\r\nUpgrade: websocket\r\n\r\n",
+];
+
+#[tokio::test]
+async fn a_101_that_nobody_asked_for_is_a_502_and_its_connection_is_thrown_away() {
+    for asked in ASKS_NOTHING {
+        let mut bench = Bench::new().await;
+        let mut client = bench.client().await;
+        client.send(asked).await;
+        let mut tenant = bench.accept().await;
+        let got = tenant.message().await.to_lowercase();
+        assert!(!got.contains("upgrade") && !got.contains("http2-settings"), "{asked:?}: {got}");
+        tenant.send(SWITCH).await;
+        refused(&mut bench, &mut client, &mut tenant, asked).await;
+    }
+}
+
+/// Answers to [`ASK`] that switch to something else.
+#[rustfmt::skip]
+const ANOTHER: &[&str] = &[
+    "HTTP/1.1 101 X\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n",
+    "HTTP/1.1 101 X\r\nUpgrade: websocket, tls/1.0\r\nConnection: upgrade\r\n\r\n",
+    "HTTP/1.1 101 X\r\nUpgrade: web\r\nConnection: upgrade\r\n\r\n",
+    "HTTP/1.1 101 X\r\nUpgrade:\r\nConnection: upgrade\r\n\r\n",
+    "HTTP/1.1 101 X\r\n\r\n",
+];
+
+#[tokio::test]
+async fn a_101_to_another_protocol_than_the_one_asked_for_is_a_502() {
+    for answer in ANOTHER {
+        let mut bench = Bench::new().await;
+        let mut client = bench.client().await;
+        client.send(ASK).await;
+        let mut tenant = bench.accept().await;
+        tenant.message().await;
+        tenant.send(answer).await;
+        refused(&mut bench, &mut client, &mut tenant, answer).await;
+    }
+}
+
+#[tokio::test]
+async fn a_101_before_the_request_is_whole_is_a_502() {
+    let bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client.send(&ASK.replace("\r\n\r\n", "\r\nContent-Length: 4\r\n\r\nbo")).await;
+    let mut tenant = bench.accept().await;
+    tenant.until("bo").await;
+    tenant.send(SWITCH).await;
+    assert_eq!(status(&client.message().await), 502);
+    client.send("dy").await;
+    assert!(!tenant.rest().await.contains("dy"));
+}
+
+/// The client gets a 502 of contrail's own, the upstream's connection ends, and the next request gets a fresh one.
+async fn refused(bench: &mut Bench, client: &mut Wire, tenant: &mut Wire, shown: &str) {
+    let answer = client.message().await;
+    assert_eq!(status(&answer), 502, "{shown:?}: {answer}");
+    assert!(answer.contains("contrail-answer: upstream\r\n"), "{shown:?}: {answer}");
+    assert_eq!(tenant.rest().await, "", "{shown:?}");
+    let exchange = bench.ended().await.exchange;
+    assert!(exchange.response.is_none() && exchange.transport.incomplete.is_some(), "{shown:?}");
+    let mut client = bench.client().await;
+    client.send(GET).await;
+    let mut fresh = bench.accept().await;
+    fresh.message().await;
+    fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
+    assert!(client.message().await.ends_with("good"), "{shown:?}");
+    bench.ended().await;
+}
+
+#[tokio::test]
+async fn of_several_protocols_only_those_worth_asking_for_go_on_and_any_of_them_may_come() {
+    let mut bench = Bench::new().await;
+    let mut client = bench.client().await;
+    client
+        .send(
+            "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade, http2-settings, x-hop\r\nUpgrade: h2c, a/1\r\n\
+             Upgrade: B\r\nHTTP2-Settings: x\r\nX-Hop: 1\r\nX-Stays: 1\r\n\r\n",
+        )
+        .await;
+    let mut tenant = bench.accept().await;
+    let got = tenant.message().await.to_lowercase();
+    assert!(got.contains("\r\nupgrade: a/1, b\r\n") && got.contains("\r\nconnection: upgrade\r\n"), "{got}");
+    assert!(
+        !got.contains("h2c") && !got.contains("http2") && !got.contains("x-hop") && got.contains("x-stays"),
+        "{got}"
+    );
+    tenant.send("HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: b\r\nContent-Length: 9\r\n\r\nhello").await;
+    let answer = client.until("hello").await;
+    assert!(!answer.to_lowercase().contains("content-length"), "{answer}");
+    assert_eq!(bench.ended().await.exchange.response.unwrap().status, 101);
+}
+
+#[tokio::test]
+async fn a_switched_connection_serves_nobody_else_and_outlives_the_timers_of_requests() {
+    let mut bench = Bench::with(set(|settings| {
+        settings.header_timeout = Duration::from_millis(100);
+        settings.keep_alive = Duration::from_millis(100);
+    }))
+    .await;
+    let (mut client, mut tenant) = switched(&bench).await;
+    bench.ended().await;
+    client.send("a\n").await;
+    tenant.until("a\n").await;
+    let mut other = bench.client().await;
+    other.send(GET).await;
+    let mut fresh = bench.accept().await;
+    assert!(fresh.message().await.starts_with("GET /next "));
+    fresh.send("HTTP/1.1 204 No Content\r\n\r\n").await;
+    // The other connection is idle and is closed for it; the tunnel was idle for longer.
+    assert!(other.rest().await.starts_with("HTTP/1.1 204 "));
+    client.send("b\n").await;
+    tenant.until("b\n").await;
+    tenant.send("c\n").await;
+    client.until("c\n").await;
+}
+
+#[tokio::test]
+async fn a_tunnel_passes_the_end_of_one_side_on_and_keeps_the_other_open() {
+    use tokio::io::AsyncWriteExt as _;
+    let bench = Bench::new().await;
+    let (mut client, mut tenant) = switched(&bench).await;
+    client.send("last\n").await;
+    client.0.shutdown().await.unwrap();
+    assert_eq!(tenant.rest().await, "last\n");
+    tenant.send("answer\n").await;
+    tenant.0.shutdown().await.unwrap();
+    assert_eq!(client.rest().await, "answer\n");
+}
+
+#[tokio::test]
+async fn a_silent_tunnel_ends_and_so_does_one_when_contrail_stops() {
+    let silent = Bench::with(set(|settings| settings.tunnel_timeout = Duration::from_millis(100))).await;
+    let (mut client, mut tenant) = switched(&silent).await;
+    assert_eq!((client.rest().await, tenant.rest().await), (String::new(), String::new()));
+
+    let stopped = Bench::new().await;
+    let (mut client, mut tenant) = switched(&stopped).await;
+    stopped.stop();
+    assert_eq!((client.rest().await, tenant.rest().await), (String::new(), String::new()));
+    stopped.server.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_tunnel_counts_as_a_connection() {
+    let bench = Bench::with(set(|settings| settings.max_connections = 1)).await;
+    let (client, tenant) = switched(&bench).await;
+    assert_eq!(status(&bench.client().await.rest().await), 503);
+    drop((client, tenant));
+    loop {
+        let mut next = bench.client().await;
+        next.send(GET).await;
+        if next.is_silent().await {
+            assert!(bench.accept().await.message().await.starts_with("GET /next "));
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn under_enforce_nobody_is_asked_to_switch() {
+    for holds in [Holds { requests: true, ..Holds::default() }, Holds { responses: true, ..Holds::default() }] {
+        let mut bench = Bench::with(Setup { holds, ..Setup::default() }).await;
+        let mut client = bench.client().await;
+        client.send(ASK).await;
+        let mut tenant = bench.accept().await;
+        let got = tenant.message().await.to_lowercase();
+        assert!(!got.contains("upgrade"), "{got}");
+        tenant.send("HTTP/1.1 426 Upgrade Required\r\nUpgrade: websocket\r\nConnection: upgrade\r\nContent-Length: 0\r\n\r\n").await;
+        assert_eq!(status(&client.message().await), 426);
+        bench.ended().await;
+        client.send(GET).await;
+        assert!(tenant.message().await.starts_with("GET /next "));
+    }
+}
