@@ -1,11 +1,12 @@
 //! One line per exchange, on standard error: for people, or one JSON object for machines.
 
-use std::{fmt::Write as _, io, time::Duration};
+use std::{io, time::Duration};
 
 use serde::Serialize;
 
 use super::millis;
 use crate::{
+    recording::text::{number, raw},
     redact::{Judged, Redacted},
     report::json::Item,
     upstream::Notes,
@@ -62,39 +63,54 @@ pub(super) fn line(out: &mut Vec<u8>, format: LineFormat, judged: &Redacted<Judg
         );
         return;
     }
-    let status = if status == 0 { "---".to_owned() } else { status.to_string() };
-    let mut line = format!(
-        "{status} {} {} {} {} {} ms",
-        exchange.request.method,
-        shown(&exchange.request.target.path_and_query),
-        verdict.operation.as_deref().unwrap_or("-"),
-        verdict.conclusion().name(),
-        millis(took)
-    );
+    text(out, status, judged, notes, took);
+    out.push(b'\n');
+}
+
+/// The line for people, without its end.
+fn text(out: &mut Vec<u8>, status: u16, judged: &Judged, notes: &Notes, took: Duration) {
+    let (exchange, verdict) = (&judged.exchange, &judged.verdict);
+    match status {
+        0 => raw(out, "---"),
+        _ => number(u64::from(status), out),
+    }
+    out.push(b' ');
+    raw(out, exchange.request.method.as_str());
+    out.push(b' ');
+    shown(&exchange.request.target.path_and_query, out);
+    for word in [verdict.operation.as_deref().unwrap_or("-"), verdict.conclusion().name()] {
+        out.push(b' ');
+        raw(out, word);
+    }
+    out.push(b' ');
+    number(millis(took), out);
+    raw(out, " ms");
     for (index, finding) in verdict.findings.iter().enumerate() {
-        line.push_str(if index == 0 { " (" } else { ", " });
-        line.push_str(finding.rule.id());
+        raw(out, if index == 0 { " (" } else { ", " });
+        raw(out, finding.rule.id());
         if !finding.at.is_empty() {
-            let _ = write!(line, " at {}", shown(&finding.at));
+            raw(out, " at ");
+            shown(&finding.at, out);
         }
     }
     if !verdict.findings.is_empty() {
-        line.push(')');
+        out.push(b')');
     }
     if let Some(reason) = &exchange.transport.answered_by_contrail {
-        let _ = write!(line, "; answered by contrail: {reason}");
+        raw(out, "; answered by contrail: ");
+        raw(out, reason);
     }
     if let Some(reason) = &exchange.transport.incomplete {
-        let _ = write!(line, "; not whole: {}", shown(reason));
+        raw(out, "; not whole: ");
+        shown(reason, out);
     }
     if exchange.transport.retried {
-        line.push_str("; sent again on a fresh connection");
+        raw(out, "; sent again on a fresh connection");
     }
     for remark in &notes.remarks {
-        let _ = write!(line, "; {}", shown(remark));
+        raw(out, "; ");
+        shown(remark, out);
     }
-    line.push('\n');
-    out.extend_from_slice(line.as_bytes());
 }
 
 /// Appends the line of a request that never became an exchange.
@@ -146,9 +162,35 @@ fn json(out: &mut Vec<u8>, value: &impl Serialize) {
     }
 }
 
-/// A text without anything that could steer a terminal.
-fn shown(text: &str) -> String {
-    text.chars()
-        .flat_map(|char| if char.is_control() { char.escape_default().collect::<Vec<_>>() } else { vec![char] })
-        .collect()
+/// Appends a text without anything that could steer a terminal.
+fn shown(text: &str, out: &mut Vec<u8>) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return raw(out, text);
+    }
+    for char in text.chars() {
+        if char.is_control() {
+            char.escape_default().for_each(|escaped| out.push(escaped as u8));
+        } else {
+            raw(out, char.encode_utf8(&mut [0; 4]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_steers_a_terminal_is_shown_and_everything_else_is() {
+        for (text, expected) in [
+            ("/a?b=~c d", "/a?b=~c d"),
+            ("Grüße\n", "Grüße\\n"),
+            ("\x1b[2J\x7f", "\\u{1b}[2J\\u{7f}"),
+            ("\u{9b}", "\\u{9b}"),
+        ] {
+            let mut out = Vec::new();
+            shown(text, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
 }

@@ -21,6 +21,7 @@ use super::{
     Attested, WriteError,
     chain::{self, ChainHead},
     disk::{folder_of, make_folder, make_private, private, refused},
+    text,
     trail::{Trail, TrailOptions},
     write::{self, JournalContext},
 };
@@ -350,7 +351,7 @@ impl Journal {
         let har = std::path::absolute(har).map_err(refused("find", har))?;
         let mut line = FOLD_START.to_vec();
         line.extend_from_slice(b":{\"har\":");
-        write::string(&har.to_string_lossy(), &mut line);
+        text::string(&har.to_string_lossy(), &mut line);
         line.extend_from_slice(format!(",\"sha256\":\"{sha256}\"}}}}\n").as_bytes());
         self.say(&line)
     }

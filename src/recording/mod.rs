@@ -28,6 +28,7 @@ mod scan;
 mod target;
 #[cfg(test)]
 mod tests;
+pub(crate) mod text;
 mod trail;
 mod write;
 

@@ -2,12 +2,16 @@
 //!
 //! Journal and fixture share one encoder; they differ in what an entry says of its run ([`Style`]).
 
-use std::{sync::Arc, time::Duration, time::SystemTime};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use http::Version;
 
-use super::{Attested, LaidOut, VERSION, convert::NO_INSTANT};
+use super::{
+    Attested, LaidOut, VERSION,
+    convert::NO_INSTANT,
+    text::{comma, escaped, instant, is_plain, millis, number, raw, signed, string, strings},
+};
 use crate::{
     exchange::{Body, Exchange, Headers, Presence, Request, Response, Timings},
     finding::{Finding, UncheckedSet, Verdict},
@@ -66,10 +70,7 @@ pub(super) fn entry(
     let Exchange { request, response, started, timings, .. } = exchange;
     let run = matches!(style, Style::Journal(_));
     raw(out, "{\"startedDateTime\":\"");
-    match started.filter(|_| run).and_then(timestamp) {
-        Some(at) => raw(out, &at),
-        None => raw(out, NO_INSTANT),
-    }
+    instant(started.filter(|_| run), NO_INSTANT, out);
     raw(out, "\",\"time\":");
     millis(run.then(|| timings.total()), "0", out);
     let (request_at, response_at) = match style {
@@ -84,19 +85,18 @@ pub(super) fn entry(
 }
 
 fn request(request: &Request, place: Place<'_>, run: bool, out: &mut Vec<u8>) {
-    raw(out, ",\"request\":{\"method\":");
-    string(request.method.as_str(), out);
-    raw(out, ",\"url\":");
-    out.push(b'"');
+    raw(out, ",\"request\":{\"method\":\"");
+    raw(out, request.method.as_str());
+    raw(out, "\",\"url\":\"");
     escaped(&request.target.scheme, out);
     raw(out, "://");
     escaped(&request.target.authority, out);
     escaped(request.target.after_origin(), out);
     raw(out, "\",\"httpVersion\":\"");
     raw(out, version(request.version));
-    raw(out, "\",\"cookies\":[],\"headers\":");
+    raw(out, "\",\"cookies\":[],\"headers\":[");
     headers(&request.headers, out);
-    raw(out, ",\"queryString\":[");
+    raw(out, "],\"queryString\":[");
     if let Some(query) = request.target.query().filter(|_| !run) {
         let mut first = true;
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -108,13 +108,14 @@ fn request(request: &Request, place: Place<'_>, run: bool, out: &mut Vec<u8>) {
             out.push(b'}');
         }
     }
-    out.push(b']');
     let body = &request.body;
     if holds_text(body) {
-        raw(out, ",\"postData\":{\"mimeType\":");
+        raw(out, "],\"postData\":{\"mimeType\":");
         string(request.headers.get_str("content-type").unwrap_or_default(), out);
         text(&body.content, place, "_encoding", out);
         out.push(b'}');
+    } else {
+        out.push(b']');
     }
     raw(out, ",\"headersSize\":-1,\"bodySize\":");
     size(body.wire_size, out);
@@ -125,19 +126,18 @@ fn response(response: Option<&Response>, place: Place<'_>, run: bool, out: &mut 
     let none = Body::default();
     raw(out, ",\"response\":{\"status\":");
     let (status, body) = response.map_or((0, &none), |response| (response.status, &response.body));
-    number(status, out);
-    raw(out, ",\"statusText\":");
+    number(u64::from(status), out);
+    raw(out, ",\"statusText\":\"");
     let reason = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-    string(reason.unwrap_or_default(), out);
-    raw(out, ",\"httpVersion\":\"");
+    raw(out, reason.unwrap_or_default());
+    raw(out, "\",\"httpVersion\":\"");
     raw(out, response.map_or("", |response| version(response.version)));
-    raw(out, "\",\"cookies\":[],\"headers\":");
-    match response {
-        Some(response) => headers(&response.headers, out),
-        None => raw(out, "[]"),
+    raw(out, "\",\"cookies\":[],\"headers\":[");
+    if let Some(response) = response {
+        headers(&response.headers, out);
     }
-    raw(out, ",\"content\":{\"size\":");
-    number(body.content.len(), out);
+    raw(out, "],\"content\":{\"size\":");
+    number(body.content.len() as u64, out);
     raw(out, ",\"mimeType\":");
     let mime = response.and_then(|response| response.headers.get_str("content-type"));
     string(mime.unwrap_or_default(), out);
@@ -175,24 +175,25 @@ fn text(content: &[u8], place: Place<'_>, encoding: &str, out: &mut Vec<u8>) {
     raw(out, "\":\"base64\"");
 }
 
+/// Fields, without the brackets around them.
 fn headers(headers: &Headers, out: &mut Vec<u8>) {
-    out.push(b'[');
-    let mut first = true;
-    for (name, value) in headers.iter() {
-        comma(&mut first, out);
-        raw(out, "{\"name\":\"");
+    for (index, (name, value)) in headers.iter().enumerate() {
+        raw(out, if index == 0 { "{\"name\":\"" } else { ",{\"name\":\"" });
         raw(out, name.as_str());
-        raw(out, "\",\"value\":");
-        if let Ok(value) = std::str::from_utf8(value.as_bytes()) {
-            string(value, out);
-            out.push(b'}');
+        raw(out, "\",\"value\":\"");
+        let value = value.as_bytes();
+        if is_plain(value) {
+            out.extend_from_slice(value);
+            raw(out, "\"}");
+        } else if let Ok(value) = std::str::from_utf8(value) {
+            escaped(value, out);
+            raw(out, "\"}");
         } else {
-            let latin: String = value.as_bytes().iter().map(|byte| char::from(*byte)).collect();
-            string(&latin, out);
-            raw(out, ",\"_encoding\":\"latin-1\"}");
+            let latin: String = value.iter().map(|byte| char::from(*byte)).collect();
+            escaped(&latin, out);
+            raw(out, "\",\"_encoding\":\"latin-1\"}");
         }
     }
-    out.push(b']');
 }
 
 fn timings(timings: Timings, run: bool, out: &mut Vec<u8>) {
@@ -210,7 +211,7 @@ fn note(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attested>, sty
     raw(out, ",\"_contrail\":{");
     if let Style::Journal(_) = style {
         raw(out, "\"version\":");
-        number(VERSION, out);
+        number(u64::from(VERSION), out);
         out.push(b',');
     }
     raw(out, "\"operation\":");
@@ -280,10 +281,10 @@ fn body(member: &str, body: &Body, out: &mut Vec<u8>) {
         Presence::Whole => {}
         Presence::Truncated { kept, total } => {
             raw(out, "\"truncated\":{\"kept\":");
-            number(kept, out);
+            number(*kept, out);
             if let Some(total) = total {
                 raw(out, ",\"total\":");
-                number(total, out);
+                number(*total, out);
             }
             out.push(b'}');
         }
@@ -341,7 +342,7 @@ fn attested(attested: &Attested, out: &mut Vec<u8>) {
     let mut first = true;
     for index in &attested.indexes {
         comma(&mut first, out);
-        number(index, out);
+        number(*index as u64, out);
     }
     raw(out, "],\"cleared\":");
     findings(&attested.cleared, false, out);
@@ -405,12 +406,12 @@ fn credential(credential: &Credential, instants: bool, out: &mut Vec<u8>) {
     {
         if let Some(seconds) = seconds {
             member(name, out);
-            number(seconds, out);
+            signed(*seconds, out);
         }
     }
     if let Some(seconds) = lifetime {
         member("lifetime", out);
-        number(seconds, out);
+        signed(*seconds, out);
     }
     member("outcome", out);
     string(TokenTime::name(*time), out);
@@ -431,116 +432,9 @@ fn version(version: Version) -> &'static str {
     }
 }
 
-fn timestamp(at: SystemTime) -> Option<String> {
-    jiff::Timestamp::try_from(at).ok().map(|at| format!("{at:.3}"))
-}
-
-/// Milliseconds with three places after the point.
-fn millis(duration: Option<Duration>, none: &str, out: &mut Vec<u8>) {
-    match duration {
-        None => raw(out, none),
-        Some(duration) => {
-            let micros = duration.as_micros();
-            number(micros / 1000, out);
-            let rest = micros % 1000;
-            if rest != 0 {
-                raw(out, &format!(".{rest:03}"));
-            }
-        }
-    }
-}
-
 fn size(size: Option<u64>, out: &mut Vec<u8>) {
     match size {
         Some(size) => number(size, out),
         None => raw(out, "-1"),
-    }
-}
-
-fn number(number: impl std::fmt::Display, out: &mut Vec<u8>) {
-    use std::io::Write as _;
-    let _ = write!(out, "{number}");
-}
-
-fn comma(first: &mut bool, out: &mut Vec<u8>) {
-    if !std::mem::take(first) {
-        out.push(b',');
-    }
-}
-
-fn strings<'a>(list: impl Iterator<Item = &'a str>, out: &mut Vec<u8>) {
-    out.push(b'[');
-    let mut first = true;
-    for text in list {
-        comma(&mut first, out);
-        string(text, out);
-    }
-    out.push(b']');
-}
-
-fn raw(out: &mut Vec<u8>, text: &str) {
-    out.extend_from_slice(text.as_bytes());
-}
-
-/// A JSON string literal.
-pub(super) fn string(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    escaped(text, out);
-    out.push(b'"');
-}
-
-/// The inside of a JSON string literal; runs that need no escape are copied whole.
-fn escaped(text: &str, out: &mut Vec<u8>) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut bytes = text.as_bytes();
-    out.reserve(bytes.len() + bytes.len() / 8);
-    while let Some(at) = first_escape(bytes) {
-        out.extend_from_slice(&bytes[..at]);
-        let byte = &bytes[at];
-        bytes = &bytes[at + 1..];
-        out.push(b'\\');
-        match byte {
-            b'"' | b'\\' => out.push(*byte),
-            b'\n' => out.push(b'n'),
-            b'\r' => out.push(b'r'),
-            b'\t' => out.push(b't'),
-            0x08 => out.push(b'b'),
-            0x0c => out.push(b'f'),
-            other => out.extend([b'u', b'0', b'0', HEX[usize::from(other >> 4)], HEX[usize::from(other & 15)]]),
-        }
-    }
-    out.extend_from_slice(bytes);
-}
-
-/// The first byte that a JSON string cannot hold as it is; eight are looked at together.
-fn first_escape(bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
-    // Sets the high bit of each byte that is below `limit` (at most 128); above the first such byte it may err.
-    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word & HIGH;
-    let (chunks, rest) = bytes.as_chunks();
-    for (index, chunk) in chunks.iter().enumerate() {
-        let word = u64::from_le_bytes(*chunk);
-        let hits =
-            below(word, 0x20) | below(word ^ (ONES * u64::from(b'"')), 1) | below(word ^ (ONES * u64::from(b'\\')), 1);
-        if hits != 0 {
-            return Some(index * 8 + hits.trailing_zeros() as usize / 8);
-        }
-    }
-    let rest = rest.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\'));
-    rest.map(|at| chunks.len() * 8 + at)
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_string_is_escaped_as_serde_escapes_it(text in "([ -~]|\\PC|[\\x00-\\x1f\"\\\\]){0,60}") {
-            let mut out = Vec::new();
-            super::string(&text, &mut out);
-            prop_assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&text).unwrap());
-        }
     }
 }

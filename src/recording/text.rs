@@ -1,0 +1,312 @@
+//! How the pieces of an entry are written: strings, numbers and instants, straight into the buffer.
+
+use std::time::{Duration, SystemTime};
+
+/// Text that is no JSON string yet, as it is.
+pub(crate) fn raw(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// A JSON string literal.
+pub(super) fn string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    escaped(text, out);
+    out.push(b'"');
+}
+
+/// JSON string literals in brackets.
+pub(super) fn strings<'a>(list: impl Iterator<Item = &'a str>, out: &mut Vec<u8>) {
+    out.push(b'[');
+    let mut first = true;
+    for text in list {
+        comma(&mut first, out);
+        string(text, out);
+    }
+    out.push(b']');
+}
+
+/// A comma, but not before the first.
+pub(super) fn comma(first: &mut bool, out: &mut Vec<u8>) {
+    if !std::mem::take(first) {
+        out.push(b',');
+    }
+}
+
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const HIGH: u64 = ONES << 7;
+const LOW: u64 = !HIGH;
+
+/// The high bit of each byte of `word` that a JSON string cannot hold as it is: below a space, a quote, a backslash.
+fn marks(word: u64) -> u64 {
+    // No sum carries into the next byte, since the high bits are off; a high bit that is on then says "another byte".
+    let low = word & LOW;
+    let above = low + ONES * (0x80 - 0x20);
+    let no_quote = (low ^ (ONES * u64::from(b'"'))) + LOW;
+    let no_backslash = (low ^ (ONES * u64::from(b'\\'))) + LOW;
+    !((above & no_quote & no_backslash) | word) & HIGH
+}
+
+/// Whether a JSON string can hold these bytes as they are, and all of them are ASCII.
+pub(super) fn is_plain(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let plain = |word: u64| (marks(word) | (word & HIGH)) == 0;
+    let mut last = [b' '; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    words.iter().all(|word| plain(u64::from_le_bytes(*word))) && plain(u64::from_le_bytes(last))
+}
+
+/// Bytes that are escaped in one piece.
+const BLOCK: usize = 256;
+
+/// The inside of a JSON string literal.
+pub(super) fn escaped(text: &str, out: &mut Vec<u8>) {
+    let bytes = text.as_bytes();
+    if bytes.len() <= BLOCK / 4 && is_plain(bytes) {
+        return out.extend_from_slice(bytes);
+    }
+    out.reserve(bytes.len() + bytes.len() / 4);
+    let mut piece = Piece { bytes: [0; 2 * BLOCK + 16], length: 0 };
+    for block in bytes.chunks(BLOCK) {
+        let (chunks, rest) = block.as_chunks::<16>();
+        for chunk in chunks {
+            piece.put(chunk, out);
+        }
+        piece.flush(out);
+        escape(rest, out);
+    }
+}
+
+/// A block that is being escaped, at most twice as long then.
+struct Piece {
+    bytes: [u8; 2 * BLOCK + 16],
+    length: usize,
+}
+
+impl Piece {
+    fn put(&mut self, chunk: &[u8; 16], out: &mut Vec<u8>) {
+        let words = chunk.as_chunks::<8>().0;
+        let (one, two) = (u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1]));
+        let marked = (marks(one), marks(two));
+        if marked == (0, 0) {
+            self.bytes[self.length..self.length + 16].copy_from_slice(chunk);
+            self.length += 16;
+        } else if chunk.iter().any(|byte| letter(*byte) == b'u') {
+            self.flush(out);
+            escape(chunk, out);
+        } else {
+            self.word(one, marked.0);
+            self.word(two, marked.1);
+        }
+    }
+
+    /// Writes the word, and writes what is behind each mark once more, one place further.
+    fn word(&mut self, word: u64, mut marks: u64) {
+        self.bytes[self.length..self.length + 8].copy_from_slice(&word.to_le_bytes());
+        while marks != 0 {
+            let bits = marks.trailing_zeros() & !7;
+            let at = self.length + bits as usize / 8;
+            let rest = (word >> bits).to_le_bytes();
+            let place = &mut self.bytes[at..at + 9];
+            place[0] = b'\\';
+            place[1..].copy_from_slice(&rest);
+            place[1] = letter(rest[0]);
+            self.length += 1;
+            marks &= marks - 1;
+        }
+        self.length += 8;
+    }
+
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.bytes[..self.length]);
+        self.length = 0;
+    }
+}
+
+/// What follows the backslash where this byte cannot stand as it is; `u` where that takes five characters, 0 where the
+/// byte can.
+fn letter(byte: u8) -> u8 {
+    match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0c => b'f',
+        0..0x20 => b'u',
+        _ => 0,
+    }
+}
+
+/// Byte by byte.
+fn escape(bytes: &[u8], out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    for &byte in bytes {
+        match letter(byte) {
+            0 => out.push(byte),
+            b'u' => out.extend([b'\\', b'u', b'0', b'0', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]),
+            letter => out.extend([b'\\', letter]),
+        }
+    }
+}
+
+/// A whole number.
+pub(crate) fn number(number: u64, out: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let (mut at, mut rest) = (digits.len(), number);
+    loop {
+        at -= 1;
+        digits[at] = digit(rest);
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// A whole number that may be negative.
+pub(super) fn signed(seconds: i64, out: &mut Vec<u8>) {
+    if seconds < 0 {
+        out.push(b'-');
+    }
+    number(seconds.unsigned_abs(), out);
+}
+
+#[allow(clippy::cast_possible_truncation)] // below 10
+fn digit(number: u64) -> u8 {
+    b'0' + (number % 10) as u8
+}
+
+/// Milliseconds with three places after the point, or none; `none` where nobody measured.
+pub(super) fn millis(duration: Option<Duration>, none: &str, out: &mut Vec<u8>) {
+    let Some(duration) = duration else { return raw(out, none) };
+    let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+    number(micros / 1000, out);
+    let rest = micros % 1000;
+    if rest != 0 {
+        out.extend([b'.', digit(rest / 100), digit(rest / 10), digit(rest)]);
+    }
+}
+
+/// An instant to the millisecond, as RFC 3339 has it, in UTC; `none` where that cannot say it.
+pub(super) fn instant(at: Option<SystemTime>, none: &str, out: &mut Vec<u8>) {
+    /// Near the end of the year 9999, where readers of instants stop.
+    const END: u64 = 253_402_207_200;
+    match at.map(|at| (at, at.duration_since(SystemTime::UNIX_EPOCH))) {
+        None => raw(out, none),
+        Some((_, Ok(since))) if since.as_secs() < END => calendar(since, out),
+        Some((at, _)) => match jiff::Timestamp::try_from(at) {
+            Ok(at) => raw(out, &format!("{at:.3}")),
+            Err(_) => raw(out, none),
+        },
+    }
+}
+
+/// The calendar's way to say how long it is since 1970 began, up to the year 9999.
+fn calendar(since: Duration, out: &mut Vec<u8>) {
+    let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    // Years begin in March here, so that the day that not every year has is the last one; 719,468 days from there to 1970.
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = 400 * era + year_of_era + u64::from(month <= 2);
+
+    let mut text = *b"0000-00-00T00:00:00.000Z";
+    for (end, places, mut number) in [
+        (4, 4, year),
+        (7, 2, month),
+        (10, 2, day),
+        (13, 2, seconds / 3600),
+        (16, 2, seconds / 60 % 60),
+        (19, 2, seconds % 60),
+        (23, 3, u64::from(since.subsec_millis())),
+    ] {
+        for place in (end - places..end).rev() {
+            text[place] = digit(number);
+            number /= 10;
+        }
+    }
+    out.extend_from_slice(&text);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = b"before".to_vec();
+        write(&mut out);
+        String::from_utf8(out).unwrap().split_off("before".len())
+    }
+
+    proptest! {
+        #[test]
+        fn a_string_is_escaped_as_serde_escapes_it(
+            text in "([ -~]|\\PC|[\"\\\\]|[\\x00-\\x1f\"\\\\]|[a-z]{5,40}){0,60}", times in 1_usize..20
+        ) {
+            let text = text.repeat(times);
+            prop_assert_eq!(written(|out| string(&text, out)), serde_json::to_string(&text).unwrap());
+        }
+
+        #[test]
+        fn plain_text_is_what_serde_would_not_escape_and_ascii(text in "[ -~]{0,20}|\\PC{0,5}|[\\x00-\\x7f]{0,9}") {
+            let plain = text.is_ascii() && serde_json::to_string(&text).unwrap().len() == text.len() + 2;
+            prop_assert_eq!(is_plain(text.as_bytes()), plain);
+        }
+
+        #[test]
+        fn a_number_is_written_as_everybody_writes_it(unsigned in any::<u64>(), number in any::<i64>(), shift in 0..64_u32) {
+            let (unsigned, number) = (unsigned >> shift, number >> shift);
+            prop_assert_eq!(written(|out| super::number(unsigned, out)), unsigned.to_string());
+            prop_assert_eq!(written(|out| signed(number, out)), number.to_string());
+        }
+
+        #[test]
+        fn an_instant_is_written_as_the_calendar_has_it(millis in 0_u64..253_402_207_201_000, nanos in 0_u64..1_000_000) {
+            let at = SystemTime::UNIX_EPOCH + Duration::from_millis(millis) + Duration::from_nanos(nanos);
+            let expected = format!("{:.3}", jiff::Timestamp::try_from(at).unwrap());
+            prop_assert_eq!(written(|out| instant(Some(at), "", out)), expected);
+        }
+    }
+
+    #[test]
+    fn every_byte_of_ascii_is_escaped_as_serde_escapes_it_wherever_it_stands() {
+        for byte in 0..0x80_u8 {
+            for before in 0..40 {
+                let text = format!("{}{}{}", "x".repeat(before), char::from(byte), "y".repeat(80));
+                assert_eq!(written(|out| string(&text, out)), serde_json::to_string(&text).unwrap(), "{byte} {before}");
+            }
+        }
+    }
+
+    #[test]
+    fn instants_at_the_edges_of_the_calendar_are_right_or_left_out() {
+        let at = |seconds| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).unwrap();
+        for (at, expected) in [
+            (at(0), "1970-01-01T00:00:00.000Z"),
+            (at(951_782_400), "2000-02-29T00:00:00.000Z"),
+            (at(4_107_542_399), "2100-02-28T23:59:59.000Z"),
+            (at(4_107_542_400), "2100-03-01T00:00:00.000Z"),
+            (at(253_402_207_199), "9999-12-30T21:59:59.000Z"),
+            (at(253_402_207_200), "9999-12-30T22:00:00.000Z"),
+            (at(253_402_207_201), "none"),
+            (SystemTime::UNIX_EPOCH - Duration::from_millis(1), "1969-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(written(|out| instant(Some(at), "none", out)), expected);
+        }
+        assert_eq!(written(|out| instant(None, "none", out)), "none");
+    }
+
+    #[test]
+    fn milliseconds_have_three_places_or_none() {
+        let text = |micros| written(|out| millis(Some(Duration::from_micros(micros)), "-1", out));
+        assert_eq!([text(0), text(7), text(1_000), text(12_340)], ["0", "0.007", "1", "12.340"]);
+        assert_eq!(written(|out| millis(None, "-1", out)), "-1");
+    }
+}
