@@ -1,14 +1,15 @@
 //! A recording's memory: every secret with its label, and an index that finds them again in one pass.
 //!
-//! The index is a short list of compiled multi-pattern searches, each about twice as large as the next; a new secret
-//! adds a small one and merges those of like size, so that compiling costs little even when every exchange brings a
-//! secret of its own. A search never waits for a new secret: it works on a snapshot.
+//! The index is a [`Sieve`], which says of nearly every text that nothing is in it, and behind it a short list of
+//! multi-pattern searches, each about twice as large as the next. A new secret adds a small one and merges those of like
+//! size; each is compiled when the sieve first lets a text through, so that a secret that never comes again costs no
+//! compiling. A search never waits for a new secret: it works on a snapshot.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     hash::{BuildHasher as _, RandomState},
     ops::Range,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use aho_corasick::AhoCorasick;
@@ -20,6 +21,7 @@ use base64::{
 use super::{
     kind::{self, Kind, Spread},
     label,
+    sieve::{self, Sieve},
     view::View,
 };
 
@@ -190,6 +192,7 @@ pub(super) struct Found {
 /// Every spread secret, ready to be searched for.
 #[derive(Debug, Default)]
 pub(super) struct Index {
+    sieve: Sieve,
     levels: Vec<Arc<Level>>,
     /// Whether some secret holds a blank, so that `+` in a query has to be read as one.
     pub(super) blanks: bool,
@@ -199,8 +202,17 @@ pub(super) struct Index {
 
 #[derive(Debug)]
 struct Level {
-    search: AhoCorasick,
     patterns: Vec<Pattern>,
+    /// Compiled when first asked for.
+    search: OnceLock<Option<AhoCorasick>>,
+}
+
+impl Level {
+    /// `None` only beyond two billion states; what is then not found by value is still found by field.
+    fn search(&self) -> Option<&AhoCorasick> {
+        let compile = || AhoCorasick::new(self.patterns.iter().map(|pattern| &pattern.needle)).ok();
+        self.search.get_or_init(compile).as_ref()
+    }
 }
 
 fn patterns_of(text: &Arc<[u8]>, secret: Id, out: &mut Vec<Pattern>) {
@@ -251,7 +263,7 @@ fn base64_cores(text: &[u8]) -> Vec<Vec<u8>> {
         let end = padded.len() * 8 / 6;
         for encoded in [BASE64_STANDARD_NO_PAD.encode(&padded), BASE64_URL_SAFE_NO_PAD.encode(&padded)] {
             let core = encoded.as_bytes()[first..end].to_vec();
-            if core.len() >= 6 && !cores.contains(&core) {
+            if core.len() >= sieve::SHORTEST && !cores.contains(&core) {
                 cores.push(core);
             }
         }
@@ -261,6 +273,9 @@ fn base64_cores(text: &[u8]) -> Vec<Vec<u8>> {
 
 impl Index {
     fn with(&self, mut patterns: Vec<Pattern>) -> Self {
+        let mut sieve = self.sieve.clone();
+        let held = self.levels.iter().flat_map(|level| &level.patterns);
+        sieve.add(patterns.iter().map(Pattern::bytes), held.map(Pattern::bytes));
         let mut levels = self.levels.clone();
         while levels.last().is_some_and(|last| last.patterns.len() <= 2 * patterns.len()) {
             if let Some(last) = levels.pop() {
@@ -268,11 +283,8 @@ impl Index {
             }
         }
         let blanks = self.blanks || patterns.iter().any(|pattern| pattern.needle.contains(&b' '));
-        // Compiling fails only beyond two billion states; what is then not found by value is still found by field.
-        if let Ok(search) = AhoCorasick::new(patterns.iter().map(|pattern| &pattern.needle)) {
-            levels.push(Arc::new(Level { search, patterns }));
-        }
-        Self { levels, blanks, generation: self.generation + 1 }
+        levels.push(Arc::new(Level { patterns, search: OnceLock::new() }));
+        Self { sieve, levels, blanks, generation: self.generation + 1 }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -281,17 +293,21 @@ impl Index {
 
     /// Whether anything in the text may be a secret; no false "no" for text without codings.
     pub(super) fn touches(&self, text: &[u8]) -> bool {
-        self.levels.iter().any(|level| level.search.is_match(text))
+        self.sieve.touches(text)
     }
 
     /// Every secret in the text as it stands (no coding undone). `path` says that the text is a path or holds one: a
     /// base64 text then ends at a slash, and words are not replaced.
     pub(super) fn search(&self, text: &[u8], path: bool, out: &mut Vec<Found>) {
+        if !self.touches(text) {
+            return;
+        }
         let mut labels: Option<Vec<Range<usize>>> = None;
         for level in &self.levels {
+            let Some(search) = level.search() else { continue };
             // In a text that repeats itself the same part of it is hit again and again; it is grown once.
             let mut grown = [0..0, 0..0, 0..0];
-            for hit in level.search.find_overlapping_iter(text) {
+            for hit in search.find_overlapping_iter(text) {
                 let pattern = &level.patterns[hit.pattern().as_usize()];
                 let labels = labels.get_or_insert_with(|| label::find(text).map(|(range, _)| range).collect());
                 if labels.iter().any(|label| label.start <= hit.start() && hit.end() <= label.end) {
@@ -322,6 +338,10 @@ enum Reach {
 }
 
 impl Pattern {
+    fn bytes(&self) -> &[u8] {
+        &self.needle
+    }
+
     /// How far the secret reaches around a hit; `None` if the hit does not count.
     fn range(&self, text: &[u8], hit: Range<usize>, path: bool) -> Option<Reach> {
         match self.form {

@@ -28,6 +28,7 @@ mod message;
 mod plan;
 mod renumber;
 mod shapes;
+mod sieve;
 mod spread;
 mod view;
 mod walk;
