@@ -9,7 +9,7 @@ const GET: &str = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
 
 /// Answers that are no answers: each is a 502 of contrail's own, and its connection is thrown away.
 #[rustfmt::skip]
-const UNUSABLE: &[&str] = &[
+pub const UNUSABLE: &[&str] = &[
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nab",
@@ -72,7 +72,7 @@ async fn an_unusable_answer_is_a_502_and_the_next_request_gets_a_fresh_connectio
 /// Answers that are cut or go on too long: what is sent before the upstream closes, what the client gets, and whether
 /// that is whole.
 #[rustfmt::skip]
-const ENDS: &[(&str, &str, bool)] = &[
+pub const ENDS: &[(&str, &str, bool)] = &[
     ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", false),
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", false),
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcX\r\n0\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", false),

@@ -74,6 +74,8 @@ pub fn headers(stream: u32, end_stream: bool, block: &[u8]) -> Vec<u8> {
 pub enum Said {
     /// An answer of contrail's own on stream 1, with this status in its body.
     Problem(u16),
+    /// A whole answer of somebody else's on stream 1.
+    Whole,
     /// Stream 1 was reset.
     Reset,
     /// The connection was ended.
@@ -95,10 +97,12 @@ pub async fn said(client: &mut Wire<impl AsyncRead + AsyncWrite + Unpin>) -> Sai
             (DATA, 1) => {
                 body.extend_from_slice(&payload);
                 if head[4] & END_STREAM != 0 {
-                    let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
-                    return Said::Problem(u16::try_from(problem["status"].as_u64().unwrap()).unwrap());
+                    let problem: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+                    let status = problem["status"].as_u64().map(|status| u16::try_from(status).unwrap());
+                    return status.map_or(Said::Whole, Said::Problem);
                 }
             }
+            (HEADERS, 1) if head[4] & END_STREAM != 0 => return Said::Whole,
             (RESET, 1) => return Said::Reset,
             (GOAWAY, _) => return Said::Gone,
             _ => {}

@@ -5,7 +5,7 @@ use super::{
     expand,
     frames::{self, Said, block, frame, greeting, headers, said},
     requests::{ACCEPTED, BROKEN_BODIES, REFUSED},
-    ways::{Place, Way},
+    ways::{Place, Tenant, Way},
 };
 use crate::proxy::bench::{status, within};
 use tokio::io::AsyncWriteExt as _;
@@ -123,23 +123,24 @@ fn of_upstream(place: &Place, way: Way, fields: &str) -> String {
 }
 
 async fn holds(command: &str) {
-    let mut place = Place::start(command, &[]).await;
+    let mut tenant = Tenant::start().await;
+    let place = Place::start(command, "http", tenant.address, &[]);
     let mut refused = 0;
     for way in Way::ALL {
         refused += refused_heads(&place, way).await;
         refused += refused_over_http2(&place, way).await;
     }
-    assert_eq!(place.upstream_got().await, [""; 0], "{command}");
+    assert_eq!(tenant.all().await, [""; 0], "{command}");
     for way in Way::ALL {
         broken_bodies(&place, way).await;
     }
-    for got in place.upstream_got().await {
+    for got in tenant.all().await {
         assert!(!got.contains("\r\n0\r\n"), "{command}: {got}");
     }
     for way in Way::ALL {
         bodies_over_http2(&place, way).await;
     }
-    for got in place.upstream_got().await {
+    for got in tenant.all().await {
         assert!(!got.contains("\r\n0\r\n") && !got.contains("hello"), "{command}: {got}");
     }
     for way in Way::ALL {

@@ -53,18 +53,16 @@ pub struct Place {
     pub authority: String,
     tls: Arc<rustls::ClientConfig>,
     http2: Arc<rustls::ClientConfig>,
-    tenant: Tenant,
 }
 
 impl Place {
-    /// Starts a command with these further options.
-    pub async fn start(command: &str, options: &[&str]) -> Self {
+    /// Starts a command in front of this upstream, with these further options.
+    pub fn start(command: &str, scheme: &str, tenant: SocketAddr, options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let tenant = Tenant::start().await;
-        let upstream = format!("http://{}", tenant.address);
+        let upstream = format!("{scheme}://{tenant}");
         let (of_command, authority) = match command {
-            "record" => (vec!["--out", "rec.har", "--upstream", &upstream], tenant.address.to_string()),
-            "watch" => (vec!["--trail", "trail", "--upstream", &upstream], tenant.address.to_string()),
+            "record" => (vec!["--out", "rec.har", "--upstream", &upstream], tenant.to_string()),
+            "watch" => (vec!["--trail", "trail", "--upstream", &upstream], tenant.to_string()),
             _ => {
                 fs::write(folder.path().join("rec.har"), har::har(&[har::conforming()])).unwrap();
                 (vec!["rec.har"], "tenant.example:443".to_owned())
@@ -75,7 +73,7 @@ impl Place {
         let arguments = [&[command], &listeners[..], &common, &of_command, options].concat();
         let running = Running::start(folder.path(), arguments);
         let (tls, http2) = (trusting(folder.path(), b"http/1.1"), trusting(folder.path(), b"h2"));
-        Self { folder, running, authority, tls, http2, tenant }
+        Self { folder, running, authority, tls, http2 }
     }
 
     /// A connection. With `http2` that is what TLS settles on; nothing of HTTP/2 is said yet.
@@ -114,22 +112,6 @@ impl Place {
         }
     }
 
-    /// What the upstream got so far, one text for each connection that is over.
-    pub async fn upstream_got(&mut self) -> Vec<String> {
-        // Connections are taken in order, so all before this one are known once it is.
-        let mut probe = Wire(TcpStream::connect(self.tenant.address).await.unwrap());
-        probe.send("probe").await;
-        drop(probe);
-        let mut got = Vec::new();
-        loop {
-            let Some((from, text)) = within(self.tenant.got.recv()).await else { panic!("the tenant is gone") };
-            match &*text {
-                "probe" => return got,
-                _ => got.push(format!("{from}: {text}")),
-            }
-        }
-    }
-
     /// Ends it; gives its summary and the journal's or fixture's text.
     pub fn finish(self) -> (i32, Value, String) {
         let ran = self.running.finish();
@@ -157,13 +139,13 @@ fn trusting(folder: &Path, protocol: &[u8]) -> Arc<rustls::ClientConfig> {
 }
 
 /// An upstream that answers whatever is whole, and tells what it got.
-struct Tenant {
-    address: SocketAddr,
+pub struct Tenant {
+    pub address: SocketAddr,
     got: mpsc::UnboundedReceiver<(SocketAddr, String)>,
 }
 
 impl Tenant {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, got) = mpsc::unbounded_channel();
@@ -177,6 +159,22 @@ impl Tenant {
             }
         });
         Self { address, got }
+    }
+
+    /// What it got so far, one text for each connection that is over.
+    pub async fn all(&mut self) -> Vec<String> {
+        // Connections are taken in order, so all before this one are known once it is.
+        let mut probe = Wire(TcpStream::connect(self.address).await.unwrap());
+        probe.send("probe").await;
+        drop(probe);
+        let mut got = Vec::new();
+        loop {
+            let Some((from, text)) = within(self.got.recv()).await else { panic!("the tenant is gone") };
+            match &*text {
+                "probe" => return got,
+                _ => got.push(format!("{from}: {text}")),
+            }
+        }
     }
 }
 
