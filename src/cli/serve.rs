@@ -18,6 +18,7 @@ use super::{
     ContractArgs, Failure, Format,
     doors::{DoorArgs, Open},
     environment::Environment,
+    open_files::connections_that_fit,
     policy::PolicyArgs,
     wrap,
 };
@@ -55,7 +56,7 @@ pub struct ProxyArgs {
     /// recording while there is no more
     #[arg(long, value_name = "BYTES", default_value_t = 256 << 20)]
     pub max_captured: usize,
-    /// Most connections at a time; 503 beyond
+    /// Most connections at a time; 503 beyond. Fewer where too few files may be open, which is said
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive)]
     pub max_connections: usize,
     /// Most header fields of a request; 431 beyond
@@ -294,7 +295,7 @@ impl ProxyArgs {
             max_body: self.max_body,
             max_capture: self.max_capture,
             max_captured: self.max_captured,
-            max_connections: self.max_connections,
+            max_connections: connections_that_fit(self.max_connections, self.pool),
             max_headers: self.max_headers,
             max_header_bytes: self.max_header_bytes,
             max_target: self.max_target,

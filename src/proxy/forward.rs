@@ -18,6 +18,7 @@ use super::{
     capture::Gate,
     connection::InFlight,
     intercept,
+    listener::Slot,
     reverse::{self, Destination},
     upgrade,
 };
@@ -141,18 +142,25 @@ impl Forward {
     }
 }
 
+/// What a connection to a forward listener hands on to the tunnels that it becomes.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) forward: Arc<Forward>,
+    pub(super) slot: Slot,
+    pub(super) stop: watch::Receiver<bool>,
+}
+
 /// Answers one request on a forward listener. What follows a CONNECT is not looked at as requests are, so a refused one
 /// ends its connection.
 pub(super) async fn serve(
-    forward: Arc<Forward>,
+    connection: Connection,
     proxy: Arc<Proxy>,
     in_flight: InFlight,
     request: http::Request<Incoming>,
-    stop: watch::Receiver<bool>,
 ) -> Result<http::Response<Gate>, Infallible> {
     let connect = request.method() == Method::CONNECT && request.version() != Version::HTTP_2;
     let state = connect.then(|| Arc::clone(in_flight.state()));
-    let mut answer = answer(forward, proxy, in_flight, request, stop).await;
+    let mut answer = answer(connection, proxy, in_flight, request).await;
     if let (Some(state), Ok(answer)) = (state, &mut answer) {
         if answer.status().is_success() {
             state.tunnels();
@@ -164,13 +172,12 @@ pub(super) async fn serve(
 }
 
 async fn answer(
-    forward: Arc<Forward>,
+    connection: Connection,
     proxy: Arc<Proxy>,
     in_flight: InFlight,
     request: http::Request<Incoming>,
-    stop: watch::Receiver<bool>,
 ) -> Result<http::Response<Gate>, Infallible> {
-    if !forward.admits(request.headers()) {
+    if !connection.forward.admits(request.headers()) {
         proxy.observer.turned_away(407, "proxy-auth");
         let problem = Problem::new(
             StatusCode::PROXY_AUTHENTICATION_REQUIRED,
@@ -185,8 +192,9 @@ async fn answer(
         return Ok(response.map(Gate::open));
     }
     if request.method() == Method::CONNECT {
-        return Ok(connect(forward, proxy, request, stop).await);
+        return Ok(connect(connection, proxy, request).await);
     }
+    let forward = connection.forward;
     // Before it is looked at where it goes, so that an ambiguous head ends its connection even where nothing would.
     let (head, body) = request.into_parts();
     if let Err(problem) = reverse::acceptable(&head) {
@@ -227,10 +235,9 @@ async fn answer(
 }
 
 async fn connect(
-    forward: Arc<Forward>,
+    Connection { forward, slot, stop }: Connection,
     proxy: Arc<Proxy>,
     request: http::Request<Incoming>,
-    stop: watch::Receiver<bool>,
 ) -> http::Response<Gate> {
     if request.version() == Version::HTTP_2 {
         let detail = "CONNECT is taken over HTTP/1 only";
@@ -247,10 +254,6 @@ async fn connect(
         Some(Ok(target)) => target,
         Some(Err(wrong)) => return refused(&proxy, malformed(wrong)),
         None => return refused(&proxy, malformed("it names no host")),
-    };
-    let Ok(slot) = Arc::clone(&proxy.slots).try_acquire_owned() else {
-        let detail = "there are as many connections as --max-connections allows; try again later";
-        return refused(&proxy, Problem::new(StatusCode::SERVICE_UNAVAILABLE, "max-connections", detail));
     };
     if target == forward.upstream || forward.intercepted.contains(&target) {
         tokio::spawn(async move {

@@ -12,7 +12,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::watch,
+    sync::{OwnedSemaphorePermit, watch},
     task::JoinSet,
 };
 use tokio_rustls::server::TlsStream;
@@ -49,6 +49,9 @@ const TOO_SLOW: &str = "a request head did not arrive within --header-timeout";
 /// How long a client that is turned away has to read why.
 const FAREWELL: Duration = Duration::from_secs(1);
 
+/// How many connections beyond the most there may be have that long; the others are told, and closed.
+const FAREWELLS: usize = 256;
+
 /// How a listener takes connections.
 #[derive(Debug, Clone)]
 pub enum Door {
@@ -60,13 +63,16 @@ pub enum Door {
     Forward(Arc<Forward>),
 }
 
+/// A connection's share of the settings' most connections; free again when nobody holds it any more.
+pub(super) type Slot = Arc<OwnedSemaphorePermit>;
+
 /// What the requests of a connection are addressed to.
 #[derive(Debug, Clone)]
 pub(super) enum Way {
     /// The upstream, whatever they say.
     Reverse,
-    /// What each of them says.
-    Forward(Arc<Forward>),
+    /// What each of them says. What is inside a CONNECT keeps the connection's slot.
+    Forward(Arc<Forward>, Slot),
     /// What a CONNECT said.
     Tunnel(Destination),
 }
@@ -92,17 +98,16 @@ pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, door: Door, mut sto
         };
         let Ok(slot) = Arc::clone(&proxy.slots).try_acquire_owned() else {
             proxy.observer.turned_away(503, "as many connections as --max-connections");
+            let patience =
+                if connections.len() < proxy.settings.max_connections + FAREWELLS { FAREWELL } else { Duration::ZERO };
             connections.spawn(async move {
-                let _ = tokio::time::timeout(FAREWELL, turn_away(stream)).await;
+                let _ = tokio::time::timeout(patience, turn_away(stream)).await;
             });
             continue;
         };
         let _ = stream.set_nodelay(true);
         let (proxy, door, stop) = (Arc::clone(&proxy), door.clone(), stopping.clone());
-        connections.spawn(async move {
-            enter(proxy, stream, door, stop).await;
-            drop(slot);
-        });
+        connections.spawn(enter(proxy, stream, door, Arc::new(slot), stop));
     }
     drop(listener);
     let drained = async {
@@ -116,10 +121,12 @@ pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, door: Door, mut sto
     }
 }
 
-async fn enter(proxy: Arc<Proxy>, stream: TcpStream, door: Door, stop: watch::Receiver<bool>) {
+async fn enter(proxy: Arc<Proxy>, stream: TcpStream, door: Door, slot: Slot, stop: watch::Receiver<bool>) {
     match door {
         Door::Plain => serve_connection(proxy, stream, Way::Reverse, stop).await,
-        Door::Forward(forward) => serve_connection(proxy, stream, Way::Forward(forward), stop).await,
+        Door::Forward(forward) => {
+            serve_connection(proxy, stream, Way::Forward(forward, Arc::clone(&slot)), stop).await;
+        }
         Door::Tls(certificates) => {
             let Ok(local) = stream.local_addr() else { return };
             let handshake = certificates.accept(stream, local.ip());
@@ -293,7 +300,11 @@ fn dispatch(
             Box::pin(reverse::serve(proxy, in_flight, request, destination))
         }
         Way::Tunnel(destination) => Box::pin(reverse::serve(proxy, in_flight, request, destination.clone())),
-        Way::Forward(forward) => Box::pin(forward::serve(Arc::clone(forward), proxy, in_flight, request, stop.clone())),
+        Way::Forward(forward, slot) => {
+            let connection =
+                forward::Connection { forward: Arc::clone(forward), slot: Arc::clone(slot), stop: stop.clone() };
+            Box::pin(forward::serve(connection, proxy, in_flight, request))
+        }
     };
     if head != Ok(true) {
         return answering;

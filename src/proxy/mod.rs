@@ -242,7 +242,7 @@ impl Proxy {
         observer: Arc<dyn Observer>,
     ) -> Result<Arc<Self>, http::header::InvalidHeaderValue> {
         let host = HeaderValue::from_str(&settings.authority)?;
-        let slots = Arc::new(Semaphore::new(settings.max_connections));
+        let slots = Arc::new(Semaphore::new(settings.max_connections.min(Semaphore::MAX_PERMITS)));
         let captured = copy::Budget::new(settings.max_captured);
         Ok(Arc::new(Self { settings, host, slots, captured, upstream, observer }))
     }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod broken;
+mod crowd;
 mod frames;
 mod matrix;
 mod requests;

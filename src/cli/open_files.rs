@@ -1,0 +1,55 @@
+//! How many connections the limit of open files allows (`ulimit -n`), which is raised as far as that takes.
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+/// Files that are open besides connections: listeners, journal, reports, what the runtime needs.
+const OTHERS: u64 = 64;
+
+/// Raises the soft limit so that `connections` clients can be served, each with a connection to the upstream, beside
+/// `pool` idle ones. Gives how many clients can be served after that: fewer where the hard limit is too low, which is
+/// said, so that the others are turned away with a reason instead of being left waiting.
+pub(super) fn connections_that_fit(connections: usize, pool: usize) -> usize {
+    let needed = files(connections, pool);
+    let limit = match getrlimit(Resource::RLIMIT_NOFILE) {
+        Ok((soft, _)) if soft >= needed => return connections,
+        Ok((soft, hard)) => {
+            let raised = needed.min(hard);
+            if setrlimit(Resource::RLIMIT_NOFILE, raised, hard).is_ok() { raised } else { soft }
+        }
+        // A system that does not say has its own way of refusing.
+        Err(_) => return connections,
+    };
+    let fit = fitting(limit, connections, pool);
+    if fit < connections {
+        tracing::warn!(
+            "at most {fit} connections at a time instead of {connections}: this process may open {limit} files, and \
+             --max-connections {connections} needs {needed}; raise the limit with `ulimit -n`"
+        );
+    }
+    fit
+}
+
+fn files(connections: usize, pool: usize) -> u64 {
+    let count = connections.saturating_mul(2).saturating_add(pool);
+    u64::try_from(count).unwrap_or(u64::MAX).saturating_add(OTHERS)
+}
+
+fn fitting(limit: u64, connections: usize, pool: usize) -> usize {
+    let besides = OTHERS.saturating_add(u64::try_from(pool).unwrap_or(u64::MAX));
+    let fit = limit.saturating_sub(besides) / 2;
+    usize::try_from(fit).unwrap_or(usize::MAX).clamp(1, connections)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_client_takes_a_file_for_itself_and_one_for_the_upstream() {
+        assert_eq!(files(1024, 64), 2176);
+        assert_eq!(fitting(2176, 1024, 64), 1024);
+        assert_eq!(fitting(1024, 1024, 64), 448);
+        assert_eq!(fitting(10, 1024, 64), 1);
+        assert_eq!(files(usize::MAX, 64), u64::MAX);
+    }
+}

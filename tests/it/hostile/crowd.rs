@@ -1,0 +1,172 @@
+//! As many connections as there may be, and more.
+
+use std::{
+    net::SocketAddr,
+    process::{Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use tokio::{
+    io::AsyncWriteExt as _,
+    net::{TcpListener, TcpStream},
+    sync::watch,
+};
+
+use super::ways::{Place, Way};
+use crate::{
+    proxy::bench::{Wire, status},
+    support::command::contrail,
+};
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const HELD: &str = "GET /held HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// A crowd of as many as this process may have sockets for, two for each.
+fn crowd(most: usize) -> usize {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    let raised = hard.min(20_000).max(soft);
+    setrlimit(Resource::RLIMIT_NOFILE, raised, hard).unwrap();
+    // Other tests run in this process at the same time.
+    most.min(usize::try_from(raised).unwrap().saturating_sub(600) / 2)
+}
+
+/// An upstream that answers `/held` once it was asked so by `crowd` clients at the same time, and all else at once.
+async fn tenant(crowd: usize) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (release, released) = watch::channel(false);
+    let (release, waiting) = (Arc::new(release), Arc::new(AtomicUsize::new(0)));
+    tokio::spawn(async move {
+        loop {
+            let mut stream = Wire(listener.accept().await.unwrap().0);
+            let (release, waiting, mut released) = (Arc::clone(&release), Arc::clone(&waiting), released.clone());
+            tokio::spawn(async move {
+                let mut head = [0; 4096];
+                loop {
+                    let read = tokio::io::AsyncReadExt::read(&mut stream.0, &mut head).await.unwrap_or_default();
+                    if read == 0 {
+                        return;
+                    }
+                    if head.starts_with(b"GET /held ") {
+                        if waiting.fetch_add(1, Ordering::SeqCst) + 1 == crowd {
+                            release.send(true).unwrap();
+                        }
+                        let _ = released.wait_for(|released| *released).await;
+                    }
+                    if stream.0.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+/// Kilobytes of memory that a process has, now or at most so far.
+fn memory(process: u32, what: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(what)).unwrap();
+    line.trim_start_matches(':').trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn two_thousand_connections_idle_or_busy_cost_little_memory_and_the_next_is_told_why_it_is_turned_away() {
+    let crowd = crowd(2000);
+    let most = crowd.to_string();
+    let place = Place::start("watch", "http", tenant(crowd).await, &["--max-connections", &most]);
+    let mut clients = Vec::new();
+    let mut first = place.client(Way::Plain, false).await;
+    first.send(GET).await;
+    assert_eq!(status(&first.message().await), 200);
+    clients.push(first);
+    let before = memory(place.running.id(), "VmRSS");
+    while clients.len() < crowd {
+        let mut client = place.client(Way::Plain, false).await;
+        client.send(GET).await;
+        assert_eq!(status(&client.message().await), 200);
+        clients.push(client);
+    }
+    let idle = memory(place.running.id(), "VmRSS") - before;
+    let turned_away = place.client(Way::Plain, false).await.rest().await;
+    assert!(status(&turned_away) == 503 && turned_away.contains("contrail-answer: max-connections"), "{turned_away}");
+    for client in &mut clients {
+        client.send(HELD).await;
+    }
+    for client in &mut clients {
+        assert_eq!(status(&client.message().await), 200);
+    }
+    let busy = memory(place.running.id(), "VmHWM") - before;
+    // Measured: 27 kB and 66 kB for each (unoptimised), the connection to the upstream included.
+    assert!(idle < 50 * crowd as u64 && busy < 110 * crowd as u64, "{idle} kB idle, {busy} kB busy");
+    drop(clients);
+    let (_, summary, _) = place.finish();
+    assert_eq!(summary["exchanges"], 2 * crowd, "{summary}");
+    assert_eq!(summary["turned_away"]["as many connections as --max-connections"], 1, "{summary}");
+}
+
+#[tokio::test]
+async fn a_connect_takes_one_place_and_not_a_second_one_for_what_is_inside() {
+    let place = Place::start("watch", "http", tenant(1).await, &["--max-connections", "1"]);
+    for way in [Way::Tunnel, Way::TlsTunnel] {
+        let mut inside = place.client(way, false).await;
+        for _ in 0..2 {
+            inside.send(GET).await;
+            assert_eq!(status(&inside.message().await), 200, "{way:?}");
+        }
+        let answer = place.client(Way::Plain, false).await.rest().await;
+        assert_eq!(status(&answer), 503, "{way:?}");
+        inside.0.shutdown().await.unwrap();
+        assert_eq!(inside.rest().await, "");
+        // Its place is free again once contrail has seen its end.
+        loop {
+            let mut client = place.client(Way::Plain, false).await;
+            client.send(GET).await;
+            if status(&client.message().await) == 200 {
+                client.0.shutdown().await.unwrap();
+                client.rest().await;
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn where_few_files_may_be_open_there_are_fewer_connections_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let tenant = tenant(1).await;
+    let mut child = Command::new("sh")
+        .current_dir(folder.path())
+        .args(["-c", "ulimit -n 200 && exec \"$0\" \"$@\""])
+        .arg(contrail().get_program())
+        .args(["watch", "--upstream", &format!("http://{tenant}"), "--listen", "127.0.0.1:0"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut lines = String::new();
+    while !lines.contains("listening on ") {
+        assert!(std::io::BufRead::read_line(&mut said, &mut lines).unwrap() > 0, "{lines}");
+    }
+    assert!(lines.contains("at most 36 connections at a time instead of 1024"), "{lines}");
+    let address: SocketAddr = lines.trim().rsplit("http://").next().unwrap().parse().unwrap();
+    let mut clients = Vec::new();
+    for _ in 0..36 {
+        let mut client = Wire(TcpStream::connect(address).await.unwrap());
+        client.send(GET).await;
+        assert_eq!(status(&client.message().await), 200);
+        clients.push(client);
+    }
+    assert_eq!(status(&Wire(TcpStream::connect(address).await.unwrap()).rest().await), 503);
+    for client in &mut clients {
+        client.send(GET).await;
+        assert_eq!(status(&client.message().await), 200);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
