@@ -13,7 +13,6 @@ use super::{
     verify::{self, Judge},
 };
 use crate::{
-    contract::CheckOptions,
     recording::{self, Entry},
     redact::{Judged, Plan, Redactor},
     report::audit::{Audit, Integrity},
@@ -39,11 +38,7 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
-    let judge = Judge {
-        contract: args.contract.load()?,
-        options: CheckOptions { clock_skew: Duration::from_secs(args.clock_skew), ..CheckOptions::default() },
-        keys: None,
-    };
+    let judge = Judge::new(args.contract.load()?, Duration::from_secs(args.clock_skew), None);
     let redactor = Redactor::new(Plan::default());
     let mut audit = Audit::default();
     let mut failing = false;
@@ -52,7 +47,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         integrity(named, &sources, &mut audit)?;
         for source in sources {
             let stripped = strips_authorization(&source)?;
-            for entry in recording::open(&source)? {
+            for entry in judge.open(&source)? {
                 let Entry { mut exchange, note, .. } = entry?;
                 if stripped {
                     exchange.request.credential = Credential::Unknown;

@@ -1,14 +1,17 @@
 //! `contrail verify`: check recordings against the contract, offline.
 //!
-//! Entries stream: one at a time is read, checked, redacted and counted, so memory does not grow with the file. A file
-//! that another tool wrote goes through redaction before anything of it is reported; one of our own does too, which
-//! changes nothing in it.
+//! Entries stream: they are read and checked on all cores, redacted and counted in order, so memory does not grow with the
+//! file. What is reported of an exchange goes through redaction first, whoever wrote the file. Where nothing is (it
+//! conforms, and no report lists it), another tool's exchange is still searched for secrets, since one may come again in
+//! an exchange that is reported; one of our own went through redaction when it was written.
 
 use std::{
     io::{self, Write as _},
-    path::Path,
-    path::PathBuf,
-    sync::Arc,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -22,10 +25,10 @@ use crate::{
     exchange::Exchange,
     finding::{Rule, Verdict},
     json,
-    recording::{self, ChainHead, Checked, Entry, Note, settle},
+    recording::{self, ChainHead, Checked, Entry, Note, ReadError, Recording, settle},
     redact::{Judged, Plan, Redactor},
-    report::{Collector, Kind, Place, Request, Title, Unauthenticated},
-    token::{Credential, Jwks, TokenFacts},
+    report::{Collector, Kind, Place, Request, Title, Unauthenticated, Unremarkable},
+    token::{Credential, Jwks, TokenCache, TokenFacts},
 };
 
 /// Check recordings against the contract
@@ -61,11 +64,8 @@ pub struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     json::limit_depth(args.max_depth);
-    let judge = Judge {
-        contract: args.contract.load()?,
-        options: CheckOptions { clock_skew: Duration::from_secs(args.clock_skew), ..CheckOptions::default() },
-        keys: args.jwks.as_deref().map(Jwks::read).transpose()?,
-    };
+    let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
+    let judge = Judge::new(args.contract.load()?, Duration::from_secs(args.clock_skew), keys);
     let wanted = wanted(args)?;
     let failing = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let title = Title { title: judge.contract.title().to_owned(), version: judge.contract.version().to_owned() };
@@ -163,28 +163,69 @@ fn write(request: &Request, redactor: &Redactor, collector: &mut Collector) -> R
     Ok(())
 }
 
+/// What became of one entry on the thread that checked it.
+struct Verified {
+    index: usize,
+    outside: bool,
+    by_contrail: bool,
+    carries_authorization: bool,
+    /// The other outcome, as long as nobody knows whether the file's producer strips the header.
+    unauthenticated: Option<Unauthenticated>,
+    said: Said,
+}
+
+/// What there is to report of an exchange.
+enum Said {
+    /// That it was there. `searched` is the exchange, if it may hold secrets.
+    Nothing { counted: Unremarkable, searched: Option<Box<Exchange>> },
+    /// Something of it.
+    Something(Box<Judged>),
+}
+
 fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collector) -> Result<(), Failure> {
     let name = path.display().to_string();
-    let mut recording = recording::open(path)?;
-    // Settled as soon as an entry carries the header, else at the end: see `Collector`.
-    let mut settled = false;
-    while let Some(entry) = recording.next() {
-        let Entry { index, mut exchange, note } = entry?;
-        if !settled && recording.carries_authorization() {
+    let recording = judge.open(path)?;
+    let by_contrail = recording.head().by_contrail;
+    let listed = collector.lists();
+    // Settled as soon as an entry carries the header, else at the end: see `Collector`. Threads that check may learn of it
+    // late, and then give an outcome too many.
+    let (mut settled, told) = (false, AtomicBool::new(false));
+    let work = |entry: Entry| {
+        let Entry { index, mut exchange, note } = entry;
+        let outside = !judge.contract.covers(exchange.request.target.path());
+        let verdict = judge.settled(&mut exchange, note.as_ref());
+        let open = note.is_none() && !by_contrail && !told.load(Ordering::Relaxed);
+        let unauthenticated = open.then(|| judge.unauthenticated(&mut exchange));
+        let carries_authorization = exchange.request.headers.contains("authorization");
+        let said = match Unremarkable::of(&verdict).filter(|_| !listed) {
+            Some(counted) => Said::Nothing { counted, searched: note.is_none().then(|| Box::new(exchange)) },
+            None => Said::Something(Box::new(Judged::new(exchange, verdict))),
+        };
+        Verified { index, outside, by_contrail: note.is_some(), carries_authorization, unauthenticated, said }
+    };
+    let ended = recording.each(work, |checked| -> Result<(), Failure> {
+        if !settled && checked.carries_authorization {
             collector.end_of_file(&name, false)?;
             settled = true;
+            told.store(true, Ordering::Relaxed);
         }
-        let open = !settled && note.is_none() && !recording.head().by_contrail;
-        let place =
-            Place { source: &name, entry: index, outside: !judge.contract.covers(exchange.request.target.path()) };
-        let verdict = judge.settled(&mut exchange, note.as_ref());
-        let unauthenticated = open.then(|| judge.unauthenticated(&mut exchange));
-        let judged = redactor.redact(Judged::new(exchange, verdict));
-        collector.exchange(place, &judged, unauthenticated)?;
-    }
-    collector.end_of_file(&name, !settled && !recording.head().by_contrail)?;
-    collector.skipped(recording.skipped() as u64);
-    if recording.head().unproven {
+        let open = !settled && !checked.by_contrail && !by_contrail;
+        let unauthenticated = checked.unauthenticated.filter(|_| open);
+        let place = Place { source: &name, entry: checked.index, outside: checked.outside };
+        match checked.said {
+            Said::Nothing { counted, searched } => {
+                if let Some(exchange) = searched {
+                    redactor.recognise(&exchange);
+                }
+                collector.unremarkable(place, &counted, unauthenticated);
+            }
+            Said::Something(judged) => collector.exchange(place, &redactor.redact(*judged), unauthenticated)?,
+        }
+        Ok(())
+    })?;
+    collector.end_of_file(&name, !settled && !ended.head.by_contrail)?;
+    collector.skipped(ended.skipped as u64);
+    if ended.head.unproven {
         let _ = writeln!(
             io::stderr(),
             "contrail: `{name}` is unproven: it was folded after a crash, so nobody has replayed it against itself"
@@ -196,11 +237,23 @@ fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collect
 /// Judges entries of recordings.
 pub(super) struct Judge {
     pub(super) contract: Arc<Contract>,
-    pub(super) options: CheckOptions,
-    pub(super) keys: Option<Jwks>,
+    options: CheckOptions,
+    keys: Option<Arc<Jwks>>,
+    tokens: Arc<TokenCache>,
 }
 
 impl Judge {
+    pub(super) fn new(contract: Arc<Contract>, clock_skew: Duration, keys: Option<Jwks>) -> Self {
+        let keys = keys.map(Arc::new);
+        let tokens = Arc::new(TokenCache::new(clock_skew, keys.clone()));
+        Self { contract, options: CheckOptions { clock_skew, ..CheckOptions::default() }, keys, tokens }
+    }
+
+    /// Opens a recording whose tokens are read with this run's tolerance and keys.
+    pub(super) fn open(&self, path: &Path) -> Result<Recording, ReadError> {
+        Ok(recording::open(path)?.with_tokens(Arc::clone(&self.tokens)))
+    }
+
     /// The verdict on an entry: what the file gives on its own, with what was attested.
     pub(super) fn settled(&self, exchange: &mut Exchange, note: Option<&Note>) -> Verdict {
         self.credential(exchange, note.is_none());
@@ -208,14 +261,15 @@ impl Judge {
         settle(verdict, note.and_then(|note| note.attested.as_ref()), self.contract.hash())
     }
 
-    /// Decodes the token again, with the tolerance and the keys of this run: from the header where the file has it,
-    /// else from the instants among its facts. A fixture has neither, and keeps the outcome of then.
+    /// Judges the token with the tolerance and the keys of this run. Where the file has it, it was read with them
+    /// ([`Judge::open`]), unless the exchange has no instant; else what counts are the instants among its facts. A fixture
+    /// has neither, and keeps the outcome of then.
     fn credential(&self, exchange: &mut Exchange, foreign: bool) {
         let skew = self.options.clock_skew;
         let request = &mut exchange.request;
         if foreign {
-            if !matches!(request.credential, Credential::Missing | Credential::Unknown) {
-                request.credential = Credential::decode(&request.headers, exchange.started, skew, self.keys.as_ref());
+            if exchange.started.is_none() && !matches!(request.credential, Credential::Missing | Credential::Unknown) {
+                request.credential = Credential::decode(&request.headers, None, skew, self.keys.as_deref());
             }
             return;
         }

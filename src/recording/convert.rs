@@ -3,7 +3,7 @@
 //! What a producer left out is [`Withheld::NotSaved`], never an empty body; a header that only HTTP/2 has (`:path`) is no
 //! header; status 0 is an answer that never came.
 
-use std::{borrow::Cow, time::Duration, time::SystemTime};
+use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration, time::SystemTime};
 
 use base64::Engine as _;
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use super::{
     LaidOut, Note,
     files::BodyFiles,
     har::{self, Text},
-    note::Record,
+    note::{KnownTokens, Record},
 };
 use crate::{
     exchange::{Body, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Withheld},
@@ -51,8 +51,31 @@ impl From<&str> for Fault {
     }
 }
 
+/// What entries of one recording share.
+#[derive(Debug, Clone)]
+pub(super) struct Shared {
+    /// Their body files.
+    pub(super) files: BodyFiles,
+    /// Tokens that stand in their headers.
+    pub(super) tokens: Arc<TokenCache>,
+    /// Tokens whose facts stand beside them.
+    known: KnownTokens,
+}
+
+impl Shared {
+    /// Body files are beside a HAR file in `folder`, or there are none.
+    pub(super) fn new(folder: Option<PathBuf>) -> Self {
+        Self {
+            files: BodyFiles::new(folder),
+            tokens: Arc::new(TokenCache::new(Duration::ZERO, None)),
+            known: KnownTokens::default(),
+        }
+    }
+}
+
 /// Reads one entry from its text.
-pub(super) fn entry(text: &[u8], files: &mut BodyFiles, tokens: &TokenCache) -> Result<Converted, Fault> {
+pub(super) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, Fault> {
+    let files = &mut shared.files;
     let entry: har::Entry<'_> = serde_json::from_slice(text)
         .map_err(|error| Fault::Entry(format!("it cannot be read ({})", har::plain(&error))))?;
     let request = entry.request.ok_or("it has no `request`")?;
@@ -82,10 +105,11 @@ pub(super) fn entry(text: &[u8], files: &mut BodyFiles, tokens: &TokenCache) -> 
             record.complete(&mut response.body, true);
         }
     }
-    request.credential = match record.as_ref().and_then(Record::credential) {
+    let told = record.as_ref().map(|record| record.credential(&mut shared.known)).transpose().map_err(Fault::Entry)?;
+    request.credential = match told.flatten() {
         Some(credential) => credential,
         None => match started {
-            Some(at) => tokens.credential(&request.headers, at),
+            Some(at) => shared.tokens.credential(&request.headers, at),
             None => Credential::decode(&request.headers, None, Duration::ZERO, None),
         },
     };

@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 
 /// The body files of one HAR file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct BodyFiles {
     /// The HAR file's folder; `None` where there is none (standard input).
     folder: Option<PathBuf>,

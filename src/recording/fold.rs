@@ -14,9 +14,8 @@ use std::{
 
 use super::{
     Attested, Entry, Identity, Journal, JournalContext, Keep, LaidOut, ReadError, ReadFault, WriteError, attest,
-    convert::{self, Converted},
+    convert::{self, Converted, Shared},
     disk::refused,
-    files::BodyFiles,
     host::HostRename,
     keep, normal,
     read::{open, sources},
@@ -28,7 +27,7 @@ use crate::{
     exchange::{Body, Exchange, Headers, Request, Timings, Transport},
     finding::{Finding, Verdict},
     redact::{Judged, Redacted, Redactor, Renumbering},
-    token::{Credential, TokenCache},
+    token::Credential,
 };
 
 /// How a recording is folded.
@@ -319,19 +318,19 @@ impl<'a> Fold<'a> {
         };
         let mut target = Target::begin(to, &preamble)?;
         let mut renumbering = Renumbering::default();
-        let tokens = TokenCache::new(std::time::Duration::ZERO, None);
+        let mut shared = Shared::new(None);
         for item in &items {
             self.buffer.resize(item.length, 0);
             spool
                 .seek(SeekFrom::Start(item.offset))
                 .and_then(|_| spool.read_exact(&mut self.buffer))
                 .map_err(refused("read the spool beside", to))?;
-            let entry = read_back(&self.buffer, &tokens, to)?;
+            let entry = read_back(&self.buffer, &mut shared, to)?;
             if entry.exchange.transport.incomplete.is_some() {
                 self.folded.incomplete += 1;
             }
             renumbering.in_source(item.source);
-            write_entry(entry, self.options, &mut renumbering, &mut target, to)?;
+            write_entry(entry, self.options, &mut shared, &mut renumbering, &mut target, to)?;
         }
         self.folded.entries = items.len();
         self.folded.har = super::har_of(to);
@@ -342,8 +341,8 @@ impl<'a> Fold<'a> {
 }
 
 /// Reads an entry that was encoded a moment ago.
-fn read_back(text: &[u8], tokens: &TokenCache, to: &Path) -> Result<Entry, WriteError> {
-    let fault = match convert::entry(text, &mut BodyFiles::new(None), tokens) {
+fn read_back(text: &[u8], shared: &mut Shared, to: &Path) -> Result<Entry, WriteError> {
+    let fault = match convert::entry(text, shared) {
         Ok(Converted::Exchange(converted)) => {
             let (exchange, note) = *converted;
             return Ok(Entry { index: 0, exchange, note });
@@ -359,6 +358,7 @@ fn read_back(text: &[u8], tokens: &TokenCache, to: &Path) -> Result<Entry, Write
 fn write_entry(
     entry: Entry,
     options: &FoldOptions<'_>,
+    shared: &mut Shared,
     renumbering: &mut Renumbering,
     target: &mut Target,
     to: &Path,
@@ -368,7 +368,7 @@ fn write_entry(
     let mut judged = options.redactor.redact(Judged::new(entry.exchange, note.verdict));
     renumbering.renumber(&mut judged);
     let attested = match options.check.filter(|_| known) {
-        Some(check) => recheck(&judged, check, to)?,
+        Some(check) => recheck(&judged, check, shared, to)?,
         None => note.attested.map(|attested| {
             let mut attested = clean(attested, options.redactor);
             for finding in attested.findings.iter_mut().chain(&mut attested.cleared) {
@@ -397,12 +397,16 @@ fn is_json(headers: &Headers) -> bool {
 }
 
 /// What the fixture's entry will not show of the live verdict, by checking it as it will be read.
-fn recheck(judged: &Redacted<Judged>, check: Check<'_>, to: &Path) -> Result<Option<Attested>, WriteError> {
+fn recheck(
+    judged: &Redacted<Judged>,
+    check: Check<'_>,
+    shared: &mut Shared,
+    to: &Path,
+) -> Result<Option<Attested>, WriteError> {
     let mut encoded = Vec::new();
     let style = Style::Fixture { request: Place::Inline, response: Place::Inline, laid_out: LaidOut::default() };
     write::entry(&judged.exchange, &judged.verdict, None, style, &mut encoded);
-    let tokens = TokenCache::new(std::time::Duration::ZERO, None);
-    let recomputed = (check.check)(&read_back(&encoded, &tokens, to)?.exchange);
+    let recomputed = (check.check)(&read_back(&encoded, shared, to)?.exchange);
     let mut live = judged.verdict.clone();
     // A fixture keeps no instants: where the finding is the same, its words are those without them. A rule may have
     // several findings at one place (undeclared scopes): the n-th is the n-th.

@@ -156,17 +156,22 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
             }
 
             fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Text<'de>, E> {
-                Ok(Text(String::from_utf8_lossy(bytes)))
+                Ok(Text(text(bytes)))
             }
 
             fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(String::from_utf8_lossy(bytes).into_owned())))
+                Ok(Text(Cow::Owned(text(bytes).into_owned())))
             }
         }
 
         // Asked for bytes, serde_json takes half surrogate pairs, too.
         deserializer.deserialize_bytes(Visitor)
     }
+}
+
+/// As [`String::from_utf8_lossy`], which looks at every byte by itself even where all is well.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// The number in a member, however it is written (`12`, `12.0`, `"12"`); `None` if it is none.

@@ -162,6 +162,24 @@ fn what_a_killed_process_left_is_sealed_at_the_next_start() {
 }
 
 #[test]
+fn a_plain_journal_has_no_chain_and_one_link_anywhere_makes_it_a_trail_whatever_its_name() {
+    let folder = TempDir::new().unwrap();
+    let (segment, _) = trail(folder.path(), &[&["{1}", "{2}"]]);
+    let plain = folder.path().join("plain.journal");
+    let check = |text: &str| {
+        fs::write(&plain, text).unwrap();
+        chain::check_chain(std::slice::from_ref(&plain), &[], false).unwrap()
+    };
+    for text in ["", "\n", "{1}", "{1}\n\n{\"_chain", "a long line with {\"_chain\" in it\n"] {
+        assert_eq!(check(text), None, "{text}");
+    }
+    let whole = fs::read_to_string(&segment[0]).unwrap();
+    assert_eq!(check(&whole).unwrap().broken, None);
+    let headless = whole.split_inclusive('\n').skip(1).collect::<String>();
+    assert!(check(&headless).unwrap().broken.is_some());
+}
+
+#[test]
 fn the_first_line_that_was_altered_is_named() {
     let folder = TempDir::new().unwrap();
     let (first, _) = trail(folder.path(), &[&["{1}", "{2}", "{3}"], &["{4}"]]);

@@ -22,6 +22,7 @@ mod keep;
 mod layout;
 mod normal;
 mod note;
+mod parallel;
 pub(crate) mod parts;
 mod read;
 mod scan;
@@ -29,6 +30,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
+mod texts;
 mod trail;
 mod write;
 
@@ -43,8 +45,10 @@ pub use identity::Identity;
 pub use journal::{Journal, Leftover, Unsynced};
 pub use keep::{Keep, UnknownKeep};
 pub use normal::{rename_request, without_run};
-pub use read::{Head, Recording, open, sources};
+pub use parallel::Ended;
+pub use read::{Recording, open, sources};
 pub use target::{har_of, is_single_file};
+pub use texts::Head;
 pub use trail::{TrailOptions, heads};
 pub use write::{JournalContext, encode};
 

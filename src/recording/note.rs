@@ -3,7 +3,7 @@
 //! What it says of the exchange goes back into the exchange (token facts, what is missing of a body, how the transport
 //! ended); the rest is the [`Note`].
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -30,7 +30,7 @@ pub(super) struct Record<'a> {
     contract: Option<String>,
     attested: Option<AttestedRecord>,
     #[serde(borrow)]
-    token: Option<TokenRecord<'a>>,
+    token: Option<&'a RawValue>,
     upstream: Option<String>,
     #[serde(default)]
     retried: bool,
@@ -111,15 +111,41 @@ struct TruncatedRecord {
     total: Option<u64>,
 }
 
+/// Tokens that were read lately, by their text in the file: a few callers make most of a recording, and their exchanges
+/// share one value.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnownTokens(HashMap<Box<str>, Credential>);
+
+impl KnownTokens {
+    /// Most tokens that are kept; then they are read anew.
+    const MOST: usize = 256;
+
+    fn credential(&mut self, raw: &RawValue) -> Result<Credential, String> {
+        if let Some(known) = self.0.get(raw.get()) {
+            return Ok(known.clone());
+        }
+        let credential = parse::<TokenRecord<'_>>(raw)?.credential();
+        if self.0.len() >= Self::MOST {
+            self.0.clear();
+        }
+        self.0.insert(raw.get().into(), credential.clone());
+        Ok(credential)
+    }
+}
+
+fn parse<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
+    serde_json::from_str(raw.get()).map_err(|error| format!("`_contrail` cannot be read ({})", har::plain(&error)))
+}
+
 impl<'a> Record<'a> {
     /// Reads the member; what is wrong with it otherwise, without the file's content.
     pub(super) fn parse(raw: &'a RawValue) -> Result<Self, String> {
-        serde_json::from_str(raw.get()).map_err(|error| format!("`_contrail` cannot be read ({})", har::plain(&error)))
+        parse(raw)
     }
 
-    /// The request's credential.
-    pub(super) fn credential(&self) -> Option<Credential> {
-        self.token.as_ref().map(TokenRecord::credential)
+    /// The request's credential, if the record tells it; otherwise what is wrong with the record.
+    pub(super) fn credential(&self, known: &mut KnownTokens) -> Result<Option<Credential>, String> {
+        self.token.map(|raw| known.credential(raw)).transpose()
     }
 
     /// How the transport ended.

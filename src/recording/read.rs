@@ -7,15 +7,12 @@ use std::{
     io::{self, BufRead, BufReader},
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use super::{
-    Entry, ReadError, ReadFault, chain,
-    convert::{self, Converted, Fault},
-    files::BodyFiles,
-    journal,
-    scan::{ScanError, Scanner},
+    Entry, Head, ReadError, ReadFault,
+    convert::{self, Converted, Fault, Shared},
+    texts::{Standing, Texts},
 };
 use crate::token::TokenCache;
 
@@ -65,37 +62,43 @@ fn fault_of(error: io::Error) -> ReadFault {
 
 /// A recording that is being read: an iterator of its entries. After an error it ends.
 pub struct Recording {
-    name: String,
-    input: Input,
-    files: BodyFiles,
-    head: Head,
-    next: usize,
-    skipped: usize,
+    pub(super) texts: Texts,
+    pub(super) reader: Reader,
+    pub(super) skipped: usize,
     carries_authorization: bool,
-    tokens: Arc<TokenCache>,
     buffer: Vec<u8>,
 }
 
-/// What a file says of itself, as far as it was read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Head {
-    /// contrail wrote it (by `log.creator`, or because it is a journal).
-    pub by_contrail: bool,
-    /// It is a journal.
-    pub journal: bool,
-    /// `log._contrail.recorded`: the day of the recording.
-    pub recorded: Option<String>,
-    /// `log._contrail.unproven`: it was folded after a crash and never proved itself.
-    pub unproven: bool,
+/// Makes entries of their texts.
+#[derive(Clone)]
+pub(super) struct Reader {
+    name: Arc<str>,
+    shared: Shared,
 }
 
-enum Input {
-    /// Inside `log.entries`; whether nothing of it was taken yet.
-    Har(Scanner<Box<dyn BufRead + Send>>, bool),
-    /// A journal; the number of the last line that was taken.
-    Journal(Box<dyn BufRead + Send>, usize),
-    /// Nothing left.
-    Ended,
+impl Reader {
+    /// The entry of a text; `None` if it is not HTTP.
+    pub(super) fn entry(&mut self, text: &[u8], standing: Standing) -> Result<Option<Entry>, ReadError> {
+        let index = standing.index;
+        let fault = match convert::entry(text, &mut self.shared) {
+            Ok(Converted::NotHttp) => return Ok(None),
+            Ok(Converted::Exchange(converted)) => {
+                let (exchange, note) = *converted;
+                return Ok(Some(Entry { index, exchange, note }));
+            }
+            Err(Fault::Version(found)) => ReadFault::Version { found },
+            Err(Fault::BodyFile { file, reason }) => ReadFault::BodyFile { index, file, reason },
+            Err(Fault::Entry(reason)) => match standing.line {
+                None => ReadFault::Entry { index, reason },
+                Some(line) => ReadFault::Line { line, reason },
+            },
+        };
+        Err(self.fail(fault))
+    }
+
+    pub(super) fn fail(&self, fault: ReadFault) -> ReadError {
+        ReadError { source_name: self.name.to_string(), fault }
+    }
 }
 
 /// Opens one recording: a HAR file, a journal, or `-` for standard input. A folder stands for the only recording in it.
@@ -135,42 +138,29 @@ impl Recording {
     ///
     /// As [`open`].
     pub fn new(name: String, input: Box<dyn BufRead + Send>, folder: Option<PathBuf>) -> Result<Self, ReadError> {
-        let mut recording = Self {
-            name,
-            input: Input::Ended,
-            files: BodyFiles::new(folder),
-            head: Head::default(),
-            next: 0,
-            skipped: 0,
-            carries_authorization: false,
-            tokens: Arc::new(TokenCache::new(Duration::ZERO, None)),
-            buffer: Vec::new(),
-        };
-        match recording.begin(input) {
-            Ok(input) => recording.input = input,
-            Err(fault) => return Err(recording.fail(fault)),
-        }
-        Ok(recording)
+        let reader = Reader { name: name.as_str().into(), shared: Shared::new(folder) };
+        let texts = Texts::begin(name, input)?;
+        Ok(Self { texts, reader, skipped: 0, carries_authorization: false, buffer: Vec::new() })
     }
 
     /// Reads the tokens of other tools' files through `tokens` (its clock skew, its keys). Entries that contrail wrote hold
     /// their token's facts, as they were judged then.
     #[must_use]
     pub fn with_tokens(mut self, tokens: Arc<TokenCache>) -> Self {
-        self.tokens = tokens;
+        self.reader.shared.tokens = tokens;
         self
     }
 
     /// The name that it was opened by.
     #[must_use]
     pub fn source(&self) -> &str {
-        &self.name
+        self.texts.name()
     }
 
     /// What the file said of itself so far; complete once the entries are read.
     #[must_use]
     pub fn head(&self) -> &Head {
-        &self.head
+        self.texts.head()
     }
 
     /// How many entries were left out so far because they are not HTTP.
@@ -186,200 +176,16 @@ impl Recording {
         self.carries_authorization
     }
 
-    fn fail(&self, fault: ReadFault) -> ReadError {
-        ReadError { source_name: self.name.clone(), fault }
-    }
-
-    fn scan_fault(&self, error: ScanError) -> ReadFault {
-        match error {
-            ScanError::Io(error) => ReadFault::Io(error),
-            ScanError::Cut => ReadFault::Cut { entries: self.next },
-            ScanError::Unexpected { offset, expected } => {
-                ReadFault::NotHar { reason: format!("expected {expected} at byte {offset}") }
-            }
-        }
-    }
-
-    /// Reads up to the first entry.
-    fn begin(&mut self, mut input: Box<dyn BufRead + Send>) -> Result<Input, ReadFault> {
-        if is_journal(input.fill_buf().map_err(ReadFault::Io)?) {
-            self.head.by_contrail = true;
-            self.head.journal = true;
-            return Ok(Input::Journal(input, 0));
-        }
-        let not_har = |reason: &str| ReadFault::NotHar { reason: reason.to_owned() };
-        let mut scanner = Scanner::new(input);
-        scanner.skip_mark().map_err(|error| self.scan_fault(error))?;
-        match scanner.peek().map_err(|error| self.scan_fault(error))? {
-            Some(b'{') => {}
-            None if self.name.ends_with(".journal") => {
-                self.head.by_contrail = true;
-                self.head.journal = true;
-                return Ok(Input::Ended);
-            }
-            None => return Err(not_har("it is empty")),
-            Some(_) => return Err(not_har("it does not begin with a JSON object")),
-        }
-        match self.find_entries(&mut scanner) {
-            Ok(true) => Ok(Input::Har(scanner, true)),
-            Ok(false) => Err(not_har("it has no array `log.entries`")),
-            Err(Begin::Fault(fault)) => Err(fault),
-            Err(Begin::Scan(ScanError::Cut)) => Err(not_har("it ends before `log.entries` begins")),
-            Err(Begin::Scan(error)) => Err(self.scan_fault(error)),
-        }
-    }
-
-    /// Steps into `log.entries`; false if there is none.
-    fn find_entries(&mut self, scanner: &mut Scanner<Box<dyn BufRead + Send>>) -> Result<bool, Begin> {
-        scanner.expect(b'{', "an object")?;
-        let mut first = true;
-        while scanner.next(b'}', first)? {
-            first = false;
-            if scanner.name()? != "log" {
-                scanner.value(None)?;
-                continue;
-            }
-            match scanner.peek()? {
-                Some(b'{') => {}
-                Some(_) => return Ok(false),
-                None => return Err(ScanError::Cut.into()),
-            }
-            scanner.expect(b'{', "an object")?;
-            return self.members_of_log(scanner, true);
-        }
-        Ok(false)
-    }
-
-    /// Reads members of `log` up to (and into) `entries`, or to its end; whether `entries` was met.
-    fn members_of_log(&mut self, scanner: &mut Scanner<Box<dyn BufRead + Send>>, first: bool) -> Result<bool, Begin> {
-        let mut first = first;
-        while scanner.next(b'}', first)? {
-            first = false;
-            match scanner.name()?.as_str() {
-                "entries" if scanner.peek()? == Some(b'[') => {
-                    scanner.expect(b'[', "an array")?;
-                    return Ok(true);
-                }
-                "creator" => {
-                    let creator: Creator = self.member(scanner)?;
-                    self.head.by_contrail |= creator.name.as_deref() == Some("contrail");
-                }
-                "_contrail" => {
-                    let own: Own = self.member(scanner)?;
-                    let version = own.version.map_or_else(|| "missing".to_owned(), |raw| raw.get().to_owned());
-                    convert::check_version(&version).map_err(|found| Begin::Fault(ReadFault::Version { found }))?;
-                    self.head.recorded = own.recorded;
-                    self.head.unproven = own.unproven.unwrap_or_default();
-                }
-                _ => scanner.value(None)?,
-            }
-        }
-        Ok(false)
-    }
-
-    fn member<T: serde::de::DeserializeOwned + Default>(
-        &mut self,
-        scanner: &mut Scanner<Box<dyn BufRead + Send>>,
-    ) -> Result<T, Begin> {
-        self.buffer.clear();
-        scanner.value(Some(&mut self.buffer))?;
-        Ok(serde_json::from_slice(&self.buffer).unwrap_or_default())
-    }
-
-    fn next_of_har(&mut self, scanner: &mut Scanner<Box<dyn BufRead + Send>>, first: bool) -> Result<bool, ReadFault> {
-        let cut = |this: &Self, error| this.scan_fault(error);
-        if !scanner.next(b']', first).map_err(|error| cut(self, error))? {
-            self.end_of_har(scanner)?;
-            return Ok(false);
-        }
-        self.buffer.clear();
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let taken = scanner.value(Some(&mut buffer));
-        self.buffer = buffer;
-        taken.map_err(|error| cut(self, error))?;
-        Ok(true)
-    }
-
-    /// Reads what follows the entries.
-    fn end_of_har(&mut self, scanner: &mut Scanner<Box<dyn BufRead + Send>>) -> Result<(), ReadFault> {
-        let rest = (|| -> Result<(), Begin> {
-            if self.members_of_log(scanner, false)? {
-                return Err(scanner.unexpected("one member `entries`, not two").into());
-            }
-            while scanner.next(b'}', false)? {
-                scanner.name()?;
-                scanner.value(None)?;
-            }
-            match scanner.peek()? {
-                None => Ok(()),
-                Some(_) => Err(scanner.unexpected("the end of the file").into()),
-            }
-        })();
-        rest.map_err(|error| match error {
-            Begin::Fault(fault) => fault,
-            Begin::Scan(error) => self.scan_fault(error),
-        })
-    }
-
-    /// Takes the next line of a journal that is not empty; false at the end, a torn last line being none.
-    fn next_line(&mut self, input: &mut dyn BufRead, line: &mut usize) -> Result<bool, ReadFault> {
+    fn read_next(&mut self) -> Result<Option<Entry>, ReadError> {
         loop {
             self.buffer.clear();
-            input.read_until(b'\n', &mut self.buffer).map_err(ReadFault::Io)?;
-            if self.buffer.last() != Some(&b'\n') {
-                return Ok(false);
+            let Some(standing) = self.texts.next(&mut self.buffer)? else { return Ok(None) };
+            if let Some(entry) = self.reader.entry(&self.buffer, standing)? {
+                self.carries_authorization |= entry.exchange.request.headers.contains("authorization");
+                return Ok(Some(entry));
             }
-            *line += 1;
-            let own = self.buffer.starts_with(chain::START) || self.buffer.starts_with(journal::FOLD_START);
-            if !own && !self.buffer.trim_ascii().is_empty() {
-                return Ok(true);
-            }
+            self.skipped += 1;
         }
-    }
-
-    /// The next text into the buffer; where it stands, or `None` at the end.
-    fn advance(&mut self) -> Result<Option<Place>, ReadFault> {
-        match std::mem::replace(&mut self.input, Input::Ended) {
-            Input::Ended => Ok(None),
-            Input::Har(mut scanner, first) => {
-                if !self.next_of_har(&mut scanner, first)? {
-                    return Ok(None);
-                }
-                self.input = Input::Har(scanner, false);
-                Ok(Some(Place::Entry))
-            }
-            Input::Journal(mut input, mut line) => {
-                if !self.next_line(&mut *input, &mut line)? {
-                    return Ok(None);
-                }
-                self.input = Input::Journal(input, line);
-                Ok(Some(Place::Line(line)))
-            }
-        }
-    }
-
-    fn read_next(&mut self) -> Result<Option<Entry>, ReadFault> {
-        while let Some(place) = self.advance()? {
-            let index = self.next;
-            self.next += 1;
-            match convert::entry(&self.buffer, &mut self.files, &self.tokens) {
-                Ok(Converted::NotHttp) => self.skipped += 1,
-                Ok(Converted::Exchange(converted)) => {
-                    let (exchange, note) = *converted;
-                    self.carries_authorization |= exchange.request.headers.contains("authorization");
-                    return Ok(Some(Entry { index, exchange, note }));
-                }
-                Err(Fault::Version(found)) => return Err(ReadFault::Version { found }),
-                Err(Fault::BodyFile { file, reason }) => return Err(ReadFault::BodyFile { index, file, reason }),
-                Err(Fault::Entry(reason)) => {
-                    return Err(match place {
-                        Place::Entry => ReadFault::Entry { index, reason },
-                        Place::Line(line) => ReadFault::Line { line, reason },
-                    });
-                }
-            }
-        }
-        Ok(None)
     }
 }
 
@@ -387,58 +193,16 @@ impl Iterator for Recording {
     type Item = Result<Entry, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self.read_next() {
-            Ok(entry) => entry.map(Ok),
-            Err(fault) => {
-                self.input = Input::Ended;
-                Some(Err(self.fail(fault)))
-            }
+        let next = self.read_next();
+        if next.is_err() {
+            self.texts.end();
         }
+        next.transpose()
     }
 }
 
 impl std::fmt::Debug for Recording {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Recording").field("name", &self.name).field("head", &self.head).finish_non_exhaustive()
+        f.debug_struct("Recording").field("name", &self.source()).field("head", self.head()).finish_non_exhaustive()
     }
-}
-
-/// Where a text stands.
-enum Place {
-    Entry,
-    Line(usize),
-}
-
-/// Why the members of `log` could not be read.
-enum Begin {
-    Scan(ScanError),
-    Fault(ReadFault),
-}
-
-impl From<ScanError> for Begin {
-    fn from(error: ScanError) -> Self {
-        Self::Scan(error)
-    }
-}
-
-/// `log.creator`
-#[derive(Default, serde::Deserialize)]
-struct Creator {
-    name: Option<String>,
-}
-
-/// `log._contrail`
-#[derive(Default, serde::Deserialize)]
-struct Own {
-    version: Option<Box<serde_json::value::RawValue>>,
-    recorded: Option<String>,
-    unproven: Option<bool>,
-}
-
-/// Whether a file that begins like this is a journal: its lines begin with an entry's first member.
-fn is_journal(start: &[u8]) -> bool {
-    let start = start.trim_ascii_start();
-    start.starts_with(b"{\"startedDateTime\"")
-        || start.starts_with(chain::START)
-        || start.starts_with(journal::FOLD_START)
 }

@@ -77,6 +77,15 @@ impl<'r> Work<'r> {
         }
     }
 
+    /// Recognises the secrets of both messages, and replaces nothing.
+    pub(super) fn recognise(&self, request: &Request, response: Option<&Response>) {
+        self.detect_target(&request.target);
+        self.read(&request.headers, &request.body);
+        if let Some(response) = response {
+            self.read(&response.headers, &response.body);
+        }
+    }
+
     fn detect_target(&self, target: &Target) -> (Vec<Mark>, Vec<Mark>) {
         let (mut path, mut query) = (Vec::new(), Vec::new());
         self.redactor.detect_text(target.path().as_bytes(), 2, &mut path);

@@ -226,6 +226,11 @@ impl Redactor {
         Redacted(judged)
     }
 
+    /// Recognises the secrets of an exchange of which nothing is told, so that they are replaced wherever they come again.
+    pub fn recognise(&self, exchange: &Exchange) {
+        Work::new(self, None).recognise(&exchange.request, exchange.response.as_ref());
+    }
+
     /// Takes secrets, known ones in any coding and others by shape and name, out of a text for people (an error, a
     /// URL).
     #[must_use]

@@ -21,12 +21,13 @@ use std::{
     io::{self, Write},
     path::PathBuf,
     str::FromStr,
+    sync::Arc,
 };
 
 pub use tally::{Group, Sample, Tally};
 
 use crate::{
-    finding::{Blame, Rule, UncheckedSet},
+    finding::{Blame, Rule, UncheckedSet, Verdict},
     redact::{Judged, Redacted, Redactor},
 };
 
@@ -88,6 +89,23 @@ pub struct Unauthenticated {
     pub unchecked: UncheckedSet,
     /// Whose business it is then.
     pub blame: Option<Blame>,
+}
+
+/// A verdict without a finding: where no report lists exchanges, nothing of its exchange is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unremarkable {
+    operation: Option<Arc<str>>,
+    unchecked: UncheckedSet,
+    blame: Option<Blame>,
+}
+
+impl Unremarkable {
+    /// What there is to count; `None` if there is a finding.
+    #[must_use]
+    pub fn of(verdict: &Verdict) -> Option<Self> {
+        let Verdict { operation, findings, unchecked, blame } = verdict;
+        findings.is_empty().then(|| Self { operation: operation.clone(), unchecked: *unchecked, blame: *blame })
+    }
 }
 
 /// Collects what was said about exchanges, and writes reports of it.
@@ -165,6 +183,30 @@ impl Collector {
         let (as_judged, stripped) = self.open.get_or_insert_with(|| (Half::new(listed), Half::new(listed)));
         put(as_judged, place, judged, None)?;
         put(stripped, place, judged, Some(other))
+    }
+
+    /// Whether a JSON report will be asked for, which lists every exchange.
+    #[must_use]
+    pub fn lists(&self) -> bool {
+        self.settled.json.is_some()
+    }
+
+    /// Counts an exchange of which nothing is to be told; not for a collector that lists exchanges. The rest as
+    /// [`Collector::exchange`].
+    pub fn unremarkable(&mut self, place: Place<'_>, counted: &Unremarkable, other: Option<Unauthenticated>) {
+        debug_assert!(!self.lists());
+        if self.open.is_none() && other.is_some() {
+            self.open = Some((Half::new(false), Half::new(false)));
+        }
+        match &mut self.open {
+            None => self.settled.tally.count(place, counted),
+            Some((as_judged, stripped)) => {
+                as_judged.tally.count(place, counted);
+                let (unchecked, blame) =
+                    other.map_or((counted.unchecked, counted.blame), |other| (other.unchecked, other.blame));
+                stripped.tally.count(place, &Unremarkable { unchecked, blame, ..counted.clone() });
+            }
+        }
     }
 
     /// Settles the open verdicts of the file that ended: its producer strips `Authorization`, or it does not (which

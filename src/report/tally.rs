@@ -2,14 +2,17 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Place, Unauthenticated};
+use super::{Place, Unauthenticated, Unremarkable};
 use crate::{
-    finding::{Conclusion, Finding, Kind, Rule, Unchecked, Verdict},
+    finding::{Blame, Conclusion, Finding, Kind, Rule, Unchecked, UncheckedSet},
     redact::{Judged, Redacted, Redactor},
 };
 
 /// Most groups that are kept apart; a recording that has more is summed up beyond it.
 const MOST_GROUPS: usize = 5000;
+
+/// What stands for the operation where the contract has none.
+const UNDOCUMENTED: &str = "undocumented";
 
 /// What was counted over many exchanges.
 #[derive(Debug, Clone, Default)]
@@ -82,34 +85,56 @@ impl Tally {
     pub(super) fn add(&mut self, place: Place<'_>, judged: &Redacted<Judged>, other: Option<Unauthenticated>) {
         let verdict = &judged.verdict;
         let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !is_auth(finding.rule));
-        let conclusion = conclusion(findings());
-        self.exchanges += 1;
-        match conclusion {
-            Conclusion::Conforms => self.conforms += 1,
-            Conclusion::Gap => self.gap += 1,
-            Conclusion::Violates => self.violates += 1,
-        }
-        let operation = operation(verdict);
-        match self.operations.get_mut(operation) {
-            Some(count) => *count += 1,
-            None if place.outside || verdict.operation.is_none() => {}
-            None => {
-                self.operations.insert(operation.to_owned(), 1);
-            }
-        }
-        if let Some(blame) = other.map_or(verdict.blame, |other| other.blame) {
-            *self.blame.entry(blame.name()).or_default() += 1;
-        }
-        for aspect in other.map_or(verdict.unchecked, |other| other.unchecked).iter() {
-            self.count_unchecked(aspect, operation);
-        }
-        self.outside += u64::from(place.outside);
+        self.count_verdict(
+            place,
+            conclusion(findings()),
+            verdict.operation.as_deref(),
+            other.map_or(verdict.unchecked, |other| other.unchecked),
+            other.map_or(verdict.blame, |other| other.blame),
+        );
         for finding in findings() {
             *self.rules.entry(finding.rule).or_default() += 1;
             if !(place.outside && finding.rule == Rule::OperationUndocumented) {
                 self.group(place, judged, finding);
             }
         }
+    }
+
+    /// Counts an exchange without a finding.
+    pub(super) fn count(&mut self, place: Place<'_>, counted: &Unremarkable) {
+        let Unremarkable { operation, unchecked, blame } = counted;
+        self.count_verdict(place, Conclusion::Conforms, operation.as_deref(), *unchecked, *blame);
+    }
+
+    fn count_verdict(
+        &mut self,
+        place: Place<'_>,
+        conclusion: Conclusion,
+        operation: Option<&str>,
+        unchecked: UncheckedSet,
+        blame: Option<Blame>,
+    ) {
+        self.exchanges += 1;
+        match conclusion {
+            Conclusion::Conforms => self.conforms += 1,
+            Conclusion::Gap => self.gap += 1,
+            Conclusion::Violates => self.violates += 1,
+        }
+        let named = operation.unwrap_or(UNDOCUMENTED);
+        match self.operations.get_mut(named) {
+            Some(count) => *count += 1,
+            None if place.outside || operation.is_none() => {}
+            None => {
+                self.operations.insert(named.to_owned(), 1);
+            }
+        }
+        if let Some(blame) = blame {
+            *self.blame.entry(blame.name()).or_default() += 1;
+        }
+        for aspect in unchecked.iter() {
+            self.count_unchecked(aspect, named);
+        }
+        self.outside += u64::from(place.outside);
     }
 
     fn count_unchecked(&mut self, aspect: Unchecked, operation: &str) {
@@ -243,10 +268,6 @@ pub(super) fn conclusion<'a>(findings: impl Iterator<Item = &'a Finding>) -> Con
 
 pub(super) fn status(judged: &Judged) -> u16 {
     judged.exchange.response.as_ref().map_or(0, |response| response.status)
-}
-
-fn operation(verdict: &Verdict) -> &str {
-    verdict.operation.as_deref().unwrap_or("undocumented")
 }
 
 /// A JSON pointer with `*` in place of array indices, so that the tenth item groups with the first.

@@ -331,6 +331,48 @@ fn no_secret_of_the_input_is_in_any_output() {
 }
 
 #[test]
+fn a_secret_of_an_exchange_that_conforms_is_gone_from_one_that_does_not() {
+    let secret = "zq81mxo2-elsewhere-77";
+    let mut first = conforming();
+    let headers = first["request"]["headers"].as_array_mut().unwrap();
+    headers.push(serde_json::json!({"name": "Cookie", "value": format!("session={secret}")}));
+    let second = get(&format!("/api/v2/rate-limit-policies/rlp_1?note={secret}"), Some(&bearer()), 200, POLICY);
+    let ran = verify_text(&[first, second], &[]);
+    assert!(ran.stdout.contains("query.undocumented"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains(secret), "{}", ran.stdout);
+}
+
+#[test]
+fn a_long_recording_is_told_as_a_short_one_is() {
+    // Long enough for several threads: the counts are the sum, and the samples are still the first ones.
+    let odd = get("/api/v2/rate-limit-policies/rlp_1?odd=1", Some(&bearer()), 200, POLICY);
+    let entries: Vec<Value> = (0..2000).map(|n| if n % 100 == 42 { odd.clone() } else { conforming() }).collect();
+    let ran = verify_text(&entries, &[]);
+    let (status, report) = verify_json(&entries, &[]);
+    assert_eq!((ran.status, status), (0, 0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("2000 exchanges"), "{}", ran.stdout);
+    let summary = serde_json::json!({"exchanges": 2000, "conforms": 1980, "gap": 20, "violates": 0, "skipped": 0});
+    assert_eq!(report["summary"], summary);
+    for (index, exchange) in report["exchanges"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(exchange["entry"], index);
+        assert_eq!(exchange["verdict"], if index % 100 == 42 { "gap" } else { "conforms" });
+    }
+}
+
+#[test]
+fn authorization_in_the_last_of_many_entries_settles_those_before_it() {
+    let without = get("/api/v2/rate-limit-policies/rlp_1", None, 200, POLICY);
+    let mut entries = vec![without; 1500];
+    let (status, stripped) = verify_json(&entries, &[]);
+    assert_eq!((status, &stripped["summary"]["conforms"]), (0, &1500.into()));
+    assert_eq!(verify_text(&entries, &[]).status, 0);
+    entries.push(conforming());
+    let (status, report) = verify_json(&entries, &[]);
+    assert_eq!((status, &report["summary"]["violates"]), (1, &1500.into()));
+    assert!(verify_text(&entries, &[]).stdout.contains("auth.missing"));
+}
+
+#[test]
 fn a_secret_is_gone_from_samples_that_came_before_it_was_recognised() {
     let late = "zq81mxo2-late-secret-77";
     let path = format!("/api/v2/rate-limit-policies/rlp_1?debug={late}");

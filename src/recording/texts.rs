@@ -1,0 +1,290 @@
+//! The texts of a recording's entries, one after the other: the file is followed, nothing of an entry is understood yet.
+
+use std::io::BufRead;
+
+use super::{
+    ReadError, ReadFault, chain, convert, journal,
+    scan::{ScanError, Scanner},
+};
+
+/// What a file says of itself, as far as it was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Head {
+    /// contrail wrote it (by `log.creator`, or because it is a journal).
+    pub by_contrail: bool,
+    /// It is a journal.
+    pub journal: bool,
+    /// `log._contrail.recorded`: the day of the recording.
+    pub recorded: Option<String>,
+    /// `log._contrail.unproven`: it was folded after a crash and never proved itself.
+    pub unproven: bool,
+}
+
+enum Input {
+    /// Inside `log.entries`; whether nothing of it was taken yet.
+    Har(Scanner<Box<dyn BufRead + Send>>, bool),
+    /// A journal; the number of the last line that was taken.
+    Journal(Box<dyn BufRead + Send>, usize),
+    /// Nothing left.
+    Ended,
+}
+
+/// A recording as the texts of its entries.
+pub(super) struct Texts {
+    name: String,
+    input: Input,
+    head: Head,
+    next: usize,
+    /// A member of `log`, while it is read.
+    member: Vec<u8>,
+}
+
+/// Where a text stands: its index among the entries, and its line in a journal (from 1).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Standing {
+    pub(super) index: usize,
+    pub(super) line: Option<usize>,
+}
+
+impl Texts {
+    /// Reads `input` up to its first entry.
+    pub(super) fn begin(name: String, input: Box<dyn BufRead + Send>) -> Result<Self, ReadError> {
+        let mut texts = Self { name, input: Input::Ended, head: Head::default(), next: 0, member: Vec::new() };
+        match texts.first(input) {
+            Ok(input) => texts.input = input,
+            Err(fault) => return Err(texts.fail(fault)),
+        }
+        Ok(texts)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Appends the next entry's text to `out`; where it stands, or `None` at the end. After an error it has ended.
+    pub(super) fn next(&mut self, out: &mut Vec<u8>) -> Result<Option<Standing>, ReadError> {
+        let found = self.advance(out).map_err(|fault| self.fail(fault));
+        if let Ok(Some(_)) = found {
+            self.next += 1;
+        }
+        found
+    }
+
+    /// Gives nothing any more.
+    pub(super) fn end(&mut self) {
+        self.input = Input::Ended;
+    }
+
+    fn fail(&self, fault: ReadFault) -> ReadError {
+        ReadError { source_name: self.name.clone(), fault }
+    }
+
+    fn scan_fault(&self, error: ScanError) -> ReadFault {
+        match error {
+            ScanError::Io(error) => ReadFault::Io(error),
+            ScanError::Cut => ReadFault::Cut { entries: self.next },
+            ScanError::Unexpected { offset, expected } => {
+                ReadFault::NotHar { reason: format!("expected {expected} at byte {offset}") }
+            }
+        }
+    }
+
+    /// Reads up to the first entry.
+    fn first(&mut self, mut input: Box<dyn BufRead + Send>) -> Result<Input, ReadFault> {
+        if is_journal(input.fill_buf().map_err(ReadFault::Io)?) {
+            self.head.by_contrail = true;
+            self.head.journal = true;
+            return Ok(Input::Journal(input, 0));
+        }
+        let not_har = |reason: &str| ReadFault::NotHar { reason: reason.to_owned() };
+        let mut scanner = Scanner::new(input);
+        scanner.skip_mark().map_err(|error| self.scan_fault(error))?;
+        match scanner.peek().map_err(|error| self.scan_fault(error))? {
+            Some(b'{') => {}
+            None if self.name.ends_with(".journal") => {
+                self.head.by_contrail = true;
+                self.head.journal = true;
+                return Ok(Input::Ended);
+            }
+            None => return Err(not_har("it is empty")),
+            Some(_) => return Err(not_har("it does not begin with a JSON object")),
+        }
+        match self.find_entries(&mut scanner) {
+            Ok(true) => Ok(Input::Har(scanner, true)),
+            Ok(false) => Err(not_har("it has no array `log.entries`")),
+            Err(Begin::Fault(fault)) => Err(fault),
+            Err(Begin::Scan(ScanError::Cut)) => Err(not_har("it ends before `log.entries` begins")),
+            Err(Begin::Scan(error)) => Err(self.scan_fault(error)),
+        }
+    }
+
+    /// Steps into `log.entries`; false if there is none.
+    fn find_entries(&mut self, scanner: &mut Scanner<Box<dyn BufRead + Send>>) -> Result<bool, Begin> {
+        scanner.expect(b'{', "an object")?;
+        let mut first = true;
+        while scanner.next(b'}', first)? {
+            first = false;
+            if scanner.name()? != "log" {
+                scanner.value(None)?;
+                continue;
+            }
+            match scanner.peek()? {
+                Some(b'{') => {}
+                Some(_) => return Ok(false),
+                None => return Err(ScanError::Cut.into()),
+            }
+            scanner.expect(b'{', "an object")?;
+            return self.members_of_log(scanner, true);
+        }
+        Ok(false)
+    }
+
+    /// Reads members of `log` up to (and into) `entries`, or to its end; whether `entries` was met.
+    fn members_of_log(&mut self, scanner: &mut Scanner<Box<dyn BufRead + Send>>, first: bool) -> Result<bool, Begin> {
+        let mut first = first;
+        while scanner.next(b'}', first)? {
+            first = false;
+            match scanner.name()?.as_str() {
+                "entries" if scanner.peek()? == Some(b'[') => {
+                    scanner.expect(b'[', "an array")?;
+                    return Ok(true);
+                }
+                "creator" => {
+                    let creator: Creator = self.member(scanner)?;
+                    self.head.by_contrail |= creator.name.as_deref() == Some("contrail");
+                }
+                "_contrail" => {
+                    let own: Own = self.member(scanner)?;
+                    let version = own.version.map_or_else(|| "missing".to_owned(), |raw| raw.get().to_owned());
+                    convert::check_version(&version).map_err(|found| Begin::Fault(ReadFault::Version { found }))?;
+                    self.head.recorded = own.recorded;
+                    self.head.unproven = own.unproven.unwrap_or_default();
+                }
+                _ => scanner.value(None)?,
+            }
+        }
+        Ok(false)
+    }
+
+    fn member<T: serde::de::DeserializeOwned + Default>(
+        &mut self,
+        scanner: &mut Scanner<Box<dyn BufRead + Send>>,
+    ) -> Result<T, Begin> {
+        self.member.clear();
+        scanner.value(Some(&mut self.member))?;
+        Ok(serde_json::from_slice(&self.member).unwrap_or_default())
+    }
+
+    fn next_of_har(
+        &mut self,
+        scanner: &mut Scanner<Box<dyn BufRead + Send>>,
+        first: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, ReadFault> {
+        if !scanner.next(b']', first).map_err(|error| self.scan_fault(error))? {
+            self.end_of_har(scanner)?;
+            return Ok(false);
+        }
+        scanner.value(Some(out)).map_err(|error| self.scan_fault(error))?;
+        Ok(true)
+    }
+
+    /// Reads what follows the entries.
+    fn end_of_har(&mut self, scanner: &mut Scanner<Box<dyn BufRead + Send>>) -> Result<(), ReadFault> {
+        let rest = (|| -> Result<(), Begin> {
+            if self.members_of_log(scanner, false)? {
+                return Err(scanner.unexpected("one member `entries`, not two").into());
+            }
+            while scanner.next(b'}', false)? {
+                scanner.name()?;
+                scanner.value(None)?;
+            }
+            match scanner.peek()? {
+                None => Ok(()),
+                Some(_) => Err(scanner.unexpected("the end of the file").into()),
+            }
+        })();
+        rest.map_err(|error| match error {
+            Begin::Fault(fault) => fault,
+            Begin::Scan(error) => self.scan_fault(error),
+        })
+    }
+
+    /// Appends the next line of a journal that is an entry; false at the end, a torn last line being none.
+    fn next_line(input: &mut dyn BufRead, line: &mut usize, out: &mut Vec<u8>) -> Result<bool, ReadFault> {
+        let start = out.len();
+        loop {
+            out.truncate(start);
+            input.read_until(b'\n', out).map_err(ReadFault::Io)?;
+            let text = &out[start..];
+            if text.last() != Some(&b'\n') {
+                return Ok(false);
+            }
+            *line += 1;
+            let own = text.starts_with(chain::START) || text.starts_with(journal::FOLD_START);
+            if !own && !text.trim_ascii().is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Appends the next text; where it stands, or `None` at the end. Whatever fails, the input has ended.
+    fn advance(&mut self, out: &mut Vec<u8>) -> Result<Option<Standing>, ReadFault> {
+        let mut standing = Standing { index: self.next, line: None };
+        match std::mem::replace(&mut self.input, Input::Ended) {
+            Input::Ended => return Ok(None),
+            Input::Har(mut scanner, first) => {
+                if !self.next_of_har(&mut scanner, first, out)? {
+                    return Ok(None);
+                }
+                self.input = Input::Har(scanner, false);
+            }
+            Input::Journal(mut input, mut line) => {
+                if !Self::next_line(&mut *input, &mut line, out)? {
+                    return Ok(None);
+                }
+                standing.line = Some(line);
+                self.input = Input::Journal(input, line);
+            }
+        }
+        Ok(Some(standing))
+    }
+}
+
+/// Why the members of `log` could not be read.
+enum Begin {
+    Scan(ScanError),
+    Fault(ReadFault),
+}
+
+impl From<ScanError> for Begin {
+    fn from(error: ScanError) -> Self {
+        Self::Scan(error)
+    }
+}
+
+/// `log.creator`
+#[derive(Default, serde::Deserialize)]
+struct Creator {
+    name: Option<String>,
+}
+
+/// `log._contrail`
+#[derive(Default, serde::Deserialize)]
+struct Own {
+    version: Option<Box<serde_json::value::RawValue>>,
+    recorded: Option<String>,
+    unproven: Option<bool>,
+}
+
+/// Whether a file that begins like this is a journal: its lines begin with an entry's first member.
+fn is_journal(start: &[u8]) -> bool {
+    let start = start.trim_ascii_start();
+    start.starts_with(b"{\"startedDateTime\"")
+        || start.starts_with(chain::START)
+        || start.starts_with(journal::FOLD_START)
+}
