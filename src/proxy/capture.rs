@@ -315,19 +315,24 @@ impl Gate {
         Self { inner, remaining: length, recording: Some(recording), stage, ahead: None, refused: None }
     }
 
-    /// Waits for the first piece of the body, before the head goes out; if that is the whole body, until the exchange is
-    /// recorded.
+    /// Looks at the begin of the body before the head goes out. If all of it is there already, waits until the exchange
+    /// is recorded, so that head and end go out in one write. Waits for the upstream only if the `patient` ask for the
+    /// first piece.
     ///
     /// # Errors
     ///
-    /// It cannot be: what the client gets instead.
-    pub(super) async fn first(&mut self) -> Result<(), Problem> {
+    /// The exchange cannot be recorded: what the client gets instead.
+    pub(super) async fn begin(&mut self, patient: bool) -> Result<(), Problem> {
         poll_fn(|cx| {
             let polled = Pin::new(&mut *self).poll_frame(cx);
             if let Some(problem) = self.refused.take() {
                 return Poll::Ready(Err(problem));
             }
-            self.ahead = ready!(polled);
+            match polled {
+                Poll::Ready(frame) => self.ahead = frame,
+                Poll::Pending if patient || matches!(self.stage, Stage::Holding { .. }) => return Poll::Pending,
+                Poll::Pending => {}
+            }
             Poll::Ready(Ok(()))
         })
         .await

@@ -1,6 +1,6 @@
 //! Hop-by-hop header fields (RFC 9110, section 7.6.1): they end at each hop, in both directions.
 //!
-//! Fields are copied into a new map rather than removed from the old one: removal would change the order of the rest.
+//! Where there are any, the rest is copied into a new map: removal would change its order.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -15,16 +15,18 @@ const PROTECTED: [HeaderName; 7] = [
     header::COOKIE,
 ];
 
-const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
-const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
 
 /// The fields of a request that go on to the upstream, with `host` first in place of the client's.
 #[must_use]
-pub fn request(headers: &HeaderMap, host: &HeaderValue) -> HeaderMap {
+pub fn request(mut headers: HeaderMap, host: &HeaderValue) -> HeaderMap {
+    if headers.keys().next() == Some(&header::HOST) && !headers.keys().any(is_hop_by_hop) {
+        headers.insert(header::HOST, host.clone());
+        return headers;
+    }
     let mut kept = HeaderMap::with_capacity(headers.len() + 1);
     kept.insert(header::HOST, host.clone());
-    end_to_end(headers, &mut kept, true);
+    end_to_end(&headers, &mut kept, true);
     kept
 }
 
@@ -36,9 +38,12 @@ pub fn upgrade(headers: &mut HeaderMap, protocols: HeaderValue) {
 
 /// The fields of a response that go on to the client.
 #[must_use]
-pub fn response(headers: &HeaderMap) -> HeaderMap {
+pub fn response(headers: HeaderMap) -> HeaderMap {
+    if !headers.keys().any(is_hop_by_hop) {
+        return headers;
+    }
     let mut kept = HeaderMap::with_capacity(headers.len());
-    end_to_end(headers, &mut kept, false);
+    end_to_end(&headers, &mut kept, false);
     kept
 }
 
@@ -79,16 +84,19 @@ fn end_to_end(headers: &HeaderMap, kept: &mut HeaderMap, request: bool) {
 }
 
 fn is_hop_by_hop(name: &HeaderName) -> bool {
-    name == header::CONNECTION
-        || name == header::TRANSFER_ENCODING
-        || name == header::TE
-        || name == header::UPGRADE
-        || name == KEEP_ALIVE
-        || name == PROXY_CONNECTION
-        || name == HTTP2_SETTINGS
-        || name == header::PROXY_AUTHENTICATE
-        || name == header::PROXY_AUTHORIZATION
-        || name.as_str() == "proxy-authentication-info"
+    matches!(
+        name.as_str(),
+        "connection"
+            | "http2-settings"
+            | "keep-alive"
+            | "proxy-authenticate"
+            | "proxy-authentication-info"
+            | "proxy-authorization"
+            | "proxy-connection"
+            | "te"
+            | "transfer-encoding"
+            | "upgrade"
+    )
 }
 
 fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
@@ -132,7 +140,7 @@ mod tests {
             ("x-stays", "1"),
         ]);
         assert_eq!(
-            listed(&request(&sent, &HeaderValue::from_static("tenant.example"))),
+            listed(&request(sent, &HeaderValue::from_static("tenant.example"))),
             ["host: tenant.example", "authorization: Bearer t", "content-length: 5", "x-stays: 1"]
         );
     }
@@ -153,10 +161,10 @@ mod tests {
             ("a", "2"),
         ]);
         assert_eq!(
-            listed(&request(&sent, &HeaderValue::from_static("h"))),
+            listed(&request(sent.clone(), &HeaderValue::from_static("h"))),
             ["host: h", "a: 1", "a: 2", "b: 1", "te: trailers", "c: 1"]
         );
-        assert_eq!(listed(&response(&sent)), ["a: 1", "a: 2", "b: 1", "c: 1"]);
+        assert_eq!(listed(&response(sent)), ["a: 1", "a: 2", "b: 1", "c: 1"]);
     }
 
     #[test]
@@ -168,7 +176,7 @@ mod tests {
 
     #[test]
     fn te_without_trailers_goes() {
-        assert!(response(&map(&[("te", "trailers")])).is_empty());
-        assert_eq!(request(&map(&[("te", "gzip")]), &HeaderValue::from_static("h")).len(), 1);
+        assert!(response(map(&[("te", "trailers")])).is_empty());
+        assert_eq!(request(map(&[("te", "gzip")]), &HeaderValue::from_static("h")).len(), 1);
     }
 }

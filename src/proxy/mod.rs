@@ -3,7 +3,8 @@
 //! A connection is anything that reads and writes ([`listener::serve_connection`]); a request on it is forwarded by
 //! [`reverse`], whatever kind of listener it came through. What went by is handed to an [`Observer`] as an
 //! [`Exchange`], and the *end* of the response waits until the observer has written it down: what a client has whole,
-//! the journal has. Everything before the end streams.
+//! the journal has. Everything before the end streams; where the upstream's head and end came in one, they leave in one
+//! write, and nothing is waited for but the write of the journal in the same turn of the event loop.
 
 use std::{
     fmt,

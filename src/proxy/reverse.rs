@@ -82,10 +82,10 @@ pub(super) async fn serve(
     let recording = Recording::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight);
 
     if let Some(problem) = proxy.observer.refuses() {
-        return Ok(refuse(recording, problem, None).await);
+        return Ok(Box::pin(refuse(recording, problem, None)).await);
     }
     if body.size_hint().lower() > settings.max_body {
-        return Ok(refuse(recording, too_large(settings.max_body), None).await);
+        return Ok(Box::pin(refuse(recording, too_large(settings.max_body), None)).await);
     }
     let body = Tee::new(body, state, settings.max_body, settings.body_timeout);
     let response = exchange(&proxy, recording, target, head, body, asks_for_token, asked).await;
@@ -93,6 +93,7 @@ pub(super) async fn serve(
     Ok(if asks_for_head { response.map(|_| Gate::open(MessageBody::Empty)) } else { response })
 }
 
+/// What happens seldom is boxed, so that every request does not carry room for it.
 async fn exchange(
     proxy: &Proxy,
     mut recording: Recording,
@@ -113,7 +114,7 @@ async fn exchange(
     let body = if holds.requests || rewriter.is_some() {
         let mut whole = match collected(proxy, &recording, body).await {
             Ok(whole) => whole,
-            Err((problem, incomplete)) => return refuse(recording, problem, incomplete).await,
+            Err((problem, incomplete)) => return Box::pin(refuse(recording, problem, incomplete)).await,
         };
         if let Some((body, original)) = rewriter.and_then(|rewriter| rewriter.rewrite(&head.headers, &whole)) {
             if head.headers.contains_key(header::CONTENT_LENGTH) {
@@ -125,7 +126,7 @@ async fn exchange(
         if holds.requests
             && let Err(problem) = admitted(proxy, &mut recording)
         {
-            return refuse(recording, problem, None).await;
+            return Box::pin(refuse(recording, problem, None)).await;
         }
         whole.into()
     } else {
@@ -134,20 +135,20 @@ async fn exchange(
     let answer = proxy.upstream.answer(upstream::Request { target, head, body }).await;
     let mut response = match answer {
         Ok(response) => response,
-        Err(failure) => return failed(proxy, recording, failure).await,
+        Err(failure) => return Box::pin(failed(proxy, recording, failure)).await,
     };
     recording.notes = response.extensions_mut().remove::<Notes>().unwrap_or_default();
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return switched(proxy, recording, response, asked, &method).await;
+        return Box::pin(switched(proxy, recording, response, asked, &method)).await;
     }
-    let headers = hop::response(response.headers());
+    let headers = hop::response(std::mem::take(response.headers_mut()));
     recording.head(response.status().as_u16(), response.version(), &headers);
     *response.headers_mut() = headers;
     // The version is the hop's own (RFC 9110, section 2.5); a client of HTTP/1.0 gets that from hyper.
     *response.version_mut() = Version::HTTP_11;
     let length = content_length(response.headers());
     if holds.responses && recording.notes.answered_by_contrail.is_none() {
-        return held(proxy, recording, response, &method).await;
+        return Box::pin(held(proxy, recording, response, &method)).await;
     }
     let bodiless = !has_body(&method, response.status());
     if bodiless || response.body().is_end_stream() {
@@ -159,13 +160,10 @@ async fn exchange(
         };
     }
     let mut response = response.map(|body| Gate::new(body, length, recording));
-    if holds.heads
-        && length.is_some()
-        && let Err(problem) = response.body_mut().first().await
-    {
-        return unrecorded(problem, &method);
+    match response.body_mut().begin(holds.heads && length.is_some()).await {
+        Ok(()) => response,
+        Err(problem) => unrecorded(problem, &method),
     }
-    response
 }
 
 /// Passes on a 101 that the client asked for; any other is no answer.
@@ -180,7 +178,7 @@ async fn switched(
         let failure = Failure::new(FailureKind::Broken, "the upstream switched protocols, which nobody asked it to");
         return failed(proxy, recording, failure).await;
     };
-    let mut headers = hop::response(response.headers());
+    let mut headers = hop::response(std::mem::take(response.headers_mut()));
     headers.remove(header::CONTENT_LENGTH);
     hop::upgrade(&mut headers, protocols);
     recording.head(response.status().as_u16(), response.version(), &headers);
@@ -290,7 +288,7 @@ fn raw_target(uri: &http::Uri) -> Cow<'_, str> {
 
 /// The head as the upstream gets it.
 fn forwarded(mut head: http::request::Parts, host: &HeaderValue) -> http::request::Parts {
-    head.headers = hop::request(&head.headers, host);
+    head.headers = hop::request(head.headers, host);
     if head.version == Version::HTTP_2 {
         hop::join_cookies(&mut head.headers);
     }

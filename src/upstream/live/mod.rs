@@ -251,9 +251,10 @@ impl Live {
         let fresh = switching && self.tls.is_some();
         let (mut body, mut retried) = (body, false);
         loop {
-            let mut connection = match if retried || fresh { None } else { self.pool.take(&self.limits).await } {
+            let kept = if retried || fresh { None } else { self.pool.take(&self.limits, repeatable).await };
+            let mut connection = match kept {
                 Some(connection) => connection,
-                None => self.connect(switching).await.map_err(|failure| Failure { retried, ..failure })?,
+                None => Box::pin(self.connect(switching)).await.map_err(|failure| Failure { retried, ..failure })?,
             };
             let reused = connection.kept_since.is_some();
             let before = connection.reads.load(Ordering::Acquire);

@@ -78,9 +78,10 @@ impl Sender {
 }
 
 impl Pool {
-    /// A kept connection that is not known to be closed.
-    pub(super) async fn take(&self, limits: &Limits) -> Option<Connection> {
-        let mut looked = false;
+    /// A kept connection that is not known to be closed. For a request that is `repeatable` what is known already is
+    /// enough: it goes out again if the connection turns out closed.
+    pub(super) async fn take(&self, limits: &Limits, repeatable: bool) -> Option<Connection> {
+        let mut looked = repeatable;
         loop {
             let mut connection = self.next()?;
             if connection.kept_since.is_none_or(|since| since.elapsed() > limits.idle) {
