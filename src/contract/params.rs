@@ -72,6 +72,9 @@ pub(super) fn pairs(raw: &[u8]) -> impl Iterator<Item = Pair<'_>> {
 
 /// What the schema says against a parameter's text, as a clause that follows "expected"; nothing where it gives up.
 pub(super) fn breach_of_text(schema: &Schema, text: &str) -> Option<Cow<'static, str>> {
+    if schema.settles_integer(text) {
+        return None;
+    }
     let breaches = match schema.types().coerce(text) {
         Some(document) => breaches(schema, &document),
         None => schema.breaches_of_text(text).unwrap_or_default(),

@@ -94,6 +94,16 @@ impl<'a> Node<'a> {
         })
     }
 
+    /// The string's bytes as they stand in the source, if it is a string without escapes: then they are its value.
+    #[must_use]
+    pub fn plain_text(self) -> Option<&'a [u8]> {
+        let slot = self.slot();
+        if slot.kind() != Kind::String || slot.is_marked() {
+            return None;
+        }
+        self.document.source.get(slot.start as usize + 1..slot.end as usize - 1)
+    }
+
     /// Whether this is a string with exactly this value.
     #[must_use]
     pub fn is_str(self, text: &str) -> bool {

@@ -21,6 +21,42 @@ fn is_https_uri(text: &str) -> bool {
         && uri.authority().is_some_and(|authority| !authority.host().is_empty())
 }
 
+/// Whether a text conforms to a format for certain, as most do that come by: a look at its bytes. `false` says nothing.
+pub(super) fn plain_form(format: &str) -> fn(&[u8]) -> bool {
+    match format {
+        "date-time" => is_plain_date_time,
+        "strict-https-uri" => is_plain_https_uri,
+        _ => |_| false,
+    }
+}
+
+/// `2026-11-21T03:04:05Z`, with or without a fraction; no day beyond the 28th, no leap second.
+fn is_plain_date_time(text: &[u8]) -> bool {
+    let Some((instant, rest)) = text.split_at_checked(19) else { return false };
+    let digits = |from: usize, most: u8| {
+        let (tens, ones) = (instant[from].wrapping_sub(b'0'), instant[from + 1].wrapping_sub(b'0'));
+        tens < 10 && ones < 10 && tens * 10 + ones <= most
+    };
+    let has = |from: usize| instant[from] != b'0' || instant[from + 1] != b'0';
+    let shape = [instant[4], instant[7], instant[10], instant[13], instant[16]] == *b"--T::";
+    let date = digits(0, 99) && has(0) && digits(2, 99) && digits(5, 12) && has(5) && digits(8, 28) && has(8);
+    let time = digits(11, 23) && digits(14, 59) && digits(17, 59);
+    let zone = match rest {
+        [b'Z'] => true,
+        [b'.', fraction @ .., b'Z'] => !fraction.is_empty() && fraction.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    shape && date && time && zone
+}
+
+/// `https://`, a name, and a path without anything special.
+fn is_plain_https_uri(text: &[u8]) -> bool {
+    let Some(rest) = text.strip_prefix(b"https://") else { return false };
+    let name = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-')).count();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~');
+    name > 0 && rest.get(name).is_none_or(|byte| *byte == b'/') && rest[name..].iter().all(is_plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_https_uri;

@@ -7,6 +7,8 @@
 
 mod compile;
 
+pub(super) use compile::{known, says_something};
+
 use std::borrow::Cow;
 
 use jsonschema::Validator;
@@ -77,6 +79,11 @@ impl Types {
     #[must_use]
     pub fn array(self) -> bool {
         self.has(Self::ARRAY)
+    }
+
+    /// Whether a text stands for a whole number wherever it is written as one.
+    pub(super) fn is_integer(self) -> bool {
+        (self.has(Self::INTEGER) || self.has(Self::NUMBER)) && !self.has(Self::STRING)
     }
 
     /// Whether a text stands for JSON text of a container: an object or an array is among them, and no string.
@@ -174,7 +181,7 @@ enum Additional {
 }
 
 /// A documented value of an open set: `{name}` stands for any text that is not empty, `{origin}` for an origin.
-struct Known {
+pub(super) struct Known {
     written: Box<str>,
     parts: Vec<Part>,
 }
@@ -187,7 +194,7 @@ enum Part {
 }
 
 impl Known {
-    fn matches(&self, text: &str, is_origin: &dyn Fn(&str) -> bool) -> bool {
+    pub(super) fn matches(&self, text: &str, is_origin: &dyn Fn(&str) -> bool) -> bool {
         matches(&self.parts, text, is_origin)
     }
 }

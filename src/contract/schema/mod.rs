@@ -7,6 +7,7 @@
 mod errors;
 mod formats;
 mod gaps;
+mod glance;
 
 use std::fmt;
 
@@ -15,6 +16,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::json::{Document, Tape, TapeNode};
+
+use glance::Glance;
 
 pub use errors::Breach;
 pub use gaps::{Gap, GapKind, Types};
@@ -26,6 +29,8 @@ const ADDRESS: &str = "contrail:/contract";
 pub struct Schema {
     validator: Validator<Tape>,
     gaps: gaps::Accounts,
+    /// What settles most values without the other two.
+    glance: Glance,
 }
 
 impl fmt::Debug for Schema {
@@ -71,6 +76,8 @@ pub struct SchemaError {
 pub struct Schemas<'d> {
     document: &'d Value,
     registry: Registry<'d>,
+    /// Some part of the document has an identifier of its own, from which references below it start.
+    rebased: bool,
 }
 
 impl fmt::Debug for Schemas<'_> {
@@ -92,7 +99,7 @@ impl<'d> Schemas<'d> {
             .add(ADDRESS, document)
             .and_then(jsonschema::RegistryBuilder::prepare)
             .map_err(whole)?;
-        Ok(Self { document, registry })
+        Ok(Self { document, registry, rebased: is_rebased(document) })
     }
 
     /// Compiles the schema at a JSON pointer into the document.
@@ -125,8 +132,32 @@ impl<'d> Schemas<'d> {
             let root = json!({ "$ref": format!("{ADDRESS}#{}", utf8_percent_encode(branch, FRAGMENT)) });
             options.build(&root).map_err(|error| fault(branch.to_owned(), error.to_string()))
         })?;
-        Ok(Schema { validator, gaps })
+        let glance = if self.rebased {
+            Glance::none()
+        } else {
+            // A keyword's own judge, so that what asserts nothing is told from what asserts something.
+            let options = formats::register(jsonschema::options_for::<Tape>())
+                .with_draft(Draft::Draft202012)
+                .should_validate_formats(true)
+                .should_ignore_unknown_formats(false);
+            Glance::compile(self.document, pointer, &|schema| options.build(schema).ok())
+        };
+        Ok(Schema { validator, gaps, glance })
     }
+}
+
+/// Whether any object in a document has a `$id` that might be a schema's.
+fn is_rebased(document: &Value) -> bool {
+    let mut todo = vec![document];
+    while let Some(value) = todo.pop() {
+        match value {
+            Value::Object(members) if members.get("$id").is_some_and(Value::is_string) => return true,
+            Value::Object(members) => todo.extend(members.values()),
+            Value::Array(items) => todo.extend(items),
+            _ => {}
+        }
+    }
+    false
 }
 
 impl Schema {
@@ -140,6 +171,19 @@ impl Schema {
     /// [`Unjudged`] where a schema refers to itself and the document is too deep to be followed all the way, and where a
     /// pattern is too costly to match.
     pub fn judge(&self, document: &Document, is_origin: &(dyn Fn(&str) -> bool + Sync)) -> Result<Judged, Unjudged> {
+        if document.depth() <= SHALLOW && self.glance.settles(document.root(), is_origin) {
+            debug_assert_eq!(self.judge_in_full(document, is_origin), Ok(Judged::default()));
+            return Ok(Judged::default());
+        }
+        self.judge_in_full(document, is_origin)
+    }
+
+    /// The judge and the gap walker, whatever one look says.
+    fn judge_in_full(
+        &self,
+        document: &Document,
+        is_origin: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<Judged, Unjudged> {
         let judge = || {
             let breaches = self.breaches_of_document(document)?;
             if self.gaps.recursive_choice && document.depth() > SHALLOW {
@@ -168,7 +212,17 @@ impl Schema {
     ///
     /// [`Unjudged`] where a pattern is too costly to match.
     pub fn breaches_of_text(&self, text: &str) -> Result<Vec<Breach>, Unjudged> {
+        if self.glance.settles_text(text) {
+            debug_assert_eq!(self.breaches_of(TapeNode::Text(text)), Ok(Vec::new()));
+            return Ok(Vec::new());
+        }
         self.breaches_of(TapeNode::Text(text))
+    }
+
+    /// Whether a text stands for an integer, and that conforms, for certain; `false` says nothing.
+    #[must_use]
+    pub fn settles_integer(&self, text: &str) -> bool {
+        self.types().is_integer() && self.glance.settles_integer(text)
     }
 
     fn breaches_of_document(&self, document: &Document) -> Result<Vec<Breach>, Unjudged> {

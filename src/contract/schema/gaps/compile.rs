@@ -156,7 +156,7 @@ impl Compiler<'_> {
 }
 
 /// Whether a keyword says anything about a value, beyond describing it to a reader.
-fn says_something(keyword: &str) -> bool {
+pub(in crate::contract::schema) fn says_something(keyword: &str) -> bool {
     let describes = matches!(
         keyword,
         "title"
@@ -208,7 +208,8 @@ fn unnamed(pointer: &str, count: &Value) -> Result<usize, SchemaError> {
     })
 }
 
-fn known(pointer: &str, keyword: Option<&Value>) -> Result<Vec<Known>, SchemaError> {
+/// Reads `x-contrail-known-values`.
+pub(in crate::contract::schema) fn known(pointer: &str, keyword: Option<&Value>) -> Result<Vec<Known>, SchemaError> {
     let fault = || SchemaError {
         at: format!("{pointer}/x-contrail-known-values"),
         reason: "it has to be a list of texts".to_owned(),

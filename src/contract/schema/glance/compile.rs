@@ -1,0 +1,357 @@
+//! From the schemas that speak of a value to the shape that they ask for together.
+//!
+//! A set of schemas is compiled as one: those that lead to a value, and what `$ref` and `allOf` add. Each branch of a
+//! choice is compiled with the rest of its set, so that what any of them documents is accounted for.
+
+use std::collections::HashMap;
+
+use jsonschema::Validator;
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value, json};
+
+use super::{Branch, FEW, Format, Glance, Kinds, Members, Named, Others, Plain, Shape, formats, order};
+use crate::{
+    contract::schema::gaps,
+    json::{Kind, Tape, push_pointer},
+};
+
+/// Most shapes of one schema; beyond, what is left is in doubt.
+const MOST: usize = 4096;
+
+/// Gives a judge of a schema without references; `None` where it asserts nothing or is none.
+type Ask<'a> = &'a dyn Fn(&Value) -> Option<Validator<Tape>>;
+
+/// The schemas that speak of one value, by their pointers, and the choices among them that are settled (each by the
+/// pointer of its list). Both sorted.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+struct Set {
+    schemas: Vec<String>,
+    settled: Vec<String>,
+}
+
+struct Compiler<'a> {
+    document: &'a Value,
+    ask: Ask<'a>,
+    shapes: Vec<Shape>,
+    known: HashMap<Set, usize>,
+}
+
+/// The set says something that this module does not know.
+struct Unknown;
+
+/// One schema of a set.
+struct Part<'a> {
+    pointer: String,
+    schema: &'a Map<String, Value>,
+}
+
+impl Glance {
+    /// For the schema at `pointer` of `document`; `ask` gives judges of single keywords.
+    pub(in crate::contract::schema) fn compile(document: &Value, pointer: &str, ask: Ask<'_>) -> Self {
+        let mut compiler = Compiler { document, ask, shapes: Vec::new(), known: HashMap::new() };
+        let root = compiler.shape(Set { schemas: vec![pointer.to_owned()], settled: Vec::new() });
+        Self { shapes: compiler.shapes, root }
+    }
+
+    /// Nothing is settled.
+    pub(in crate::contract::schema) fn none() -> Self {
+        Self { shapes: vec![Shape::Doubt], root: 0 }
+    }
+}
+
+impl<'a> Compiler<'a> {
+    fn shape(&mut self, mut set: Set) -> usize {
+        set.schemas.sort();
+        set.schemas.dedup();
+        set.settled.sort();
+        if let Some(index) = self.known.get(&set) {
+            return *index;
+        }
+        let index = self.shapes.len();
+        self.shapes.push(Shape::Doubt);
+        self.known.insert(set.clone(), index);
+        if index < MOST {
+            self.shapes[index] = self.compile(&set).unwrap_or(Shape::Doubt);
+        }
+        index
+    }
+
+    fn compile(&mut self, set: &Set) -> Result<Shape, Unknown> {
+        let parts = self.parts(&set.schemas)?;
+        if parts.is_empty() {
+            return Ok(Shape::Anything);
+        }
+        for part in &parts {
+            for keyword in ["oneOf", "anyOf"] {
+                let list = below(&part.pointer, &[keyword]);
+                if let Some(Value::Array(branches)) = part.schema.get(keyword)
+                    && !set.settled.contains(&list)
+                {
+                    let branches =
+                        (0..branches.len()).map(|index| self.branch(set, &list, index)).collect::<Result<_, _>>()?;
+                    return Ok(Shape::Choice(branches));
+                }
+            }
+        }
+        let mut plain = Plain::default();
+        for part in &parts {
+            self.keywords(part, &mut plain)?;
+        }
+        plain.members = self.members(&parts, std::mem::take(&mut plain.members))?;
+        plain.items.each = self.each(&parts);
+        Ok(Shape::Plain(Box::new(plain)))
+    }
+
+    /// The schemas of a set with all that they refer to, but those that say nothing.
+    fn parts(&self, from: &[String]) -> Result<Vec<Part<'a>>, Unknown> {
+        let mut seen: Vec<String> = Vec::new();
+        let mut parts = Vec::new();
+        let mut todo: Vec<String> = from.iter().rev().cloned().collect();
+        while let Some(pointer) = todo.pop() {
+            if seen.contains(&pointer) {
+                continue;
+            }
+            seen.push(pointer.clone());
+            let schema = match self.document.pointer(&pointer) {
+                Some(Value::Object(schema)) => schema,
+                Some(Value::Bool(true)) => continue,
+                _ => return Err(Unknown),
+            };
+            if let Some(target) = schema.get("$ref") {
+                let fragment = target.as_str().and_then(|target| target.strip_prefix('#')).ok_or(Unknown)?;
+                todo.push(percent_decode_str(fragment).decode_utf8().map_err(|_| Unknown)?.into_owned());
+            }
+            if let Some(all) = schema.get("allOf") {
+                let count = all.as_array().ok_or(Unknown)?.len();
+                todo.extend((0..count).rev().map(|index| below(&pointer, &["allOf", &index.to_string()])));
+            }
+            if schema.keys().any(|keyword| gaps::says_something(keyword)) {
+                parts.push(Part { pointer, schema });
+            }
+        }
+        Ok(parts)
+    }
+
+    fn branch(&mut self, set: &Set, list: &str, index: usize) -> Result<Branch, Unknown> {
+        let pointer = below(list, &[&index.to_string()]);
+        let mut branch = Branch { kinds: Kinds::ALL, required: Vec::new(), telling: Vec::new(), shape: 0 };
+        for part in self.parts(std::slice::from_ref(&pointer))? {
+            if let Some(types) = part.schema.get("type") {
+                branch.kinds.0 &= kinds(types)?.0.0;
+            }
+            branch.required.extend(required(&part)?.into_iter().map(Box::from));
+            for name in part.schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
+                for told in self.parts(&[below(&part.pointer, &["properties", name])])? {
+                    if let Some(values) = texts(told.schema) {
+                        branch.telling.push((name.as_str().into(), values));
+                    }
+                }
+            }
+        }
+        let mut set = set.clone();
+        set.schemas.push(pointer);
+        set.settled.push(list.to_owned());
+        branch.shape = self.shape(set);
+        Ok(branch)
+    }
+
+    /// Takes over what one schema asks by itself; members and items come later.
+    fn keywords(&self, part: &Part<'_>, plain: &mut Plain) -> Result<(), Unknown> {
+        for (keyword, value) in part.schema {
+            let length = || value.as_u64().and_then(|length| usize::try_from(length).ok()).ok_or(Unknown);
+            let limit = || value.as_i64().filter(|limit| limit.unsigned_abs() < 1 << 53).ok_or(Unknown);
+            match keyword.as_str() {
+                "type" => {
+                    let (kinds, whole) = kinds(value)?;
+                    plain.kinds.0 &= kinds.0;
+                    plain.whole |= whole;
+                }
+                "minimum" => raise(&mut plain.least, limit()?),
+                "exclusiveMinimum" => raise(&mut plain.least, limit()? + 1),
+                "maximum" => lower(&mut plain.most, limit()?),
+                "exclusiveMaximum" => lower(&mut plain.most, limit()? - 1),
+                "minLength" => plain.text.shortest = plain.text.shortest.max(length()?),
+                "maxLength" => lower(&mut plain.text.longest, length()?),
+                "minItems" => plain.items.fewest = plain.items.fewest.max(length()?),
+                "maxItems" => lower(&mut plain.items.most, length()?),
+                "minProperties" => plain.members.fewest = plain.members.fewest.max(length()?),
+                "maxProperties" => lower(&mut plain.members.most, length()?),
+                "format" => self.format(value, plain),
+                "enum" | "const" => match texts(part.schema).filter(|_| plain.text.allowed.is_none()) {
+                    Some(texts) => {
+                        plain.kinds.0 &= Kinds::of(Kind::String).0;
+                        plain.text.allowed = Some(texts);
+                    }
+                    None => plain.asked.push((self.ask)(&json!({ keyword: value })).ok_or(Unknown)?),
+                },
+                "pattern" | "multipleOf" | "uniqueItems" | "dependentRequired" => {
+                    plain.asked.push((self.ask)(&json!({ keyword: value })).ok_or(Unknown)?);
+                }
+                "x-contrail-known-values" => {
+                    plain.text.known.extend(gaps::known(&part.pointer, Some(value)).map_err(|_| Unknown)?);
+                }
+                // Read elsewhere: parts, branches, members, items.
+                "$ref"
+                | "allOf"
+                | "oneOf"
+                | "anyOf"
+                | "properties"
+                | "required"
+                | "additionalProperties"
+                | "items"
+                | "x-contrail-unnamed-keys" => {}
+                // Of another draft or a base of its own.
+                "$id" | "$schema" => return Err(Unknown),
+                other if gaps::says_something(other) && other != "discriminator" => return Err(Unknown),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A format that the judge does not know asserts nothing.
+    fn format(&self, value: &Value, plain: &mut Plain) {
+        if let Some(judge) = (self.ask)(&json!({ "format": value })) {
+            let is_plain = formats::plain_form(value.as_str().unwrap_or_default());
+            plain.text.formats.push(Format { is_plain, judge });
+        }
+    }
+
+    fn members(&mut self, parts: &[Part<'_>], mut members: Members) -> Result<Members, Unknown> {
+        let mut names: Vec<&str> = Vec::new();
+        let mut needed: Vec<&str> = Vec::new();
+        for part in parts {
+            let documented = part.schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+            names.extend(documented.map(String::as_str));
+            needed.extend(required(part)?);
+        }
+        names.extend(&needed);
+        needed.sort_unstable();
+        needed.dedup();
+        if needed.len() > 64 {
+            return Err(Unknown);
+        }
+        for name in names {
+            if members.named.iter().any(|named| *named.name == *name) {
+                continue;
+            }
+            let bit = needed.binary_search(&name).map_or(0, |index| 1 << index);
+            members.required |= bit;
+            let shape = self.member(parts, Some(name));
+            members.named.push(Named { name: name.into(), bit, shape });
+        }
+        if members.named.len() > FEW {
+            members.sorted = (0..members.named.len()).collect();
+            let named = &members.named;
+            members
+                .sorted
+                .sort_by(|left, right| order(named[*left].name.as_bytes()).cmp(&order(named[*right].name.as_bytes())));
+        }
+        members.others = self.member(parts, None);
+        Ok(members)
+    }
+
+    /// What all schemas of an object say of the member of this name, or of one that none of them names.
+    fn member(&mut self, parts: &[Part<'_>], name: Option<&str>) -> Others {
+        let mut set = Set::default();
+        let mut covered = false;
+        for part in parts {
+            let properties = part.schema.get("properties").and_then(Value::as_object);
+            if let Some(name) = name.filter(|name| properties.is_some_and(|held| held.contains_key(*name))) {
+                set.schemas.push(below(&part.pointer, &["properties", name]));
+                covered = true;
+                continue;
+            }
+            let unnamed = part.schema.contains_key("x-contrail-unnamed-keys");
+            match part.schema.get("additionalProperties") {
+                None => {}
+                Some(Value::Bool(false)) => return Others::Doubt,
+                Some(Value::Bool(true)) => covered |= !unnamed,
+                Some(_) => {
+                    set.schemas.push(below(&part.pointer, &["additionalProperties"]));
+                    covered |= !unnamed;
+                }
+            }
+        }
+        match covered {
+            false => Others::Doubt,
+            true if set.schemas.is_empty() => Others::Covered,
+            true => self.others(set),
+        }
+    }
+
+    fn each(&mut self, parts: &[Part<'_>]) -> Others {
+        let items = parts.iter().filter(|part| part.schema.contains_key("items"));
+        let schemas: Vec<String> = items.map(|part| below(&part.pointer, &["items"])).collect();
+        if schemas.is_empty() { Others::Doubt } else { self.others(Set { schemas, ..Set::default() }) }
+    }
+
+    fn others(&mut self, set: Set) -> Others {
+        let shape = self.shape(set);
+        // Known already, unless it refers to itself.
+        if matches!(self.shapes[shape], Shape::Anything) { Others::Covered } else { Others::Shape(shape) }
+    }
+}
+
+fn below(pointer: &str, steps: &[&str]) -> String {
+    let mut pointer = pointer.to_owned();
+    for step in steps {
+        push_pointer(&mut pointer, step);
+    }
+    pointer
+}
+
+fn raise(least: &mut Option<i64>, limit: i64) {
+    *least = Some(least.map_or(limit, |held| held.max(limit)));
+}
+
+fn lower<T: Ord + Copy>(most: &mut Option<T>, limit: T) {
+    *most = Some(most.map_or(limit, |held| held.min(limit)));
+}
+
+/// The types that a `type` names, and whether numbers among them are whole.
+fn kinds(types: &Value) -> Result<(Kinds, bool), Unknown> {
+    let names = match types {
+        Value::Array(names) => &names[..],
+        name => std::slice::from_ref(name),
+    };
+    let (mut kinds, mut whole, mut number) = (Kinds(0), false, false);
+    for name in names {
+        kinds.0 |= Kinds::of(match name.as_str() {
+            Some("null") => Kind::Null,
+            Some("boolean") => Kind::Boolean,
+            Some("integer") => {
+                whole = true;
+                Kind::Number
+            }
+            Some("number") => {
+                number = true;
+                Kind::Number
+            }
+            Some("string") => Kind::String,
+            Some("array") => Kind::Array,
+            Some("object") => Kind::Object,
+            _ => return Err(Unknown),
+        })
+        .0;
+    }
+    Ok((kinds, whole && !number))
+}
+
+/// The texts that `const` or `enum` allow, if all that they allow are texts.
+fn texts(schema: &Map<String, Value>) -> Option<Vec<Box<str>>> {
+    let values = match (schema.get("const"), schema.get("enum")) {
+        (Some(only), None) => std::slice::from_ref(only),
+        (None, Some(Value::Array(values))) => &values[..],
+        _ => return None,
+    };
+    values.iter().map(|value| value.as_str().map(Box::from)).collect()
+}
+
+fn required<'a>(part: &Part<'a>) -> Result<Vec<&'a str>, Unknown> {
+    match part.schema.get("required") {
+        None => Ok(Vec::new()),
+        Some(Value::Array(names)) => names.iter().map(|name| name.as_str().ok_or(Unknown)).collect(),
+        Some(_) => Err(Unknown),
+    }
+}

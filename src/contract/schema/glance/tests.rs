@@ -1,0 +1,298 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::{
+    contract::{
+        Contract,
+        schema::{Judged, Schema, Schemas},
+    },
+    json::Document,
+};
+
+fn schema(document: &Value, pointer: &str) -> Schema {
+    Schemas::new(document).unwrap().compile(pointer).unwrap()
+}
+
+fn of(text: &str) -> Schema {
+    schema(&json!({ "s": serde_json::from_str::<Value>(text).unwrap() }), "/s")
+}
+
+fn is_origin(text: &str) -> bool {
+    text == "https://t.example"
+}
+
+/// Whether one look settles the text; if so, the judge and the gap walker have to have nothing to say.
+fn settles(schema: &Schema, text: &str) -> bool {
+    let document = Document::parse(text.as_bytes().to_vec()).unwrap();
+    let settled = schema.glance.settles(document.root(), &is_origin);
+    if settled {
+        assert_eq!(schema.judge_in_full(&document, &is_origin), Ok(Judged::default()), "{text}");
+    }
+    settled
+}
+
+#[test]
+fn every_documented_body_that_is_as_shown_is_settled_by_one_look() {
+    let contract = Contract::built_in();
+    let of = |name: &str| schema(contract.document(), &format!("/components/schemas/{name}"));
+    let policy = of("RateLimitPolicy");
+    for configuration in [
+        r#"{"action":"allow"}"#,
+        r#"{"limit":0,"action":"log"}"#,
+        r#"{"action":"redirect","limit":10000,"redirect_uri":"https://busy.example/later"}"#,
+        r#"{"action":"redirect","limit":1,"redirect_uri":"https://user@[::1]:8443/?a=b"}"#,
+    ] {
+        for selector in ["client_id:abc", "default", "cimd_clients"] {
+            let policy_text = format!(
+                r#"{{"id":"rlp_1","resource":"oauth_authentication_api","consumer":"client",
+                    "consumer_selector":"{selector}","configuration":{configuration},
+                    "updated_at":"2026-02-28T23:59:59.999Z","created_at":"2026-11-30T00:00:00+01:00"}}"#
+            );
+            assert!(settles(&policy, &policy_text), "{policy_text}");
+        }
+    }
+    for (name, text) in [
+        (
+            "ConnectionProfileTemplate",
+            r#"{"id":"1","display_name":"\u00e4","template":{"name":"x","organization":{"show_as_button":"none"},
+                "enabled_features":["scim"],"connection_config":{"any":[1.5,{"\u0061":1}]},
+                "strategy_overrides":{"ad":{"enabled_features":[]}}}}"#,
+        ),
+        ("SynchronizedGroup", r#"{"id":"grp_1"}"#),
+        (
+            "VerifiableCredentialTemplate",
+            r#"{"id":"1","name":"n","dialect":"simplified/1.0","presentation":
+                {"org.iso.18013.5.1.mDL":{"org.iso.18013.5.1":{"given_name":true,"portrait":false}}}}"#,
+        ),
+        ("VerifiableCredentialTemplateUpdate", r#"{"dialect":"simplified/1.0","version":3}"#),
+        ("ActionTestRequest", r#"{"payload":{"x":[null,{"deep":[[1e400]]}]}}"#),
+    ] {
+        assert!(settles(&of(name), text), "{name}");
+    }
+}
+
+#[test]
+fn what_breaks_a_schema_or_what_no_schema_names_is_never_settled() {
+    for (text, values) in [
+        (r#"{"type":"integer","minimum":1,"maximum":5}"#, &["0", "6", "1.5", "\"1\"", "null", "1e400"][..]),
+        (r#"{"type":"integer","exclusiveMinimum":1,"exclusiveMaximum":5}"#, &["1", "5"]),
+        (r#"{"type":"string","minLength":2,"maxLength":3}"#, &["\"ä\"", "\"äöüä\"", "\"\"", "\"\\u0061\"", "5"]),
+        (r#"{"enum":["a","b"]}"#, &["\"c\"", "null", "[]"]),
+        (r#"{"const":5}"#, &["6", "\"5\""]),
+        (r#"{"type":"string","pattern":"^a+$"}"#, &["\"b\"", "\"\""]),
+        (r#"{"type":"number","multipleOf":2}"#, &["3", "2.5"]),
+        (r#"{"type":"array","items":{},"uniqueItems":true,"minItems":1,"maxItems":2}"#, &["[]", "[1,1]", "[1,2,3]"]),
+        (r#"{"type":"array"}"#, &["[1]"]),
+        (r#"{"type":"object"}"#, &[r#"{"a":1}"#]),
+        (r#"{"type":"object","properties":{"a":false}}"#, &[r#"{"a":1}"#]),
+        (
+            r#"{"type":"object","required":["a"],"additionalProperties":true,"maxProperties":1}"#,
+            &["{}", r#"{"a":1,"b":1}"#],
+        ),
+        (
+            r#"{"type":"object","properties":{"a":{}},"additionalProperties":{"type":"null"},"x-contrail-unnamed-keys":1}"#,
+            &[r#"{"b":null}"#, r#"{"a":1,"b":null}"#],
+        ),
+        (
+            r#"{"type":"string","x-contrail-known-values":["a{b}","{origin}/"]}"#,
+            &["\"a\"", "\"b\"", "\"https://u.example/\""],
+        ),
+        (
+            r#"{"type":"string","format":"date-time"}"#,
+            &["\"2026-02-30T00:00:00Z\"", "\"2026-00-01T00:00:00Z\"", "\"x\""],
+        ),
+        (r#"{"type":"string","format":"uuid"}"#, &["\"x\""]),
+    ] {
+        let schema = of(text);
+        for value in values {
+            assert!(!settles(&schema, value), "{text}: {value}");
+        }
+    }
+}
+
+#[test]
+fn what_such_schemas_allow_is_settled() {
+    for (text, values) in [
+        (r#"{"type":"integer","minimum":1,"maximum":5}"#, &["1", "5"][..]),
+        (r#"{"type":["integer","null"],"exclusiveMinimum":-2,"exclusiveMaximum":1}"#, &["-1", "-0", "null"]),
+        (r#"{"type":"number"}"#, &["1.5", "1e400"]),
+        (r#"{"type":"string","minLength":2,"maxLength":3}"#, &["\"äö\"", "\"äöü\"", "\"abc\"", "\"😀😀\""]),
+        (r#"{"const":5}"#, &["5", "5.0"]),
+        (r#"{"type":"string","pattern":"^a+$"}"#, &["\"aa\"", "\"\\u0061\""]),
+        (r#"{"type":"array","items":{"type":"string"},"uniqueItems":true}"#, &["[]", r#"["a","b"]"#]),
+        (r#"{"type":"string","format":"uuid"}"#, &["\"6f3d2f4e-1c55-4c1a-8a55-0d4b8f3a9e01\""]),
+        (r#"{"type":"string","format":"nobody-knows"}"#, &["\"x\""]),
+        (
+            r#"{"anyOf":[{"type":"null"},{"type":"object","properties":{"a":{"type":"string"}}}]}"#,
+            &["null", r#"{"a":"x"}"#, "{}"],
+        ),
+    ] {
+        let schema = of(text);
+        for value in values {
+            assert!(settles(&schema, value), "{text}: {value}");
+        }
+    }
+}
+
+#[test]
+fn schemas_that_speak_of_a_value_together_are_asked_together() {
+    let composed = of(r#"{"allOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},
+            {"properties":{"b":{"type":"integer","maximum":5},"a":{"maxLength":2}}}],
+            "oneOf":[{"properties":{"kind":{"const":"x"},"x":{"type":"string"}},"required":["kind"]},
+                {"properties":{"kind":{"const":"y"},"y":{"type":"string"}},"required":["kind"]}]}"#);
+    assert!(settles(&composed, r#"{"a":"1","b":5,"kind":"x","x":"1"}"#));
+    for other in [
+        r#"{"a":"123","b":5,"kind":"x"}"#,
+        r#"{"a":"1","b":6,"kind":"x"}"#,
+        r#"{"a":"1","kind":"x","y":"1"}"#,
+        r#"{"a":"1","kind":"z"}"#,
+        r#"{"b":1,"kind":"x"}"#,
+        r#"{"a":"1"}"#,
+    ] {
+        assert!(!settles(&composed, other), "{other}");
+    }
+}
+
+#[test]
+fn branches_that_might_both_hold_are_left_to_the_judge() {
+    let both = of(r#"{"oneOf":[{"type":"string","maxLength":2},{"type":"string","minLength":1}]}"#);
+    assert!(!settles(&both, "\"abc\""), "only the second holds, which one look does not know");
+    assert!(!settles(&both, "\"a\""));
+}
+
+#[test]
+fn a_keyword_that_is_not_known_here_leaves_every_value_in_doubt() {
+    for keyword in [
+        r#""not":{"type":"null"}"#,
+        r#""if":{"type":"string"}"#,
+        r#""patternProperties":{"^a":{}}"#,
+        r#""unevaluatedProperties":false"#,
+        r#""prefixItems":[{}]"#,
+        r#""contains":{}"#,
+        r#""propertyNames":{"maxLength":1}"#,
+        r#""dependentSchemas":{"a":{}}"#,
+        r#""nobodyKnows":1"#,
+    ] {
+        assert!(!settles(&of(&format!("{{{keyword}}}")), "5"), "{keyword}");
+    }
+}
+
+#[test]
+fn a_document_with_a_base_of_its_own_is_left_to_the_judge() {
+    let document = json!({"s": {"type": "null"}, "t": {"$id": "https://x.example/", "type": "null"}});
+    assert!(!settles(&schema(&document, "/s"), "null"));
+}
+
+#[test]
+fn a_schema_that_refers_to_itself_is_followed_as_deep_as_the_value_goes() {
+    let tree = schema(
+        &json!({"s": {"type": "object", "properties": {"c": {"$ref": "#/s"}, "n": {"type": "array", "items": {"$ref": "#/s"}}}}}),
+        "/s",
+    );
+    assert!(settles(&tree, r#"{"c":{"c":{},"n":[{},{"c":{}}]}}"#));
+    assert!(!settles(&tree, r#"{"c":{"c":{},"n":[{},{"d":{}}]}}"#));
+}
+
+#[test]
+fn names_are_found_in_any_order_among_few_and_among_many() {
+    for count in [3, 30] {
+        let names: Vec<String> = (0..count).map(|n| format!("name_{n}")).collect();
+        let properties: Vec<String> = names.iter().map(|name| format!(r#""{name}":{{"const":"{name}"}}"#)).collect();
+        let schema =
+            of(&format!(r#"{{"properties":{{{}}},"required":["{}"]}}"#, properties.join(","), names.join("\",\"")));
+        let mut members: Vec<String> = names.iter().map(|name| format!(r#""{name}":"{name}""#)).collect();
+        for _ in 0..count {
+            members.rotate_left(1);
+            assert!(settles(&schema, &format!("{{{}}}", members.join(","))));
+            assert!(!settles(&schema, &format!("{{{}}}", members[1..].join(","))));
+        }
+        members.reverse();
+        assert!(settles(&schema, &format!("{{{}}}", members.join(","))));
+    }
+}
+
+/// Schemas over few names and values, so that they often agree with the values below.
+fn schemas() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!({})),
+        Just(json!(true)),
+        Just(json!(false)),
+        Just(json!({"type": "string"})),
+        Just(json!({"type": ["integer", "null"]})),
+        Just(json!({"type": "number", "minimum": 0, "exclusiveMaximum": 2})),
+        Just(json!({"type": "string", "minLength": 1, "maxLength": 2})),
+        Just(json!({"enum": ["x", "y"]})),
+        Just(json!({"enum": ["x", 1, null]})),
+        Just(json!({"const": "x"})),
+        Just(json!({"x-contrail-known-values": ["x", "y{any}"]})),
+        Just(json!({"pattern": "^x"})),
+        Just(json!({"not": {"type": "null"}})),
+        Just(json!({"properties": {"a": {"$ref": "#/d"}}})),
+        Just(json!({"items": {"$ref": "#/s"}})),
+        Just(json!({"type": "object"})),
+        Just(json!({"type": "object", "additionalProperties": true})),
+    ];
+    leaf.prop_recursive(4, 24, 3, |inner| {
+        let few = |inner: BoxedStrategy<Value>| prop::collection::vec(inner, 1..4);
+        let named = prop::collection::btree_map("[abc]", inner.clone(), 0..3);
+        let required = prop::collection::btree_set("[abc]", 0..2);
+        prop_oneof![
+            4 => (named, required, prop::option::of(inner.clone()), prop::option::of(0..3), prop::option::of(0..3))
+                .prop_map(|(properties, required, rest, unnamed, most)| {
+                    let mut schema = json!({"type": "object", "properties": properties, "required": required});
+                    let mut set = |keyword: &str, value: Option<Value>| {
+                        if let Some(value) = value {
+                            schema[keyword] = value;
+                        }
+                    };
+                    set("additionalProperties", rest);
+                    set("x-contrail-unnamed-keys", unnamed.map(Value::from));
+                    set("maxProperties", most.map(Value::from));
+                    schema
+                }),
+            1 => inner.clone().prop_map(|items| json!({"type": "array", "items": items, "minItems": 1, "uniqueItems": true})),
+            1 => few(inner.clone().boxed()).prop_map(|all| json!({"allOf": all})),
+            1 => few(inner.clone().boxed()).prop_map(|any| json!({"anyOf": any})),
+            1 => few(inner.clone().boxed()).prop_map(|one| json!({"oneOf": one})),
+            1 => (inner.clone(), few(inner.boxed())).prop_map(|(left, any)| json!({"allOf": [left], "oneOf": any, "properties": {"a": {"const": "x"}}})),
+        ]
+    })
+}
+
+fn values() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!(null)),
+        Just(json!(1)),
+        Just(json!(-1)),
+        Just(json!(1.5)),
+        Just(json!("x")),
+        Just(json!("y")),
+        Just(json!("yy")),
+        Just(json!("")),
+        Just(json!(true)),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::btree_map("[abcd]", inner.clone(), 0..4).prop_map(|members| json!(members)),
+            prop::collection::vec(inner, 0..3).prop_map(Value::from),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn whatever_one_look_settles_the_judge_and_the_gap_walker_have_nothing_to_say_of(
+        root in schemas(),
+        other in schemas(),
+        values in prop::collection::vec(values(), 12),
+    ) {
+        let document = json!({"s": root, "d": other});
+        if let Ok(schema) = Schemas::new(&document).and_then(|schemas| schemas.compile("/s")) {
+            for value in values {
+                settles(&schema, &value.to_string());
+            }
+        }
+    }
+}
