@@ -74,6 +74,10 @@ pub struct ProxyArgs {
     /// Longest silence of a client in the middle of a request body; 408 beyond
     #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
     pub body_timeout: Duration,
+    /// Longest time in which a client takes no byte of an answer that is there; its connection, or its HTTP/2 stream, is
+    /// cut beyond
+    #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
+    pub write_timeout: Duration,
     /// How long a connection may be idle between two requests
     #[arg(long, value_name = "SECS", default_value = "75", value_parser = seconds)]
     pub keep_alive: Duration,
@@ -301,6 +305,7 @@ impl ProxyArgs {
             max_target: self.max_target,
             header_timeout: self.header_timeout,
             body_timeout: self.body_timeout,
+            write_timeout: self.write_timeout,
             keep_alive: self.keep_alive,
             tunnel_timeout: self.tunnel_timeout,
             max_streams: self.max_streams,

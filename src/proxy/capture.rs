@@ -16,7 +16,7 @@ use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 
-use super::{Ended, Proxy, Written, connection::InFlight, copy::Copy, hop, strict::ChunkFault};
+use super::{Ended, Proxy, Written, connection::InFlight, copy::Copy, hop, stall, strict::ChunkFault};
 use crate::{
     exchange::{Body, Exchange, Headers, Request, Response, Timings, Transport},
     upstream::{BodyError, MessageBody, Notes, Problem},
@@ -154,7 +154,7 @@ pub(super) struct Recording {
     original_audience: Option<String>,
     clock: Instant,
     head_at: Option<Instant>,
-    _in_flight: InFlight,
+    in_flight: InFlight,
 }
 
 /// What is known from the heads.
@@ -177,7 +177,7 @@ impl Recording {
             original_audience: None,
             clock: Instant::now(),
             head_at: None,
-            _in_flight: in_flight,
+            in_flight,
         }
     }
 
@@ -277,7 +277,9 @@ impl Recording {
 impl Drop for Recording {
     fn drop(&mut self) {
         if self.begun.is_some() {
-            drop(self.end(Some("the client went away before the exchange was over".to_owned())));
+            let gone = "the client went away before the exchange was over";
+            let reason = if self.in_flight.stalled() { stall::REASON } else { gone };
+            drop(self.end(Some(reason.to_owned())));
         }
     }
 }
@@ -292,7 +294,13 @@ pub(super) struct Gate {
     ahead: Option<Result<Frame<Bytes>, BodyError>>,
     /// The exchange could not be recorded.
     refused: Option<Problem>,
+    /// In HTTP/2, what is left of the upstream's last piece: it is handed over in small ones, so that a client that takes
+    /// nothing is noticed until the end.
+    rest: Option<Bytes>,
 }
+
+/// Most bytes that are handed over at a time in HTTP/2.
+const HTTP2_PIECE: usize = 16 << 10;
 
 enum Stage {
     Streaming,
@@ -312,7 +320,7 @@ impl Gate {
     /// `length` is the message's Content-Length, if it has one.
     pub(super) fn new(inner: MessageBody, length: Option<u64>, recording: Recording) -> Self {
         let stage = Stage::Streaming;
-        Self { inner, remaining: length, recording: Some(recording), stage, ahead: None, refused: None }
+        Self { remaining: length, recording: Some(recording), stage, ..Self::open(inner) }
     }
 
     /// Looks at the begin of the body before the head goes out. If all of it is there already, waits until the exchange
@@ -324,7 +332,7 @@ impl Gate {
     /// The exchange cannot be recorded: what the client gets instead.
     pub(super) async fn begin(&mut self, patient: bool) -> Result<(), Problem> {
         poll_fn(|cx| {
-            let polled = Pin::new(&mut *self).poll_frame(cx);
+            let polled = self.poll_piece(cx);
             if let Some(problem) = self.refused.take() {
                 return Poll::Ready(Err(problem));
             }
@@ -341,23 +349,31 @@ impl Gate {
     /// A body that is already recorded, or of no exchange at all.
     pub(super) fn open(inner: MessageBody) -> Self {
         let stage = if inner.is_end_stream() { Stage::Done } else { Stage::Streaming };
-        Self { inner, remaining: None, recording: None, stage, ahead: None, refused: None }
+        let rest = stall::in_stream().then(Bytes::new);
+        Self { inner, remaining: None, recording: None, stage, ahead: None, refused: None, rest }
     }
 
-    fn hold(&mut self, incomplete: Option<String>, last: Option<Result<Frame<Bytes>, BodyError>>) {
-        let written = match self.recording.take() {
-            Some(mut recording) => recording.end(incomplete),
-            None => Written::now(),
-        };
-        self.stage = Stage::Holding { written, last };
+    /// The next piece from the upstream; in HTTP/2, of a size that a client takes at a time.
+    fn poll_inner(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let inner = Pin::new(&mut self.inner);
+        let Some(rest) = &mut self.rest else { return inner.poll_frame(cx) };
+        let left = std::mem::take(rest);
+        let frame = if left.is_empty() { ready!(inner.poll_frame(cx)) } else { Some(Ok(Frame::data(left))) };
+        Poll::Ready(frame.map(|frame| match frame?.into_data() {
+            Ok(mut data) => {
+                let piece = data.split_to(data.len().min(HTTP2_PIECE));
+                *rest = data;
+                Ok(Frame::data(piece))
+            }
+            Err(frame) => Ok(frame),
+        }))
     }
-}
 
-impl http_body::Body for Gate {
-    type Data = Bytes;
-    type Error = BodyError;
+    fn inner_ended(&self) -> bool {
+        self.rest.as_ref().is_none_or(Bytes::is_empty) && self.inner.is_end_stream()
+    }
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         if let Some(ahead) = self.ahead.take() {
             return Poll::Ready(Some(ahead));
         }
@@ -389,7 +405,7 @@ impl http_body::Body for Gate {
                 }
                 Stage::Streaming => {}
             }
-            match ready!(Pin::new(&mut self.inner).poll_frame(cx)) {
+            match ready!(self.poll_inner(cx)) {
                 None => {
                     let missing = self.remaining.filter(|remaining| *remaining > 0);
                     let reason = missing.map(|missing| format!("the response ended {missing} bytes short"));
@@ -411,7 +427,7 @@ impl http_body::Body for Gate {
                     if let Some(remaining) = &mut self.remaining {
                         *remaining = remaining.saturating_sub(data.len() as u64);
                     }
-                    if self.remaining == Some(0) || self.inner.is_end_stream() {
+                    if self.remaining == Some(0) || self.inner_ended() {
                         self.hold(None, Some(Ok(frame)));
                         continue;
                     }
@@ -419,6 +435,31 @@ impl http_body::Body for Gate {
                 }
             }
         }
+    }
+
+    fn hold(&mut self, incomplete: Option<String>, last: Option<Result<Frame<Bytes>, BodyError>>) {
+        let written = match self.recording.take() {
+            Some(mut recording) => recording.end(incomplete),
+            None => Written::now(),
+        };
+        self.stage = Stage::Holding { written, last };
+    }
+}
+
+impl http_body::Body for Gate {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let in_stream = self.rest.is_some();
+        if in_stream {
+            stall::asked_for_more();
+        }
+        let piece = ready!(self.poll_piece(cx));
+        if in_stream {
+            stall::handed_over();
+        }
+        Poll::Ready(piece)
     }
 
     fn is_end_stream(&self) -> bool {

@@ -24,7 +24,7 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-use super::{frames::Frames, strict::Fault, upgrade::Switch};
+use super::{frames::Frames, stall, strict::Fault, upgrade::Switch};
 
 /// How long an exchange in progress may go on after the client's last byte.
 const GRACE: Duration = Duration::from_millis(750);
@@ -36,10 +36,14 @@ pub(super) struct State {
     head_done: AtomicBool,
     /// For each head that was read and not yet taken up: its fault, or whether it asks for another protocol.
     heads: Mutex<VecDeque<Result<bool, Fault>>>,
+    /// The begin of a head over HTTP/1 is here.
+    head_begun: AtomicBool,
     /// A head began and did not end in time.
     too_slow: AtomicBool,
     /// No more requests come: the bytes are of a tunnel.
     tunnel: AtomicBool,
+    /// The client took nothing of what was there for it.
+    stalled: AtomicBool,
     upgrade: Mutex<Upgrade>,
 }
 
@@ -122,9 +126,14 @@ impl State {
         self.tunnel.store(true, Ordering::Release);
     }
 
-    /// Whether the connection ended because a head did not arrive in time.
+    /// Whether the begin of a head over HTTP/1 is here.
+    pub(super) fn head_begun(&self, begun: bool) {
+        self.head_begun.store(begun, Ordering::Release);
+    }
+
+    /// Whether the connection ends because a head did not arrive in time; told once.
     pub(super) fn was_too_slow(&self) -> bool {
-        self.too_slow.load(Ordering::Acquire)
+        self.too_slow.swap(false, Ordering::AcqRel)
     }
 
     fn busy(&self) -> bool {
@@ -133,6 +142,11 @@ impl State {
 }
 
 impl InFlight {
+    /// Whether its connection, or its stream, ends because the client took nothing of the answer.
+    pub(super) fn stalled(&self) -> bool {
+        self.state.stalled.load(Ordering::Acquire) || stall::stream_stalled()
+    }
+
     /// Its connection.
     pub(super) fn state(&self) -> &Arc<State> {
         &self.state
@@ -154,6 +168,8 @@ pub(super) struct Guarded<IO> {
     phase: Phase,
     timer: Pin<Box<Sleep>>,
     begun: bool,
+    /// It was told that a head is too slow.
+    late: bool,
     http2: Option<Blocks>,
 }
 
@@ -179,7 +195,17 @@ enum Phase {
 impl<IO> Guarded<IO> {
     pub(super) fn new(io: IO, state: Arc<State>, header_timeout: Duration, keep_alive: Duration) -> Self {
         let timer = Box::pin(tokio::time::sleep(header_timeout));
-        Self { io, state, header_timeout, keep_alive, phase: Phase::Head, timer, begun: false, http2: None }
+        Self {
+            io,
+            state,
+            header_timeout,
+            keep_alive,
+            phase: Phase::Head,
+            timer,
+            begun: false,
+            late: false,
+            http2: None,
+        }
     }
 
     /// From here on HTTP/2 is spoken; `preface_read` tells whether its first bytes were already taken.
@@ -198,8 +224,9 @@ impl<IO> Guarded<IO> {
         timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(time))).as_mut().poll(cx).is_ready()
     }
 
-    fn late(&self) -> Poll<io::Result<()>> {
-        if self.begun {
+    fn late(&mut self) -> Poll<io::Result<()>> {
+        if !self.late && (self.begun || self.state.head_begun.load(Ordering::Acquire)) {
+            self.late = true;
             self.state.too_slow.store(true, Ordering::Release);
         }
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "no request head in time")))
@@ -219,6 +246,17 @@ impl<IO> Guarded<IO> {
         self.timer.as_mut().reset(Instant::now() + time);
     }
 
+    /// Looks at what came of a write.
+    fn wrote(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match &written {
+            // Whoever still reads the last answer is not idle. HTTP/2 also writes where nobody asked for anything.
+            Poll::Ready(Ok(_)) if self.phase == Phase::Idle && self.http2.is_none() => self.enter(Phase::Idle),
+            Poll::Ready(Err(error)) if stall::is_stall(error) => self.state.stalled.store(true, Ordering::Release),
+            _ => {}
+        }
+        written
+    }
+
     fn follow(&mut self) {
         if self.phase == Phase::Ended {
             return;
@@ -232,7 +270,9 @@ impl<IO> Guarded<IO> {
         {
             self.state.head_done.store(false, Ordering::Release);
             self.begun = false;
-            self.enter(Phase::Idle);
+            // A pipelined head may have begun meanwhile.
+            let begun = self.state.head_begun.load(Ordering::Acquire);
+            self.enter(if begun { Phase::Head } else { Phase::Idle });
         }
     }
 }
@@ -290,7 +330,8 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Guarded<IO> {
 
 impl<IO: AsyncWrite + Unpin> AsyncWrite for Guarded<IO> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, buf)
+        let written = Pin::new(&mut self.io).poll_write(cx, buf);
+        self.wrote(written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -299,7 +340,7 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Guarded<IO> {
         // hyper does not read again by itself once an answer is out, so the timer is started here.
         if !this.state.tunnel.load(Ordering::Acquire) {
             this.follow();
-            if this.phase == Phase::Idle {
+            if matches!(this.phase, Phase::Head | Phase::Idle) {
                 let _ = this.timer.as_mut().poll(cx);
             }
         }
@@ -315,7 +356,8 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Guarded<IO> {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
+        let written = Pin::new(&mut self.io).poll_write_vectored(cx, bufs);
+        self.wrote(written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -8,7 +8,7 @@ use hyper::{
     server::conn::{http1, http2},
     service::service_fn,
 };
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -24,6 +24,7 @@ use super::{
     forward::{self, Forward},
     reverse::{self, Destination},
     rewind::Rewind,
+    stall::{self, Patient, Streams},
     strict::{Bounds, Fault, Strict},
     tls::{self, Certificates},
     upgrade,
@@ -122,13 +123,15 @@ pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, door: Door, mut sto
 }
 
 async fn enter(proxy: Arc<Proxy>, stream: TcpStream, door: Door, slot: Slot, stop: watch::Receiver<bool>) {
+    let local = stream.local_addr();
+    let stream = Patient::new(stream, proxy.settings.write_timeout);
     match door {
         Door::Plain => serve_connection(proxy, stream, Way::Reverse, stop).await,
         Door::Forward(forward) => {
             serve_connection(proxy, stream, Way::Forward(forward, Arc::clone(&slot)), stop).await;
         }
         Door::Tls(certificates) => {
-            let Ok(local) = stream.local_addr() else { return };
+            let Ok(local) = local else { return };
             let handshake = certificates.accept(stream, local.ip());
             match tokio::time::timeout(proxy.settings.header_timeout, handshake).await {
                 Ok(Ok(stream)) => serve_tls(proxy, stream, Way::Reverse, stop).await,
@@ -227,7 +230,7 @@ async fn serve_http2<IO>(
 {
     io.speaks_http2();
     let settings = &proxy.settings;
-    let mut builder = http2::Builder::new(TokioExecutor::new());
+    let mut builder = http2::Builder::new(Streams(settings.write_timeout));
     builder
         .auto_date_header(false)
         .timer(TokioTimer::new())
@@ -242,7 +245,14 @@ async fn serve_http2<IO>(
         .initial_connection_window_size(HTTP2_CONNECTION_WINDOW);
     let (service_proxy, stopping) = (Arc::clone(&proxy), stop.clone());
     let service_state = Arc::clone(&state);
-    let service = service_fn(move |request| dispatch(&service_proxy, &service_state, &way, &stopping, request));
+    let service = service_fn(move |request| {
+        let answering = dispatch(&service_proxy, &service_state, &way, &stopping, request);
+        async move {
+            let answer = answering.await;
+            stall::handed_over();
+            answer
+        }
+    });
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

@@ -36,6 +36,7 @@ mod intercept;
 pub mod listener;
 pub mod reverse;
 mod rewind;
+mod stall;
 mod strict;
 pub mod tls;
 mod upgrade;
@@ -65,6 +66,8 @@ pub struct Settings {
     pub header_timeout: Duration,
     /// Longest silence in the middle of a request body.
     pub body_timeout: Duration,
+    /// Longest time in which a client takes no byte of an answer that is there.
+    pub write_timeout: Duration,
     /// How long a connection may be idle between requests.
     pub keep_alive: Duration,
     /// Longest silence, both ways, of a tunnel or of a connection whose protocol was switched.
@@ -94,6 +97,7 @@ impl Settings {
             max_target: 16 << 10,
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_mins(1),
+            write_timeout: Duration::from_mins(1),
             keep_alive: Duration::from_secs(75),
             tunnel_timeout: Duration::from_mins(10),
             max_streams: 128,

@@ -38,10 +38,13 @@ impl<IO: AsyncRead + Unpin> Rewind<IO> {
         while looked_at.len() < HTTP2_PREFACE.len() && HTTP2_PREFACE.starts_with(&looked_at) {
             let mut rest = [0; HTTP2_PREFACE.len()];
             let wanted = HTTP2_PREFACE.len() - looked_at.len();
-            let read = io.read(&mut rest[..wanted]).await?;
-            if read == 0 {
-                break;
-            }
+            let read = match io.read(&mut rest[..wanted]).await {
+                Ok(0) => break,
+                Ok(read) => read,
+                // Whoever reads next is told once more.
+                Err(error) if error.kind() == io::ErrorKind::TimedOut && !looked_at.is_empty() => break,
+                Err(error) => return Err(error),
+            };
             looked_at.extend_from_slice(&rest[..read]);
         }
         Ok((looked_at == HTTP2_PREFACE, Self { looked_at: looked_at.freeze(), io }))

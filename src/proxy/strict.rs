@@ -156,6 +156,11 @@ impl Scanner {
         if self.head.asks() { Place::Asked } else { Place::Start }
     }
 
+    /// Whether a head is begun and not ended.
+    fn in_head(&self) -> bool {
+        self.place == Place::Fields || self.place == Place::Start && !self.line.is_empty()
+    }
+
     fn unfinished(&self) -> Then {
         let fault = match self.place {
             Place::Start => head::unfinished(&self.line, true, &self.head, &self.bounds).map(Then::Refuse),
@@ -268,19 +273,27 @@ impl<IO> Strict<IO> {
         if self.scanner.place == Place::Asked && !self.held.is_empty() {
             self.state.came_early();
         }
+        self.state.head_begun(self.scanner.in_head());
         match then {
             Then::More => {}
-            Then::Refuse(fault) => {
-                self.state.head(Err(fault));
-                self.held.clear();
-                // An answer to HEAD has no body, whatever is wrong with the rest of it.
-                let method = if self.scanner.head.headless { "HEAD" } else { "GET" };
-                self.ready.extend_from_slice(method.as_bytes());
-                self.ready.extend_from_slice(b" / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n");
-                self.ending = Some(Ending::Refused);
-            }
+            Then::Refuse(fault) => self.refuse(fault),
             Then::Break(fault) => self.ending = Some(Ending::Broken(fault)),
         }
+    }
+
+    /// Lets hyper see a harmless head in place of one that has this fault.
+    fn refuse(&mut self, fault: Fault) {
+        self.state.head(Err(fault));
+        self.held.clear();
+        // An answer to HEAD has no body, whatever is wrong with the rest of it.
+        let headless = match self.scanner.place {
+            Place::Start => self.scanner.line.starts_with(b"HEAD "),
+            _ => self.scanner.head.headless,
+        };
+        let method = if headless { "HEAD" } else { "GET" };
+        self.ready.extend_from_slice(method.as_bytes());
+        self.ready.extend_from_slice(b" / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n");
+        self.ending = Some(Ending::Refused);
     }
 }
 
@@ -328,11 +341,12 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Strict<IO> {
                 // Nothing wakes for it: the answer is hyper's own turn.
                 return Poll::Pending;
             }
-            ready!(Pin::new(&mut this.io).poll_read(cx, buf))?;
-            if buf.filled().len() == before {
-                return Poll::Ready(Ok(()));
+            match ready!(Pin::new(&mut this.io).poll_read(cx, buf)) {
+                Ok(()) if buf.filled().len() == before => return Poll::Ready(Ok(())),
+                Ok(()) => this.look(buf, before),
+                Err(_) if this.scanner.in_head() && this.state.was_too_slow() => this.refuse(Fault::SLOW),
+                Err(error) => return Poll::Ready(Err(error)),
             }
-            this.look(buf, before);
         }
     }
 }

@@ -34,6 +34,11 @@ impl Fault {
         reason: "max-headers",
         detail: "the request has more header fields than --max-headers",
     };
+    pub(super) const SLOW: Self = Self {
+        status: StatusCode::REQUEST_TIMEOUT,
+        reason: "header-timeout",
+        detail: "the request head did not arrive within --header-timeout",
+    };
     /// Whether it is of a kind that is told before the head is whole.
     pub(super) fn is_a_bound(&self) -> bool {
         matches!(self.status, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE | StatusCode::URI_TOO_LONG)

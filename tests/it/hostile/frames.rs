@@ -7,16 +7,16 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use super::expand;
 use crate::proxy::bench::{Bench, Setup, Wire, within};
 
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RESET: u8 = 3;
-const SETTINGS: u8 = 4;
-const GOAWAY: u8 = 7;
-const CONTINUATION: u8 = 9;
+pub const HEADERS: u8 = 1;
+pub const RESET: u8 = 3;
+pub const SETTINGS: u8 = 4;
+pub const GOAWAY: u8 = 7;
+pub const CONTINUATION: u8 = 9;
 pub const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
-const WHOLE: u8 = END_STREAM | END_HEADERS;
+pub const END_HEADERS: u8 = 4;
+pub const WHOLE: u8 = END_STREAM | END_HEADERS;
 
 /// Largest payload of a frame.
 const FRAME: usize = 16 << 10;
@@ -115,13 +115,13 @@ pub fn greeting() -> Vec<u8> {
     [PREFACE, &frame(SETTINGS, 0, 0, b"")].concat()
 }
 
-async fn opened(bench: &Bench) -> Wire {
+pub async fn opened(bench: &Bench) -> Wire {
     let mut client = bench.client().await;
     within(client.0.write_all(&greeting())).await.unwrap();
     client
 }
 
-const GET: &str = ":method=GET|:scheme=http|:path=/x|:authority=a";
+pub const GET: &str = ":method=GET|:scheme=http|:path=/x|:authority=a";
 
 /// Requests without a body that the upstream never sees.
 #[rustfmt::skip]

@@ -6,6 +6,7 @@ mod crowd;
 mod frames;
 mod matrix;
 mod requests;
+mod stalls;
 mod switching;
 mod ways;
 

@@ -342,7 +342,8 @@ async fn slow_heads_are_cut_even_when_they_never_fall_silent() {
     }
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     let turned_away = bench.seen.turned_away.lock().unwrap().clone();
-    assert_eq!(turned_away, [(0, "a request head did not arrive within --header-timeout".to_owned())]);
+    assert_eq!(turned_away, [(408, "the request head did not arrive within --header-timeout".to_owned())]);
+    assert_eq!(status(&client.rest().await), 408);
 }
 
 /// Each character as one byte.

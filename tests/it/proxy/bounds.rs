@@ -115,13 +115,41 @@ async fn a_body_of_exactly_the_limit_passes() {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_arrive_in_time_ends_the_connection() {
-    for start in ["", "GET /x HTT", "GET /x HTTP/1.1\r\nHost: p\r\nX-"] {
+async fn a_head_that_does_not_arrive_in_time_gets_408_and_ends_the_connection() {
+    for start in ["P", "PRI * HTT", "GET /x HTT", "GET /x HTTP/1.1\r\nHost: p\r\nX-", "\r\nGET"] {
+        let bench = Bench::with(tight(|settings| settings.header_timeout = Duration::from_millis(100))).await;
+        let mut client = bench.client().await;
+        client.send(start).await;
+        let answer = client.rest().await;
+        assert_eq!((status(&answer), answer.matches("HTTP/1.1 ").count()), (408, 1), "{start:?}: {answer}");
+        assert!(answer.contains("contrail-answer: header-timeout\r\n"), "{start:?}: {answer}");
+        assert!(answer.contains("connection: close\r\n"), "{start:?}: {answer}");
+        let turned_away = bench.seen.turned_away.lock().unwrap().clone();
+        assert_eq!(turned_away, [(408, "the request head did not arrive within --header-timeout".to_owned())]);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_says_nothing_is_closed_without_a_word() {
+    for start in ["", "\r\n"] {
         let bench = Bench::with(tight(|settings| settings.header_timeout = Duration::from_millis(100))).await;
         let mut client = bench.client().await;
         client.send(start).await;
         assert_eq!(client.rest().await, "", "{start:?}");
     }
+}
+
+#[tokio::test]
+async fn a_head_that_began_behind_a_request_has_its_time_from_the_answer_on() {
+    let bench = Bench::with(tight(|settings| settings.header_timeout = Duration::from_millis(100))).await;
+    let mut client = bench.client().await;
+    client.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\nHEAD /2 HT").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    assert!(client.message().await.ends_with("ok"));
+    let answer = client.rest().await;
+    assert!(status(&answer) == 408 && answer.ends_with("\r\n\r\n"), "{answer}");
 }
 
 #[tokio::test]
@@ -140,7 +168,7 @@ async fn an_idle_connection_outlives_the_header_timeout_and_a_second_slow_head_d
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     client.until("ok").await;
     client.send("GET /3 HT").await;
-    assert_eq!(client.rest().await, "");
+    assert_eq!(status(&client.rest().await), 408);
 }
 
 #[tokio::test]
