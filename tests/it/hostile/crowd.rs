@@ -68,7 +68,8 @@ async fn tenant(crowd: usize) -> SocketAddr {
 }
 
 /// Kilobytes of memory that a process has, now or at most so far.
-fn memory(process: u32, what: &str) -> u64 {
+#[cfg(target_os = "linux")]
+pub fn memory(process: u32, what: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(what)).unwrap();
     line.trim_start_matches(':').trim().trim_end_matches(" kB").parse().unwrap()

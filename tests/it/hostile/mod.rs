@@ -4,6 +4,8 @@ mod answers;
 mod broken;
 mod crowd;
 mod frames;
+mod large;
+mod limits;
 mod matrix;
 mod requests;
 mod stalls;

@@ -56,7 +56,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Starts a command in front of this upstream, with these further options.
+    /// Starts a command in front of this upstream, with these further options;
+    /// request bodies are at most 1000 bytes, unless they say otherwise.
     pub fn start(command: &str, scheme: &str, tenant: SocketAddr, options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let upstream = format!("{scheme}://{tenant}");
@@ -69,8 +70,9 @@ impl Place {
             }
         };
         let listeners = ["--listen", "127.0.0.1:0", "--tls-listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0"];
-        let common = ["--ca-dir", "ca", "--format", "json", "--max-body", "1000"];
-        let arguments = [&[command], &listeners[..], &common, &of_command, options].concat();
+        let common = ["--ca-dir", "ca", "--format", "json"];
+        let bodies = if options.contains(&"--max-body") { &[][..] } else { &["--max-body", "1000"] };
+        let arguments = [&[command], &listeners[..], &common, bodies, &of_command, options].concat();
         let running = Running::start(folder.path(), arguments);
         let (tls, http2) = (trusting(folder.path(), b"http/1.1"), trusting(folder.path(), b"h2"));
         Self { folder, running, authority, tls, http2 }
