@@ -12,7 +12,7 @@ use crate::proxy::bench::{Wire, status, within};
 
 /// Bytes of each body.
 const LARGE: usize = 100 << 20;
-const PIECE: [u8; 64 << 10] = [b'x'; 64 << 10];
+static PIECE: [u8; 64 << 10] = [b'x'; 64 << 10];
 
 /// An upstream that reads uploads to `/read` whole and answers how much came, and no byte of a body to `/stall`.
 async fn tenant() -> SocketAddr {
