@@ -4,6 +4,7 @@
 //! contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [SYSTEM…]
 //! contrail-bench verify --contrail PATH [--megabytes N] [--rounds N]
 //! contrail-bench make journal|har|pretty FILE [--megabytes N | --entries N] [--identities N]
+//! contrail-bench instructions --contrail PATH [--expected FILE [--update true]]
 //! contrail-bench load TARGET CONNECTIONS REQUESTS
 //! contrail-bench origin | bare UPSTREAM     (the parts, each printing its address)
 //! ```
@@ -13,6 +14,7 @@
 
 mod bare;
 mod child;
+mod instructions;
 mod load;
 mod measure;
 mod options;
@@ -40,6 +42,7 @@ async fn main() -> Result<(), Error> {
             load::burst(target, connections, requests).await.map(drop)
         }
         Some("measure") => measure::run(&args.collect::<Vec<_>>()).await,
+        Some("instructions") => instructions::run(&args.collect::<Vec<_>>()).await,
         Some("verify") => verify::run(&args.collect::<Vec<_>>()),
         Some("make") => recordings::make(&args.collect::<Vec<_>>()),
         Some("values") => verify::values(&args.next().ok_or("values FILE")?),

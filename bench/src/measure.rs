@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead as _, BufReader},
     net::SocketAddr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -24,9 +24,9 @@ struct Options {
 }
 
 /// A running process, killed when dropped.
-struct Running {
-    child: Child,
-    address: SocketAddr,
+pub struct Running {
+    pub child: Child,
+    pub address: SocketAddr,
 }
 
 impl Drop for Running {
@@ -51,26 +51,13 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     pin(Pid::from_raw(0), 1)?;
     let scratch = std::env::temp_dir().join(format!("contrail-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
-    let this = std::env::current_exe()?;
-    let origin = start(Command::new(&this).arg("origin"), 1, "")?;
-    let upstream = format!("http://{}", origin.address);
+    let origin = start(Command::new(std::env::current_exe()?).arg("origin"), Some(1), "")?;
     let mut systems = Vec::new();
     for name in &options.systems {
-        let mut command = Command::new(if name == "bare" { &this } else { &options.contrail });
-        match name.as_str() {
-            "bare" => command.arg("bare").arg(origin.address.to_string()),
-            "watch" => command.args(["watch", "--upstream", &upstream, "--listen", "127.0.0.1:0"]),
-            "record" => command
-                .args(["record", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--out"])
-                .arg(scratch.join("record.har")),
-            "enforce" => command
-                .args(["record", "--enforce", "all", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--out"])
-                .arg(scratch.join("enforce.har")),
-            other => return Err(format!("`{other}` is no system; expected {}", ALL.join(", ")).into()),
-        };
+        let mut command = command(name, &options.contrail, origin.address, &scratch)?;
         systems.push((
             name.clone(),
-            start(&mut command, 0, if name == "bare" { "" } else { "listening on http://" })?,
+            start(&mut command, Some(0), if name == "bare" { "" } else { "listening on http://" })?,
             Vec::<Sample>::new(),
             Vec::<Sample>::new(),
         ));
@@ -89,6 +76,24 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     drop(systems);
     let _ = std::fs::remove_dir_all(&scratch);
     Ok(())
+}
+
+/// The command that starts a system; what it writes goes to `scratch`.
+pub fn command(name: &str, contrail: &Path, origin: SocketAddr, scratch: &Path) -> Result<Command, Error> {
+    let upstream = format!("http://{origin}");
+    let mut command = Command::new(if name == "bare" { std::env::current_exe()? } else { contrail.to_owned() });
+    match name {
+        "bare" => command.arg("bare").arg(origin.to_string()),
+        "watch" => command.args(["watch", "--upstream", &upstream, "--listen", "127.0.0.1:0"]),
+        "record" => command
+            .args(["record", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--out"])
+            .arg(scratch.join("record.har")),
+        "enforce" => command
+            .args(["record", "--enforce", "all", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--out"])
+            .arg(scratch.join("enforce.har")),
+        other => return Err(format!("`{other}` is no system; expected {}", ALL.join(", ")).into()),
+    };
+    Ok(command)
 }
 
 fn print_table(options: &Options, systems: &[(String, Running, Vec<Sample>, Vec<Sample>)]) {
@@ -139,15 +144,17 @@ fn cpu_time(child: &Child) -> Result<Duration, Error> {
     Ok(Duration::from_nanos(nanos))
 }
 
-/// Starts a process on one core; its address is the first line that holds `marker` (on stdout, else on stderr).
-fn start(command: &mut Command, core: usize, marker: &str) -> Result<Running, Error> {
+/// Starts a process, on one core if so asked; its address is the first line that holds `marker` (on stdout, else on stderr).
+pub fn start(command: &mut Command, core: Option<usize>, marker: &str) -> Result<Running, Error> {
     let on_stdout = marker.is_empty();
     let mut child = command
         .stdin(Stdio::null())
         .stdout(if on_stdout { Stdio::piped() } else { Stdio::null() })
         .stderr(if on_stdout { Stdio::inherit() } else { Stdio::piped() })
         .spawn()?;
-    pin(pid(&child), core)?;
+    if let Some(core) = core {
+        pin(pid(&child), core)?;
+    }
     let reader: Box<dyn std::io::Read + Send> = match (child.stdout.take(), child.stderr.take()) {
         (Some(stdout), _) => Box::new(stdout),
         (None, Some(stderr)) => Box::new(stderr),

@@ -1,0 +1,202 @@
+//! Instructions per request, counted by callgrind: the same whatever else the machine does, so that a change that makes
+//! the check or the record path dearer is seen in one run, without a clock.
+//!
+//! One connection asks one request after the other; what the start and the end of a process cost is not counted. The
+//! figures to compare with stand in a file of `NAME COUNT` lines, `SYSTEM` or `SYSTEM/STAGE` (a stage is all that is
+//! done inside one function).
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Write as _,
+    io::BufRead as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{Error, load, measure, options};
+
+/// Stages of a request, by the function that each is done in.
+const STAGES: [(&str, &str); 4] = [
+    ("credential", "contrail::token::cache::TokenCache::credential"),
+    ("check", "contrail::contract::Contract::check"),
+    ("redaction", "contrail::redact::Redactor::redact"),
+    ("entry", "contrail::pipeline::Journal>::add"),
+];
+
+const WARM_UP: usize = 300;
+const REQUESTS: usize = 1000;
+
+/// What a count may be above the one to compare with: another compiler, another libc.
+const ROOM: f64 = 1.1;
+
+/// The same where the processor is another kind: without AVX2 every search takes more instructions.
+const ROOM_ELSEWHERE: f64 = 1.6;
+
+/// `instructions --contrail PATH --expected FILE [--update true]`: counts, prints, and compares.
+pub async fn run(args: &[String]) -> Result<(), Error> {
+    let (mut contrail, mut expected, mut update) = (PathBuf::from("contrail"), None, false);
+    options::each(args, |name, value| {
+        match name {
+            "--contrail" => contrail = value()?.into(),
+            "--expected" => expected = Some(PathBuf::from(value()?)),
+            "--update" => update = value()? == "true",
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    let scratch = std::env::temp_dir().join(format!("contrail-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch)?;
+    let mut counts = BTreeMap::new();
+    for system in ["bare", "watch", "record"] {
+        count(system, &contrail, &scratch, &mut counts).await?;
+    }
+    let _ = std::fs::remove_dir_all(&scratch);
+    let Some(file) = expected else {
+        print!("{}", table(&counts, &BTreeMap::new()));
+        return Ok(());
+    };
+    if update {
+        let lines: String = counts.iter().fold(String::new(), |mut text, (name, count)| {
+            let _ = writeln!(text, "{name} {count}");
+            text
+        });
+        return Ok(std::fs::write(file, lines)?);
+    }
+    let before = read(&file)?;
+    print!("{}", table(&counts, &before));
+    let dearer = dearer(&counts, &before);
+    if dearer.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "dearer than {} allows: {}. Take the work away again, or say in the commit why it is worth it and run this with \
+         `--update true`",
+        file.display(),
+        dearer.join("; ")
+    )
+    .into())
+}
+
+/// Counts one system's instructions per request into `counts`.
+async fn count(system: &str, contrail: &Path, scratch: &Path, counts: &mut BTreeMap<String, u64>) -> Result<(), Error> {
+    let origin = measure::start(Command::new(std::env::current_exe()?).arg("origin"), None, "")?;
+    let out = scratch.join(system);
+    let plain = measure::command(system, contrail, origin.address, scratch)?;
+    let mut command = Command::new("valgrind");
+    command
+        .args(["--tool=callgrind", "--quiet", "--log-file=/dev/null"])
+        .arg(format!("--callgrind-out-file={}", out.display()))
+        .arg(plain.get_program())
+        .args(plain.get_args());
+    let marker = if system == "bare" { "" } else { "listening on http://" };
+    let running = measure::start(&mut command, None, marker).map_err(|error| {
+        format!("{error}; is valgrind installed, and contrail built with its symbols (the profile `profiling`)?")
+    })?;
+    let pid = running.child.id().to_string();
+    load::burst(running.address, 1, WARM_UP).await?;
+    control("-z", &pid)?;
+    load::burst(running.address, 1, REQUESTS).await?;
+    control("-d", &pid)?;
+    drop(running);
+    let profile = Profile::read(&out.with_extension("1"))?;
+    counts.insert(system.to_owned(), profile.total / REQUESTS as u64);
+    for (stage, function) in STAGES {
+        let inclusive = profile.inclusive(function);
+        if inclusive > 0 {
+            counts.insert(format!("{system}/{stage}"), inclusive / REQUESTS as u64);
+        }
+    }
+    Ok(())
+}
+
+/// Tells a running callgrind to forget (`-z`) or write down (`-d`) what it counted.
+fn control(what: &str, pid: &str) -> Result<(), Error> {
+    let output = Command::new("callgrind_control").args([what, pid]).output()?;
+    if output.status.success() { Ok(()) } else { Err(format!("callgrind_control {what} failed").into()) }
+}
+
+/// A file of callgrind's.
+struct Profile {
+    total: u64,
+    /// By function: what it does itself, and what those do that it calls.
+    functions: HashMap<String, u64>,
+}
+
+impl Profile {
+    /// <https://valgrind.org/docs/manual/cl-format.html>
+    fn read(path: &Path) -> Result<Self, Error> {
+        let file = std::fs::File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let (mut names, mut functions) = (HashMap::<String, String>::new(), HashMap::<String, u64>::new());
+        let (mut total, mut function, mut called, mut is_call) = (0, String::new(), String::new(), false);
+        // `(1) name` the first time, `(1)` from then on.
+        let mut name = |text: &str| match text.split_once(' ') {
+            Some((id, name)) if id.starts_with('(') => {
+                names.insert(id.to_owned(), name.to_owned());
+                name.to_owned()
+            }
+            _ => names.get(text).cloned().unwrap_or_else(|| text.to_owned()),
+        };
+        for line in std::io::BufReader::new(file).lines() {
+            let line = line?;
+            if let Some(text) = line.strip_prefix("fn=") {
+                function = name(text);
+            } else if let Some(text) = line.strip_prefix("cfn=") {
+                called = name(text);
+            } else if line.starts_with("calls=") {
+                is_call = true;
+            } else if line.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '+' | '-' | '*')) {
+                let Some(cost) = line.split(' ').nth(1).and_then(|cost| cost.parse::<u64>().ok()) else { continue };
+                let call = std::mem::take(&mut is_call);
+                if !call {
+                    total += cost;
+                }
+                if !(call && called == function) {
+                    *functions.entry(function.clone()).or_default() += cost;
+                }
+            }
+        }
+        if total == 0 {
+            return Err(format!("{} holds no counts", path.display()).into());
+        }
+        Ok(Self { total, functions })
+    }
+
+    /// All that is done inside the function whose name ends so.
+    fn inclusive(&self, function: &str) -> u64 {
+        self.functions.iter().filter(|(name, _)| name.ends_with(function)).map(|(_, cost)| cost).sum()
+    }
+}
+
+fn read(file: &Path) -> Result<BTreeMap<String, u64>, Error> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    text.lines()
+        .map(|line| {
+            let (name, count) = line.split_once(' ').ok_or_else(|| format!("`{line}` is no `NAME COUNT`"))?;
+            Ok((name.to_owned(), count.parse()?))
+        })
+        .collect()
+}
+
+fn table(counts: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> String {
+    let mut text = format!("{:<20} {:>12} {:>12}\n", "instructions/request", "now", "expected");
+    for (name, count) in counts {
+        let before = before.get(name).map_or_else(|| "-".to_owned(), u64::to_string);
+        let _ = writeln!(text, "{name:<20} {count:>12} {before:>12}");
+    }
+    text
+}
+
+/// What got dearer by more than there is room for; small stages have a little more.
+fn dearer(counts: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> Vec<String> {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let room = if cpu.contains("avx2") { ROOM } else { ROOM_ELSEWHERE };
+    let allowed = |before: u64| (before as f64 * room) as u64 + 1000;
+    counts
+        .iter()
+        .filter_map(|(name, now)| {
+            let before = *before.get(name)?;
+            (*now > allowed(before))
+                .then(|| format!("{name} by {} % ({before} to {now})", (now - before) * 100 / before.max(1)))
+        })
+        .collect()
+}
