@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     contract::{CheckOptions, Contract},
-    exchange::{DecodeLimits, Exchange},
+    exchange::{DecodeLimits, Exchange, Request},
     finding::{Unchecked, Verdict},
     recording::{Attested, attest},
     redact::{Judged, Redacted, Redactor},
@@ -59,9 +59,8 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Whether an exchange is one to judge and record.
-    fn includes(&self, exchange: &Exchange) -> bool {
-        let request = &exchange.request;
+    /// Whether an exchange of this request is one to judge and record.
+    pub(super) fn includes(&self, request: &Request) -> bool {
         let path = request.target.path();
         let excluded = |pattern: &String| match pattern.strip_suffix('*') {
             Some(start) => path.starts_with(start),
@@ -106,7 +105,7 @@ impl Judge {
 
     /// Judges an exchange that is over; `None` for one outside `--only` or inside `--exclude`.
     pub(super) fn judge(&self, mut exchange: Exchange, notes: &Notes) -> Option<(Judged, bool)> {
-        if !self.includes(&exchange) {
+        if !self.includes(&exchange.request) {
             return None;
         }
         self.prepare(&mut exchange);
@@ -116,7 +115,7 @@ impl Judge {
 
     /// Judges a message that is held; `None` if it passes unjudged because it is outside `--only` or inside `--exclude`.
     pub(super) fn admit(&self, mut exchange: Exchange, scope: Scope) -> Option<Result<Judged, Unjudged>> {
-        if !self.includes(&exchange) {
+        if !self.includes(&exchange.request) {
             return None;
         }
         self.prepare(&mut exchange);

@@ -40,7 +40,7 @@ pub use self::{
     shapes::ContractShapes,
 };
 use crate::{
-    exchange::Exchange,
+    exchange::{Exchange, Request},
     finding::{Kind, Rule},
     proxy::{Ended, Holds, Observer, Written},
     recording,
@@ -526,11 +526,13 @@ impl Observer for Pipeline {
         Holds { heads: self.durable, ..self.enforce.holds() }
     }
 
-    fn refuses(&self) -> Option<Problem> {
+    fn refuses(&self, request: &Request) -> Option<Problem> {
         if !self.durable {
             return None;
         }
-        self.lock().disk.refusing.as_deref().map(unrecorded)
+        let problem = self.lock().disk.refusing.as_deref().map(unrecorded)?;
+        // What is not recorded anyway does not wait for the journal.
+        self.judge.includes(request).then_some(problem)
     }
 
     fn admit_request(&self, exchange: &Exchange) -> Result<(), Problem> {

@@ -258,16 +258,16 @@ async fn under_durable_no_response_ends_before_its_sync_and_one_sync_serves_all_
 async fn under_durable_requests_are_refused_while_nothing_can_be_written_and_taken_again_when_something_can() {
     let (journal, _begun, tell) = Memory::durable();
     let (pipeline, said) = pipeline(Contract::check, &journal);
-    assert!(pipeline.refuses().is_none());
+    assert!(pipeline.refuses(&exchange().request).is_none());
     journal.full.store(true, Ordering::Relaxed);
     let refused = written(&pipeline).await.unwrap_err();
     assert_eq!((refused.status.as_u16(), refused.reason), (503, "durable"));
-    assert_eq!(pipeline.refuses().unwrap().reason, "durable");
+    assert_eq!(pipeline.refuses(&exchange().request).unwrap().reason, "durable");
     journal.full.store(false, Ordering::Relaxed);
     tell.send(Ok(())).unwrap();
     // The refusal is an exchange too, and so shows that there is room again.
     written(&pipeline).await.unwrap();
-    assert!(pipeline.refuses().is_none());
+    assert!(pipeline.refuses(&exchange().request).is_none());
     let outcome = pipeline.finish(collector());
     outcome.console.close();
     assert!(outcome.counts.lost());
@@ -282,7 +282,7 @@ async fn a_sync_that_failed_is_not_made_good_by_a_later_one() {
     tell.send(Ok(())).unwrap();
     for _ in 0..2 {
         assert_eq!(written(&pipeline).await.unwrap_err().reason, "durable");
-        assert!(pipeline.refuses().is_some());
+        assert!(pipeline.refuses(&exchange().request).is_some());
     }
     assert_eq!(pipeline.finish(collector()).counts.unwritten, 2);
 }

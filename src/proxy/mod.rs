@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use self::audience::Audience;
 use crate::{
-    exchange::Exchange,
+    exchange::{Exchange, Request},
     upstream::{Notes, Problem, Upstream, own::OwnAddresses},
 };
 
@@ -146,8 +146,8 @@ pub trait Observer: Send + Sync + fmt::Debug {
         Holds::default()
     }
 
-    /// Why no request is taken at present, if so; what the client gets. The refusal is an exchange of its own.
-    fn refuses(&self) -> Option<Problem> {
+    /// Why this request is not taken at present, if so; what the client gets. The refusal is an exchange of its own.
+    fn refuses(&self, _request: &Request) -> Option<Problem> {
         None
     }
 

@@ -79,9 +79,10 @@ pub(super) async fn serve(
         body: Body::default(),
         credential: Credential::Missing,
     };
+    let refused = proxy.observer.refuses(&recorded);
     let recording = Recording::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight);
 
-    if let Some(problem) = proxy.observer.refuses() {
+    if let Some(problem) = refused {
         return Ok(Box::pin(refuse(recording, problem, None)).await);
     }
     if body.size_hint().lower() > settings.max_body {

@@ -21,9 +21,20 @@ use crate::support::{
 
 /// `contrail` under the shell's limit on file sizes, which makes writes fail as a full disk does.
 fn with_little_room(place: &Place, options: &str) -> (Child, BufReader<ChildStderr>, SocketAddr) {
-    let script = format!(
-        "ulimit -f 8; trap '' XFSZ; exec \"$0\" {options} --upstream sandbox --seed seed.json --listen 127.0.0.1:0"
-    );
+    limited(place, &format!("{options} --upstream sandbox --seed seed.json"))
+}
+
+/// The same in front of another upstream.
+fn with_little_room_at(
+    place: &Place,
+    upstream: &SocketAddr,
+    options: &str,
+) -> (Child, BufReader<ChildStderr>, SocketAddr) {
+    limited(place, &format!("{options} --upstream http://{upstream}"))
+}
+
+fn limited(place: &Place, options: &str) -> (Child, BufReader<ChildStderr>, SocketAddr) {
+    let script = format!("ulimit -f 8; trap '' XFSZ; exec \"$0\" {options} --listen 127.0.0.1:0");
     let mut child = Command::new("bash")
         .current_dir(place.path())
         .args(["-c", &script, env!("CARGO_BIN_EXE_contrail")])
@@ -95,6 +106,54 @@ fn under_durable_a_full_disk_is_answered_with_503_and_whatever_a_client_got_is_i
     let report: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
     let recorded = report["exchanges"].as_array().unwrap().iter().filter(|entry| entry["status"] == 401).count();
     assert!(recorded >= got, "{recorded} of {got}");
+}
+
+#[test]
+fn what_is_left_out_passes_while_the_journal_cannot_be_written() {
+    let place = Place::new();
+    let (child, said, address) = with_little_room(&place, "watch --trail trail --durable --exclude /health*");
+    let refused = (0..30).any(|_| call(address, "GET", TEMPLATES, &[], b"").status() == 503);
+    assert!(refused);
+    // The sandbox has no such page.
+    assert_eq!(call(address, "GET", "/healthz", &[], b"").status(), 404);
+    assert_eq!(call(address, "GET", TEMPLATES, &[], b"").status(), 503);
+    assert_eq!(end(child, said).1, Some(2));
+}
+
+#[test]
+fn under_durable_a_chunked_answer_that_cannot_be_recorded_never_ends() {
+    let place = Place::new();
+    let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = tenant.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in tenant.incoming() {
+            let stream = stream.unwrap();
+            std::thread::spawn(move || {
+                let mut requests = BufReader::new(&stream);
+                while read(&mut requests, false, false).is_ok() {
+                    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
+                    if write!(&stream, "{head}5\r\nhello\r\n0\r\n\r\n").is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    let (child, said, address) = with_little_room_at(&place, &upstream, "watch --trail trail --durable");
+    let (mut whole, mut cut, mut refused) = (0, 0, 0);
+    for number in 0..30 {
+        let answer = call(address, "GET", &format!("/{number}"), &[], b"");
+        match answer.status() {
+            200 if answer.cut => cut += 1,
+            200 => whole += 1,
+            503 => refused += 1,
+            other => panic!("{other}"),
+        }
+    }
+    assert!(whole > 0 && cut == 1 && refused > 5, "{whole} {cut} {refused}");
+    assert_eq!(end(child, said).1, Some(2));
+    let trail = place.read("trail/trail-00000001.journal");
+    assert_eq!(trail.matches("\"status\":200").count(), whole);
 }
 
 #[test]
