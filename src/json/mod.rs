@@ -11,9 +11,11 @@
 mod canonical;
 mod compare;
 mod layout;
+mod names;
 mod node;
 mod parse;
 mod represent;
+mod strings;
 
 use std::{
     fmt,

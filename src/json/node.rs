@@ -2,10 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::{
-    Document,
-    parse::{Slot, unescape},
-};
+use super::{Document, parse::Slot, strings::unescape};
 
 /// One value of a [`Document`]; cheap to copy.
 #[derive(Debug, Clone, Copy)]

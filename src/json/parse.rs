@@ -1,9 +1,8 @@
 //! The pass over the bytes: a loop with an explicit stack, one [`Slot`] per token that carries a value.
 
-use std::{borrow::Cow, collections::HashSet};
-
-use super::{DEPTH, Fault, Kind, MAX_SOURCE, SyntaxError};
 use std::sync::atomic::Ordering;
+
+use super::{DEPTH, Fault, Kind, MAX_SOURCE, SyntaxError, names, strings};
 
 /// One value (or member name) on the tape. A container is followed by its content; a member is its name, then its value.
 #[derive(Debug, Clone, Copy)]
@@ -20,9 +19,11 @@ pub(super) struct Slot {
 }
 
 const MARK: u32 = 1 << 3;
-const COUNT_ONE: u32 = 1 << 4;
+/// Where the count of members or items begins.
+const COUNT: u32 = 4;
 
 impl Slot {
+    #[inline]
     fn new(kind: Kind, start: usize, end: usize, next: usize, marked: bool) -> Self {
         Self {
             start: small(start),
@@ -32,45 +33,30 @@ impl Slot {
         }
     }
 
+    #[inline]
     pub(super) fn kind(self) -> Kind {
-        match self.meta & 7 {
-            0 => Kind::Null,
-            1 => Kind::Boolean,
-            2 => Kind::Number,
-            3 => Kind::String,
-            4 => Kind::Array,
-            _ => Kind::Object,
-        }
+        use Kind::{Array, Boolean, Null, Number, Object, String};
+        const KINDS: [Kind; 8] = [Null, Boolean, Number, String, Array, Object, Object, Object];
+        KINDS[(self.meta & 7) as usize]
     }
 
     /// A string with escapes, or a number with a fraction or an exponent.
+    #[inline]
     pub(super) fn is_marked(self) -> bool {
         self.meta & MARK != 0
     }
 
+    #[inline]
     pub(super) fn count(self) -> usize {
-        (self.meta >> 4) as usize
+        (self.meta >> COUNT) as usize
     }
 }
 
 /// Positions fit: [`MAX_SOURCE`] is far below `u32::MAX`, and a tape has no more slots than the source has bytes.
+#[inline]
+#[allow(clippy::cast_possible_truncation)]
 fn small(position: usize) -> u32 {
-    u32::try_from(position).unwrap_or(u32::MAX)
-}
-
-/// What may come next.
-#[derive(Clone, Copy, PartialEq)]
-enum Expect {
-    /// A value (after a colon, after a comma in an array, or at the start).
-    Value,
-    /// A value or the end of an array that has just begun.
-    ItemOrEnd,
-    /// A member name (after a comma).
-    Name,
-    /// A member name or the end of an object that has just begun.
-    NameOrEnd,
-    /// A comma or the end of the open container; the end of the document if none is open.
-    After,
+    position as u32
 }
 
 /// Tape for `source`, never empty, and how deep it goes.
@@ -82,148 +68,176 @@ pub(super) fn parse(source: &[u8]) -> Result<(Vec<Slot>, usize), SyntaxError> {
     if source.starts_with(b"\xef\xbb\xbf") {
         return fail(Fault::ByteOrderMark, 0);
     }
-    match std::str::from_utf8(source) {
-        Ok(_) => Pass::new(source).run(),
-        Err(error) => {
-            let valid = error.valid_up_to();
-            match Pass::new(&source[..valid]).run() {
-                Err(earlier) if earlier.offset < valid => Err(earlier),
-                _ => fail(Fault::Utf8, valid),
-            }
-        }
+    // Most documents are ASCII on one line, which is told without looking at each byte by itself.
+    let (least, most) = source.iter().fold((u8::MAX, 0), |(least, most), byte| (least.min(*byte), most.max(*byte)));
+    let controls = least < 0x20;
+    let valid = if most < 0x80 { source.len() } else { valid_up_to(source) };
+    match Pass::new(&source[..valid], controls).run() {
+        Err(earlier) if earlier.offset < valid => Err(earlier),
+        _ if valid < source.len() => fail(Fault::Utf8, valid),
+        whole => whole,
     }
 }
 
+/// How many bytes are UTF-8.
+fn valid_up_to(source: &[u8]) -> usize {
+    std::str::from_utf8(source).map_or_else(|error| error.valid_up_to(), str::len)
+}
+
 struct Pass<'a> {
+    /// Valid UTF-8.
     source: &'a [u8],
+    /// There are control characters, if only white space.
+    controls: bool,
     at: usize,
     tape: Vec<Slot>,
-    /// Tape indices of the containers that are open.
-    open: Vec<u32>,
+    /// The container that is open.
+    within: Open,
+    /// Those around it, outermost first.
+    around: Vec<Open>,
     max_depth: usize,
     /// Most containers that were open at once.
     depth: usize,
 }
 
+/// An open container, or the outside of the document.
+#[derive(Clone, Copy)]
+struct Open {
+    /// `None` for the outside.
+    kind: Option<Kind>,
+    /// Its index on the tape.
+    index: usize,
+    /// Members or items so far.
+    count: u32,
+}
+
 type Step<T = ()> = Result<T, SyntaxError>;
 
 impl<'a> Pass<'a> {
-    fn new(source: &'a [u8]) -> Self {
+    fn new(source: &'a [u8], controls: bool) -> Self {
         Self {
             source,
+            controls,
             at: 0,
             tape: Vec::with_capacity(source.len() / 12 + 1),
-            open: Vec::new(),
+            within: Open { kind: None, index: 0, count: 0 },
+            around: Vec::new(),
             max_depth: DEPTH.load(Ordering::Relaxed),
             depth: 0,
         }
     }
 
+    #[cold]
     fn fail<T>(&self, fault: Fault) -> Step<T> {
         Err(SyntaxError { fault, offset: self.at })
     }
 
-    fn peek(&self) -> Option<u8> {
-        self.source.get(self.at).copied()
+    /// The next byte that is no white space.
+    #[inline]
+    fn peek(&mut self) -> Option<u8> {
+        loop {
+            match self.source.get(self.at) {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
+                other => return other.copied(),
+            }
+        }
     }
 
     fn run(mut self) -> Step<(Vec<Slot>, usize)> {
-        let mut expect = Expect::Value;
         loop {
-            while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-                self.at += 1;
+            let container = self.value()?;
+            let is_empty = match container {
+                None => true,
+                Some(kind) => self.peek() == Some(if kind == Kind::Object { b'}' } else { b']' }),
+            };
+            if is_empty && self.after()? {
+                return Ok((self.tape, self.depth));
             }
-            let Some(byte) = self.peek() else {
-                return if expect == Expect::After && self.open.is_empty() {
-                    Ok((self.tape, self.depth))
-                } else {
-                    self.fail(Fault::Grammar)
-                };
-            };
-            expect = match (expect, byte) {
-                (Expect::Name | Expect::NameOrEnd, b'"') => {
-                    self.count();
-                    self.string()?;
-                    while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-                        self.at += 1;
-                    }
-                    if self.peek() != Some(b':') {
-                        return self.fail(Fault::Grammar);
-                    }
-                    self.at += 1;
-                    Expect::Value
-                }
-                (Expect::After, b',') => match self.open_kind() {
-                    Some(Kind::Object) => {
-                        self.at += 1;
-                        Expect::Name
-                    }
-                    Some(_) => {
-                        self.at += 1;
-                        Expect::Value
-                    }
-                    None => return self.fail(Fault::Grammar),
-                },
-                (Expect::ItemOrEnd, b']') | (Expect::NameOrEnd, b'}') | (Expect::After, b']' | b'}') => {
-                    self.close(byte)?;
-                    Expect::After
-                }
-                (Expect::Value | Expect::ItemOrEnd, _) => self.value(byte)?,
-                _ => return self.fail(Fault::Grammar),
-            };
+            match self.within.kind {
+                Some(Kind::Object) => self.name()?,
+                _ => self.within.count += 1,
+            }
         }
     }
 
-    fn open_kind(&self) -> Option<Kind> {
-        self.open.last().map(|index| self.tape[*index as usize].kind())
-    }
-
-    /// Counts one more member or item of the open container.
-    fn count(&mut self) {
-        if let Some(index) = self.open.last() {
-            self.tape[*index as usize].meta += COUNT_ONE;
-        }
-    }
-
-    fn value(&mut self, first: u8) -> Step<Expect> {
-        if self.open_kind() == Some(Kind::Array) {
-            self.count();
-        }
-        match first {
-            b'"' => self.string()?,
-            b'{' => return self.enter(Kind::Object),
-            b'[' => return self.enter(Kind::Array),
-            b't' => self.word(b"true", Kind::Boolean)?,
-            b'f' => self.word(b"false", Kind::Boolean)?,
-            b'n' => self.word(b"null", Kind::Null)?,
-            b'-' | b'0'..=b'9' => self.number()?,
+    /// Reads a scalar, or enters a container.
+    #[inline]
+    fn value(&mut self) -> Step<Option<Kind>> {
+        match self.peek() {
+            Some(b'"') => self.string()?,
+            Some(b'{') => return self.enter(Kind::Object).map(Some),
+            Some(b'[') => return self.enter(Kind::Array).map(Some),
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            Some(b't') => self.word(b"true", Kind::Boolean)?,
+            Some(b'f') => self.word(b"false", Kind::Boolean)?,
+            Some(b'n') => self.word(b"null", Kind::Null)?,
             _ => return self.fail(Fault::Grammar),
         }
-        Ok(Expect::After)
+        Ok(None)
     }
 
-    fn enter(&mut self, kind: Kind) -> Step<Expect> {
-        if self.open.len() >= self.max_depth {
-            return self.fail(Fault::TooDeep);
+    /// From the end of a value, or the inside of an empty container, to the next value's place; true at the end.
+    #[inline]
+    fn after(&mut self) -> Step<bool> {
+        loop {
+            match (self.peek(), self.within.kind) {
+                (Some(b','), Some(_)) => {
+                    self.at += 1;
+                    return Ok(false);
+                }
+                (Some(b'}'), Some(Kind::Object)) | (Some(b']'), Some(Kind::Array)) => self.close()?,
+                (None, None) => return Ok(true),
+                _ => return self.fail(Fault::Grammar),
+            }
         }
-        self.open.push(small(self.tape.len()));
-        self.depth = self.depth.max(self.open.len());
-        self.tape.push(Slot::new(kind, self.at, self.at, 0, false));
-        self.at += 1;
-        Ok(if kind == Kind::Object { Expect::NameOrEnd } else { Expect::ItemOrEnd })
     }
 
-    fn close(&mut self, byte: u8) -> Step {
-        let Some(index) = self.open.pop() else { return self.fail(Fault::Grammar) };
-        let index = index as usize;
-        let kind = self.tape[index].kind();
-        if (kind == Kind::Object) != (byte == b'}') {
+    /// Reads a member's name and its colon.
+    #[inline]
+    fn name(&mut self) -> Step {
+        if self.peek() != Some(b'"') {
+            return self.fail(Fault::Grammar);
+        }
+        self.within.count += 1;
+        self.string()?;
+        if self.peek() != Some(b':') {
             return self.fail(Fault::Grammar);
         }
         self.at += 1;
-        self.tape[index].end = small(self.at);
-        self.tape[index].next = small(self.tape.len());
-        if kind == Kind::Object { self.distinct(index) } else { Ok(()) }
+        Ok(())
+    }
+
+    #[inline]
+    fn enter(&mut self, kind: Kind) -> Step<Kind> {
+        if self.around.len() >= self.max_depth {
+            return self.fail(Fault::TooDeep);
+        }
+        self.around.push(self.within);
+        self.depth = self.depth.max(self.around.len());
+        self.within = Open { kind: Some(kind), index: self.tape.len(), count: 0 };
+        self.tape.push(Slot::new(kind, self.at, self.at, 0, false));
+        self.at += 1;
+        Ok(kind)
+    }
+
+    #[inline]
+    fn close(&mut self) -> Step {
+        let Open { kind, index, count } = self.within;
+        self.at += 1;
+        let next = small(self.tape.len());
+        let slot = &mut self.tape[index];
+        slot.end = small(self.at);
+        slot.next = next;
+        slot.meta |= count << COUNT;
+        if let Some(around) = self.around.pop() {
+            self.within = around;
+        }
+        if kind == Some(Kind::Object)
+            && let Some(offset) = names::repeated(self.source, &self.tape, index)
+        {
+            return Err(SyntaxError { fault: Fault::DuplicateKey, offset });
+        }
+        Ok(())
     }
 
     fn word(&mut self, word: &[u8], kind: Kind) -> Step {
@@ -234,6 +248,7 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
+    #[inline]
     fn push(&mut self, kind: Kind, end: usize, marked: bool) {
         let next = self.tape.len() + 1;
         self.tape.push(Slot::new(kind, self.at, end, next, marked));
@@ -276,147 +291,36 @@ impl<'a> Pass<'a> {
     }
 
     /// Scans a string literal; the source is valid UTF-8 already.
+    #[inline]
     fn string(&mut self) -> Step {
-        let mut at = self.at + 1;
-        let mut escaped = false;
-        loop {
-            at = self.plain(at)?;
-            if self.source[at] == b'"' {
-                self.push(Kind::String, at + 1, escaped);
-                return Ok(());
-            }
-            escaped = true;
-            at = self.escape(at)?;
+        let end = self.plain(self.at + 1)?;
+        if self.source[end] == b'"' {
+            self.push(Kind::String, end + 1, false);
+            return Ok(());
         }
+        self.escaped(end)
+    }
+
+    /// The same, from the first backslash on.
+    #[cold]
+    fn escaped(&mut self, mut at: usize) -> Step {
+        while self.source[at] != b'"' {
+            at = self.plain(strings::escape(self.source, at)?)?;
+        }
+        self.push(Kind::String, at + 1, true);
+        Ok(())
     }
 
     /// From `at` to the next quote or backslash; control characters are faults.
-    fn plain(&self, mut at: usize) -> Step<usize> {
-        let fault = |offset| Err(SyntaxError { fault: Fault::Grammar, offset });
-        // Names and short values end within a few bytes, where a call to memchr costs more than it saves.
-        let near = self.source.len().min(at + 16);
-        while at < near {
-            match self.source[at] {
-                b'"' | b'\\' => return Ok(at),
-                0..0x20 => return fault(at),
-                _ => at += 1,
-            }
+    #[inline]
+    fn plain(&self, at: usize) -> Step<usize> {
+        let found = strings::special(self.source, at);
+        let end = found.unwrap_or(self.source.len());
+        if self.controls
+            && let Some(control) = strings::control(&self.source[at..end])
+        {
+            return Err(SyntaxError { fault: Fault::Grammar, offset: at + control });
         }
-        let rest = &self.source[at..];
-        let length = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
-        // A fold rather than `any`: without an early exit it is vectorised.
-        if rest[..length].iter().fold(u8::MAX, |least, byte| least.min(*byte)) < 0x20 {
-            let control = rest.iter().position(|byte| *byte < 0x20).unwrap_or(0);
-            return fault(at + control);
-        }
-        if length == rest.len() { fault(self.source.len()) } else { Ok(at + length) }
+        found.ok_or(SyntaxError { fault: Fault::Grammar, offset: end })
     }
-
-    /// Checks the escape at `at` and gives the position after it.
-    fn escape(&self, at: usize) -> Step<usize> {
-        let fault = |fault| Err(SyntaxError { fault, offset: at });
-        match self.source.get(at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
-            Some(b'u') => match hex(self.source, at + 2) {
-                None => fault(Fault::Grammar),
-                Some(0xD800..0xDC00) => match self.source.get(at + 6..at + 8) {
-                    Some(b"\\u") => match hex(self.source, at + 8) {
-                        Some(0xDC00..0xE000) => Ok(at + 12),
-                        Some(_) => fault(Fault::LoneSurrogate),
-                        None => fault(Fault::Grammar),
-                    },
-                    _ => fault(Fault::LoneSurrogate),
-                },
-                Some(0xDC00..0xE000) => fault(Fault::LoneSurrogate),
-                Some(_) => Ok(at + 6),
-            },
-            _ => fault(Fault::Grammar),
-        }
-    }
-
-    /// Whether the object at `index` names each member once, escapes undone.
-    fn distinct(&self, index: usize) -> Step {
-        /// Up to here comparing every pair is cheaper than hashing.
-        const PAIRWISE: usize = 12;
-        let object = self.tape[index];
-        if object.count() < 2 {
-            return Ok(());
-        }
-        let names = || {
-            let mut at = index + 1;
-            std::iter::from_fn(move || {
-                (at < object.next as usize).then(|| {
-                    let slot = self.tape[at];
-                    at = self.tape[at + 1].next as usize;
-                    (name(self.source, slot), slot.start as usize)
-                })
-            })
-        };
-        let duplicate = |offset| Err(SyntaxError { fault: Fault::DuplicateKey, offset });
-        if object.count() <= PAIRWISE {
-            let mut seen: [Cow<'_, [u8]>; PAIRWISE] = [const { Cow::Borrowed(&[]) }; PAIRWISE];
-            for (count, (name, offset)) in names().enumerate() {
-                if seen[..count].contains(&name) {
-                    return duplicate(offset);
-                }
-                seen[count] = name;
-            }
-        } else {
-            let mut seen = HashSet::with_capacity(object.count());
-            for (name, offset) in names() {
-                if !seen.insert(name) {
-                    return duplicate(offset);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-fn name(source: &[u8], slot: Slot) -> Cow<'_, [u8]> {
-    let inner = &source[slot.start as usize + 1..slot.end as usize - 1];
-    if slot.is_marked() {
-        let text = std::str::from_utf8(inner).unwrap_or_default();
-        Cow::Owned(unescape(text).into_bytes())
-    } else {
-        Cow::Borrowed(inner)
-    }
-}
-
-/// The four hexadecimal digits at `at`.
-fn hex(source: &[u8], at: usize) -> Option<u32> {
-    source.get(at..at + 4)?.iter().try_fold(0, |value, byte| Some(value << 4 | char::from(*byte).to_digit(16)?))
-}
-
-/// Undoes the escapes of a string's inside, which the pass has found well-formed.
-pub(super) fn unescape(inner: &str) -> String {
-    let bytes = inner.as_bytes();
-    let mut out = String::with_capacity(inner.len());
-    let mut copied = 0;
-    while let Some(found) = memchr::memchr(b'\\', &bytes[copied..]) {
-        let at = copied + found;
-        out.push_str(&inner[copied..at]);
-        copied = at + 2;
-        match bytes.get(at + 1) {
-            Some(b'b') => out.push('\u{8}'),
-            Some(b'f') => out.push('\u{c}'),
-            Some(b'n') => out.push('\n'),
-            Some(b'r') => out.push('\r'),
-            Some(b't') => out.push('\t'),
-            Some(b'u') => {
-                let mut code = hex(bytes, at + 2).unwrap_or(0xFFFD);
-                copied = at + 6;
-                if (0xD800..0xDC00).contains(&code) {
-                    let low = hex(bytes, at + 8).unwrap_or(0xDC00);
-                    code = 0x10000 + ((code - 0xD800) << 10) + (low & 0x3FF);
-                    copied = at + 12;
-                }
-                out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-            }
-            Some(other) => out.push(char::from(*other)),
-            None => {}
-        }
-    }
-    out.push_str(&inner[copied..]);
-    out
 }

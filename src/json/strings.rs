@@ -1,0 +1,105 @@
+//! The inside of string literals: where it ends, and its escapes.
+
+use super::{Fault, SyntaxError};
+
+/// Words of eight bytes that are looked at before `memchr` is called, which costs more to call than it saves on a name
+/// or a short value.
+const NEAR: usize = 8;
+
+/// Position of the next quote or backslash from `at` on.
+#[inline]
+pub(super) fn special(source: &[u8], at: usize) -> Option<usize> {
+    let mut rest = source.get(at..)?;
+    for _ in 0..NEAR {
+        let Some((word, after)) = rest.split_first_chunk() else {
+            let position = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+            return Some(source.len() - rest.len() + position);
+        };
+        let found = marks(u64::from_le_bytes(*word));
+        if found != 0 {
+            return Some(source.len() - rest.len() + found.trailing_zeros() as usize / 8);
+        }
+        rest = after;
+    }
+    memchr::memchr2(b'"', b'\\', rest).map(|position| source.len() - rest.len() + position)
+}
+
+/// The high bit of the first of eight bytes, counted from the least, that is a quote or a backslash; bits above it mean
+/// nothing.
+#[inline]
+fn marks(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let quote = zero(word ^ u64::from_ne_bytes([b'"'; 8]));
+    let backslash = zero(word ^ u64::from_ne_bytes([b'\\'; 8]));
+    (quote | backslash) & (ONES << 7)
+}
+
+/// Position of the first control character.
+pub(super) fn control(text: &[u8]) -> Option<usize> {
+    // A fold rather than `any`: without an early exit it is vectorised.
+    if text.iter().fold(u8::MAX, |least, byte| least.min(*byte)) >= 0x20 {
+        return None;
+    }
+    text.iter().position(|byte| *byte < 0x20)
+}
+
+/// Checks the escape at `at` and gives the position after it.
+pub(super) fn escape(source: &[u8], at: usize) -> Result<usize, SyntaxError> {
+    let fault = |fault| Err(SyntaxError { fault, offset: at });
+    match source.get(at + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+        Some(b'u') => match hex(source, at + 2) {
+            None => fault(Fault::Grammar),
+            Some(0xD800..0xDC00) => match source.get(at + 6..at + 8) {
+                Some(b"\\u") => match hex(source, at + 8) {
+                    Some(0xDC00..0xE000) => Ok(at + 12),
+                    Some(_) => fault(Fault::LoneSurrogate),
+                    None => fault(Fault::Grammar),
+                },
+                _ => fault(Fault::LoneSurrogate),
+            },
+            Some(0xDC00..0xE000) => fault(Fault::LoneSurrogate),
+            Some(_) => Ok(at + 6),
+        },
+        _ => fault(Fault::Grammar),
+    }
+}
+
+/// The four hexadecimal digits at `at`.
+fn hex(source: &[u8], at: usize) -> Option<u32> {
+    source.get(at..at + 4)?.iter().try_fold(0, |value, byte| Some(value << 4 | char::from(*byte).to_digit(16)?))
+}
+
+/// Undoes the escapes of a string's inside, which the pass has found well-formed.
+pub(super) fn unescape(inner: &str) -> String {
+    let bytes = inner.as_bytes();
+    let mut out = String::with_capacity(inner.len());
+    let mut copied = 0;
+    while let Some(found) = memchr::memchr(b'\\', &bytes[copied..]) {
+        let at = copied + found;
+        out.push_str(&inner[copied..at]);
+        copied = at + 2;
+        match bytes.get(at + 1) {
+            Some(b'b') => out.push('\u{8}'),
+            Some(b'f') => out.push('\u{c}'),
+            Some(b'n') => out.push('\n'),
+            Some(b'r') => out.push('\r'),
+            Some(b't') => out.push('\t'),
+            Some(b'u') => {
+                let mut code = hex(bytes, at + 2).unwrap_or(0xFFFD);
+                copied = at + 6;
+                if (0xD800..0xDC00).contains(&code) {
+                    let low = hex(bytes, at + 8).unwrap_or(0xDC00);
+                    code = 0x10000 + ((code - 0xD800) << 10) + (low & 0x3FF);
+                    copied = at + 12;
+                }
+                out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+            }
+            Some(other) => out.push(char::from(*other)),
+            None => {}
+        }
+    }
+    out.push_str(&inner[copied..]);
+    out
+}
