@@ -13,7 +13,7 @@ use std::{
     process::Command,
 };
 
-use crate::{Error, load, measure, options};
+use crate::{Error, front::Front, load, measure, options};
 
 /// Stages of a request, by the function that each is done in.
 const STAGES: [(&str, &str); 4] = [
@@ -81,21 +81,21 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
 async fn count(system: &str, contrail: &Path, scratch: &Path, counts: &mut BTreeMap<String, u64>) -> Result<(), Error> {
     let origin = measure::start(Command::new(std::env::current_exe()?).arg("origin"), None, "")?;
     let out = scratch.join(system);
-    let plain = measure::command(system, contrail, origin.address, scratch)?;
+    let plain = measure::command(system, contrail, origin.address, scratch, &Front::Http1)?;
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--quiet", "--log-file=/dev/null"])
         .arg(format!("--callgrind-out-file={}", out.display()))
         .arg(plain.get_program())
         .args(plain.get_args());
-    let marker = if system == "bare" { "" } else { "listening on http://" };
+    let marker = measure::marker(system, &Front::Http1);
     let running = measure::start(&mut command, None, marker).map_err(|error| {
         format!("{error}; is valgrind installed, and contrail built with its symbols (the profile `profiling`)?")
     })?;
     let pid = running.child.id().to_string();
-    load::burst(running.address, 1, WARM_UP).await?;
+    load::burst(running.address, &Front::Http1, 1, WARM_UP).await?;
     control("-z", &pid)?;
-    load::burst(running.address, 1, REQUESTS).await?;
+    load::burst(running.address, &Front::Http1, 1, REQUESTS).await?;
     control("-d", &pid)?;
     drop(running);
     let profile = Profile::read(&out.with_extension("1"))?;

@@ -7,11 +7,19 @@ use std::{
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::{Request, client::conn::http1};
-use hyper_util::rt::TokioIo;
+use hyper::{
+    Request, Response,
+    body::Incoming,
+    client::conn::{http1, http2},
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
 
-use crate::{Error, traffic};
+use crate::{
+    Error,
+    front::{Front, Shake},
+    traffic,
+};
 
 /// What one burst came to.
 pub struct Burst {
@@ -21,11 +29,44 @@ pub struct Burst {
     pub latencies: Vec<Duration>,
 }
 
+enum Sender {
+    Http1(http1::SendRequest<Full<Bytes>>),
+    Http2(http2::SendRequest<Full<Bytes>>),
+}
+
+impl Sender {
+    async fn open(target: SocketAddr, http2: bool, shake: &Shake) -> Result<Self, Error> {
+        let io = TokioIo::new(shake.hands(TcpStream::connect(target).await?).await?);
+        if http2 {
+            let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await?;
+            tokio::spawn(connection);
+            return Ok(Self::Http2(sender));
+        }
+        let (sender, connection) = http1::handshake(io).await?;
+        tokio::spawn(connection);
+        Ok(Self::Http1(sender))
+    }
+
+    async fn send(&mut self, request: Request<Full<Bytes>>) -> hyper::Result<Response<Incoming>> {
+        match self {
+            Self::Http1(sender) => {
+                sender.ready().await?;
+                sender.send_request(request).await
+            }
+            Self::Http2(sender) => {
+                sender.ready().await?;
+                sender.send_request(request).await
+            }
+        }
+    }
+}
+
 /// Sends `requests` of the mix over `connections`, and fails on any answer but 200.
-pub async fn burst(target: SocketAddr, connections: usize, requests: usize) -> Result<Burst, Error> {
-    let each = requests / connections;
+pub async fn burst(target: SocketAddr, front: &Front, connections: usize, requests: usize) -> Result<Burst, Error> {
+    let (each, shake, http2) = (requests / connections, front.connecting()?, front.is_http2());
     let started = Instant::now();
-    let tasks: Vec<_> = (0..connections).map(|n| tokio::spawn(connection(target, n, each))).collect();
+    let tasks: Vec<_> =
+        (0..connections).map(|n| tokio::spawn(connection(target, http2, shake.clone(), n, each))).collect();
     let mut latencies = Vec::with_capacity(each * connections);
     for task in tasks {
         latencies.extend(task.await??);
@@ -35,28 +76,33 @@ pub async fn burst(target: SocketAddr, connections: usize, requests: usize) -> R
     Ok(Burst { requests: latencies.len(), took, latencies })
 }
 
-async fn connection(target: SocketAddr, number: usize, requests: usize) -> Result<Vec<Duration>, Error> {
-    let stream = TcpStream::connect(target).await?;
-    stream.set_nodelay(true)?;
-    let (mut sender, connection) = http1::handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
+async fn connection(
+    target: SocketAddr,
+    http2: bool,
+    shake: Shake,
+    number: usize,
+    requests: usize,
+) -> Result<Vec<Duration>, Error> {
+    let mut sender = Sender::open(target, http2, &shake).await?;
     let authorization = format!("Bearer {}", traffic::token(number % 8));
     let mut latencies = Vec::with_capacity(requests);
     for n in 0..requests {
         let wanted = traffic::request(traffic::MIX[(n + number) % traffic::MIX.len()], n + number);
         let mut request = Request::builder()
             .method(wanted.method)
-            .uri(wanted.path)
-            .header("host", target.to_string())
             .header("user-agent", "contrail-bench")
             .header("accept", "*/*")
             .header("authorization", &authorization);
+        request = if http2 {
+            request.uri(format!("http://{target}{}", wanted.path))
+        } else {
+            request.uri(wanted.path).header("host", target.to_string())
+        };
         if !wanted.body.is_empty() {
             request = request.header("content-type", "application/json");
         }
         let asked = Instant::now();
-        sender.ready().await?;
-        let response = sender.send_request(request.body(Full::new(wanted.body))?).await?;
+        let response = sender.send(request.body(Full::new(wanted.body))?).await?;
         let status = response.status();
         let body = response.into_body().collect().await?.to_bytes();
         latencies.push(asked.elapsed());

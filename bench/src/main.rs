@@ -1,12 +1,12 @@
 //! `contrail-bench`: what contrail costs, beside a bare hyper proxy, in one run.
 //!
 //! ```text
-//! contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [SYSTEM…]
+//! contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [--front http1|http2|tls] [SYSTEM…]
 //! contrail-bench verify --contrail PATH [--megabytes N] [--rounds N]
 //! contrail-bench make journal|har|pretty FILE [--megabytes N | --entries N] [--identities N]
 //! contrail-bench instructions --contrail PATH [--expected FILE [--update true]]
 //! contrail-bench load TARGET CONNECTIONS REQUESTS
-//! contrail-bench origin | bare UPSTREAM     (the parts, each printing its address)
+//! contrail-bench origin | bare UPSTREAM [FRONT]     (the parts, each printing its address)
 //! ```
 //!
 //! The process under test is pinned to one core; origin and load generator share the others. CPU time is read from
@@ -14,6 +14,7 @@
 
 mod bare;
 mod child;
+mod front;
 mod instructions;
 mod load;
 mod measure;
@@ -34,12 +35,12 @@ async fn main() -> Result<(), Error> {
         Some("origin") => origin::serve().await,
         Some("bare") => {
             let upstream: SocketAddr = args.next().ok_or("bare UPSTREAM")?.parse()?;
-            bare::serve(upstream).await
+            bare::serve(upstream, front::Front::from_arguments(&args.collect::<Vec<_>>())?).await
         }
         Some("load") => {
             let mut number = || Ok::<_, Error>(args.next().ok_or("load TARGET CONNECTIONS REQUESTS")?);
             let (target, connections, requests) = (number()?.parse()?, number()?.parse()?, number()?.parse()?);
-            load::burst(target, connections, requests).await.map(drop)
+            load::burst(target, &front::Front::Http1, connections, requests).await.map(drop)
         }
         Some("measure") => measure::run(&args.collect::<Vec<_>>()).await,
         Some("instructions") => instructions::run(&args.collect::<Vec<_>>()).await,

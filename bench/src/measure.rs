@@ -13,13 +13,14 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{Error, load};
+use crate::{Error, front::Front, load};
 
 struct Options {
     contrail: PathBuf,
     rounds: usize,
     requests: usize,
     connections: usize,
+    front: String,
     systems: Vec<String>,
 }
 
@@ -51,21 +52,22 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     pin(Pid::from_raw(0), 1)?;
     let scratch = std::env::temp_dir().join(format!("contrail-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
+    let front = Front::named(&options.front, &scratch)?;
     let origin = start(Command::new(std::env::current_exe()?).arg("origin"), Some(1), "")?;
     let mut systems = Vec::new();
     for name in &options.systems {
-        let mut command = command(name, &options.contrail, origin.address, &scratch)?;
+        let mut command = command(name, &options.contrail, origin.address, &scratch, &front)?;
         systems.push((
             name.clone(),
-            start(&mut command, Some(0), if name == "bare" { "" } else { "listening on http://" })?,
+            start(&mut command, Some(0), marker(name, &front))?,
             Vec::<Sample>::new(),
             Vec::<Sample>::new(),
         ));
     }
     for round in 0..=options.rounds {
         for (_, running, many, one) in &mut systems {
-            let loaded = sample(running, options.connections, options.requests).await?;
-            let single = sample(running, 1, options.requests / 8).await?;
+            let loaded = sample(running, &front, options.connections, options.requests).await?;
+            let single = sample(running, &front, 1, options.requests / 8).await?;
             if round > 0 {
                 many.push(loaded);
                 one.push(single);
@@ -79,21 +81,45 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
 }
 
 /// The command that starts a system; what it writes goes to `scratch`.
-pub fn command(name: &str, contrail: &Path, origin: SocketAddr, scratch: &Path) -> Result<Command, Error> {
-    let upstream = format!("http://{origin}");
+pub fn command(
+    name: &str,
+    contrail: &Path,
+    origin: SocketAddr,
+    scratch: &Path,
+    front: &Front,
+) -> Result<Command, Error> {
     let mut command = Command::new(if name == "bare" { std::env::current_exe()? } else { contrail.to_owned() });
-    match name {
-        "bare" => command.arg("bare").arg(origin.to_string()),
-        "watch" => command.args(["watch", "--upstream", &upstream, "--listen", "127.0.0.1:0"]),
-        "record" => command
-            .args(["record", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--out"])
-            .arg(scratch.join("record.har")),
-        "enforce" => command
-            .args(["record", "--enforce", "all", "--upstream", &upstream, "--listen", "127.0.0.1:0", "--out"])
-            .arg(scratch.join("enforce.har")),
+    let (subcommand, enforces) = match name {
+        "bare" => {
+            command.arg("bare").arg(origin.to_string()).args(front.arguments());
+            return Ok(command);
+        }
+        "watch" => ("watch", false),
+        "record" => ("record", false),
+        "enforce" => ("record", true),
         other => return Err(format!("`{other}` is no system; expected {}", ALL.join(", ")).into()),
     };
+    command.args([subcommand, "--upstream", &format!("http://{origin}")]);
+    match front {
+        Front::Http1 | Front::Http2 => command.args(["--listen", "127.0.0.1:0"]),
+        Front::Tls(files) => command.args(["--tls-listen", "127.0.0.1:0", "--cert", &files.cert, "--key", &files.key]),
+    };
+    if subcommand == "record" {
+        command.arg("--out").arg(scratch.join(format!("{name}.har")));
+    }
+    if enforces {
+        command.args(["--enforce", "all"]);
+    }
     Ok(command)
+}
+
+/// What stands before a system's address in what it prints.
+pub fn marker(name: &str, front: &Front) -> &'static str {
+    match (name, front) {
+        ("bare", _) => "",
+        (_, Front::Tls(_)) => "listening on https://",
+        _ => "listening on http://",
+    }
 }
 
 fn print_table(options: &Options, systems: &[(String, Running, Vec<Sample>, Vec<Sample>)]) {
@@ -121,9 +147,9 @@ fn print_table(options: &Options, systems: &[(String, Running, Vec<Sample>, Vec<
     }
 }
 
-async fn sample(running: &Running, connections: usize, requests: usize) -> Result<Sample, Error> {
+async fn sample(running: &Running, front: &Front, connections: usize, requests: usize) -> Result<Sample, Error> {
     let before = cpu_time(&running.child)?;
-    let burst = load::burst(running.address, connections, requests).await?;
+    let burst = load::burst(running.address, front, connections, requests).await?;
     let used = cpu_time(&running.child)? - before;
     let at = |share: f64| burst.latencies[((burst.latencies.len() - 1) as f64 * share) as usize];
     Ok(Sample {
@@ -189,8 +215,14 @@ fn median(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> f64 {
 }
 
 fn parse(args: &[String]) -> Result<Options, Error> {
-    let mut options =
-        Options { contrail: "contrail".into(), rounds: 7, requests: 20_000, connections: 32, systems: Vec::new() };
+    let mut options = Options {
+        contrail: "contrail".into(),
+        rounds: 7,
+        requests: 20_000,
+        connections: 32,
+        front: "http1".into(),
+        systems: Vec::new(),
+    };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
@@ -199,6 +231,7 @@ fn parse(args: &[String]) -> Result<Options, Error> {
             "--rounds" => options.rounds = value()?.parse()?,
             "--requests" => options.requests = value()?.parse()?,
             "--connections" => options.connections = value()?.parse()?,
+            "--front" => options.front = value()?.clone(),
             flag if flag.starts_with("--") => return Err(format!("`{flag}` is no option").into()),
             system => options.systems.push(system.to_owned()),
         }
