@@ -15,7 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 
-use super::pool::Lease;
+use super::{pool::Lease, reason};
 use crate::upstream::{BodyError, MessageBody};
 
 /// How the sending of a request stands, so that only the upstream's silence counts and not the client's.
@@ -169,9 +169,11 @@ impl Body for Receiving {
                 }
                 Some(Ok(frame))
             }
-            Some(Err(_)) => {
+            Some(Err(error)) => {
                 this.lease = None;
-                Some(Err(BodyError::new("the upstream closed the connection in the middle of its response")))
+                let reset = reason::is_reset(&error);
+                let what = if reset { "ended the stream" } else { "closed the connection" };
+                Some(Err(BodyError(format!("the upstream {what} in the middle of its response"))))
             }
         })
     }

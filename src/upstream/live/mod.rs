@@ -43,6 +43,7 @@ mod bodies;
 mod counted;
 mod framing;
 mod pool;
+mod reason;
 mod tls;
 mod via;
 
@@ -51,6 +52,9 @@ pub use via::{Via, ViaError};
 
 /// Bytes that a connection reads or writes ahead; an answer's head fits in, or is refused.
 const HTTP1_BUFFER: usize = 128 << 10;
+
+/// Most bytes of the head of an answer over HTTP/2.
+const HTTP2_HEADERS: u32 = 128 << 10;
 
 /// HTTP/2 flow control, in bytes.
 const HTTP2_WINDOW: u32 = 1 << 20;
@@ -191,6 +195,7 @@ impl Live {
                 .timer(TokioTimer::new())
                 .initial_stream_window_size(HTTP2_WINDOW)
                 .initial_connection_window_size(HTTP2_CONNECTION_WINDOW)
+                .max_header_list_size(HTTP2_HEADERS)
                 .handshake(io)
                 .await
                 .map_err(|error| self.broken(&error))?;
@@ -243,9 +248,24 @@ impl Live {
         Failure::new(FailureKind::Broken, format!("no answer from {}: {cause}", self.origin))
     }
 
+    /// Tells the tenant's answers from those of a proxy that plain requests go through.
+    fn of_the_tenant(&self, answer: &http::Response<Incoming>, retried: bool) -> Result<(), Failure> {
+        let via = self.access.via.as_ref().filter(|_| self.tls.is_none());
+        match via.filter(|_| answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED) {
+            None => Ok(()),
+            Some(via) => {
+                let cause = format!("cannot reach {}: {}", self.origin, via.refused("the request", "407"));
+                Err(Failure { retried, ..Failure::new(FailureKind::Unreachable, cause) })
+            }
+        }
+    }
+
     async fn ask(&self, request: Request) -> Result<Response, Failure> {
         let Request { head, body, .. } = request;
-        let repeatable = is_idempotent(&head.method) && body.is_end_stream();
+        let bodiless = body.is_end_stream();
+        let repeatable = is_idempotent(&head.method) && bodiless;
+        // What is in memory can go out again even if it was given away.
+        let spare = if let MessageBody::Full(bytes) = &body { Some(bytes.clone()) } else { None };
         let switching = head.headers.contains_key(header::UPGRADE);
         // What is kept of a TLS upstream may speak HTTP/2.
         let fresh = switching && self.tls.is_some();
@@ -267,6 +287,7 @@ impl Live {
             let answer = tokio::select! {
                 answer = connection.sender.send(outgoing) => answer,
                 () = progress.stalled(self.limits.silence) => {
+                    self.pool.forget(&connection);
                     let seconds = self.limits.silence.as_secs_f32();
                     let cause = format!("{} did not answer within {seconds} s", self.origin);
                     return Err(Failure { retried, ..Failure::new(FailureKind::Timeout, cause) });
@@ -280,6 +301,7 @@ impl Live {
                         Failure { retried, ..Failure::new(FailureKind::Broken, cause) }
                     };
                     let progress = Arc::clone(&lease.progress);
+                    self.of_the_tenant(&answer, retried)?;
                     return response(answer, lease, retried).map_err(|fault| {
                         progress.stop();
                         ambiguous(fault)
@@ -291,13 +313,19 @@ impl Live {
                             body = unsent.into_body().inner;
                             continue;
                         }
-                    } else if reused
-                        && repeatable
-                        && !retried
-                        && (http2 || connection.reads.load(Ordering::Acquire) == before)
-                    {
-                        retried = true;
-                        continue;
+                    } else if !retried {
+                        let sent = error.error();
+                        let untouched = reason::is_unprocessed(sent) && (bodiless || spare.is_some());
+                        let no_answer = if http2 {
+                            !reason::is_reset(sent)
+                        } else {
+                            connection.reads.load(Ordering::Acquire) == before
+                        };
+                        if untouched || reused && repeatable && no_answer {
+                            body = spare.clone().map_or(MessageBody::Empty, MessageBody::from);
+                            retried = true;
+                            continue;
+                        }
                     }
                     let error = error.into_error();
                     if error.is_user()

@@ -125,6 +125,14 @@ impl Pool {
         }
     }
 
+    /// Gives this shared connection to nobody any more: an answer did not come on it, and nobody knows why.
+    pub(super) fn forget(&self, connection: &Connection) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.shared.as_ref().is_some_and(|shared| Arc::ptr_eq(&shared.reads, &connection.reads)) {
+            kept.shared = None;
+        }
+    }
+
     fn put(&self, mut connection: Connection, limits: &Limits) {
         if connection.sender.is_http2() {
             return;

@@ -141,8 +141,17 @@ impl Via {
         } else {
             let status =
                 String::from_utf8_lossy(status).chars().filter(char::is_ascii_digit).take(3).collect::<String>();
-            Err(format!("the proxy {self} refused the tunnel with {status}"))
+            Err(self.refused("the tunnel", &status))
         }
+    }
+
+    /// What it did, in words, and what to do about it.
+    pub(super) fn refused(&self, what: &str, status: &str) -> String {
+        let hint = match status {
+            "407" => "; it wants a name and a password: --upstream-proxy http://USER:PASSWORD@HOST:PORT",
+            _ => "",
+        };
+        format!("the proxy {self} refused {what} with {status}{hint}")
     }
 }
 

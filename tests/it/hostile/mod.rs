@@ -1,6 +1,7 @@
 //! Hostile and broken traffic, byte by byte: tables of what is sent and what comes of it.
 
 mod answers;
+mod answers_http2;
 mod broken;
 mod crowd;
 mod frames;

@@ -72,6 +72,9 @@ pub struct Setup {
     pub holds: Holds,
     pub refuse: Option<Problem>,
     pub https: Option<std::path::PathBuf>,
+    pub http2: live::Http2,
+    /// The upstream stands for a proxy on the way to itself.
+    pub via: bool,
 }
 
 impl Default for Setup {
@@ -83,6 +86,8 @@ impl Default for Setup {
             holds: Holds::default(),
             refuse: None,
             https: None,
+            http2: live::Http2::default(),
+            via: false,
         }
     }
 }
@@ -107,7 +112,8 @@ impl Bench {
         let port = upstream.local_addr().unwrap().port();
         let scheme = if setup.https.is_some() { "https" } else { "http" };
         let origin: Origin = format!("{scheme}://127.0.0.1:{port}").parse().unwrap();
-        let access = live::Access { roots: setup.https.clone(), ..live::Access::default() };
+        let via = setup.via.then(|| format!("http://me:hunter2@127.0.0.1:{port}").parse().unwrap());
+        let access = live::Access { roots: setup.https, http2: setup.http2, via, ..live::Access::default() };
         let live = live::Live::new(origin.clone(), access, setup.limits).unwrap();
         let (sender, ended) = mpsc::unbounded_channel();
         let seen = Arc::new(Seen {

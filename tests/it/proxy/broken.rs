@@ -226,3 +226,30 @@ async fn a_shutdown_cuts_what_does_not_end_in_time_and_records_it() {
     assert_eq!(client.rest().await, "");
     assert!(bench.ended().await.exchange.transport.incomplete.is_some());
 }
+
+#[tokio::test]
+async fn the_407_of_a_proxy_on_the_way_is_contrails_own_502_and_never_the_tenants_answer() {
+    let mut bench = Bench::with(Setup { via: true, ..Setup::default() }).await;
+    let mut client = bench.client().await;
+    client.send("GET /x HTTP/1.1\r\nHost: p\r\nProxy-Authorization: Basic client\r\n\r\n").await;
+    let mut via = bench.accept().await;
+    let address = bench.upstream.local_addr().unwrap();
+    let got = via.message().await.to_lowercase();
+    assert!(got.starts_with(&format!("get http://{address}/x http/1.1\r\n")), "{got}");
+    // me:hunter2
+    assert!(got.contains("proxy-authorization: basic bwu6ahvudgvymg==\r\n") && !got.contains("client"), "{got}");
+    via.send("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 2\r\n\r\nno")
+        .await;
+    let answer = client.message().await;
+    assert_eq!(status(&answer), 502, "{answer}");
+    assert!(answer.contains("contrail-answer: upstream\r\n"), "{answer}");
+    assert!(answer.contains(&format!("the proxy {address} refused the request with 407")), "{answer}");
+    assert!(answer.contains("--upstream-proxy") && !answer.contains("hunter2"), "{answer}");
+    let exchange = bench.ended().await.exchange;
+    assert!(exchange.response.is_none() && exchange.transport.incomplete.is_some());
+    client.send("GET /y HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut fresh = bench.accept().await;
+    fresh.message().await;
+    fresh.send("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno").await;
+    assert_eq!(status(&client.message().await), 403);
+}
