@@ -134,7 +134,7 @@ fn find(path: &Path) -> Result<Found, Failure> {
         sources.push(FoldSource { paths: vec![only.clone()], take: Take::All });
     }
     if let Some(journal) = journal {
-        sources.push(FoldSource { paths: vec![journal], take: Take::All });
+        sources.push(FoldSource { paths: Journal::sources(&journal)?, take: Take::All });
         recorded = None;
         unproven = true;
     }

@@ -21,7 +21,7 @@ use super::{
     Attested, WriteError,
     chain::{self, ChainHead},
     disk::{folder_of, make_folder, make_private, private, refused},
-    text,
+    owed, text,
     trail::{Trail, TrailOptions},
     write::{self, JournalContext},
 };
@@ -38,6 +38,10 @@ pub struct Journal {
     batch: Vec<u8>,
     context: JournalContext,
     trail: Option<Trail>,
+    /// Of a trail from which a fixture is to be folded: the journal beside that.
+    beside: Option<Box<Journal>>,
+    /// Segments of a trail that are to be folded with this journal.
+    owed: Vec<PathBuf>,
     /// Keep account of what is not on the disk yet.
     durable: bool,
     unsynced: Unsynced,
@@ -96,13 +100,46 @@ impl Journal {
         make_folder(folder_of(path))?;
         let mut file = locked(path, path)?;
         make_private(&file).map_err(refused("make private", path))?;
-        let (leftover, length) = recover(&mut file).map_err(refused("read", path))?;
+        let (mut leftover, length) = recover(&mut file).map_err(refused("read", path))?;
         let mut journal = Self::new(path, file, length, context);
         if Self::is_folded(path) {
             journal.discard()?;
             return Ok((journal, Leftover::default()));
         }
+        let (owed, entries) = owed::named_in(path)?;
+        journal.owed = owed;
+        leftover.entries += entries;
         Ok((journal, leftover))
+    }
+
+    /// The files that hold the entries of the journal at `path`: itself, and the segments of a trail that it names.
+    ///
+    /// # Errors
+    ///
+    /// One of them cannot be read.
+    pub fn sources(path: &Path) -> Result<Vec<PathBuf>, WriteError> {
+        let (mut sources, _) = owed::named_in(path)?;
+        sources.insert(0, path.to_path_buf());
+        Ok(sources)
+    }
+
+    /// Notes in the journal beside a fixture, which is kept open with this trail, that the fixture is to be folded from
+    /// this trail's segments.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Io`].
+    pub fn owe(&mut self, beside: Self) -> Result<(), WriteError> {
+        for segment in self.trail.iter().flat_map(|trail| &trail.segments) {
+            beside.note(segment)?;
+        }
+        self.beside = Some(Box::new(beside));
+        Ok(())
+    }
+
+    fn note(&self, segment: &Path) -> Result<(), WriteError> {
+        let line = owed::line(segment).map_err(refused("find", segment))?;
+        (&*self.file).write_all(&line).map_err(refused("write", &self.path))
     }
 
     /// Begins a new segment of the trail in `folder` (made with 0700 if need be), chained to the one before it. What a
@@ -131,6 +168,8 @@ impl Journal {
             batch: Vec::new(),
             context,
             trail: None,
+            beside: None,
+            owed: Vec::new(),
             durable: false,
             unsynced: Unsynced::default(),
             alarms: Vec::new(),
@@ -173,10 +212,13 @@ impl Journal {
         &self.path
     }
 
-    /// The files that this run wrote, in order.
+    /// The files that this run wrote, in order; of a journal beside a fixture, with what it names of a killed run's trail.
     #[must_use]
     pub fn segments(&self) -> Vec<PathBuf> {
-        self.trail.as_ref().map_or_else(|| vec![self.path.clone()], |trail| trail.segments.clone())
+        match &self.trail {
+            Some(trail) => trail.segments.clone(),
+            None => [&self.path].into_iter().chain(&self.owed).cloned().collect(),
+        }
     }
 
     /// The end of the chain, of a trail. Whoever keeps it elsewhere can tell later that nothing before it was changed.
@@ -242,6 +284,10 @@ impl Journal {
             Ok((path, file, length)) => {
                 (self.path, self.file, self.length) = (path, Arc::new(file), length);
                 self.is_new();
+                if let Some(Err(error)) = self.beside.as_ref().map(|beside| beside.note(&self.path)) {
+                    let why = "were contrail killed, the next start would not know of the new segment";
+                    self.alarms.push(format!("{why}: {error}"));
+                }
             }
             Err(error) => self.alarms.push(format!("the trail goes on in a segment that is full: {error}")),
         }
@@ -292,14 +338,14 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the journal: it was folded. A trail stays.
+    /// Removes the journal: it was folded. A trail stays, without the journal beside its fixture.
     ///
     /// # Errors
     ///
     /// [`WriteError::Io`].
     pub fn remove(self) -> Result<(), WriteError> {
         if self.trail.is_some() {
-            return Ok(());
+            return self.beside.map_or(Ok(()), |beside| beside.remove());
         }
         fs::remove_file(&self.path).map_err(refused("remove", &self.path))
     }
@@ -314,6 +360,7 @@ impl Journal {
             return Ok(());
         }
         self.batch.clear();
+        self.owed.clear();
         self.length = 0;
         self.file.set_len(0).map_err(refused("empty", &self.path))
     }
@@ -365,7 +412,7 @@ impl Journal {
 
     fn say(&self, line: &[u8]) -> Result<(), WriteError> {
         if self.trail.is_some() {
-            return Ok(());
+            return self.beside.as_ref().map_or(Ok(()), |beside| beside.say(line));
         }
         (&*self.file).write_all(line).map_err(refused("write", &self.path))
     }
@@ -417,7 +464,7 @@ pub(super) fn recover(file: &mut File) -> io::Result<(Leftover, u64)> {
         }
         if line.ends_with(b"\n") {
             whole += read;
-            entries += usize::from(!line.starts_with(FOLD_START) && !line.starts_with(chain::START));
+            entries += usize::from(owed::is_entry(&line));
         } else {
             torn = read;
         }

@@ -22,6 +22,7 @@ mod keep;
 mod layout;
 mod normal;
 mod note;
+mod owed;
 mod parallel;
 pub(crate) mod parts;
 mod read;

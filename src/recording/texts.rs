@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use super::{
-    ReadError, ReadFault, chain, convert, journal,
+    ReadError, ReadFault, convert, owed,
     scan::{ScanError, Scanner},
 };
 
@@ -225,8 +225,7 @@ impl Texts {
                 return Ok(false);
             }
             *line += 1;
-            let own = text.starts_with(chain::START) || text.starts_with(journal::FOLD_START);
-            if !own && !text.trim_ascii().is_empty() {
+            if owed::is_entry(text) && !text.trim_ascii().is_empty() {
                 return Ok(true);
             }
         }
@@ -284,7 +283,5 @@ struct Own {
 /// Whether a file that begins like this is a journal: its lines begin with an entry's first member.
 fn is_journal(start: &[u8]) -> bool {
     let start = start.trim_ascii_start();
-    start.starts_with(b"{\"startedDateTime\"")
-        || start.starts_with(chain::START)
-        || start.starts_with(journal::FOLD_START)
+    start.starts_with(b"{\"startedDateTime\"") || !owed::is_entry(start)
 }

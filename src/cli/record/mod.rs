@@ -23,7 +23,7 @@ use super::{
 use crate::{
     contract::{CheckOptions, Contract},
     pipeline,
-    recording::{Folded, Journal, JournalContext, Keep, Leftover},
+    recording::{Folded, Journal, JournalContext, Keep},
 };
 
 /// Proxy, check and record
@@ -78,15 +78,18 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         options: CheckOptions { clock_skew: args.judge.clock_skew, ..setup.options.clone() },
     };
     let context = JournalContext { upstream: ready.origin.as_str().into(), contract: bench.contract.hash().into() };
-    let (mut journal, leftover) = match args.trail.open(&context)? {
-        Some(journal) => (journal, Leftover::default()),
-        None => Journal::open(&Journal::path_for(&args.out), context)?,
-    };
+    // Opened first: it mends what a killed run left of its last segment.
+    let trail = args.trail.open(&context)?;
+    let (mut journal, leftover) = Journal::open(&Journal::path_for(&args.out), context)?;
     let mut earlier = existed && !args.overwrite;
     if leftover.entries > 0 {
         earlier |= bench.recover(&mut journal, leftover.entries, earlier)?;
     }
-
+    if let Some(mut trail) = trail {
+        journal.discard()?;
+        trail.owe(journal)?;
+        journal = trail;
+    }
     if args.trail.durable {
         journal.set_durable();
     }

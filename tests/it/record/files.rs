@@ -123,6 +123,47 @@ fn what_a_client_has_whole_survives_a_kill_and_is_folded_at_the_next_start() {
 }
 
 #[test]
+fn a_killed_recording_that_kept_a_trail_is_folded_at_the_next_start_with_or_without_one_and_can_be_packed() {
+    for (options, packed) in
+        [(&["--trail", "trail"][..], false), (&[], false), (&["--trail", "other"], false), (&[], true)]
+    {
+        let place = Place::new();
+        let running = place.start("record", &["--out", "rec.har", "--trail", "trail", "--trail-segment", "2000"]);
+        let token = token(running.address);
+        for _ in 0..5 {
+            assert_eq!(get(running.address, TEMPLATES, &token).status(), 200);
+        }
+        kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
+        drop(running);
+        // Another run's exchanges in the same trail are not this recording's.
+        let running = place.start("watch", &["--trail", "trail"]);
+        get(running.address, GROUPS, &token);
+        running.finish();
+        if packed {
+            let ran = place.run(&["pack", "rec.har", "--out", "packed.har"]);
+            assert_eq!((ran.status, entries(&place.read("packed.har")).len()), (0, 6), "{}", ran.stderr);
+            fs::remove_dir_all(place.path().join("trail")).unwrap();
+            let ran = place.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har"]);
+            assert_eq!(ran.status, 2);
+            assert!(
+                ran.stderr.contains("cannot find what a killed recording wrote, the trail's segment `"),
+                "{}",
+                ran.stderr
+            );
+            continue;
+        }
+        let running = place.start("record", &[&["--out", "rec.har", "--format", "json"], options].concat());
+        assert_eq!(entries(&place.read("rec.har")).len(), 6);
+        get(running.address, GROUPS, &token);
+        let ran = running.finish();
+        assert_eq!(objects(&ran, "recovered")[0]["recovered"], 6);
+        assert_eq!(entries(&place.read("rec.har")).len(), 7);
+        assert!(!place.has("rec.har.journal") && place.has("trail/trail-00000001.journal"));
+        assert_eq!(place.run(&["verify", "trail"]).status, 0);
+    }
+}
+
+#[test]
 fn what_was_folded_after_a_crash_stays_unproven_until_it_is_recorded_anew() {
     let place = Place::new();
     let running = place.start("record", &["--out", "rec.har"]);

@@ -85,6 +85,7 @@ fn kills(times: usize, options: &[&str]) {
     }
     let ran = place.start("record", &options).finish();
     assert!(ran.status < 2, "{}", ran.stderr);
+    assert!(!place.has("rec.har.journal"), "{}", ran.stderr);
     let recorded = recorded(&place);
     let lost: Vec<_> = had.iter().filter(|number| !recorded.contains_key(number)).collect();
     let twice: Vec<_> = recorded.iter().filter(|(_, count)| **count > 1).collect();
@@ -94,9 +95,10 @@ fn kills(times: usize, options: &[&str]) {
 
 #[test]
 fn a_hundred_kills_at_any_moment_lose_nothing_that_a_client_had_whole_and_duplicate_nothing() {
-    let groups = [&[][..], &["--durable"], &[], &["--durable"]];
-    let threads: Vec<_> = groups.into_iter().map(|options| thread::spawn(move || kills(25, options))).collect();
-    for thread in threads {
-        thread.join().unwrap();
-    }
+    let trail = ["--durable", "--trail", "trail", "--trail-segment", "3000"];
+    thread::scope(|scope| {
+        for options in [&[][..], &["--durable"], &trail[1..], &trail] {
+            scope.spawn(move || kills(25, options));
+        }
+    });
 }
