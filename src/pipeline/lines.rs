@@ -1,17 +1,27 @@
 //! The way to the console: lines are queued within a bound and written by a thread of its own, so that a reader of
 //! standard error that stalls slows no exchange. What does not fit the bound is dropped, counted and said.
+//!
+//! Nobody reads a thousand lines a second one by one, so the thread rests a moment after it wrote: the lines that come
+//! meanwhile cost one write, and one wake, together.
 
 use std::{
     fmt, io,
     io::Write,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use super::LineFormat;
 
 /// Most bytes of lines that wait for the reader of standard error.
 const BOUND: usize = 1 << 20;
+
+/// How long the thread rests after it wrote.
+const MOMENT: Duration = Duration::from_millis(20);
+
+/// Bytes of lines that end its rest.
+const ENOUGH: usize = 64 << 10;
 
 /// Where exchange lines go.
 pub struct Console {
@@ -31,7 +41,32 @@ struct Queue {
     /// Lines dropped since it was last said.
     unsaid: u64,
     dropped: u64,
+    thread: Doing,
+    /// Something is there that waits for nothing.
+    urgent: bool,
     closed: bool,
+}
+
+/// What the thread does.
+#[derive(Default, PartialEq, Eq)]
+enum Doing {
+    /// It writes, or was told to wake.
+    #[default]
+    Busy,
+    /// It waits for lines.
+    Asleep,
+    /// It has just written, and waits for many lines, or time.
+    Resting,
+}
+
+impl Queue {
+    fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.unsaid == 0
+    }
+
+    fn is_due(&self) -> bool {
+        self.urgent || self.closed || self.bytes.len() >= ENOUGH
+    }
 }
 
 impl Shared {
@@ -50,7 +85,8 @@ impl Console {
         let shared = Arc::new(Shared::default());
         let queue = Arc::clone(&shared);
         let thread = thread::Builder::new().name("console".to_owned()).spawn(move || {
-            while let Some(batch) = queue.next(format) {
+            let mut batch = Vec::new();
+            while queue.next(format, &mut batch) {
                 // Nobody who reads the lines is owed more than an attempt.
                 let _ = writer.write_all(&batch).and_then(|()| writer.flush());
             }
@@ -68,22 +104,24 @@ impl Console {
         } else {
             queue.bytes.extend_from_slice(lines);
         }
-        drop(queue);
         lines.clear();
-        self.shared.more.notify_one();
+        self.shared.wake(queue);
     }
 
-    /// Queues what has to be said, whatever else is queued.
+    /// Queues what has to be said at once, whatever else is queued.
     pub(super) fn insist(&self, line: &[u8]) {
-        self.shared.lock().bytes.extend_from_slice(line);
-        self.shared.more.notify_one();
+        let mut queue = self.shared.lock();
+        queue.bytes.extend_from_slice(line);
+        queue.urgent = true;
+        self.shared.wake(queue);
     }
 
     /// Waits until all that is queued is written, and ends. How many lines were dropped since the beginning. What is
     /// pushed later is not shown.
     pub fn close(&self) -> u64 {
-        self.shared.lock().closed = true;
-        self.shared.more.notify_one();
+        let mut queue = self.shared.lock();
+        queue.closed = true;
+        self.shared.wake(queue);
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
             let _ = writer.join();
@@ -93,27 +131,42 @@ impl Console {
 }
 
 impl Shared {
-    /// What is to be written next; waits for it. `None` at the end.
-    fn next(&self, format: LineFormat) -> Option<Vec<u8>> {
+    /// Wakes the thread if it has a reason to wake, and was not told yet.
+    fn wake(&self, mut queue: MutexGuard<'_, Queue>) {
+        if queue.thread == Doing::Asleep || queue.thread == Doing::Resting && queue.is_due() {
+            queue.thread = Doing::Busy;
+            drop(queue);
+            self.more.notify_one();
+        }
+    }
+
+    /// Rests, then puts what is to be written next into `batch`, which is what was written last; waits for it. Whether
+    /// there is anything, else it is the end.
+    fn next(&self, format: LineFormat, batch: &mut Vec<u8>) -> bool {
         let mut queue = self.lock();
-        loop {
-            let mut batch = std::mem::take(&mut queue.bytes);
-            let dropped = std::mem::take(&mut queue.unsaid);
-            if dropped > 0 {
-                let line = match format {
-                    LineFormat::Text => format!("{dropped} lines are not shown: standard error is read too slowly\n"),
-                    LineFormat::Json => format!("{}\n", serde_json::json!({"lines_dropped": dropped})),
-                };
-                batch.extend_from_slice(line.as_bytes());
-            }
-            if !batch.is_empty() {
-                return Some(batch);
-            }
-            if queue.closed {
-                return None;
-            }
+        if !batch.is_empty() {
+            queue.thread = Doing::Resting;
+            let rested = self.more.wait_timeout_while(queue, MOMENT, |queue| !queue.is_due());
+            queue = rested.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        while queue.is_empty() && !queue.closed {
+            queue.thread = Doing::Asleep;
             queue = self.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
+        (queue.thread, queue.urgent) = (Doing::Busy, false);
+        batch.clear();
+        batch.shrink_to(ENOUGH);
+        std::mem::swap(&mut queue.bytes, batch);
+        let dropped = std::mem::take(&mut queue.unsaid);
+        drop(queue);
+        if dropped > 0 {
+            let line = match format {
+                LineFormat::Text => format!("{dropped} lines are not shown: standard error is read too slowly\n"),
+                LineFormat::Json => format!("{}\n", serde_json::json!({"lines_dropped": dropped})),
+            };
+            batch.extend_from_slice(line.as_bytes());
+        }
+        !batch.is_empty()
     }
 }
 
@@ -162,5 +215,40 @@ mod tests {
         assert_eq!(text.lines().filter(|line| line.starts_with('x')).count() as u64, 3000 - dropped);
         assert!(text.contains("ALARM\n"));
         assert!(text.contains("lines are not shown: standard error is read too slowly"), "no word of it");
+    }
+
+    /// A writer that counts how often it is written to.
+    struct Counted(Sender<usize>);
+
+    impl Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.0.send(bytes.iter().filter(|byte| **byte == b'\n').count());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_is_written_without_anybody_closing_and_those_that_follow_are_written_together() {
+        let (sender, written) = channel();
+        let console = Console::new(Counted(sender), LineFormat::Text).unwrap();
+        console.push(&mut b"first\n".to_vec());
+        let mut lines = written.recv().unwrap();
+        for _ in 0..50 {
+            console.push(&mut b"line\n".to_vec());
+        }
+        lines += written.recv().unwrap();
+        assert!(lines > 1, "what came while the thread rested is written when it wakes");
+        console.insist(b"ALARM\n");
+        assert_eq!(console.close(), 0);
+        let mut writes = 2;
+        for batch in written {
+            (lines, writes) = (lines + batch, writes + 1);
+        }
+        assert_eq!(lines, 52);
+        assert!(writes < 52, "{writes} writes");
     }
 }

@@ -33,6 +33,7 @@ pub struct Journal {
     path: PathBuf,
     file: Arc<File>,
     length: u64,
+    writes: u64,
     /// A failed batch could not be taken back yet.
     torn: bool,
     batch: Vec<u8>,
@@ -76,6 +77,10 @@ pub struct Leftover {
     /// Bytes of a torn last line, dropped.
     pub torn: u64,
 }
+
+/// Writes after which the journal looks whether its file is still where it was made. That it was removed is seen at
+/// once; that it was moved elsewhere, where it goes on growing whole, is not.
+const BETWEEN_LOOKS: u64 = 16;
 
 /// How the lines begin that say what became of a journal.
 pub(super) const FOLD_START: &[u8] = b"{\"_fold\"";
@@ -164,6 +169,7 @@ impl Journal {
             path: path.to_path_buf(),
             file: Arc::new(file),
             length,
+            writes: 0,
             torn: false,
             batch: Vec::new(),
             context,
@@ -253,7 +259,10 @@ impl Journal {
     }
 
     fn write_batch(&mut self) -> io::Result<()> {
-        self.ensure()?;
+        self.writes = self.writes.wrapping_add(1);
+        if self.durable || self.writes.is_multiple_of(BETWEEN_LOOKS) || is_removed(&self.file) {
+            self.ensure()?;
+        }
         let mut head = None;
         if let Some(trail) = &self.trail {
             let mut next = trail.head.clone();
@@ -434,6 +443,18 @@ pub(super) fn locked(path: &Path, what: &Path) -> Result<File, WriteError> {
             return Ok(file);
         }
     }
+}
+
+/// Whether no name leads to the file any more; the cheap part of [`is_at`].
+#[cfg(unix)]
+fn is_removed(file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    file.metadata().is_ok_and(|open| open.nlink() == 0)
+}
+
+#[cfg(not(unix))]
+fn is_removed(_file: &File) -> bool {
+    true
 }
 
 #[cfg(unix)]

@@ -230,3 +230,22 @@ fn a_batch_that_cannot_be_written_is_said_and_the_next_one_can() {
     journal.write().unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "{1}\n{3}\n");
 }
+
+#[test]
+fn a_journal_that_was_moved_away_is_made_anew_with_all_that_it_holds_after_a_few_writes() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.journal");
+    let (mut journal, _) = open(&path);
+    journal.batch.extend(b"{1}\n");
+    journal.write().unwrap();
+    fs::rename(&path, folder.path().join("elsewhere")).unwrap();
+    let mut expected = "{1}\n".to_owned();
+    while !path.exists() {
+        assert!(expected.len() < 100, "nobody looked");
+        journal.batch.extend(b"{2}\n");
+        expected.push_str("{2}\n");
+        journal.write().unwrap();
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+    assert_eq!(journal.alarms().len(), 1);
+}

@@ -55,98 +55,98 @@ pub(super) fn is_plain(bytes: &[u8]) -> bool {
     words.iter().all(|word| plain(u64::from_le_bytes(*word))) && plain(u64::from_le_bytes(last))
 }
 
-/// Bytes that are escaped in one piece.
-const BLOCK: usize = 256;
+/// A piece that is being escaped: it is taken away at 512 bytes, with room behind for what sixteen can become.
+type Piece = [u8; 512 + 16 * 6 + 16];
 
 /// The inside of a JSON string literal.
 pub(super) fn escaped(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
-    if bytes.len() <= BLOCK / 4 && is_plain(bytes) {
+    if bytes.len() <= 64 && is_plain(bytes) {
         return out.extend_from_slice(bytes);
     }
     out.reserve(bytes.len() + bytes.len() / 4);
-    let mut piece = Piece { bytes: [0; 2 * BLOCK + 16], length: 0 };
-    for block in bytes.chunks(BLOCK) {
-        let (chunks, rest) = block.as_chunks::<16>();
-        for chunk in chunks {
-            piece.put(chunk, out);
+    let (mut piece, mut length): (Piece, _) = ([0; _], 0);
+    let (chunks, rest) = bytes.as_chunks::<16>();
+    // A space stands for itself.
+    let mut last = [b' '; 16];
+    last[..rest.len()].copy_from_slice(rest);
+    for chunk in chunks.iter().chain([&last]) {
+        if length >= 512 {
+            out.extend_from_slice(&piece[..length]);
+            length = 0;
         }
-        piece.flush(out);
-        escape(rest, out);
+        length = put(&mut piece, length, chunk);
+    }
+    length -= last.len() - rest.len();
+    out.extend_from_slice(&piece[..length]);
+}
+
+/// Puts sixteen bytes, escaped, where the piece ends; where it ends then.
+fn put(piece: &mut Piece, end: usize, chunk: &[u8; 16]) -> usize {
+    if let Some(place) = piece[end..].first_chunk_mut() {
+        *place = *chunk;
+    }
+    let word = |at: usize| chunk[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let (one, two) = (word(0), word(8));
+    let (marks_of_one, marks_of_two) = (marks(one), marks(two));
+    if marks_of_one | marks_of_two == 0 {
+        return end + chunk.len();
+    }
+    let end = end + 8 + spread(piece, end, one, marks_of_one);
+    put_word(piece, end, two);
+    end + 8 + spread(piece, end, two, marks_of_two)
+}
+
+/// Puts an escape where each mark is, and what is behind the mark behind the escape. How many bytes that added.
+fn spread(piece: &mut Piece, start: usize, word: u64, mut marks: u64) -> usize {
+    let mut added = 0;
+    while marks != 0 {
+        let bits = marks.trailing_zeros() & !7;
+        let escape = ESCAPES[(word >> bits) as usize & 0x7f];
+        let length = (escape >> 56) as usize;
+        let at = start + added + bits as usize / 8;
+        put_word(piece, at, escape);
+        put_word(piece, at + length, word >> bits >> 8);
+        added += length - 1;
+        marks &= marks - 1;
+    }
+    added
+}
+
+fn put_word(piece: &mut Piece, at: usize, word: u64) {
+    if let Some(place) = piece[at..].first_chunk_mut() {
+        *place = word.to_le_bytes();
     }
 }
 
-/// A block that is being escaped, at most twice as long then.
-struct Piece {
-    bytes: [u8; 2 * BLOCK + 16],
-    length: usize,
-}
-
-impl Piece {
-    fn put(&mut self, chunk: &[u8; 16], out: &mut Vec<u8>) {
-        let words = chunk.as_chunks::<8>().0;
-        let (one, two) = (u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1]));
-        let marked = (marks(one), marks(two));
-        if marked == (0, 0) {
-            self.bytes[self.length..self.length + 16].copy_from_slice(chunk);
-            self.length += 16;
-        } else if chunk.iter().any(|byte| letter(*byte) == b'u') {
-            self.flush(out);
-            escape(chunk, out);
-        } else {
-            self.word(one, marked.0);
-            self.word(two, marked.1);
-        }
+/// How the bytes of ASCII stand in a JSON string.
+static ESCAPES: [u64; 128] = {
+    let mut table = [0; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte as usize] = escape_of(byte);
+        byte += 1;
     }
+    table
+};
 
-    /// Writes the word, and writes what is behind each mark once more, one place further.
-    fn word(&mut self, word: u64, mut marks: u64) {
-        self.bytes[self.length..self.length + 8].copy_from_slice(&word.to_le_bytes());
-        while marks != 0 {
-            let bits = marks.trailing_zeros() & !7;
-            let at = self.length + bits as usize / 8;
-            let rest = (word >> bits).to_le_bytes();
-            let place = &mut self.bytes[at..at + 9];
-            place[0] = b'\\';
-            place[1..].copy_from_slice(&rest);
-            place[1] = letter(rest[0]);
-            self.length += 1;
-            marks &= marks - 1;
-        }
-        self.length += 8;
-    }
-
-    fn flush(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.bytes[..self.length]);
-        self.length = 0;
-    }
-}
-
-/// What follows the backslash where this byte cannot stand as it is; `u` where that takes five characters, 0 where the
-/// byte can.
-fn letter(byte: u8) -> u8 {
-    match byte {
+/// Its bytes, the first one lowest, and their number as the highest one.
+const fn escape_of(byte: u8) -> u64 {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let letter = match byte {
         b'"' | b'\\' => byte,
         b'\n' => b'n',
         b'\r' => b'r',
         b'\t' => b't',
         0x08 => b'b',
         0x0c => b'f',
-        0..0x20 => b'u',
-        _ => 0,
-    }
-}
-
-/// Byte by byte.
-fn escape(bytes: &[u8], out: &mut Vec<u8>) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    for &byte in bytes {
-        match letter(byte) {
-            0 => out.push(byte),
-            b'u' => out.extend([b'\\', b'u', b'0', b'0', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]),
-            letter => out.extend([b'\\', letter]),
+        0..0x20 => {
+            let (high, low) = (HEX[(byte >> 4) as usize], HEX[(byte & 15) as usize]);
+            return u64::from_le_bytes([b'\\', b'u', b'0', b'0', high, low, 0, 6]);
         }
-    }
+        _ => return u64::from_le_bytes([byte, 0, 0, 0, 0, 0, 0, 1]),
+    };
+    u64::from_le_bytes([b'\\', letter, 0, 0, 0, 0, 0, 2])
 }
 
 /// A whole number.
