@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{Scope, violates};
 use crate::{
+    finding::{Finding, Verdict},
     proxy::Holds,
     redact::{Judged, Redacted},
     report::json::Item,
@@ -36,20 +37,28 @@ impl Enforce {
     }
 }
 
-/// Whether a judged message passes. For a response, findings about the request do not count: that one has passed.
-pub(super) fn verdict(judged: &Redacted<Judged>, scope: Scope) -> Result<(), Problem> {
-    let blocking: Vec<_> = judged
-        .verdict
-        .findings
-        .iter()
-        .filter(|finding| violates(finding.rule) && (scope == Scope::Request || is_about_response(finding.rule.id())))
-        .collect();
-    let Some(first) = blocking.first() else { return Ok(()) };
+/// Whether a judged message passes.
+pub(super) fn passes(verdict: &Verdict, scope: Scope) -> bool {
+    blocking(verdict, scope).next().is_none()
+}
+
+/// The findings that hold a message back. For a response, those about the request do not count: that one has passed.
+fn blocking(verdict: &Verdict, scope: Scope) -> impl Iterator<Item = &Finding> {
+    verdict.findings.iter().filter(move |finding| {
+        violates(finding.rule) && (scope == Scope::Request || is_about_response(finding.rule.id()))
+    })
+}
+
+/// What the sender gets for a message that does not pass.
+pub(super) fn refusal(judged: &Redacted<Judged>, scope: Scope) -> Problem {
+    let blocking: Vec<_> = blocking(&judged.verdict, scope).collect();
+    // Redaction changes what a finding says, and drops none.
+    let Some(first) = blocking.first() else { return unjudged() };
     let who = if scope == Scope::Request { "the request" } else { "the tenant's response" };
     let at = if first.at.is_empty() { String::new() } else { format!(" at {}", first.at) };
     let detail = format!("{who} violates the contract: {}{at}: {}", first.rule, first.message());
     let findings: Vec<Item<'_>> = blocking.into_iter().map(Item::from).collect();
-    Err(Problem::new(StatusCode::BAD_REQUEST, "enforce", detail).with("findings", json!(findings)))
+    Problem::new(StatusCode::BAD_REQUEST, "enforce", detail).with("findings", json!(findings))
 }
 
 /// A message that could not be judged, which `--enforce` never lets through.

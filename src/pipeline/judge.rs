@@ -86,7 +86,8 @@ impl Judge {
         }
     }
 
-    fn options(&self, notes: &Notes) -> CheckOptions {
+    /// How an exchange is judged of which its upstream says this.
+    pub(super) fn options(&self, notes: &Notes) -> CheckOptions {
         CheckOptions { response: self.options.response && !notes.response_judged_elsewhere, ..self.options.clone() }
     }
 

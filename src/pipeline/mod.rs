@@ -42,7 +42,7 @@ pub use self::{
 use crate::{
     exchange::{Exchange, Request},
     finding::{Kind, Rule},
-    proxy::{Ended, Holds, Observer, Written},
+    proxy::{Admitted, Ended, Holds, Observer, Written},
     recording,
     redact::{Counters, Judged, Redacted, Redactor},
     report::{Collector, Place},
@@ -445,8 +445,16 @@ impl Pipeline {
     }
 
     fn record(&self, ended: Ended) -> Written {
-        let Ended { exchange, notes, took } = ended;
-        let judged = self.judge.judge(exchange, &notes);
+        let Ended { exchange, notes, took, admitted } = ended;
+        let admitted = admitted.and_then(|admitted| admitted.downcast::<Judged>().ok());
+        let same = exchange.transport.incomplete.is_none() && self.judge.options(&notes).response;
+        let judged = match admitted.filter(|_| same) {
+            Some(mut judged) => {
+                (judged.exchange.timings, judged.exchange.transport) = (exchange.timings, exchange.transport);
+                Some((*judged, false))
+            }
+            None => self.judge.judge(exchange, &notes),
+        };
         let Some((judged, panicked)) = judged else {
             self.lock().counts.left_out += 1;
             return Written::now();
@@ -485,13 +493,15 @@ impl Pipeline {
         Written::when(written)
     }
 
-    fn admit(&self, exchange: &Exchange, scope: Scope) -> Result<(), Problem> {
-        match self.judge.admit(exchange.clone(), scope) {
-            None => Ok(()),
+    /// What was judged, if it passes, unless it passes unjudged.
+    fn admit(&self, exchange: Exchange, scope: Scope) -> Result<Option<Judged>, Problem> {
+        match self.judge.admit(exchange, scope) {
+            None => Ok(None),
             Some(Err(judge::Unjudged)) => Err(enforce::unjudged()),
+            Some(Ok(judged)) if enforce::passes(&judged.verdict, scope) => Ok(Some(judged)),
             Some(Ok(judged)) => {
                 let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.redact(judged)));
-                redacted.map_or_else(|_| Err(enforce::unjudged()), |redacted| enforce::verdict(&redacted, scope))
+                Err(redacted.map_or_else(|_| enforce::unjudged(), |redacted| enforce::refusal(&redacted, scope)))
             }
         }
     }
@@ -535,12 +545,13 @@ impl Observer for Pipeline {
         self.judge.includes(request).then_some(problem)
     }
 
-    fn admit_request(&self, exchange: &Exchange) -> Result<(), Problem> {
-        self.admit(exchange, Scope::Request)
+    fn admit_request(&self, exchange: Exchange) -> Result<(), Problem> {
+        self.admit(exchange, Scope::Request).map(drop)
     }
 
-    fn admit_response(&self, exchange: &Exchange) -> Result<(), Problem> {
-        self.admit(exchange, Scope::Whole)
+    fn admit_response(&self, exchange: Exchange) -> Result<Admitted, Problem> {
+        let judged = self.admit(exchange, Scope::Whole)?;
+        Ok(judged.map(|judged| Box::new(judged) as _))
     }
 
     fn ended(&self, ended: Ended) -> Written {

@@ -136,7 +136,7 @@ fn exchange() -> Exchange {
 }
 
 fn ended() -> Ended {
-    Ended { exchange: exchange(), notes: Notes::default(), took: Duration::ZERO }
+    Ended { exchange: exchange(), notes: Notes::default(), took: Duration::ZERO, admitted: None }
 }
 
 fn panics(_: &Contract, _: &Exchange, _: &CheckOptions) -> crate::finding::Verdict {
@@ -162,8 +162,32 @@ async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_reco
 #[test]
 fn under_enforce_what_a_panicking_checker_did_not_judge_does_not_pass() {
     let (pipeline, _) = pipeline(panics, &Memory::default());
-    assert_eq!(pipeline.admit_request(&exchange()).unwrap_err().reason, "enforce");
-    assert_eq!(pipeline.admit_response(&exchange()).unwrap_err().reason, "enforce");
+    assert_eq!(pipeline.admit_request(exchange()).unwrap_err().reason, "enforce");
+    assert_eq!(pipeline.admit_response(exchange()).unwrap_err().reason, "enforce");
+}
+
+#[test]
+fn under_enforce_a_response_is_judged_once_unless_it_ends_otherwise() {
+    static CHECKS: AtomicUsize = AtomicUsize::new(0);
+    fn counted(contract: &Contract, exchange: &Exchange, options: &CheckOptions) -> crate::finding::Verdict {
+        CHECKS.fetch_add(1, Ordering::Relaxed);
+        contract.check(exchange, options)
+    }
+    let (pipeline, said) = pipeline(counted, &Memory::default());
+    for (incomplete, checks) in [(None, 1), (Some("cut off"), 2)] {
+        CHECKS.store(0, Ordering::Relaxed);
+        let mut ended = ended();
+        ended.admitted = pipeline.admit_response(exchange()).unwrap();
+        ended.exchange.timings.wait = Some(Duration::from_millis(7));
+        ended.exchange.transport.retried = true;
+        ended.exchange.transport.incomplete = incomplete.map(str::to_owned);
+        drop(pipeline.ended(ended));
+        assert_eq!(CHECKS.load(Ordering::Relaxed), checks);
+    }
+    let outcome = pipeline.finish(collector());
+    outcome.console.close();
+    assert_eq!((outcome.counts.exchanges, outcome.counts.retried, outcome.counts.incomplete), (2, 2, 1));
+    assert_eq!(said.text().matches("sent again").count(), 2, "{}", said.text());
 }
 
 #[tokio::test]
@@ -210,14 +234,14 @@ async fn all_exchanges_that_end_in_one_turn_are_written_at_once_and_only_then_re
 fn findings_about_the_request_do_not_hold_back_its_response() {
     let (pipeline, _) = pipeline(Contract::check, &Memory::default());
     // No token: `auth.missing`, and the tenant refused it rightly.
-    assert!(pipeline.admit_request(&exchange()).is_err());
-    assert!(pipeline.admit_response(&exchange()).is_ok());
+    assert!(pipeline.admit_request(exchange()).is_err());
+    assert!(pipeline.admit_response(exchange()).is_ok());
     // The tenant let it in: that is the tenant's.
     let mut let_in = exchange();
     if let Some(response) = &mut let_in.response {
         response.status = 200;
     }
-    let refused = pipeline.admit_response(&let_in).unwrap_err();
+    let refused = pipeline.admit_response(let_in).unwrap_err();
     assert!(refused.detail.contains("auth.unenforced"), "{}", refused.detail);
 }
 

@@ -16,7 +16,7 @@ use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 
-use super::{Ended, Proxy, Written, connection::InFlight, copy::Copy, hop, stall, strict::ChunkFault};
+use super::{Admitted, Ended, Proxy, Written, connection::InFlight, copy::Copy, hop, stall, strict::ChunkFault};
 use crate::{
     exchange::{Body, Exchange, Headers, Request, Response, Timings, Transport},
     upstream::{BodyError, MessageBody, Notes, Problem},
@@ -152,6 +152,8 @@ pub(super) struct Recording {
     /// What the upstream said about its answer.
     pub(super) notes: Notes,
     original_audience: Option<String>,
+    /// What the observer made of the whole exchange when it admitted it.
+    pub(super) admitted: Admitted,
     clock: Instant,
     head_at: Option<Instant>,
     in_flight: InFlight,
@@ -175,6 +177,7 @@ impl Recording {
             copy,
             notes: Notes::default(),
             original_audience: None,
+            admitted: None,
             clock: Instant::now(),
             head_at: None,
             in_flight,
@@ -270,7 +273,8 @@ impl Recording {
                 answered_by_contrail: notes.answered_by_contrail.map(str::to_owned),
             },
         };
-        self.proxy.observer.ended(Ended { exchange, notes, took: now.saturating_duration_since(self.clock) })
+        let took = now.saturating_duration_since(self.clock);
+        self.proxy.observer.ended(Ended { exchange, notes, took, admitted: self.admitted.take() })
     }
 }
 

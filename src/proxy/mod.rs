@@ -7,6 +7,7 @@
 //! write, and nothing is waited for but the write of the journal in the same turn of the event loop.
 
 use std::{
+    any::Any,
     fmt,
     future::Future,
     pin::Pin,
@@ -117,7 +118,12 @@ pub struct Ended {
     pub notes: Notes,
     /// How long it took, from the request's head to the end.
     pub took: Duration,
+    /// What [`Observer::admit_response`] made of it. Nothing but timings and transport has changed since.
+    pub admitted: Admitted,
 }
+
+/// What an observer keeps of an exchange that it admitted, for when it ends.
+pub type Admitted = Option<Box<dyn Any + Send + Sync>>;
 
 /// Which messages are held until the observer admits them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -156,7 +162,7 @@ pub trait Observer: Send + Sync + fmt::Debug {
     /// # Errors
     ///
     /// The answer that the client gets instead.
-    fn admit_request(&self, _exchange: &Exchange) -> Result<(), Problem> {
+    fn admit_request(&self, _exchange: Exchange) -> Result<(), Problem> {
         Ok(())
     }
 
@@ -165,8 +171,8 @@ pub trait Observer: Send + Sync + fmt::Debug {
     /// # Errors
     ///
     /// The answer that the client gets instead.
-    fn admit_response(&self, _exchange: &Exchange) -> Result<(), Problem> {
-        Ok(())
+    fn admit_response(&self, _exchange: Exchange) -> Result<Admitted, Problem> {
+        Ok(None)
     }
 
     /// Takes an exchange that is over. The end of its response waits for the future.

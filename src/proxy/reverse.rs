@@ -347,7 +347,7 @@ fn admitted(proxy: &Proxy, recording: &mut Recording) -> Result<(), Problem> {
                       nothing through unjudged";
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "enforce", detail));
     }
-    recording.snapshot().map_or(Ok(()), |exchange| proxy.observer.admit_request(&exchange))
+    recording.snapshot().map_or(Ok(()), |exchange| proxy.observer.admit_request(exchange))
 }
 
 /// Reads the whole response, asks the observer about it, and answers with it or in its place.
@@ -381,10 +381,12 @@ async fn held(proxy: &Proxy, mut recording: Recording, response: Response, metho
         let problem = Problem::new(refusal, "enforce", reason.clone());
         return replace(recording, problem, Some(reason)).await;
     }
-    let verdict = recording.snapshot().map_or(Ok(()), |exchange| proxy.observer.admit_response(&exchange));
-    if let Err(mut problem) = verdict {
-        problem.status = refusal;
-        return replace(recording, problem, None).await;
+    match recording.snapshot().map_or(Ok(None), |exchange| proxy.observer.admit_response(exchange)) {
+        Ok(admitted) => recording.admitted = admitted,
+        Err(mut problem) => {
+            problem.status = refusal;
+            return replace(recording, problem, None).await;
+        }
     }
     if let Err(problem) = recording.end(None).await {
         return unrecorded(problem, method);

@@ -102,7 +102,7 @@ fn spread(piece: &mut Piece, start: usize, word: u64, mut marks: u64) -> usize {
     let mut added = 0;
     while marks != 0 {
         let bits = marks.trailing_zeros() & !7;
-        let escape = ESCAPES[(word >> bits) as usize & 0x7f];
+        let escape = ESCAPES[(word >> bits & 0x7f) as usize];
         let length = (escape >> 56) as usize;
         let at = start + added + bits as usize / 8;
         put_word(piece, at, escape);

@@ -8,7 +8,7 @@ use std::{
 
 use contrail::{
     exchange::Exchange,
-    proxy::{Ended, Holds, Observer, Proxy, Settings, Written, listener},
+    proxy::{Admitted, Ended, Holds, Observer, Proxy, Settings, Written, listener},
     upstream::{Origin, Problem, live},
 };
 use tokio::{
@@ -39,14 +39,14 @@ impl Observer for Seen {
         self.holds
     }
 
-    fn admit_request(&self, exchange: &Exchange) -> Result<(), Problem> {
+    fn admit_request(&self, exchange: Exchange) -> Result<(), Problem> {
         assert!(exchange.response.is_none());
         self.refuse.lock().unwrap().clone().map_or(Ok(()), Err)
     }
 
-    fn admit_response(&self, exchange: &Exchange) -> Result<(), Problem> {
+    fn admit_response(&self, exchange: Exchange) -> Result<Admitted, Problem> {
         assert!(exchange.response.is_some());
-        self.refuse.lock().unwrap().clone().map_or(Ok(()), Err)
+        self.refuse.lock().unwrap().clone().map_or(Ok(None), Err)
     }
 
     fn ended(&self, ended: Ended) -> Written {
