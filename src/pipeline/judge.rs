@@ -1,6 +1,7 @@
 //! From what went by to what is said about it: decoding, credential, check, redaction, attestation.
 
 use std::{
+    borrow::Cow,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     time::SystemTime,
@@ -87,8 +88,15 @@ impl Judge {
     }
 
     /// How an exchange is judged of which its upstream says this.
-    pub(super) fn options(&self, notes: &Notes) -> CheckOptions {
-        CheckOptions { response: self.options.response && !notes.response_judged_elsewhere, ..self.options.clone() }
+    pub(super) fn options(&self, notes: &Notes) -> Cow<'_, CheckOptions> {
+        self.options_with(self.options.response && !notes.response_judged_elsewhere)
+    }
+
+    fn options_with(&self, response: bool) -> Cow<'_, CheckOptions> {
+        if response == self.options.response {
+            return Cow::Borrowed(&self.options);
+        }
+        Cow::Owned(CheckOptions { response, ..self.options.clone() })
     }
 
     /// The verdict, and whether the checker panicked instead of giving one.
@@ -120,7 +128,7 @@ impl Judge {
             return None;
         }
         self.prepare(&mut exchange);
-        let options = CheckOptions { response: scope == Scope::Whole, ..self.options.clone() };
+        let options = self.options_with(scope == Scope::Whole);
         let (verdict, panicked) = self.check(&exchange, &options);
         Some(if panicked { Err(Unjudged) } else { Ok(Judged::new(exchange, verdict)) })
     }
