@@ -52,6 +52,11 @@ pub enum ReadFault {
         /// Why not.
         reason: String,
     },
+    /// An entry that was read before is not what it was any more.
+    Changed {
+        /// Its index in the file, from 0.
+        index: usize,
+    },
     /// A line of a journal that is no entry (and is not the torn last one).
     Line {
         /// From 1.
@@ -86,6 +91,9 @@ impl fmt::Display for ReadError {
             ReadFault::Entry { index, reason } => write!(f, "`{name}`, entry {index}: {reason}"),
             ReadFault::BodyFile { index, file, reason } => {
                 write!(f, "`{name}`, entry {index}: the body file `{}` {reason}", file.escape_debug())
+            }
+            ReadFault::Changed { index } => {
+                write!(f, "`{name}`, entry {index}, was changed on the disk since it was first read; start again")
             }
             ReadFault::Line { line, reason } => write!(f, "`{name}`, line {line}: {reason}"),
         }

@@ -16,6 +16,8 @@ pub(super) struct BodyFiles {
     /// The last few files, since one is shared by many entries.
     held: HashMap<String, Bytes>,
     held_bytes: usize,
+    /// How often a file was asked for.
+    asked: usize,
 }
 
 impl BodyFiles {
@@ -23,11 +25,17 @@ impl BodyFiles {
     const HELD: usize = 8 << 20;
 
     pub(super) fn new(folder: Option<PathBuf>) -> Self {
-        Self { folder, held: HashMap::new(), held_bytes: 0 }
+        Self { folder, held: HashMap::new(), held_bytes: 0, asked: 0 }
+    }
+
+    /// How often a file was asked for.
+    pub(super) fn asked(&self) -> usize {
+        self.asked
     }
 
     /// The content of a body file; otherwise why it cannot be used, as the end of a sentence about it.
     pub(super) fn read(&mut self, name: &str) -> Result<Bytes, String> {
+        self.asked += 1;
         if let Some(held) = self.held.get(name) {
             return Ok(held.clone());
         }

@@ -27,6 +27,7 @@ mod parallel;
 pub(crate) mod parts;
 mod read;
 mod scan;
+mod shelf;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -48,6 +49,7 @@ pub use keep::{Keep, UnknownKeep};
 pub use normal::{rename_request, without_run};
 pub use parallel::Ended;
 pub use read::{Recording, open, sources};
+pub use shelf::{Shelf, Spot};
 pub use target::{har_of, is_single_file};
 pub use texts::Head;
 pub use trail::{TrailOptions, heads};

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    Entry, Head, ReadError, ReadFault, Recording,
+    Entry, Head, ReadError, ReadFault, Recording, Spot,
     read::Reader,
     texts::{Standing, Texts},
 };
@@ -42,6 +42,11 @@ struct Batch {
 /// What became of a batch: a result per entry, `None` for one that is not HTTP; after an error nothing follows.
 type Done<T> = Vec<Result<Option<T>, ReadError>>;
 
+/// What is done with a text.
+trait Work<T>: Fn(&mut Reader, &[u8], Standing) -> Result<Option<T>, ReadError> + Sync {}
+
+impl<T, F: Fn(&mut Reader, &[u8], Standing) -> Result<Option<T>, ReadError> + Sync> Work<T> for F {}
+
 impl Batch {
     /// The next texts; an empty batch at the end. An error comes with the texts before it.
     fn next(texts: &mut Texts) -> (Self, Option<ReadError>) {
@@ -56,13 +61,13 @@ impl Batch {
         (batch, None)
     }
 
-    fn done<T>(&self, reader: &mut Reader, work: &impl Fn(Entry) -> T) -> Done<T> {
+    fn done<T>(&self, reader: &mut Reader, work: &impl Work<T>) -> Done<T> {
         let mut start = 0;
         let mut done = Vec::with_capacity(self.ends.len());
         for (standing, end) in &self.ends {
             let text = &self.text[start..*end];
             start = *end;
-            let worked = catch_unwind(AssertUnwindSafe(|| reader.entry(text, *standing).map(|entry| entry.map(work))));
+            let worked = catch_unwind(AssertUnwindSafe(|| work(reader, text, *standing)));
             let result = worked.unwrap_or_else(|_| {
                 let reason = "contrail failed on it; please report it".to_owned();
                 Err(reader.fail(ReadFault::Entry { index: standing.index, reason }))
@@ -89,14 +94,34 @@ impl Recording {
         T: Send,
         E: From<ReadError>,
     {
-        let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS);
-        self.each_on(threads, work, sink)
+        let work = |reader: &mut Reader, text: &[u8], standing| Ok(reader.entry(text, standing)?.map(&work));
+        self.each_on(threads(), work, sink)
+    }
+
+    /// As [`Recording::each`], with where each entry stands on the recording's [`Shelf`](super::Shelf).
+    ///
+    /// # Errors
+    ///
+    /// As [`Recording::each`].
+    pub fn each_placed<T, E>(
+        self,
+        work: impl Fn(Entry, Spot) -> T + Sync,
+        sink: impl FnMut(T) -> Result<(), E>,
+    ) -> Result<Ended, E>
+    where
+        T: Send,
+        E: From<ReadError>,
+    {
+        let work = |reader: &mut Reader, text: &[u8], standing| {
+            Ok(reader.placed(text, standing)?.map(|(entry, spot)| work(entry, spot)))
+        };
+        self.each_on(threads(), work, sink)
     }
 
     fn each_on<T, E>(
         self,
         threads: usize,
-        work: impl Fn(Entry) -> T + Sync,
+        work: impl Work<T>,
         mut sink: impl FnMut(T) -> Result<(), E>,
     ) -> Result<Ended, E>
     where
@@ -150,6 +175,10 @@ impl Recording {
     }
 }
 
+fn threads() -> usize {
+    thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS)
+}
+
 /// Cuts the file into batches, the n-th for the n-th thread; what ended it, if not its end.
 fn cut(texts: &mut Texts, to: &[SyncSender<Batch>]) -> Option<ReadError> {
     for batches in to.iter().cycle() {
@@ -161,12 +190,7 @@ fn cut(texts: &mut Texts, to: &[SyncSender<Batch>]) -> Option<ReadError> {
     None
 }
 
-fn work_on<T>(
-    waiting: &Receiver<Batch>,
-    results: &SyncSender<Done<T>>,
-    reader: &mut Reader,
-    work: &impl Fn(Entry) -> T,
-) {
+fn work_on<T>(waiting: &Receiver<Batch>, results: &SyncSender<Done<T>>, reader: &mut Reader, work: &impl Work<T>) {
     while let Ok(batch) = waiting.recv() {
         if results.send(batch.done(reader, work)).is_err() {
             return;
@@ -196,7 +220,10 @@ mod tests {
 
     fn paths(recording: Recording, threads: usize) -> (Vec<String>, Result<Ended, ReadError>) {
         let mut paths = Vec::new();
-        let work = |entry: Entry| format!("{} {}", entry.index, entry.exchange.request.target.path());
+        let work = |reader: &mut Reader, text: &[u8], standing| {
+            let path = |entry: Entry| format!("{} {}", entry.index, entry.exchange.request.target.path());
+            Ok(reader.entry(text, standing)?.map(path))
+        };
         let ended = recording.each_on(threads, work, |path| {
             paths.push(path);
             Ok(())
@@ -245,11 +272,11 @@ mod tests {
     #[test]
     fn a_failure_of_ours_is_an_error_at_its_entry_and_what_the_sink_says_ends_it() {
         let panics = |entry: Entry| assert_ne!(entry.index, 1600);
-        let ended = recording(2000, None).each_on(2, panics, |()| Ok::<(), ReadError>(()));
+        let ended = recording(2000, None).each(panics, |()| Ok::<(), ReadError>(()));
         assert!(ended.unwrap_err().to_string().contains("entry 1600: contrail failed on it"));
 
         let mut taken = 0;
-        let ended = recording(20_000, None).each_on(2, drop, |()| {
+        let ended = recording(20_000, None).each(drop, |()| {
             taken += 1;
             let fault = ReadFault::NotFound;
             if taken < 1500 { Ok(()) } else { Err(ReadError { source_name: "the sink".into(), fault }) }

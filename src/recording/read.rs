@@ -12,6 +12,7 @@ use std::{
 use super::{
     Entry, Head, ReadError, ReadFault,
     convert::{self, Converted, Fault, Shared},
+    shelf::{Digests, Shelf, Spot},
     texts::{Standing, Texts},
 };
 use crate::token::TokenCache;
@@ -64,6 +65,8 @@ fn fault_of(error: io::Error) -> ReadFault {
 pub struct Recording {
     pub(super) texts: Texts,
     pub(super) reader: Reader,
+    /// What entries can be read from again; none for standard input.
+    file: Option<File>,
     pub(super) skipped: usize,
     carries_authorization: bool,
     buffer: Vec<u8>,
@@ -74,6 +77,7 @@ pub struct Recording {
 pub(super) struct Reader {
     name: Arc<str>,
     shared: Shared,
+    digests: Digests,
 }
 
 impl Reader {
@@ -94,6 +98,17 @@ impl Reader {
             },
         };
         Err(self.fail(fault))
+    }
+
+    /// As [`Reader::entry`], with where to find it again.
+    pub(super) fn placed(&mut self, text: &[u8], standing: Standing) -> Result<Option<(Entry, Spot)>, ReadError> {
+        let asked = self.shared.files.asked();
+        let entry = self.entry(text, standing)?;
+        Ok(entry.map(|entry| {
+            let has_files = self.shared.files.asked() != asked;
+            let digest = self.digests.of(text, &entry, has_files);
+            (entry, Spot::new(standing, text.len(), digest))
+        }))
     }
 
     pub(super) fn fail(&self, fault: ReadFault) -> ReadError {
@@ -125,7 +140,11 @@ pub fn open(path: &Path) -> Result<Recording, ReadError> {
     let file = File::open(path).map_err(|error| fail(fault_of(error)))?;
     let folder =
         path.parent().map(|parent| if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.into() });
-    Recording::new(name, Box::new(BufReader::with_capacity(CHUNK, file)), folder)
+    // A pipe can be read only once.
+    let again = if metadata.is_file() { file.try_clone().map(Some) } else { Ok(None) };
+    let again = again.map_err(|error| fail(ReadFault::Io(error)))?;
+    let recording = Recording::new(name, Box::new(BufReader::with_capacity(CHUNK, file)), folder)?;
+    Ok(Recording { file: again, ..recording })
 }
 
 /// Bytes read from a file at a time.
@@ -138,9 +157,9 @@ impl Recording {
     ///
     /// As [`open`].
     pub fn new(name: String, input: Box<dyn BufRead + Send>, folder: Option<PathBuf>) -> Result<Self, ReadError> {
-        let reader = Reader { name: name.as_str().into(), shared: Shared::new(folder) };
+        let reader = Reader { name: name.as_str().into(), shared: Shared::new(folder), digests: Digests::default() };
         let texts = Texts::begin(name, input)?;
-        Ok(Self { texts, reader, skipped: 0, carries_authorization: false, buffer: Vec::new() })
+        Ok(Self { texts, reader, file: None, skipped: 0, carries_authorization: false, buffer: Vec::new() })
     }
 
     /// Reads the tokens of other tools' files through `tokens` (its clock skew, its keys). Entries that contrail wrote hold
@@ -149,6 +168,12 @@ impl Recording {
     pub fn with_tokens(mut self, tokens: Arc<TokenCache>) -> Self {
         self.reader.shared.tokens = tokens;
         self
+    }
+
+    /// What its entries can be read from again; `None` for what can be read only once.
+    #[must_use]
+    pub fn shelf(&mut self) -> Option<Shelf> {
+        self.file.take().map(|file| Shelf::new(file, self.reader.clone()))
     }
 
     /// The name that it was opened by.

@@ -38,6 +38,11 @@ impl<R: BufRead> Scanner<R> {
         Self { input, offset: 0 }
     }
 
+    /// How many bytes were taken so far.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// Drops a UTF-8 byte-order mark.
     pub(super) fn skip_mark(&mut self) -> Result<(), ScanError> {
         if self.input.fill_buf()?.starts_with(b"\xef\xbb\xbf") {

@@ -23,8 +23,8 @@ pub struct Head {
 enum Input {
     /// Inside `log.entries`; whether nothing of it was taken yet.
     Har(Scanner<Box<dyn BufRead + Send>>, bool),
-    /// A journal; the number of the last line that was taken.
-    Journal(Box<dyn BufRead + Send>, usize),
+    /// A journal; the number of the last line that was taken, and the offset behind it.
+    Journal(Box<dyn BufRead + Send>, usize, u64),
     /// Nothing left.
     Ended,
 }
@@ -39,11 +39,12 @@ pub(super) struct Texts {
     member: Vec<u8>,
 }
 
-/// Where a text stands: its index among the entries, and its line in a journal (from 1).
-#[derive(Debug, Clone, Copy)]
+/// Where a text stands: its index among the entries, its line in a journal (from 1), and its first byte in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Standing {
     pub(super) index: usize,
     pub(super) line: Option<usize>,
+    pub(super) offset: u64,
 }
 
 impl Texts {
@@ -98,7 +99,7 @@ impl Texts {
         if is_journal(input.fill_buf().map_err(ReadFault::Io)?) {
             self.head.by_contrail = true;
             self.head.journal = true;
-            return Ok(Input::Journal(input, 0));
+            return Ok(Input::Journal(input, 0, 0));
         }
         let not_har = |reason: &str| ReadFault::NotHar { reason: reason.to_owned() };
         let mut scanner = Scanner::new(input);
@@ -215,11 +216,16 @@ impl Texts {
     }
 
     /// Appends the next line of a journal that is an entry; false at the end, a torn last line being none.
-    fn next_line(input: &mut dyn BufRead, line: &mut usize, out: &mut Vec<u8>) -> Result<bool, ReadFault> {
+    fn next_line(
+        input: &mut dyn BufRead,
+        line: &mut usize,
+        offset: &mut u64,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, ReadFault> {
         let start = out.len();
         loop {
             out.truncate(start);
-            input.read_until(b'\n', out).map_err(ReadFault::Io)?;
+            *offset += input.read_until(b'\n', out).map_err(ReadFault::Io)? as u64;
             let text = &out[start..];
             if text.last() != Some(&b'\n') {
                 return Ok(false);
@@ -233,21 +239,24 @@ impl Texts {
 
     /// Appends the next text; where it stands, or `None` at the end. Whatever fails, the input has ended.
     fn advance(&mut self, out: &mut Vec<u8>) -> Result<Option<Standing>, ReadFault> {
-        let mut standing = Standing { index: self.next, line: None };
+        let mut standing = Standing { index: self.next, line: None, offset: 0 };
+        let held = out.len();
         match std::mem::replace(&mut self.input, Input::Ended) {
             Input::Ended => return Ok(None),
             Input::Har(mut scanner, first) => {
                 if !self.next_of_har(&mut scanner, first, out)? {
                     return Ok(None);
                 }
+                standing.offset = scanner.offset() - (out.len() - held) as u64;
                 self.input = Input::Har(scanner, false);
             }
-            Input::Journal(mut input, mut line) => {
-                if !Self::next_line(&mut *input, &mut line, out)? {
+            Input::Journal(mut input, mut line, mut offset) => {
+                if !Self::next_line(&mut *input, &mut line, &mut offset, out)? {
                     return Ok(None);
                 }
                 standing.line = Some(line);
-                self.input = Input::Journal(input, line);
+                standing.offset = offset - (out.len() - held) as u64;
+                self.input = Input::Journal(input, line, offset);
             }
         }
         Ok(Some(standing))

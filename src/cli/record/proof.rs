@@ -11,8 +11,9 @@ use std::{
 use crate::{
     cli::Failure,
     contract::{CheckOptions, Contract},
+    exchange::Request,
     finding::Verdict,
-    recording::{self, settle},
+    recording::{self, ReadError, settle},
     redact::{self, Redactor},
     upstream::replay::{Builder, Settings, Unproven},
 };
@@ -128,12 +129,17 @@ fn replayed(fixture: &Path, contract: &Arc<Contract>) -> Result<Vec<String>, Fai
         exhausted: None,
         operation_of: Arc::new(move |method, path| routes.operation_id(method, path)),
         has_label: Arc::new(redact::has_label),
+        redact: Arc::new(Request::clone), // it is the recording that is asked
     })?;
     for source in recording::sources(fixture)? {
-        builder.source(&source.display().to_string());
-        for entry in recording::open(&source)? {
-            builder.push(entry?, None);
-        }
+        let mut recording = recording::open(&source)?;
+        builder.source(&source.display().to_string(), recording.shelf());
+        let preparer = builder.preparer();
+        let work = |entry, spot| preparer.prepare(entry, false, Some(spot));
+        recording.each_placed(work, |prepared| {
+            builder.push(prepared);
+            Ok::<(), ReadError>(())
+        })?;
     }
     let told =
         |unproven: Unproven| format!("{} ({}) does not replay: {}", unproven.entry, unproven.request, unproven.instead);

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::DecodeLimits,
-    recording::{self, TENANT_ORIGIN},
+    recording::{self, Entry, ReadError, Spot, TENANT_ORIGIN},
     redact::{self, Redactor},
     upstream::Upstream,
     upstream::replay::{Builder, Exhausted, Ignore, Recorded, Replay, Settings},
@@ -113,28 +113,40 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 /// Takes the recordings in, in the order in which they were named.
-fn load(args: &Args, contract: &Arc<Contract>, redactor: &Redactor) -> Result<Replay, Failure> {
+fn load(args: &Args, contract: &Arc<Contract>, redactor: &Arc<Redactor>) -> Result<Replay, Failure> {
     let routes = Arc::clone(contract);
     let mut builder = Builder::new(Settings {
         ignore: args.ignore.clone(),
         exhausted: args.exhausted,
         operation_of: Arc::new(move |method, path| routes.operation_id(method, path)),
         has_label: Arc::new(redact::has_label),
+        redact: {
+            let redactor = Arc::clone(redactor);
+            Arc::new(move |request| redactor.request(request).into_inner())
+        },
     })?;
+    let preparer = builder.preparer();
+    let more_rules = !args.judge.redact.is_empty();
     for named in &args.fixtures {
         if args.missing.record_missing && !named.exists() {
             continue; // what is asked for makes it
         }
         for source in recording::sources(named)? {
-            let recording = recording::open(&source)?;
-            builder.source(&source.display().to_string());
-            for entry in recording {
-                let entry = entry?;
-                // Our own recordings went through the plan when they were made; a rule that was added since did not.
-                let redacted = (entry.note.is_none() || !args.judge.redact.is_empty())
-                    .then(|| redactor.request(&entry.exchange.request).into_inner());
-                builder.push(entry, redacted);
-            }
+            let mut recording = recording::open(&source)?;
+            let shelf = recording.shelf();
+            let again = shelf.is_some();
+            builder.source(&source.display().to_string(), shelf);
+            let work = |entry: Entry, spot: Spot| {
+                let spot = again.then_some(spot);
+                // Our own recordings went through the plan when they were made; a rule that was added since did not. Labels
+                // are numbered in the file's order, so that is done in it.
+                let redact = entry.note.is_none() || more_rules;
+                if redact { Err((Box::new(entry), spot)) } else { Ok(preparer.prepare(entry, false, spot)) }
+            };
+            recording.each_placed(work, |worked| {
+                builder.push(worked.unwrap_or_else(|(entry, spot)| preparer.prepare(*entry, true, spot)));
+                Ok::<(), ReadError>(())
+            })?;
         }
     }
     Ok(builder.finish())

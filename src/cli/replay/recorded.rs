@@ -1,9 +1,7 @@
 //! What the recorded exchanges are worth under the contract in force.
 
-use std::{collections::HashMap, io};
-
 use crate::{
-    cli::policy::PolicyArgs,
+    cli::{Failure, policy::PolicyArgs},
     contract::{CheckOptions, Contract},
     finding::{Unchecked, Verdict},
     pipeline::Pipeline,
@@ -11,7 +9,7 @@ use crate::{
     redact::{Judged as JudgedExchange, Redacted},
     report::Place,
     token::Credential,
-    upstream::replay::Replay,
+    upstream::replay::{Recalled, Replay},
 };
 
 /// What was said about the recorded exchanges.
@@ -36,13 +34,12 @@ pub(super) fn judge(
     options: &CheckOptions,
     policy: &PolicyArgs,
     pipeline: &Pipeline,
-) -> io::Result<Judged> {
-    let carries = sources_with_authorization(replay);
+) -> Result<Judged, Failure> {
     let mut judged = Judged::default();
-    for (source, entry) in replay.entries() {
-        let Entry { index, exchange, note } = entry;
-        let mut exchange = exchange.clone();
-        if note.is_none() && !carries.get(source).copied().unwrap_or(false) {
+    for recalled in replay.entries() {
+        let Recalled { source, carries_authorization, entry } = recalled?;
+        let Entry { index, mut exchange, note } = entry.into_owned();
+        if note.is_none() && !carries_authorization {
             // The file's producer strips the header.
             exchange.request.credential = Credential::Unknown;
         }
@@ -53,9 +50,9 @@ pub(super) fn judge(
         }
         let outside = !contract.covers(exchange.request.target.path());
         let redacted = pipeline.redactor().redact(JudgedExchange::new(exchange, verdict));
-        pipeline.collect(Place { source, entry: *index, outside }, &redacted)?;
+        pipeline.collect(Place { source, entry: index, outside }, &redacted)?;
         if policy.fails(&redacted.verdict) {
-            judged.failing.push(Failing { source: source.to_owned(), entry: *index, judged: redacted });
+            judged.failing.push(Failing { source: source.to_owned(), entry: index, judged: redacted });
         }
     }
     Ok(judged)
@@ -65,13 +62,4 @@ pub(super) fn judge(
 fn without_authentication(verdict: &mut Verdict) {
     verdict.findings.retain(|finding| !finding.rule.id().starts_with("auth."));
     verdict.unchecked.insert(Unchecked::Auth);
-}
-
-/// Whether any entry of another tool's file carries the header.
-fn sources_with_authorization(replay: &Replay) -> HashMap<&str, bool> {
-    let mut carries = HashMap::new();
-    for (source, entry) in replay.entries().filter(|(_, entry)| entry.note.is_none()) {
-        *carries.entry(source).or_default() |= entry.exchange.request.headers.contains("authorization");
-    }
-    carries
 }

@@ -3,38 +3,155 @@
 //! A request goes to its *line* (method and raw path), from there, under each mask that any entry of that line needs,
 //! to a *bucket*: the recorded exchanges of one identity, in recorded order.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use super::{
     caller::{Caller, CallerId, Callers},
     ignore::{Ignore, IgnoreSet},
     mask::{Key, Keys, Mask},
     parts::Parts,
-    serve,
+    serve::{self, Answer, Shelved},
+    token_endpoint::Learned,
 };
-use crate::{exchange::Request, recording::Entry};
+use crate::{
+    exchange::Request,
+    recording::{Entry, ReadError, ReadFault, Shelf, Spot},
+};
 
 /// The documented operation of a method and raw path, if there is one.
 pub type OperationOf = Arc<dyn Fn(&str, &str) -> Option<Arc<str>> + Send + Sync>;
 
-/// One recorded exchange.
+/// What takes secrets out of a request.
+pub type RedactRequest = Arc<dyn Fn(&Request) -> Request + Send + Sync>;
+
+/// One recorded exchange: what finding and telling it needs. The rest of it is elsewhere.
 #[derive(Debug)]
 pub(super) struct Held {
-    pub(super) entry: Entry,
-    /// Its request after redaction, where that is another one.
-    redacted: Option<Box<Request>>,
-    /// Which fixture, as an index into the names.
+    /// Method and target of its request, without the origin. Holds no secret.
+    pub(super) asked: Box<str>,
+    /// Its index in its recording.
+    index: usize,
+    /// Which fixture, as an index into the sources.
     pub(super) source: u32,
     pub(super) caller: CallerId,
+    /// The recorded status; 0 if there is none.
+    pub(super) status: u16,
+    /// Its request counts as redaction makes it.
+    redacted: bool,
     /// Why it is never served; `None` if it can be.
-    pub(super) unfit: Option<String>,
+    pub(super) unfit: Option<Box<str>>,
+    /// Its answer, if that is kept in memory.
+    answer: Option<Answer>,
+    kept: Kept,
 }
 
+#[cfg(test)]
 impl Held {
-    /// The request that others are compared with. Holds no secret.
-    pub(super) fn request(&self) -> &Request {
-        self.redacted.as_deref().unwrap_or(&self.entry.exchange.request)
+    /// Whether its answer is in memory.
+    pub(super) fn has_answer(&self) -> bool {
+        self.answer.is_some()
     }
+}
+
+/// Where an exchange is.
+#[derive(Debug)]
+enum Kept {
+    /// In memory.
+    Here(Box<Entry>),
+    /// On its source's shelf.
+    There(Spot),
+}
+
+/// One recording.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) name: Arc<str>,
+    shelf: Option<Shelf>,
+    /// An entry of it that another tool wrote carries an `Authorization` header.
+    pub(super) carries_authorization: bool,
+}
+
+/// An entry with all that can be worked out without the entries before it.
+pub struct Prepared {
+    asked: Box<str>,
+    index: usize,
+    line: Key,
+    key: Key,
+    mask: Mask,
+    /// Method and number of path segments, where the path is masked.
+    shape: Option<(String, usize)>,
+    ignored: IgnoreSet,
+    caller: Caller,
+    status: u16,
+    redacted: bool,
+    unfit: Option<Box<str>>,
+    answer: Option<Answer>,
+    carries_authorization: bool,
+    pub(super) learned: Learned,
+    kept: Kept,
+}
+
+/// What requests are compared by; the same for all of them.
+pub(super) struct Rules {
+    ignore: Vec<Ignore>,
+    operation_of: OperationOf,
+    has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    redact: RedactRequest,
+    keys: Keys,
+}
+
+impl Rules {
+    pub(super) fn new(
+        ignore: Vec<Ignore>,
+        operation_of: OperationOf,
+        has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+        redact: RedactRequest,
+    ) -> Self {
+        Self { ignore, operation_of, has_label, redact, keys: Keys::default() }
+    }
+
+    /// What is left out when requests of this method and path are compared.
+    pub(super) fn ignored(&self, method: &str, path: &str) -> IgnoreSet {
+        if self.ignore.is_empty() {
+            return IgnoreSet::default();
+        }
+        IgnoreSet::of(&self.ignore, (self.operation_of)(method, path).as_deref())
+    }
+
+    /// Works an entry out. With a `spot` it is read again when it is asked for, and not kept.
+    pub(super) fn prepare(&self, entry: Entry, redact: bool, spot: Option<Spot>) -> Prepared {
+        let exchange = &entry.exchange;
+        let clean = redact.then(|| (self.redact)(&exchange.request));
+        let request = clean.as_ref().unwrap_or(&exchange.request);
+        let parts = Parts::of(request);
+        let mask = Mask::of(request, &parts, &*self.has_label);
+        let method = request.method.as_str();
+        let line = self.keys.line(method, &parts.path, &mask.segments);
+        let ignored = self.ignored(method, &parts.path);
+        let unfit = serve::unfit(exchange);
+        Prepared {
+            asked: asked(request).into(),
+            index: entry.index,
+            line,
+            key: self.keys.request(line, &parts, &mask, &ignored),
+            shape: (!mask.segments.is_empty()).then(|| (method.to_owned(), parts.path.split('/').count())),
+            mask,
+            ignored,
+            caller: Caller::of(&request.credential),
+            status: exchange.response.as_ref().map_or(0, |response| response.status),
+            redacted: redact,
+            answer: if unfit.is_none() { serve::answer(exchange) } else { None },
+            unfit: unfit.map(Into::into),
+            carries_authorization: entry.note.is_none() && exchange.request.headers.contains("authorization"),
+            learned: Learned::of(exchange),
+            kept: spot.map_or_else(|| Kept::Here(Box::new(entry)), Kept::There),
+        }
+    }
+}
+
+/// Method and target, without the origin.
+pub(super) fn asked(request: &Request) -> String {
+    format!("{} {}", request.method, request.target.path_and_query)
 }
 
 /// Entries of one identity.
@@ -57,7 +174,8 @@ pub(super) struct Line {
 
 /// Recorded exchanges, ready to be found.
 pub(super) struct Index {
-    pub(super) sources: Vec<Arc<str>>,
+    pub(super) rules: Arc<Rules>,
+    pub(super) sources: Vec<Source>,
     pub(super) held: Vec<Held>,
     pub(super) callers: Callers,
     pub(super) buckets: Vec<Bucket>,
@@ -70,19 +188,13 @@ pub(super) struct Index {
     /// Path masks that are not empty, by method and number of segments.
     path_masks: HashMap<(String, usize), Vec<Vec<usize>>>,
     ignore_sets: Vec<IgnoreSet>,
-    ignore: Vec<Ignore>,
-    operation_of: OperationOf,
-    has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    keys: Keys,
+    shelved: Shelved,
 }
 
 impl Index {
-    pub(super) fn new(
-        ignore: Vec<Ignore>,
-        operation_of: OperationOf,
-        has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    ) -> Self {
+    pub(super) fn new(rules: Rules) -> Self {
         Self {
+            rules: Arc::new(rules),
             sources: Vec::new(),
             held: Vec::new(),
             callers: Callers::default(),
@@ -94,36 +206,28 @@ impl Index {
             by_key: HashMap::new(),
             path_masks: HashMap::new(),
             ignore_sets: Vec::new(),
-            ignore,
-            operation_of,
-            has_label,
-            keys: Keys::default(),
+            shelved: Shelved::default(),
         }
     }
 
     /// Starts a fixture; entries that follow are its own.
-    pub(super) fn source(&mut self, name: &str) {
-        self.sources.push(name.into());
+    pub(super) fn source(&mut self, name: &str, shelf: Option<Shelf>) {
+        self.sources.push(Source { name: name.into(), shelf, carries_authorization: false });
     }
 
     /// Takes in an entry of the fixture started last.
-    pub(super) fn push(&mut self, entry: Entry, redacted: Option<Request>) {
+    pub(super) fn push(&mut self, prepared: Prepared) {
         let number = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
-        let request = redacted.as_ref().unwrap_or(&entry.exchange.request);
-        let parts = Parts::of(request);
-        let mask = Mask::of(request, &parts, &*self.has_label);
+        let Prepared { line: line_key, mask, ignored, .. } = prepared;
         let mask_id = self.mask_id(&mask);
-        let method = request.method.as_str();
-        let line_key = self.keys.line(method, &parts.path, &mask.segments);
-        if !mask.segments.is_empty() {
-            let shape = (method.to_owned(), parts.path.split('/').count());
+        if let Some(shape) = prepared.shape {
             let shapes = self.path_masks.entry(shape).or_default();
             if !shapes.contains(&mask.segments) {
-                shapes.push(mask.segments.clone());
+                shapes.push(mask.segments);
             }
         }
         if !self.lines.contains_key(&line_key) {
-            let ignored = self.ignore_set(method, &parts.path);
+            let ignored = self.ignore_set(ignored);
             self.lines.insert(line_key, Line { masks: Vec::new(), entries: Vec::new(), ignored });
             self.line_order.push(line_key);
         }
@@ -134,18 +238,65 @@ impl Index {
                 let masks = &self.masks;
                 line.masks.sort_by(|left, right| masks[*left as usize].cmp(&masks[*right as usize]));
             }
-            let ignored = &self.ignore_sets[usize::from(line.ignored)];
-            let key = self.keys.request(line_key, &parts, &mask, mask_id, ignored);
-            let bucket = *self.by_key.entry(key).or_insert_with(|| {
-                self.buckets.push(Bucket { entries: Vec::new(), mask: mask_id });
-                u32::try_from(self.buckets.len() - 1).unwrap_or(u32::MAX)
-            });
-            self.buckets[bucket as usize].entries.push(number);
         }
-        let caller = self.callers.intern(Caller::of(&request.credential));
-        let unfit = serve::unfit(&entry.exchange);
-        let source = u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        self.held.push(Held { entry, redacted: redacted.map(Box::new), source, caller, unfit });
+        let bucket = *self.by_key.entry(prepared.key).or_insert_with(|| {
+            self.buckets.push(Bucket { entries: Vec::new(), mask: mask_id });
+            u32::try_from(self.buckets.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.buckets[bucket as usize].entries.push(number);
+        if let Some(source) = self.sources.last_mut() {
+            source.carries_authorization |= prepared.carries_authorization;
+        }
+        // What is in memory anyway answers from there.
+        let answer = match prepared.kept {
+            Kept::There(_) if self.shelved.is_full() => None,
+            _ => prepared.answer.and_then(|answer| self.shelved.keep(answer)),
+        };
+        self.held.push(Held {
+            asked: prepared.asked,
+            index: prepared.index,
+            source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX),
+            caller: self.callers.intern(prepared.caller),
+            status: prepared.status,
+            redacted: prepared.redacted,
+            unfit: prepared.unfit,
+            answer,
+            kept: prepared.kept,
+        });
+    }
+
+    /// Everything was taken in.
+    pub(super) fn complete(&mut self) {
+        self.shelved = Shelved::default();
+    }
+
+    /// A recorded exchange, whole.
+    pub(super) fn entry(&self, number: u32) -> Result<Cow<'_, Entry>, ReadError> {
+        let held = &self.held[number as usize];
+        match (&held.kept, &self.sources[held.source as usize].shelf) {
+            (Kept::Here(entry), _) => Ok(Cow::Borrowed(entry)),
+            (Kept::There(spot), Some(shelf)) => shelf.entry(spot).map(Cow::Owned),
+            // An entry with a spot was pushed under a source without a shelf.
+            (Kept::There(_), None) => Err(ReadError {
+                source_name: self.sources[held.source as usize].name.to_string(),
+                fault: ReadFault::Changed { index: held.index },
+            }),
+        }
+    }
+
+    /// The request that others are compared with. Holds no secret.
+    pub(super) fn request(&self, number: u32) -> Result<Request, ReadError> {
+        let entry = self.entry(number)?;
+        let request = &entry.exchange.request;
+        Ok(if self.held[number as usize].redacted { (self.rules.redact)(request) } else { request.clone() })
+    }
+
+    /// The answer that a recorded exchange gives; `None` if it gives none.
+    pub(super) fn answer(&self, number: u32) -> Result<Option<Answer>, ReadError> {
+        match &self.held[number as usize].answer {
+            Some(answer) => Ok(Some(answer.clone())),
+            None => Ok(serve::answer(&self.entry(number)?.exchange)),
+        }
     }
 
     /// The bucket that answers `parts`: the most specific one whose mask it fits.
@@ -155,7 +306,7 @@ impl Index {
             let ignored = &self.ignore_sets[usize::from(line.ignored)];
             line.masks.iter().find_map(|id| {
                 let mask = &self.masks[*id as usize];
-                let key = self.keys.request(line_key, parts, mask, *id, ignored);
+                let key = self.rules.keys.request(line_key, parts, mask, ignored);
                 self.by_key.get(&key).copied()
             })
         })
@@ -164,11 +315,12 @@ impl Index {
     /// The keys under which the line of `parts` may stand, the exact one first.
     pub(super) fn lines_of(&self, parts: &Parts) -> Vec<Key> {
         let method = parts.method.as_str();
-        let mut lines = vec![self.keys.line(method, &parts.path, &[])];
+        let keys = &self.rules.keys;
+        let mut lines = vec![keys.line(method, &parts.path, &[])];
         if !self.path_masks.is_empty()
             && let Some(shapes) = self.path_masks.get(&(method.to_owned(), parts.path.split('/').count()))
         {
-            lines.extend(shapes.iter().map(|segments| self.keys.line(method, &parts.path, segments)));
+            lines.extend(shapes.iter().map(|segments| keys.line(method, &parts.path, segments)));
         }
         lines
     }
@@ -177,20 +329,15 @@ impl Index {
         &self.masks[self.buckets[bucket as usize].mask as usize]
     }
 
-    /// The mask of one entry, computed again.
-    pub(super) fn mask_of(&self, entry: u32, parts: &Parts) -> Mask {
-        Mask::of(self.held[entry as usize].request(), parts, &*self.has_label)
-    }
-
-    /// What is left out when requests of this method and path are compared.
-    pub(super) fn ignored(&self, method: &str, path: &str) -> IgnoreSet {
-        IgnoreSet::of(&self.ignore, (self.operation_of)(method, path).as_deref())
+    /// The mask of a recorded request, computed again.
+    pub(super) fn mask_of(&self, request: &Request, parts: &Parts) -> Mask {
+        Mask::of(request, parts, &*self.rules.has_label)
     }
 
     /// `checkout.har entry 3`.
     pub(super) fn name(&self, entry: u32) -> String {
         let held = &self.held[entry as usize];
-        format!("{} entry {}", self.sources[held.source as usize], held.entry.index)
+        format!("{} entry {}", self.sources[held.source as usize].name, held.index)
     }
 
     fn mask_id(&mut self, mask: &Mask) -> u32 {
@@ -203,8 +350,7 @@ impl Index {
         id
     }
 
-    fn ignore_set(&mut self, method: &str, path: &str) -> u16 {
-        let set = if self.ignore.is_empty() { IgnoreSet::default() } else { self.ignored(method, path) };
+    fn ignore_set(&mut self, set: IgnoreSet) -> u16 {
         let at = self.ignore_sets.iter().position(|held| *held == set).unwrap_or_else(|| {
             self.ignore_sets.push(set);
             self.ignore_sets.len() - 1

@@ -4,7 +4,7 @@
 //! value, with masked places replaced by their type: looking up needs no scan, however much was redacted.
 
 use std::{
-    hash::{BuildHasher, Hasher, RandomState},
+    hash::{BuildHasher, Hash as _, Hasher, RandomState},
     ops::ControlFlow,
 };
 
@@ -101,12 +101,15 @@ impl Keys {
         sink.key()
     }
 
-    /// The key of a request whose method and path have the key `line`, under `mask` (number `id`).
-    pub(super) fn request(&self, line: Key, parts: &Parts, mask: &Mask, id: u32, ignored: &IgnoreSet) -> Key {
+    /// The key of a request whose method and path have the key `line`, under `mask`.
+    pub(super) fn request(&self, line: Key, parts: &Parts, mask: &Mask, ignored: &IgnoreSet) -> Key {
         let mut sink = self.sink();
         sink.0.write_u128(line);
         sink.1.write_u128(line);
-        sink.0.write_u32(id);
+        if !mask.is_exact() {
+            mask.hash(&mut sink.0);
+            mask.hash(&mut sink.1);
+        }
         for Pair { name, value } in &parts.query {
             if ignored.leaves_out_parameter(name) {
                 continue;

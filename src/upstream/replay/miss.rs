@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     differences::{self, Difference},
-    index::Index,
+    index::{Index, asked},
     mask::Mask,
     parts::{Content, Parts},
     plug::MISS,
@@ -178,10 +178,6 @@ fn difference(one: &Difference) -> Value {
     Value::Object(object)
 }
 
-fn asked(request: &Request) -> String {
-    format!("{} {}", request.method, request.target.path_and_query)
-}
-
 /// The recorded exchanges that come nearest: of the same method and path first, then of the likest ones.
 fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
     let mut candidates: Vec<u32> = Vec::new();
@@ -197,9 +193,9 @@ fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
             .take(CANDIDATES)
             .filter_map(|key| index.lines.get(key)?.entries.first().copied())
             .map(|entry| {
-                let request = index.held[entry as usize].request();
-                let path = request.target.path();
-                let other_method = usize::from(request.method != parts.method) * 3;
+                let (method, target) = index.held[entry as usize].asked.split_once(' ').unwrap_or_default();
+                let path = target.split_once('?').map_or(target, |(path, _)| path);
+                let other_method = usize::from(parts.method != method) * 3;
                 let distance = differences::path_distance(&parts.path, path, &[]) * 2 + other_method;
                 let common = path.bytes().zip(parts.path.bytes()).take_while(|(left, right)| left == right).count();
                 (distance, Reverse(common), entry)
@@ -210,9 +206,11 @@ fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
     }
     let mut near: Vec<(usize, u32, Vec<Difference>)> = Vec::new();
     for entry in candidates {
-        let recorded = Parts::of(index.held[entry as usize].request());
-        let mask: Mask = index.mask_of(entry, &recorded);
-        let ignored = index.ignored(recorded.method.as_str(), &recorded.path);
+        // What cannot be read any more comes near to nothing.
+        let Ok(request) = index.request(entry) else { continue };
+        let recorded = Parts::of(&request);
+        let mask: Mask = index.mask_of(&request, &recorded);
+        let ignored = index.rules.ignored(recorded.method.as_str(), &recorded.path);
         let differences = differences::differences(parts, &recorded, &mask, &ignored);
         if near.iter().any(|(_, _, seen)| *seen == differences) {
             continue; // the same request, recorded again
@@ -227,10 +225,5 @@ fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
 
 fn near(index: &Index, entry: u32, differences: Vec<Difference>) -> Near {
     let held = &index.held[entry as usize];
-    Near {
-        entry: index.name(entry),
-        request: asked(held.request()),
-        status: held.entry.exchange.response.as_ref().map_or(0, |response| response.status),
-        differences,
-    }
+    Near { entry: index.name(entry), request: held.asked.to_string(), status: held.status, differences }
 }

@@ -24,6 +24,7 @@ mod token_endpoint;
 mod tests;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
     time::SystemTime,
@@ -31,7 +32,7 @@ use std::{
 
 use self::{
     caller::Caller,
-    index::{Held, Index},
+    index::{Index, Rules},
     parts::Parts,
     sequence::{Choice, Sequence},
     token_endpoint::{Reply, TokenEndpoint},
@@ -39,7 +40,7 @@ use self::{
 pub use self::{
     differences::Difference,
     ignore::{BadIgnore, Ignore, IgnoreSet, Ignored},
-    index::OperationOf,
+    index::{OperationOf, Prepared, RedactRequest},
     miss::{Miss, Near, Reason},
     missing::RecordedOr,
     plug::{MISS, Recorded},
@@ -49,7 +50,7 @@ pub use self::{
 };
 use crate::{
     exchange::Request,
-    recording::{Entry, parts},
+    recording::{Entry, ReadError, Shelf, Spot, parts},
 };
 
 /// How recordings are served.
@@ -63,6 +64,8 @@ pub struct Settings {
     pub operation_of: OperationOf,
     /// Whether a label of redaction stands anywhere in a text.
     pub has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Takes secrets out of a request; the same request comes out the same each time.
+    pub redact: RedactRequest,
 }
 
 /// Recordings being taken in.
@@ -79,33 +82,47 @@ impl Builder {
     ///
     /// [`NoKey`] if the system gives no randomness for the key that signs replayed tokens.
     pub fn new(settings: Settings) -> Result<Self, NoKey> {
-        Ok(Self {
-            index: Index::new(settings.ignore, settings.operation_of, settings.has_label),
-            tokens: TokenEndpoint::new()?,
-            exhausted: settings.exhausted,
-        })
+        let Settings { ignore, exhausted, operation_of, has_label, redact } = settings;
+        let index = Index::new(Rules::new(ignore, operation_of, has_label, redact));
+        Ok(Self { index, tokens: TokenEndpoint::new()?, exhausted })
     }
 
     /// Starts a recording of this name; its entries follow. Recordings are served in the order in which they were
-    /// started; one that is started twice counts twice.
-    pub fn source(&mut self, name: &str) {
-        self.index.source(name);
+    /// started; one that is started twice counts twice. Entries with a spot are read from its shelf again.
+    pub fn source(&mut self, name: &str, shelf: Option<Shelf>) {
+        self.index.source(name, shelf);
+    }
+
+    /// What works entries out before they are pushed, on any thread.
+    pub fn preparer(&self) -> Preparer {
+        Preparer(Arc::clone(&self.index.rules))
     }
 
     /// Takes in an entry of the recording started last.
-    ///
-    /// `redacted` is its request after redaction, where that is another one (another tool's file, a rule that was added
-    /// since): requests are compared with that, and misses show that.
-    pub fn push(&mut self, entry: Entry, redacted: Option<Request>) {
+    pub fn push(&mut self, mut prepared: Prepared) {
         let number = u32::try_from(self.index.held.len()).unwrap_or(u32::MAX);
-        self.tokens.learn(number, &entry.exchange.request);
-        self.index.push(entry, redacted);
+        self.tokens.learn(number, std::mem::take(&mut prepared.learned));
+        self.index.push(prepared);
     }
 
     /// Ready to answer.
     #[must_use]
-    pub fn finish(self) -> Replay {
+    pub fn finish(mut self) -> Replay {
+        self.index.complete();
         Replay { index: self.index, tokens: self.tokens, exhausted: self.exhausted, state: Mutex::default() }
+    }
+}
+
+/// Works entries out; see [`Builder::preparer`].
+#[derive(Clone)]
+pub struct Preparer(Arc<Rules>);
+
+impl Preparer {
+    /// Works an entry out. `redact` says that its request counts as redaction makes it (another tool's file, a rule that
+    /// was added since): requests are compared with that, and misses show that. With a `spot` it is not kept in memory.
+    #[must_use]
+    pub fn prepare(&self, entry: Entry, redact: bool, spot: Option<Spot>) -> Prepared {
+        self.0.prepare(entry, redact, spot)
     }
 }
 
@@ -131,6 +148,17 @@ pub struct Served {
     pub answer: Answer,
     /// What the match needed (once per entry), where a fresh token's scopes come from. Never a secret.
     pub remarks: Vec<String>,
+}
+
+/// A recorded exchange.
+#[derive(Debug, Clone)]
+pub struct Recalled<'a> {
+    /// The name of its recording.
+    pub source: &'a str,
+    /// Whether any entry of its recording that another tool wrote carries an `Authorization` header.
+    pub carries_authorization: bool,
+    /// The exchange.
+    pub entry: Cow<'a, Entry>,
 }
 
 /// A recorded exchange that does not replay as itself.
@@ -183,9 +211,13 @@ impl Replay {
             }
             Choice::Unfit(entry) => return Err(Box::new(self.unfit_miss(entry, &redact(request)))),
         };
-        let held = &self.index.held[entry as usize];
-        let Some(answer) = serve::answer(&held.entry.exchange) else {
-            return Err(Box::new(self.unfit_miss(entry, &redact(request))));
+        let answer = match self.index.answer(entry) {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return Err(Box::new(self.unfit_miss(entry, &redact(request)))),
+            Err(error) => {
+                let reason = Reason::Unfit { entry: self.index.name(entry), why: error.to_string() };
+                return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), entry)));
+            }
         };
         let mask = self.index.mask(bucket);
         let mut remarks = Vec::new();
@@ -213,9 +245,13 @@ impl Replay {
         self.index.held.is_empty()
     }
 
-    /// The recorded exchanges with the name of their recording, in recorded order.
-    pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
-        self.index.held.iter().map(|held| (&*self.index.sources[held.source as usize], &held.entry))
+    /// The recorded exchanges in recorded order, read again where they are not in memory.
+    pub fn entries(&self) -> impl Iterator<Item = Result<Recalled<'_>, ReadError>> {
+        (0_u32..).zip(&self.index.held).map(|(number, held)| {
+            let source = &self.index.sources[held.source as usize];
+            let entry = self.index.entry(number)?;
+            Ok(Recalled { source: &source.name, carries_authorization: source.carries_authorization, entry })
+        })
     }
 
     /// The recorded exchanges that are the same request: as it came, else redacted.
@@ -236,20 +272,24 @@ impl Replay {
         let mut sequence = Sequence::default();
         let mut unproven = Vec::new();
         for (entry, held) in (0_u32..).zip(&self.index.held) {
-            let request = held.request();
-            if held.unfit.is_some() || token_endpoint::is_token_request(&request.method, request.target.path()) {
+            if held.unfit.is_some() || is_token_line(&held.asked) {
                 continue;
             }
-            let caller = self.index.callers.known(&Caller::of(&request.credential));
-            let instead = match self.index.find(&Parts::of(request)) {
-                None => "it matches nothing".to_owned(),
-                Some(bucket) => match sequence.next(&self.index, bucket, caller, Exhausted::Miss) {
-                    Choice::Serve(other) if other == entry => continue,
-                    Choice::Serve(other) => format!("it gets the answer of {}", self.index.name(other)),
-                    Choice::Exhausted(_) | Choice::Unfit(_) => "there is no answer left for it".to_owned(),
-                },
+            let instead = match self.index.request(entry) {
+                Err(error) => error.to_string(),
+                Ok(request) => {
+                    let caller = self.index.callers.known(&Caller::of(&request.credential));
+                    match self.index.find(&Parts::of(&request)) {
+                        None => "it matches nothing".to_owned(),
+                        Some(bucket) => match sequence.next(&self.index, bucket, caller, Exhausted::Miss) {
+                            Choice::Serve(other) if other == entry => continue,
+                            Choice::Serve(other) => format!("it gets the answer of {}", self.index.name(other)),
+                            Choice::Exhausted(_) | Choice::Unfit(_) => "there is no answer left for it".to_owned(),
+                        },
+                    }
+                }
             };
-            unproven.push(Unproven { entry: self.index.name(entry), request: request_line(held), instead });
+            unproven.push(Unproven { entry: self.index.name(entry), request: held.asked.to_string(), instead });
         }
         unproven
     }
@@ -261,7 +301,7 @@ impl Replay {
         (0_u32..)
             .zip(&self.index.held)
             .filter(|(entry, held)| held.unfit.is_none() && state.sequence.served(*entry) == 0)
-            .map(|(entry, held)| (self.index.name(entry), request_line(held)))
+            .map(|(entry, held)| (self.index.name(entry), held.asked.to_string()))
             .collect()
     }
 
@@ -271,14 +311,15 @@ impl Replay {
         let mut reasons: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
         for (entry, held) in (0_u32..).zip(&self.index.held) {
             if let Some(why) = &held.unfit {
-                reasons.entry(why.clone()).or_default().push((self.index.name(entry), request_line(held)));
+                reasons.entry(why.to_string()).or_default().push((self.index.name(entry), held.asked.to_string()));
             }
         }
         reasons
     }
 
     fn unfit_miss(&self, entry: u32, redacted: &Request) -> Miss {
-        let why = self.index.held[entry as usize].unfit.clone().unwrap_or_else(|| "no answer was recorded".to_owned());
+        let unfit = self.index.held[entry as usize].unfit.as_deref();
+        let why = unfit.unwrap_or("no answer was recorded").to_owned();
         Miss::of_entry(&self.index, Reason::Unfit { entry: self.index.name(entry), why }, redacted, entry)
     }
 
@@ -299,7 +340,8 @@ impl std::fmt::Debug for Replay {
     }
 }
 
-fn request_line(held: &Held) -> String {
-    let request = held.request();
-    format!("{} {}", request.method, request.target.path_and_query)
+/// Whether a request line is one of the token endpoint.
+fn is_token_line(asked: &str) -> bool {
+    let path = asked.strip_prefix("POST ").and_then(|target| target.split('?').next());
+    path.is_some_and(|path| token_endpoint::is_token_request(&http::Method::POST, path))
 }

@@ -85,13 +85,10 @@ impl fmt::Debug for Recorded {
 }
 
 fn recorded(Served { answer, remarks }: Served) -> Response {
-    let mut response = Response::new(MessageBody::from(answer.body));
+    let headers = answer.fields();
+    let mut response = Response::new(MessageBody::from(answer.body.unwrap_or_default()));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = response.headers_mut();
-    headers.reserve(answer.headers.len());
-    for (name, value) in answer.headers.iter() {
-        headers.append(name.clone(), value.clone());
-    }
+    *response.headers_mut() = headers;
     response.extensions_mut().insert(Notes { response_judged_elsewhere: true, remarks, ..Notes::default() });
     response
 }

@@ -1,19 +1,89 @@
 //! A recorded response, made ready to go out.
 
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    hash::{BuildHasher as _, Hasher as _, RandomState},
+    sync::Arc,
+};
+
 use bytes::Bytes;
-use http::{HeaderName, Method, header};
+use http::{HeaderMap, HeaderName, Method, header};
 
-use crate::exchange::{Exchange, Headers, Presence};
+use crate::exchange::{Exchange, Presence};
 
-/// What goes to the client.
+/// What goes to the client. Cheap to copy: answers that are alike share what they hold.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The status.
     pub status: u16,
-    /// Header fields in recorded order, repeats apart; a `Content-Length` that is right, where there is one.
-    pub headers: Headers,
-    /// The body.
-    pub body: Bytes,
+    /// Header fields in recorded order, repeats apart; without the body's length, unless there is no body to measure.
+    pub headers: Arc<HeaderMap>,
+    /// The body; `None` where a response has none by definition (RFC 9110, section 6.4.1).
+    pub body: Option<Bytes>,
+}
+
+impl Answer {
+    /// The header fields as they go out, with a `Content-Length` that is right, where there is a body.
+    #[must_use]
+    pub fn fields(&self) -> HeaderMap {
+        let mut headers = HeaderMap::clone(&self.headers);
+        if let Some(body) = &self.body {
+            headers.insert(header::CONTENT_LENGTH, body.len().into());
+        }
+        headers
+    }
+}
+
+/// Answers that are kept in memory, ready to go out, up to a bound; equal heads and equal bodies once.
+#[derive(Debug, Default)]
+pub(super) struct Shelved {
+    heads: HashMap<u64, Arc<HeaderMap>>,
+    bodies: HashMap<u64, Bytes>,
+    hasher: RandomState,
+    bytes: usize,
+}
+
+impl Shelved {
+    /// Most bytes of heads and bodies that are kept, as far as they are counted.
+    const MOST: usize = if cfg!(test) { 1 << 20 } else { 48 << 20 };
+    /// What a head takes, beside its texts, for each field.
+    const FIELD: usize = 96;
+
+    /// The answer as it is kept; `None` if there is no room for it any more.
+    pub(super) fn keep(&mut self, answer: Answer) -> Option<Answer> {
+        let Answer { status, headers, body } = answer;
+        let mut hasher = self.hasher.build_hasher();
+        let mut size = 0;
+        for (name, value) in &*headers {
+            for text in [name.as_str().as_bytes(), value.as_bytes()] {
+                hasher.write_usize(text.len());
+                hasher.write(text);
+                size += text.len();
+            }
+            size += Self::FIELD;
+        }
+        // Equal by hash is not taken for equal: whoever writes a recording writes both.
+        let headers = match self.heads.entry(hasher.finish()) {
+            Entry::Occupied(held) if *held.get() == headers => Arc::clone(held.get()),
+            entry => {
+                self.bytes += size;
+                Arc::clone(entry.insert_entry(headers).get())
+            }
+        };
+        let body = body.map(|body| match self.bodies.entry(self.hasher.hash_one(&body)) {
+            Entry::Occupied(held) if *held.get() == body => held.get().clone(),
+            entry => {
+                self.bytes += body.len();
+                entry.insert_entry(body).get().clone()
+            }
+        });
+        (self.bytes <= Self::MOST).then_some(Answer { status, headers, body })
+    }
+
+    /// Whether there is no room for any further answer.
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes > Self::MOST
+    }
 }
 
 /// Why an exchange is never served; `None` if it can be.
@@ -63,7 +133,7 @@ pub(super) fn answer(exchange: &Exchange) -> Option<Answer> {
     let coded = response.headers.contains("content-encoding");
     let head = exchange.request.method == Method::HEAD;
     let bodiless = is_bodiless(&exchange.request.method, response.status);
-    let mut headers: Headers = response
+    let headers: HeaderMap = response
         .headers
         .iter()
         .filter(|(name, _)| {
@@ -71,13 +141,12 @@ pub(super) fn answer(exchange: &Exchange) -> Option<Answer> {
             let stale_length = **name == header::CONTENT_LENGTH && (coded || !head);
             !is_hop_by_hop(name) && !stale_length && !named.iter().any(|named| named == name.as_str())
         })
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    let body = if bodiless { Bytes::new() } else { response.body.content.clone() };
-    if !bodiless {
-        headers.append(header::CONTENT_LENGTH, body.len().into());
-    }
-    Some(Answer { status: response.status, headers, body })
+        .fold(HeaderMap::with_capacity(response.headers.len()), |mut headers, (name, value)| {
+            headers.append(name, value.clone());
+            headers
+        });
+    let body = (!bodiless).then(|| response.body.content.clone());
+    Some(Answer { status: response.status, headers: Arc::new(headers), body })
 }
 
 /// Whether a response has no body by definition (RFC 9110, section 6.4.1).

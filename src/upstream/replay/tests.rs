@@ -78,15 +78,17 @@ fn settings() -> Settings {
         exhausted: None,
         operation_of: Arc::new(|_, path| path.starts_with("/actions").then(|| "testAction".into())),
         has_label: Arc::new(|text| text.starts_with("LABEL")),
+        redact: Arc::new(Request::clone),
     }
 }
 
 fn replay_with(settings: Settings, entries: impl IntoIterator<Item = Entry>) -> Replay {
     let mut builder = Builder::new(settings).unwrap();
-    builder.source("a.har");
+    builder.source("a.har", None);
+    let preparer = builder.preparer();
     for (index, mut entry) in entries.into_iter().enumerate() {
         entry.index = index;
-        builder.push(entry, None);
+        builder.push(preparer.prepare(entry, false, None));
     }
     builder.finish()
 }
@@ -111,7 +113,7 @@ fn ask(replay: &Replay, request: &Request) -> Result<Served, Box<Miss>> {
 /// The body that comes back, or the word for the miss.
 fn body(replay: &Replay, request: &Request) -> String {
     match ask(replay, request) {
-        Ok(served) => String::from_utf8(served.answer.body.to_vec()).unwrap(),
+        Ok(served) => String::from_utf8(served.answer.body.unwrap_or_default().to_vec()).unwrap(),
         Err(miss) => format!("miss: {}", miss.word()),
     }
 }
@@ -480,10 +482,10 @@ fn an_answer_keeps_its_end_to_end_headers_and_both_cookies_with_a_fresh_length()
     let replay = replay([answers(request("GET", "/x"), 429, &fields, "{\"a\":  1}")]);
     let answer = ask(&replay, &request("GET", "/x")).unwrap().answer;
     assert_eq!(answer.status, 429);
-    assert_eq!(&answer.body[..], b"{\"a\":  1}");
+    assert_eq!(answer.body.as_deref(), Some(&b"{\"a\":  1}"[..]));
     let expected =
         headers(&[("set-cookie", "a=1"), ("set-cookie", "b=2"), ("x-ratelimit-limit", "10"), ("content-length", "9")]);
-    assert_eq!(answer.headers, expected);
+    assert_eq!(Headers::from(&answer.fields()), expected);
 }
 
 #[test]
@@ -497,21 +499,21 @@ fn head_204_and_304_have_no_body_and_head_keeps_the_length_that_it_told() {
         saved,
     ]);
     let head = ask(&replay, &request("HEAD", "/x")).unwrap().answer;
-    assert_eq!((head.body.len(), head.headers), (0, headers(&fields)));
+    assert_eq!((&head.body, Headers::from(&head.fields())), (&None, headers(&fields)));
     let none = ask(&replay, &request("DELETE", "/204")).unwrap().answer;
-    assert_eq!((none.status, none.body.len(), none.headers), (204, 0, headers(&[("etag", "\"1\"")])));
+    assert_eq!((none.status, &none.body, Headers::from(&none.fields())), (204, &None, headers(&[("etag", "\"1\"")])));
     let unmodified = ask(&replay, &request("GET", "/304")).unwrap().answer;
-    assert_eq!((unmodified.status, unmodified.headers), (304, headers(&[("etag", "\"1\"")])));
+    assert_eq!((unmodified.status, Headers::from(&unmodified.fields())), (304, headers(&[("etag", "\"1\"")])));
 }
 
 #[test]
 fn recordings_are_merged_in_order_and_the_same_one_twice_counts_twice() {
     let mut builder = Builder::new(settings()).unwrap();
     for (name, body) in [("a.har", "a"), ("b.har", "b"), ("a.har", "a")] {
-        builder.source(name);
-        builder.push(says(json("/x", "{}"), body), None);
+        builder.source(name, None);
+        builder.push(builder.preparer().prepare(says(json("/x", "{}"), body), false, None));
     }
-    builder.source("empty.har");
+    builder.source("empty.har", None);
     let replay = builder.finish();
     let bodies: Vec<_> = (0..4).map(|_| body(&replay, &json("/x", "{}"))).collect();
     assert_eq!(bodies, ["a", "b", "a", "miss: exhausted"]);
@@ -541,7 +543,7 @@ mod tokens {
     fn issued(replay: &Replay, request: &Request) -> (Value, Value, Vec<String>) {
         let served = ask(replay, request).unwrap();
         assert_eq!(served.answer.status, 200);
-        let answer: Value = serde_json::from_slice(&served.answer.body).unwrap();
+        let answer: Value = serde_json::from_slice(&served.answer.body.unwrap()).unwrap();
         let token = answer["access_token"].as_str().unwrap().to_owned();
         let parts: Vec<&str> = token.split('.').collect();
         assert_eq!(parts.len(), 3);
@@ -628,6 +630,55 @@ fn a_hundred_thousand_entries_are_found_by_look_up_and_not_by_scan() {
     assert!(ask(&replay, &json("/things/99999", r#"{"n":99999,"secret":"x"}"#)).is_ok());
 }
 
+/// A HAR file of policies with these bodies, replayed from where it lies.
+fn from_disk(path: &std::path::Path, bodies: &[String]) -> Replay {
+    let entry = |(n, body): (usize, &String)| {
+        serde_json::json!({"request": {"method": "GET", "url": format!("https://tenant.example/{n}"), "headers": []},
+            "response": {"status": 200, "headers": [], "content": {"text": body}}})
+    };
+    let entries: Vec<serde_json::Value> = bodies.iter().enumerate().map(entry).collect();
+    std::fs::write(path, serde_json::json!({"log": {"entries": entries}}).to_string()).unwrap();
+    let mut recording = crate::recording::open(path).unwrap();
+    let mut builder = Builder::new(settings()).unwrap();
+    builder.source("big.har", recording.shelf());
+    let preparer = builder.preparer();
+    recording
+        .each_placed::<_, ReadError>(
+            |entry, spot| preparer.prepare(entry, false, Some(spot)),
+            |prepared| {
+                builder.push(prepared);
+                Ok(())
+            },
+        )
+        .unwrap();
+    builder.finish()
+}
+
+#[test]
+fn answers_beyond_what_memory_holds_are_read_from_the_file_again_and_never_as_something_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("big.har");
+    let bodies: Vec<String> = (0..60).map(|n| format!("{n}:").repeat(10_000)).collect();
+    let replay = from_disk(&path, &bodies);
+    let kept = replay.index.held.iter().filter(|held| held.has_answer()).count();
+    assert!((1..60).contains(&kept), "{kept} of 60 are in memory");
+    for (n, expected) in bodies.iter().enumerate() {
+        assert_eq!(body(&replay, &request("GET", &format!("/{n}"))), *expected);
+    }
+    assert_eq!(replay.entries().map(Result::unwrap).count(), 60);
+
+    // Another file of the same name changes nothing, and a write into the one that is open is seen.
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::rename(&path, folder.path().join("moved")).unwrap();
+    std::fs::write(&path, "{}").unwrap();
+    assert_eq!(body(&replay, &request("GET", "/59")), bodies[59]);
+    std::fs::write(folder.path().join("moved"), text.replace("59:59:", "59:95:")).unwrap();
+    let miss = ask(&replay, &request("GET", "/59")).unwrap_err();
+    assert!(miss.detail().contains("was changed on the disk since it was first read"), "{}", miss.detail());
+    assert_eq!(body(&replay, &request("GET", "/58")), bodies[58]);
+    assert!(replay.entries().any(|entry| entry.is_err()));
+}
+
 #[test]
 fn a_recording_with_secrets_in_it_is_matched_as_if_they_were_redacted_and_a_miss_shows_none() {
     let recorded = || json("/x", r#"{"secret":"hunter2","a":1}"#);
@@ -638,9 +689,9 @@ fn a_recording_with_secrets_in_it_is_matched_as_if_they_were_redacted_and_a_miss
         request.body.redacted = vec!["/secret".to_owned()];
         request
     };
-    let mut builder = Builder::new(settings()).unwrap();
-    builder.source("other.har");
-    builder.push(says(recorded(), "{}"), Some(redact(&recorded())));
+    let mut builder = Builder::new(Settings { redact: Arc::new(redact), ..settings() }).unwrap();
+    builder.source("other.har", None);
+    builder.push(builder.preparer().prepare(says(recorded(), "{}"), true, None));
     let replay = builder.finish();
     let ask = |body: &str| replay.answer(&json("/x", body), &redact, SystemTime::UNIX_EPOCH);
     let miss = ask(r#"{"secret":"hunter3","a":2}"#).unwrap_err();

@@ -4,11 +4,12 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use http::{HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use ring::{
     rand::SystemRandom,
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair},
@@ -21,9 +22,9 @@ use super::{
     serve::Answer,
 };
 use crate::{
-    exchange::{Headers, Request},
+    exchange::{Exchange, Request, Response},
     json::Document,
-    token::Credential,
+    token::{Credential, TokenFacts},
 };
 
 /// Lifetime of a token where none was recorded.
@@ -35,7 +36,47 @@ pub(super) struct TokenEndpoint {
     key: EcdsaKeyPair,
     random: SystemRandom,
     /// Recorded token requests by client id.
-    grants: HashMap<Option<String>, Vec<u32>>,
+    grants: HashMap<Option<String>, Grants>,
+    /// Issuer and audience of the first token in the recording.
+    facts: Option<Arc<TokenFacts>>,
+}
+
+/// Recorded token requests of one client.
+#[derive(Debug, Default)]
+struct Grants {
+    entries: Vec<u32>,
+    /// What the last one that was granted got; `None` if all were refused.
+    granted: Option<Map<String, Value>>,
+}
+
+/// What the endpoint takes note of in one exchange.
+#[derive(Debug, Default)]
+pub(super) struct Learned {
+    /// The token that it came with.
+    facts: Option<Arc<TokenFacts>>,
+    /// What it got, if it is a token request.
+    grant: Option<Grant>,
+}
+
+/// One recorded token request.
+#[derive(Debug)]
+struct Grant {
+    client: Option<String>,
+    /// `None` if it was refused.
+    granted: Option<Map<String, Value>>,
+}
+
+impl Learned {
+    pub(super) fn of(exchange: &Exchange) -> Self {
+        let request = &exchange.request;
+        let facts = match &request.credential {
+            Credential::Token(facts) => Some(Arc::clone(facts)),
+            _ => None,
+        };
+        let grant = is_token_request(&request.method, request.target.path())
+            .then(|| Grant { client: Asked::of(request).client, granted: granted(exchange.response.as_ref()) });
+        Self { facts, grant }
+    }
 }
 
 /// The key pair could not be made: the system gives no randomness.
@@ -77,13 +118,18 @@ impl TokenEndpoint {
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).map_err(|_| NoKey)?;
         let key =
             EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &random).map_err(|_| NoKey)?;
-        Ok(Self { key, random, grants: HashMap::new() })
+        Ok(Self { key, random, grants: HashMap::new(), facts: None })
     }
 
     /// Takes note of a recorded exchange.
-    pub(super) fn learn(&mut self, entry: u32, request: &Request) {
-        if is_token_request(&request.method, request.target.path()) {
-            self.grants.entry(Asked::of(request).client).or_default().push(entry);
+    pub(super) fn learn(&mut self, entry: u32, learned: Learned) {
+        if self.facts.is_none() {
+            self.facts = learned.facts;
+        }
+        if let Some(Grant { client, granted }) = learned.grant {
+            let grants = self.grants.entry(client).or_default();
+            grants.entries.push(entry);
+            grants.granted = granted.or(grants.granted.take());
         }
     }
 
@@ -95,31 +141,20 @@ impl TokenEndpoint {
     /// Answers a token request (as the client sent it, not redacted: Basic credentials name the client).
     pub(super) fn reply(&self, index: &Index, request: &Request, now: SystemTime) -> Reply {
         let asked = Asked::of(request);
-        let recorded = self.grants.get(&asked.client).map_or(&[][..], Vec::as_slice);
-        let granted: Vec<u32> = recorded.iter().copied().filter(|entry| was_granted(index, *entry)).collect();
-        if granted.is_empty() && !recorded.is_empty() {
+        let grants = self.grants.get(&asked.client);
+        if grants.is_some_and(|grants| grants.granted.is_none()) {
             return Reply::AsRecorded;
         }
-        let template = granted.last().and_then(|entry| recorded_body(index, *entry)).unwrap_or_default();
+        let template = grants.and_then(|grants| grants.granted.clone()).unwrap_or_default();
         let (scopes, remarks) = scopes(index, &asked, &template);
         let lifetime = template.get("expires_in").and_then(seconds).unwrap_or(LIFETIME);
-        let Some(token) = self.sign(index, &asked, &scopes, lifetime, now) else { return Reply::AsRecorded };
+        let Some(token) = self.sign(&asked, &scopes, lifetime, now) else { return Reply::AsRecorded };
         let answer = respond(template, token, lifetime, &scopes);
-        Reply::Token { answer, stands_for: recorded.to_vec(), remarks }
+        Reply::Token { answer, stands_for: grants.map_or_else(Vec::new, |grants| grants.entries.clone()), remarks }
     }
 
-    fn sign(
-        &self,
-        index: &Index,
-        asked: &Asked,
-        scopes: &[String],
-        lifetime: Duration,
-        now: SystemTime,
-    ) -> Option<String> {
-        let facts = index.held.iter().find_map(|held| match &held.entry.exchange.request.credential {
-            Credential::Token(facts) => Some(facts),
-            _ => None,
-        });
+    fn sign(&self, asked: &Asked, scopes: &[String], lifetime: Duration, now: SystemTime) -> Option<String> {
+        let facts = self.facts.as_ref();
         let iss = facts.and_then(|facts| facts.issuer.as_deref()).unwrap_or("https://tenant.example/");
         let audience = asked
             .audience
@@ -194,16 +229,12 @@ fn basic_user(authorization: &str) -> Option<String> {
     percent_encoding::percent_decode_str(user).decode_utf8().ok().map(std::borrow::Cow::into_owned)
 }
 
-fn was_granted(index: &Index, entry: u32) -> bool {
-    let response = &index.held[entry as usize].entry.exchange.response;
-    response.as_ref().is_some_and(|response| (200..300).contains(&response.status))
-}
-
-fn recorded_body(index: &Index, entry: u32) -> Option<Map<String, Value>> {
-    let response = index.held[entry as usize].entry.exchange.response.as_ref()?;
-    match Document::parse(response.body.content.clone()).ok()?.root().to_value() {
-        Value::Object(members) => Some(members),
-        _ => None,
+/// What a token request got; `None` if it was refused.
+fn granted(response: Option<&Response>) -> Option<Map<String, Value>> {
+    let response = response.filter(|response| (200..300).contains(&response.status))?;
+    match Document::parse(response.body.content.clone()).ok().map(|document| document.root().to_value()) {
+        Some(Value::Object(members)) => Some(members),
+        _ => Some(Map::new()),
     }
 }
 
@@ -255,10 +286,9 @@ fn respond(mut body: Map<String, Value>, token: String, lifetime: Duration, scop
     body.insert("expires_in".to_owned(), lifetime.as_secs().into());
     body.entry("scope").or_insert_with(|| scopes.join(" ").into());
     body.entry("token_type").or_insert_with(|| "Bearer".into());
-    let body = bytes::Bytes::from(Value::Object(body).to_string());
-    let mut headers = Headers::new();
-    headers.append(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.append(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.append(header::CONTENT_LENGTH, body.len().into());
-    Answer { status: 200, headers, body }
+    let headers = HeaderMap::from_iter([
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ]);
+    Answer { status: 200, headers: Arc::new(headers), body: Some(Value::Object(body).to_string().into()) }
 }
