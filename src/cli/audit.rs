@@ -13,7 +13,7 @@ use super::{
     verify::{self, Judge},
 };
 use crate::{
-    recording::{self, Entry},
+    recording::{self, ChainHead, Entry},
     redact::{Judged, Plan, Redactor},
     report::audit::{Audit, Integrity},
     token::Credential,
@@ -25,6 +25,9 @@ pub struct Args {
     /// Trails, journals, fixtures, HAR files of any tool, or folders of them
     #[arg(value_name = "FILE|DIR", required = true)]
     recordings: Vec<PathBuf>,
+    /// Heads of a trail's chain that were kept elsewhere (`--head-to` of record and watch): the chain has to go through them
+    #[arg(long, value_name = "FILE")]
+    head: Option<PathBuf>,
     /// How to print the report
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -40,11 +43,12 @@ pub struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let judge = Judge::new(args.contract.load()?, Duration::from_secs(args.clock_skew), None);
     let redactor = Redactor::new(Plan::default());
+    let kept = verify::kept_heads(args.head.as_deref())?;
     let mut audit = Audit::default();
     let mut failing = false;
     for named in &args.recordings {
         let sources = recording::sources(named)?;
-        integrity(named, &sources, &mut audit)?;
+        integrity(named, &sources, &kept, &mut audit)?;
         for source in sources {
             let stripped = strips_authorization(&source)?;
             for entry in judge.open(&source)? {
@@ -88,14 +92,14 @@ fn strips_authorization(source: &Path) -> Result<bool, Failure> {
 }
 
 /// Checks the chain of what was named, if it is a trail.
-fn integrity(named: &Path, sources: &[PathBuf], audit: &mut Audit) -> Result<(), Failure> {
+fn integrity(named: &Path, sources: &[PathBuf], kept: &[ChainHead], audit: &mut Audit) -> Result<(), Failure> {
     let trail = named.display().to_string();
     let segments = verify::journals(sources);
-    if segments.is_empty() {
+    if segments.is_empty() && kept.is_empty() {
         audit.file(&trail);
         return Ok(());
     }
-    audit.integrity(match verify::check_chain(named, &segments, &[])? {
+    audit.integrity(match verify::check_chain(named, &segments, kept)? {
         None => Integrity { trail, entries: None, unsealed: 0, head: None, broken: None },
         Some(checked) => Integrity {
             trail,

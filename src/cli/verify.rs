@@ -73,11 +73,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut collector = Collector::new(title, failing, listed);
     let redactor = Redactor::new(Plan::default());
 
-    let kept = match &args.head {
-        Some(file) => recording::heads(file)
-            .map_err(|error| format!("cannot read the kept heads `{}`: {error}", file.display()))?,
-        None => Vec::new(),
-    };
+    let kept = kept_heads(args.head.as_deref())?;
     let mut altered = false;
     for named in &args.recordings {
         let sources = recording::sources(named)?;
@@ -98,6 +94,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         write(request, &redactor, &mut collector)?;
     }
     Ok(Outcome { findings: altered || collector.fails(), ..Outcome::CLEAN })
+}
+
+/// The heads of `--head`, if it was given.
+pub(super) fn kept_heads(file: Option<&Path>) -> Result<Vec<ChainHead>, Failure> {
+    let Some(file) = file else { return Ok(Vec::new()) };
+    Ok(recording::heads(file).map_err(|error| format!("cannot read the kept heads `{}`: {error}", file.display()))?)
 }
 
 /// Those of the sources that may be segments of a trail.

@@ -109,6 +109,56 @@ fn a_chain_alone_does_not_tell_that_its_end_was_cut_off_and_a_kept_head_does() {
 }
 
 #[test]
+fn segments_that_changed_places_and_a_torn_end_are_told_apart() {
+    let place = trail();
+    let names = segments(&place);
+    let path = |name: &str| place.path().join("trail").join(name);
+    fs::rename(path(&names[1]), path("aside")).unwrap();
+    fs::rename(path(&names[2]), path(&names[1])).unwrap();
+    fs::rename(path("aside"), path(&names[2])).unwrap();
+    let verified = verify(&place, &[]);
+    assert_eq!(verified.status, 1, "{}", verified.stderr);
+    let named = format!("the trail was altered at `trail/{}`, line 1: ", names[1]);
+    assert!(verified.stderr.contains(&named), "{}", verified.stderr);
+
+    // What a killed process leaves is no alteration, and the next run goes on behind it.
+    let place = trail();
+    let last = segments(&place).pop().unwrap();
+    change(&place, &last, |lines| lines.push("{\"startedDateTime\":\"20".to_owned()));
+    assert_eq!(verify(&place, &["--head", "heads"]).status, 0);
+    place.start("watch", &SMALL).finish();
+    let verified = verify(&place, &["--head", "heads"]);
+    assert_eq!(verified.status, 0, "{}", verified.stderr);
+}
+
+#[test]
+fn an_audit_holds_a_trail_to_the_heads_that_were_kept_as_verify_does() {
+    let place = trail();
+    let audit = |options: &[&str]| place.run(&[&["audit", "trail", "--allow", "auth.missing"], options].concat());
+    assert_eq!(audit(&["--head", "heads"]).status, 0);
+    for name in segments(&place).into_iter().skip(2) {
+        fs::remove_file(place.path().join("trail").join(name)).unwrap();
+    }
+    assert_eq!(audit(&[]).status, 0);
+    let cut = audit(&["--head", "heads"]);
+    assert!(cut.status == 1 && cut.stdout.contains("the end was cut off"), "{}{}", cut.stdout, cut.stderr);
+    assert_eq!(audit(&["--head", "nowhere"]).status, 2);
+}
+
+#[test]
+fn two_processes_do_not_write_to_one_trail_nor_to_one_fixture_from_two_trails() {
+    let place = Place::new();
+    let running = place.start("record", &["--out", "rec.har", "--trail", "trail"]);
+    for second in [&["watch", "--trail", "trail"][..], &["record", "--out", "rec.har", "--trail", "other"]] {
+        let ran = place.run(&[second, &["--upstream", "sandbox", "--listen", "127.0.0.1:0"]].concat());
+        assert!(ran.status == 2 && ran.stderr.contains("another process is writing"), "{}", ran.stderr);
+    }
+    call(running.address, "GET", TEMPLATES, &[], b"");
+    running.finish();
+    assert_eq!(verify(&place, &[]).status, 0);
+}
+
+#[test]
 fn a_trail_that_was_written_anew_is_not_the_one_whose_head_was_kept() {
     let place = trail();
     fs::remove_dir_all(place.path().join("trail")).unwrap();
