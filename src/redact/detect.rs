@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::{
     Redactor,
+    hints::{Hints, hints},
     kind::{self, JWK_PRIVATE, Kind, OAUTH, Place},
     label,
     marks::Mark,
@@ -31,7 +32,7 @@ impl Redactor {
         self.plan.is_extended()
             || memchr::memchr3(b'%', b'\\', b'!', text).is_some()
             || memchr::memchr2(b'&', b'{', text).is_some()
-            || shapes::hints(text) != shapes::Hints::default()
+            || hints(text) != Hints::default()
     }
 
     /// Reads a text that has no known structure. Ranges are those of `text`.
@@ -41,7 +42,7 @@ impl Redactor {
         }
         self.reserve_labels(text);
         let depth = if text.len() > LONG / 4 { depth.min(1) } else { depth };
-        let hints = shapes::hints(text);
+        let hints = hints(text);
         if hints.shape {
             shapes::find(text, |range, kind| self.shape(text, range, kind, out));
         }
@@ -168,7 +169,7 @@ impl Redactor {
     pub(super) fn detect_json(&self, document: &Document, done: &[String], depth: usize, out: &mut Vec<Mark>) {
         let source = document.source();
         self.reserve_labels(source);
-        let hints = shapes::hints(source);
+        let hints = hints(source);
         let coded = memchr::memchr2(b'%', b'\\', source).is_some();
         if !(hints.shape || hints.field || hints.person || coded || self.plan.is_extended()) {
             return;

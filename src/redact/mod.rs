@@ -20,6 +20,8 @@
 mod body;
 mod detect;
 mod file;
+mod glance;
+mod hints;
 mod kind;
 mod label;
 mod marks;
