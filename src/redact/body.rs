@@ -49,16 +49,20 @@ pub(super) struct Unparsable;
 /// Reads a body as its `Content-Type` says. Without one, what is JSON is JSON.
 pub(super) fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
     let content = &body.content;
-    let declared = headers.get("content-type").map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-    let Some(declared) = declared else {
+    let Some(declared) = headers.get("content-type") else {
         let json = matches!(content.trim_ascii_start().first(), Some(b'{' | b'['));
         let document = json.then(|| body.document().ok()).flatten();
         return Ok(document.map_or(Parsed::Bytes, Parsed::Json));
     };
-    let media = declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if content.trim_ascii().is_empty() {
         return Ok(Parsed::Bytes);
     }
+    let declared = declared.as_bytes();
+    let media = declared.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    if media.eq_ignore_ascii_case(b"application/json") {
+        return body.document().map(Parsed::Json).map_err(|_| Unparsable);
+    }
+    let media = String::from_utf8_lossy(media).trim().to_ascii_lowercase();
     if media == "application/json" || media == "text/json" || media.ends_with("+json") {
         body.document().map(Parsed::Json).map_err(|_| Unparsable)
     } else if media == "application/x-www-form-urlencoded" {
@@ -67,7 +71,7 @@ pub(super) fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable
             .map(Parsed::Form)
             .ok_or(Unparsable)
     } else if media.starts_with("multipart/") {
-        let boundary = parameter(&declared, "boundary").ok_or(Unparsable)?;
+        let boundary = parameter(&String::from_utf8_lossy(declared), "boundary").ok_or(Unparsable)?;
         parts(content, &boundary).map(Parsed::Multipart).ok_or(Unparsable)
     } else {
         Ok(Parsed::Bytes)

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use super::{
     Redactor,
-    hints::{Hints, hints},
+    glance::Seen,
+    hints::{self, Hints, glance},
     kind::{self, JWK_PRIVATE, Kind, OAUTH, Place},
     label,
     marks::Mark,
@@ -27,22 +28,24 @@ impl Redactor {
         self.memory().learn(text, kind)
     }
 
-    /// Whether [`Redactor::detect_text`] could recognise anything in it, or in what its codings stand for.
-    pub(super) fn is_worth_reading(&self, text: &[u8]) -> bool {
-        self.plan.is_extended()
-            || memchr::memchr3(b'%', b'\\', b'!', text).is_some()
-            || memchr::memchr2(b'&', b'{', text).is_some()
-            || hints(text) != Hints::default()
+    /// Whether there is nothing to recognise in a text, nor in what its codings stand for: no hint, no coding, no label,
+    /// and no rule of `--redact` that asks for more.
+    pub(super) fn is_plain(&self, text: &[u8]) -> bool {
+        !self.thorough && !self.plan.is_extended() && glance(text) == Seen::default()
+    }
+
+    fn hints(&self, text: &[u8]) -> Hints {
+        if self.thorough { hints::search(text) } else { hints::hints(text) }
     }
 
     /// Reads a text that has no known structure. Ranges are those of `text`.
     pub(super) fn detect_text(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
-        if text.len() < 3 {
+        if text.len() < 3 || self.is_plain(text) {
             return;
         }
         self.reserve_labels(text);
         let depth = if text.len() > LONG / 4 { depth.min(1) } else { depth };
-        let hints = hints(text);
+        let hints = self.hints(text);
         if hints.shape {
             shapes::find(text, |range, kind| self.shape(text, range, kind, out));
         }
@@ -168,10 +171,12 @@ impl Redactor {
     /// values are labels already; a number does not show it.
     pub(super) fn detect_json(&self, document: &Document, done: &[String], depth: usize, out: &mut Vec<Mark>) {
         let source = document.source();
+        if self.is_plain(source) {
+            return;
+        }
         self.reserve_labels(source);
-        let hints = hints(source);
         let coded = memchr::memchr2(b'%', b'\\', source).is_some();
-        if !(hints.shape || hints.field || hints.person || coded || self.plan.is_extended()) {
+        if !coded && !self.plan.is_extended() && self.hints(source) == Hints::default() {
             return;
         }
         let mut walk: Walk<'_, Option<Inherited>> = Walk::new();

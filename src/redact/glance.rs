@@ -11,6 +11,8 @@
 //! Two adjoining pairs of one group are a reason to compare that group's words, letter for letter. A yes may be wrong
 //! (a word without what has to follow it), a no never is.
 
+use std::collections::BTreeSet;
+
 use super::hints::ENDINGS;
 
 /// What a text may hold.
@@ -30,29 +32,67 @@ pub(super) struct Word {
     pub(super) ends: bool,
 }
 
-/// A word, and where in it the pairs begin that stand for it (−1: the byte before it).
+/// A word, and the pairs that stand for it.
 #[derive(Debug)]
 struct Held {
     word: Word,
+    /// Where in the word the pairs begin (−1: with the byte before it).
     from: isize,
+    window: Window,
+    /// The window's bytes, [folded](fold), and which of them count.
+    bytes: u32,
+    mask: u32,
+}
+
+/// The first and the second pairs of a group, and how often one of each is met.
+#[derive(Debug, Clone, Default)]
+struct Common([(BTreeSet<Pair>, f64); 2]);
+
+impl Common {
+    fn with(&mut self, [a, b, c, d]: Window) {
+        for ((pairs, often), pair) in self.0.iter_mut().zip([[a, b], [c, d]]) {
+            if pairs.insert(pair) {
+                *often += frequency(&pair);
+            }
+        }
+    }
+
+    /// How much oftener a first and a second pair come together by accident with this window than without it.
+    fn grown(&self, [a, b, c, d]: Window) -> f64 {
+        let more = |(pairs, often): &(BTreeSet<Pair>, f64), pair: Pair| {
+            if pairs.contains(&pair) { *often } else { often + frequency(&pair) }
+        };
+        let [first, second] = &self.0;
+        more(first, [a, b]) * more(second, [c, d]) - first.1 * second.1
+    }
 }
 
 /// One bit for each group of words; the last is that of codings.
-type Groups = u8;
+type Groups = u16;
 
-const CODED: Groups = 1 << 7;
+/// Groups of words.
+const WORDS: usize = 15;
+const CODED: Groups = 1 << WORDS;
 
 /// Four bytes of a word with what surrounds it; `None` is any byte.
 type Window = [Option<u8>; 4];
+type Pair = [Option<u8>; 2];
 
 /// See the module.
 pub(super) struct Glance {
-    first: Box<[Groups; PAIRS]>,
-    second: Box<[Groups; PAIRS]>,
-    held: [Vec<Held>; 7],
+    first: Table,
+    second: Table,
+    held: [Vec<Held>; WORDS],
 }
 
+/// The groups of every pair of bytes.
+type Table = Box<[Groups; PAIRS]>;
+
 const PAIRS: usize = 1 << 16;
+
+fn table() -> Table {
+    vec![0; PAIRS].try_into().unwrap_or_else(|_| unreachable!("it has this length"))
+}
 
 /// Bytes that are looked at together.
 const BLOCK: usize = 16;
@@ -60,25 +100,23 @@ const BLOCK: usize = 16;
 impl Glance {
     /// Looks for these words, and for codings.
     pub(super) fn new(words: Vec<Word>) -> Self {
-        let mut glance = Self { first: Box::new([0; PAIRS]), second: Box::new([0; PAIRS]), held: Default::default() };
+        let mut glance = Self { first: table(), second: table(), held: Default::default() };
         for byte in *b"%\\&!" {
             for window in [[Some(byte), None, None, None], [None, Some(byte), None, None]] {
                 glance.hold(window, CODED);
             }
         }
-        // What is common in a group, as first and as second pair; a word joins the group that it makes least commoner.
-        let mut common = [(0.0, 0.0); 7];
-        for word in words {
-            for parity in [0, 1] {
-                let (from, window) = rarest(&word, parity);
-                let (one, two) = (frequency(&window[..2]), frequency(&window[2..]));
-                let grown = |(first, second): (f64, f64)| (first + one) * (second + two) - first * second;
-                let group = (0..common.len()).min_by(|a, b| grown(common[*a]).total_cmp(&grown(common[*b])));
-                let group = group.unwrap_or(0);
-                common[group] = (common[group].0 + one, common[group].1 + two);
-                glance.hold(window, 1 << group);
-                glance.held[group].push(Held { word: word.clone(), from });
-            }
+        let parities = words.into_iter().flat_map(|word| [(word.clone(), 0), (word, 1)]);
+        let mut held: Vec<Held> = parities.map(|(word, parity)| Held::new(word, parity)).collect();
+        held.sort_by(|one, two| frequency(&two.window).total_cmp(&frequency(&one.window)));
+        // A word joins the group in which a first and a second pair come together by accident least often with it.
+        let mut groups: [Common; WORDS] = Default::default();
+        for held in held {
+            let grown = |group: &usize| groups[*group].grown(held.window);
+            let group = (0..WORDS).min_by(|one, two| grown(one).total_cmp(&grown(two))).unwrap_or(0);
+            groups[group].with(held.window);
+            glance.hold(held.window, 1 << group);
+            glance.held[group].push(held);
         }
         glance
     }
@@ -130,24 +168,54 @@ impl Glance {
     /// The groups of which a block may hold a word.
     #[inline]
     fn met(&self, block: &[u8; BLOCK + 2]) -> Groups {
-        let pair = |at: usize| usize::from(u16::from_le_bytes([block[at], block[at + 1]]));
-        (0..BLOCK).step_by(2).fold(0, |met, at| met | self.first[pair(at)] & self.second[pair(at + 2)])
+        let pairs = pairs(block);
+        let (mut met, mut at) = (0, 0);
+        while at + 1 < pairs.len() {
+            met |= self.first[pairs[at]] & self.second[pairs[at + 1]];
+            at += 1;
+        }
+        met
     }
 
     #[cold]
     fn look_closer(&self, text: &[u8], start: usize, seen: &mut Seen) {
-        let byte = |at: usize| text.get(at).copied().unwrap_or(0);
-        let pair = |at: usize| usize::from(u16::from_le_bytes([byte(at), byte(at + 1)]));
-        for at in (start..start + BLOCK).step_by(2) {
-            let met = self.first[pair(at)] & self.second[pair(at + 2)];
+        let mut block = [0; BLOCK + 2];
+        let part = &text[start..text.len().min(start + BLOCK + 2)];
+        block[..part.len()].copy_from_slice(part);
+        for (at, window) in block.windows(4).enumerate().step_by(2) {
+            let pair = |at: usize| usize::from(u16::from_le_bytes([window[at], window[at + 1]]));
+            let mut met = self.first[pair(0)] & self.second[pair(2)];
+            if met == 0 {
+                continue;
+            }
             seen.coded |= met & CODED != 0;
-            seen.hint |= self
-                .held
-                .iter()
-                .enumerate()
-                .any(|(group, held)| met & 1 << group != 0 && held.iter().any(|held| held.stands(text, at)));
+            met &= !CODED;
+            let bytes = fold([window[0], window[1], window[2], window[3]]);
+            while let Some(held) = self.held.get(met.trailing_zeros() as usize) {
+                let stands = |held: &Held| (bytes ^ held.bytes) & held.mask == 0 && held.stands(text, start + at);
+                seen.hint |= held.iter().any(stands);
+                met &= met - 1;
+            }
         }
     }
+}
+
+/// The pairs of a block and the one after it, read two at a time.
+#[inline]
+fn pairs(block: &[u8; BLOCK + 2]) -> [usize; BLOCK / 2 + 1] {
+    let read = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
+    let mut pairs = [usize::from(u16::from_le_bytes([block[BLOCK], block[BLOCK + 1]])); BLOCK / 2 + 1];
+    for (at, two) in pairs.chunks_exact_mut(2).enumerate() {
+        let bits = read(4 * at);
+        two[0] = (bits & 0xffff) as usize;
+        two[1] = (bits >> 16) as usize;
+    }
+    pairs
+}
+
+/// Bytes that differ in the case of a letter, and a few others, become equal.
+fn fold(bytes: [u8; 4]) -> u32 {
+    u32::from_le_bytes(bytes) | 0x2020_2020
 }
 
 fn has_coding(text: &[u8]) -> bool {
@@ -155,6 +223,13 @@ fn has_coding(text: &[u8]) -> bool {
 }
 
 impl Held {
+    fn new(word: Word, parity: isize) -> Self {
+        let (from, window) = rarest(&word, parity);
+        let bytes = fold(window.map(Option::unwrap_or_default));
+        let mask = u32::from_le_bytes(window.map(|byte| byte.map_or(0, |_| u8::MAX)));
+        Self { word, from, window, bytes, mask }
+    }
+
     /// Whether the word stands where its pairs were met.
     fn stands(&self, text: &[u8], at: usize) -> bool {
         let Some(start) = at.checked_add_signed(-self.from) else { return false };

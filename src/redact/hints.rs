@@ -4,7 +4,10 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use super::glance::{Glance, Seen, Word};
+use super::{
+    glance::{Glance, Seen, Word},
+    kind::HEADER_WORDS,
+};
 
 /// What a text may hold, by a quick look.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -146,9 +149,10 @@ fn joined((one, two): (&str, &str)) -> [String; 5] {
     ["", "_", "-", " ", "."].map(|between| format!("{one}{between}{two}"))
 }
 
-/// The words that a glance looks for: where one of the patterns stands, one of these does.
+/// The words that a glance looks for: where one of the patterns stands, or a part of a header field's name that tells,
+/// one of these does.
 fn words() -> Vec<Word> {
-    let whole = [SHAPES, FIELDS, PEOPLE, &["key", "verifier"]].concat();
+    let whole = [SHAPES, FIELDS, PEOPLE, HEADER_WORDS, &["key", "verifier"]].concat();
     let whole = whole.into_iter().map(str::to_owned).chain(PAIRS.iter().copied().flat_map(joined));
     let words = whole.map(|text| Word { text: text.to_ascii_lowercase(), ends: false });
     let mut words: Vec<Word> =
@@ -166,7 +170,7 @@ fn words() -> Vec<Word> {
 static GLANCE: LazyLock<Glance> = LazyLock::new(|| Glance::new(words()));
 
 struct Search {
-    search: AhoCorasick,
+    patterns: AhoCorasick,
     shapes: usize,
     fields: usize,
     address: usize,
@@ -185,7 +189,7 @@ static SEARCH: LazyLock<Option<Search>> = LazyLock::new(|| {
     let address = patterns.len();
     patterns.push(ADDRESS.to_owned());
     let search = AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(patterns);
-    search.ok().map(|search| Search { search, shapes, fields, address })
+    search.ok().map(|patterns| Search { patterns, shapes, fields, address })
 });
 
 /// A first look at a text; where it sees no hint, [`hints`] gives none.
@@ -198,11 +202,12 @@ pub(super) fn hints(text: &[u8]) -> Hints {
     if glance(text).hint { search(text) } else { Hints::default() }
 }
 
-fn search(text: &[u8]) -> Hints {
+/// The same without the first look.
+pub(super) fn search(text: &[u8]) -> Hints {
     const ALL: Hints = Hints { shape: true, field: true, person: true };
-    let Some(Search { search, shapes, fields, address }) = &*SEARCH else { return ALL };
+    let Some(Search { patterns, shapes, fields, address }) = &*SEARCH else { return ALL };
     let mut hints = Hints::default();
-    for hit in search.find_overlapping_iter(text) {
+    for hit in patterns.find_overlapping_iter(text) {
         match hit.pattern().as_usize() {
             n if n < *shapes => hints.shape = true,
             n if n < *fields => hints.field = true,
@@ -225,7 +230,7 @@ mod tests {
 
     /// Every pattern.
     fn patterns() -> Vec<String> {
-        let plain = [SHAPES, FIELDS, PEOPLE].concat();
+        let plain = [SHAPES, FIELDS, PEOPLE, HEADER_WORDS].concat();
         let plain = plain.into_iter().map(str::to_owned).chain(PAIRS.iter().copied().flat_map(joined));
         let ends = ENDS.iter().flat_map(|name| ENDINGS.iter().map(move |end| format!("{name}{}", char::from(*end))));
         plain.chain(ends).collect()

@@ -55,6 +55,11 @@ pub(super) struct Memory {
 }
 
 impl Memory {
+    /// A memory whose index does without its sieve.
+    pub(super) fn thorough() -> Self {
+        Self { index: Arc::new(Index { thorough: true, ..Index::default() }), ..Self::default() }
+    }
+
     /// Remembers a secret; one that is known keeps its label. `None` for an empty text and for a label.
     pub(super) fn learn(&mut self, text: &[u8], kind: Kind) -> Option<Id> {
         if text.is_empty() || label::is_label_bytes(text) {
@@ -198,6 +203,8 @@ pub(super) struct Index {
     pub(super) blanks: bool,
     /// Grows with every change.
     pub(super) generation: u64,
+    /// Every text is searched, whatever the sieve says of it.
+    thorough: bool,
 }
 
 #[derive(Debug)]
@@ -284,7 +291,7 @@ impl Index {
         }
         let blanks = self.blanks || patterns.iter().any(|pattern| pattern.needle.contains(&b' '));
         levels.push(Arc::new(Level { patterns, search: OnceLock::new() }));
-        Self { sieve, levels, blanks, generation: self.generation + 1 }
+        Self { sieve, levels, blanks, generation: self.generation + 1, thorough: self.thorough }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -293,7 +300,7 @@ impl Index {
 
     /// Whether anything in the text may be a secret; no false "no" for text without codings.
     pub(super) fn touches(&self, text: &[u8]) -> bool {
-        self.sieve.touches(text)
+        self.thorough || self.sieve.touches(text)
     }
 
     /// Every secret in the text as it stands (no coding undone). `path` says that the text is a path or holds one: a

@@ -22,14 +22,26 @@ use crate::{
 
 /// What is known of a message before anything is replaced.
 struct Noticed {
-    /// Marks of each header field; empty if no field has any.
-    headers: Vec<Vec<Mark>>,
-    /// The values of the fields that are known by no name, one per line: they are looked at together.
-    plain: Vec<u8>,
+    head: Head,
     parsed: Option<Parsed>,
+    /// Nothing in the body is worth reading; only a known secret can be in it.
+    plain: bool,
     body: Vec<Mark>,
     /// What becomes of the body as a whole.
     fate: Fate,
+}
+
+/// What is known of the header fields.
+enum Head {
+    /// Marks of each field.
+    Read(Vec<Vec<Mark>>),
+    /// Nothing in them is worth reading but an `Authorization` that was met before.
+    Plain {
+        /// All other names and values, one per line: they are looked at together.
+        text: Vec<u8>,
+        /// What takes the place of that `Authorization`.
+        authorization: Option<HeaderValue>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,13 +78,13 @@ impl<'r> Work<'r> {
     /// Redacts both messages; afterwards the index holds every secret of them.
     pub(super) fn messages(&mut self, request: &mut Request, response: Option<&mut Response>) {
         let (path, query) = self.detect_target(&request.target);
-        let mut first = self.read(&request.headers, &request.body);
-        let mut second = response.as_ref().map(|response| self.read(&response.headers, &response.body));
+        let first = self.read(&request.headers, &request.body, false);
+        let second = response.as_ref().map(|response| self.read(&response.headers, &response.body, true));
         let index = self.redactor.memory().index();
         self.write_target(&index, &mut request.target, path, query);
-        self.write(&index, &mut request.headers, &mut request.body, &mut first, false);
+        self.write(&index, &mut request.headers, &mut request.body, first, false);
         self.write_credential(&index, &mut request.credential);
-        if let (Some(response), Some(second)) = (response, &mut second) {
+        if let (Some(response), Some(second)) = (response, second) {
             self.write(&index, &mut response.headers, &mut response.body, second, true);
         }
     }
@@ -80,9 +92,9 @@ impl<'r> Work<'r> {
     /// Recognises the secrets of both messages, and replaces nothing.
     pub(super) fn recognise(&self, request: &Request, response: Option<&Response>) {
         self.detect_target(&request.target);
-        self.read(&request.headers, &request.body);
+        self.read(&request.headers, &request.body, false);
         if let Some(response) = response {
-            self.read(&response.headers, &response.body);
+            self.read(&response.headers, &response.body, true);
         }
     }
 
@@ -97,6 +109,12 @@ impl<'r> Work<'r> {
     }
 
     fn write_target(&mut self, index: &Index, target: &mut Target, mut path: Vec<Mark>, mut query: Vec<Mark>) {
+        let text = target.path_and_query.as_bytes();
+        let blanks = index.blanks && memchr::memchr(b'+', text).is_some();
+        if path.is_empty() && query.is_empty() && !blanks && !spread::is_worth(index, text) {
+            self.write_authority(index, target);
+            return;
+        }
         let raw = target.path();
         spread::find(index, raw.as_bytes(), Reading { path: true, plus: false }, &mut path);
         let mut changed = self.replaced(raw.as_bytes(), path, None);
@@ -113,6 +131,10 @@ impl<'r> Work<'r> {
             target.path_and_query = text.into();
             self.touched.elsewhere = true;
         }
+        self.write_authority(index, target);
+    }
+
+    fn write_authority(&mut self, index: &Index, target: &mut Target) {
         let mut authority = Vec::new();
         spread::find(index, target.authority.as_bytes(), Reading::default(), &mut authority);
         if let Some(new) = self.replaced(target.authority.as_bytes(), authority, None) {
@@ -121,38 +143,25 @@ impl<'r> Work<'r> {
         }
     }
 
-    fn read(&self, headers: &Headers, body: &Body) -> Noticed {
+    fn read(&self, headers: &Headers, body: &Body, response: bool) -> Noticed {
         let mut reading = Noticed {
-            headers: Vec::new(),
-            plain: Vec::with_capacity(256),
+            head: self.read_head(headers, response),
             parsed: None,
+            plain: false,
             body: Vec::new(),
             fate: Fate::Kept,
         };
-        let mut named = false;
-        for (name, value) in headers.iter() {
-            if self.redactor.header_kind(name).is_some() {
-                named = true;
-            } else {
-                reading.plain.extend_from_slice(value.as_bytes());
-                reading.plain.push(b'\n');
-            }
-        }
-        let worth = self.redactor.is_worth_reading(&reading.plain);
-        if named || worth {
-            let read = |(name, value): (&HeaderName, &HeaderValue)| {
-                let read = worth || self.redactor.header_kind(name).is_some();
-                if read { self.redactor.detect_header(name, value.as_bytes()) } else { Vec::new() }
-            };
-            reading.headers = headers.iter().map(read).collect();
-        }
         if body.content.is_empty() {
             return reading;
         }
         match &body.presence {
             Presence::Whole => match body::parse(headers, body) {
                 Ok(parsed) => {
-                    self.redactor.detect_body(&parsed, body, &mut reading.body);
+                    let by_field = matches!(parsed, Parsed::Form(_) | Parsed::Multipart(_));
+                    reading.plain = !by_field && self.redactor.is_plain(&body.content);
+                    if !reading.plain {
+                        self.redactor.detect_body(&parsed, body, &mut reading.body);
+                    }
                     reading.parsed = Some(parsed);
                     return reading;
                 }
@@ -166,27 +175,68 @@ impl<'r> Work<'r> {
         reading
     }
 
-    fn write(&mut self, index: &Index, headers: &mut Headers, body: &mut Body, reading: &mut Noticed, response: bool) {
-        let mut marked = std::mem::take(&mut reading.headers).into_iter();
-        let plain = spread::is_worth(index, &reading.plain);
+    fn read_head(&self, headers: &Headers, response: bool) -> Head {
+        let mut text = Vec::with_capacity(512);
+        let mut authorization = None;
+        for (name, value) in headers.iter() {
+            if name == header::AUTHORIZATION && !response && authorization.is_none() {
+                authorization = self.redactor.known_authorization(value);
+                if authorization.is_some() {
+                    continue;
+                }
+            }
+            for part in [name.as_str().as_bytes(), value.as_bytes()] {
+                text.extend_from_slice(part);
+                text.push(b'\n');
+            }
+        }
+        if !self.redactor.plan.names_headers() && self.redactor.is_plain(&text) {
+            return Head::Plain { text, authorization };
+        }
+        Head::Read(headers.iter().map(|(name, value)| self.redactor.detect_header(name, value.as_bytes())).collect())
+    }
+
+    fn write_head(&mut self, index: &Index, headers: &mut Headers, head: Head, response: bool) {
+        let mut marked = match head {
+            Head::Read(marks) => marks,
+            Head::Plain { text, authorization } if !index.touches(&text) => {
+                if let Some(label) = authorization
+                    && let Some((_, value)) = headers.iter_mut().find(|(name, _)| *name == header::AUTHORIZATION)
+                {
+                    *value = label;
+                    self.touched.authorization = true;
+                }
+                return;
+            }
+            Head::Plain { .. } => {
+                headers.iter().map(|(name, value)| self.redactor.detect_header(name, value.as_bytes())).collect()
+            }
+        }
+        .into_iter();
         for (name, value) in headers.iter_mut() {
             let mut marks = marked.next().unwrap_or_default();
-            if marks.is_empty() && !plain && self.redactor.header_kind(name).is_none() {
-                continue;
-            }
             let path = matches!(name.as_str(), "location" | "content-location" | "referer" | "link" | "origin");
-            if !is_covered(value.as_bytes(), &marks) {
+            let covered = is_covered(value.as_bytes(), &marks);
+            if !covered {
                 spread::find(index, value.as_bytes(), Reading { path, plus: false }, &mut marks);
             }
             if let Some(new) = self.replaced(value.as_bytes(), marks, None) {
-                *value = HeaderValue::from_bytes(&new).unwrap_or(HeaderValue::from_static("!"));
+                let new = HeaderValue::from_bytes(&new).unwrap_or(HeaderValue::from_static("!"));
                 if name == header::AUTHORIZATION && !response {
                     self.touched.authorization = true;
+                    if covered {
+                        self.redactor.keep_authorization(value, &new);
+                    }
                 } else {
                     self.touched.elsewhere = true;
                 }
+                *value = new;
             }
         }
+    }
+
+    fn write(&mut self, index: &Index, headers: &mut Headers, body: &mut Body, reading: Noticed, response: bool) {
+        self.write_head(index, headers, reading.head, response);
         match reading.fate {
             Fate::Kept => {}
             Fate::Cut => {
@@ -201,7 +251,10 @@ impl<'r> Work<'r> {
             }
         }
         let Some(parsed) = &reading.parsed else { return };
-        let mut marks = std::mem::take(&mut reading.body);
+        if reading.plain && !index.touches(&body.content) {
+            return;
+        }
+        let mut marks = reading.body;
         self.redactor.spread_body(index, parsed, body, &mut marks);
         self.remember(&marks, &body.content, response);
         let mut places: Vec<String> = marks.iter().filter_map(|mark| mark.place.clone()).collect();
@@ -268,6 +321,9 @@ impl<'r> Work<'r> {
 
     /// Replaces known secrets in what the check said.
     pub(super) fn verdict(&mut self, verdict: &mut Verdict) {
+        if verdict.findings.is_empty() {
+            return;
+        }
         let index = self.redactor.memory().index();
         for finding in &mut verdict.findings {
             let mut changed = false;

@@ -45,6 +45,8 @@ use std::{
     },
 };
 
+use http::HeaderValue;
+
 pub use file::{Cleaned, Sighting};
 pub use label::{has_label, is_label, matches};
 pub use plan::{Plan, PlanError};
@@ -58,7 +60,7 @@ use self::{
 use crate::{
     exchange::{Exchange, Request},
     finding::Verdict,
-    token::TokenFacts,
+    token::{Recent, TokenFacts},
 };
 
 /// A value from which the secrets are gone. Nothing outside this module can make one.
@@ -171,10 +173,14 @@ pub struct Redactor {
     plan: Plan,
     shapes: Option<Arc<dyn Shapes>>,
     memory: Mutex<Memory>,
+    /// See [`Redactor::thorough`].
+    thorough: bool,
     withheld: AtomicU64,
     cut: AtomicU64,
     /// Tokens whose facts hold no known secret, with the index that said so.
     clean: Mutex<Vec<(Arc<TokenFacts>, u64)>>,
+    /// What takes the place of the `Authorization` values met last.
+    authorizations: Mutex<Recent<HeaderValue>>,
 }
 
 impl fmt::Debug for Redactor {
@@ -197,9 +203,11 @@ impl Redactor {
             plan,
             shapes: None,
             memory: Mutex::default(),
+            thorough: false,
             withheld: AtomicU64::new(0),
             cut: AtomicU64::new(0),
             clean: Mutex::default(),
+            authorizations: Mutex::default(),
         }
     }
 
@@ -207,6 +215,15 @@ impl Redactor {
     #[must_use]
     pub fn with_shapes(mut self, shapes: Arc<dyn Shapes>) -> Self {
         self.shapes = Some(shapes);
+        self
+    }
+
+    /// The same without the quick looks that spare most texts from being read: what it gives is the same, and takes its
+    /// time. For tests that compare the two; to be called before anything is redacted.
+    #[must_use]
+    pub fn thorough(mut self) -> Self {
+        self.thorough = true;
+        self.memory = Mutex::new(Memory::thorough());
         self
     }
 
@@ -218,9 +235,9 @@ impl Redactor {
         let exchange = &mut judged.exchange;
         work.messages(&mut exchange.request, exchange.response.as_mut());
         work.verdict(&mut judged.verdict);
-        let index = self.memory().index();
         let transport = &mut exchange.transport;
         for text in [&mut transport.incomplete, &mut transport.original_audience].into_iter().flatten() {
+            let index = self.memory().index();
             work.touched.elsewhere |= work.rewrite(&index, text);
         }
         judged.touched.authorization |= work.touched.authorization;
@@ -310,6 +327,19 @@ impl Redactor {
 
     fn count_cut(&self) {
         self.cut.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What takes the place of an `Authorization` value that was met before, all of which but the scheme is one secret.
+    fn known_authorization(&self, value: &HeaderValue) -> Option<HeaderValue> {
+        if self.thorough { None } else { self.authorizations().get(value.as_bytes()).cloned() }
+    }
+
+    fn keep_authorization(&self, value: &HeaderValue, label: &HeaderValue) {
+        self.authorizations().put(value.as_bytes(), label.clone());
+    }
+
+    fn authorizations(&self) -> MutexGuard<'_, Recent<HeaderValue>> {
+        self.authorizations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether this token's facts were searched with this index.

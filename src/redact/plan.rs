@@ -80,6 +80,10 @@ impl Plan {
         self.headers.contains(name)
     }
 
+    pub(super) fn names_headers(&self) -> bool {
+        !self.headers.is_empty()
+    }
+
     /// Whether a document has to be read though nothing in it hints at a secret.
     pub(super) fn is_extended(&self) -> bool {
         self.has_pointers() || !self.expressions.is_empty()

@@ -121,13 +121,16 @@ impl Sieve {
     fn any<const WIDTH: usize, const STRIDE: usize>(&self, text: &[u8], confirms: impl Fn(usize) -> bool) -> bool {
         let mut rest = text;
         while let Some(first) = rest.first_chunk::<WIDTH>() {
-            if self.holds(gram(first)) && confirms(text.len() - rest.len()) {
+            let gram = gram(first);
+            // Nearly every place ends at an empty slot.
+            let is_empty = |slot: &AtomicU32| slot.load(Ordering::Relaxed) == 0;
+            if !self.slots.get(self.hash(gram).0).is_some_and(is_empty)
+                && self.holds(gram)
+                && confirms(text.len() - rest.len())
+            {
                 return true;
             }
-            match rest.get(STRIDE..) {
-                Some(next) => rest = next,
-                None => return false,
-            }
+            rest = rest.get(STRIDE..).unwrap_or_default();
         }
         false
     }
@@ -140,15 +143,14 @@ impl Sieve {
             .any(|start| text.get(start..start + least).is_some_and(|beginning| self.holds(gram(beginning))))
     }
 
-    #[inline]
+    #[cold]
     fn holds(&self, gram: u64) -> bool {
         let (mut slot, fingerprint) = self.hash(gram);
         loop {
-            match self.slots.get(slot).map(|slot| slot.load(Ordering::Relaxed)) {
-                Some(held) if held == fingerprint => return true,
-                Some(0) => return false,
-                Some(_) => slot += 1,
-                None => slot = 0,
+            match self.slots.get(slot).map_or(0, |slot| slot.load(Ordering::Relaxed)) {
+                0 => return false,
+                held if held == fingerprint => return true,
+                _ => slot = (slot + 1) & (self.slots.len() - 1),
             }
         }
     }
@@ -156,11 +158,11 @@ impl Sieve {
     /// The slot at which a gram's place begins, and its fingerprint.
     #[inline]
     fn hash(&self, gram: u64) -> (usize, u32) {
-        let product = u128::from(gram ^ self.key) * u128::from(self.key);
+        let product = u128::from(gram) * u128::from(self.key);
         #[allow(clippy::cast_possible_truncation)] // both halves of the product, folded
         let folded = product as u64 ^ (product >> 64) as u64;
         #[allow(clippy::cast_possible_truncation)]
-        let fingerprint = ((folded >> 32) as u32).max(1);
+        let fingerprint = (folded >> 32) as u32 | 1;
         #[allow(clippy::cast_possible_truncation)]
         let slot = folded as usize & (self.slots.len() - 1);
         (slot, fingerprint)
@@ -171,15 +173,17 @@ fn class(needle: &[u8]) -> Option<usize> {
     CLASSES.iter().position(|class| needle.len() >= class.least)
 }
 
-/// At most eight bytes as a number; their count is part of it where there are fewer.
+/// At most eight bytes as a number; of fewer their count is part of it.
 #[inline]
 fn gram(bytes: &[u8]) -> u64 {
-    let mut gram = [0; 8];
-    gram[..bytes.len()].copy_from_slice(bytes);
-    if bytes.len() < 8 {
-        gram[7] = u8::try_from(bytes.len()).unwrap_or(0);
+    match (bytes.first_chunk(), bytes.first_chunk()) {
+        (Some(eight), _) => u64::from_le_bytes(*eight),
+        (None, Some(four)) => {
+            let rest = bytes[4..].iter().fold(0, |rest, byte| rest << 8 | u64::from(*byte));
+            u64::from(u32::from_le_bytes(*four)) | rest << 32 | (bytes.len() as u64) << 56
+        }
+        (None, None) => 0,
     }
-    u64::from_le_bytes(gram)
 }
 
 #[cfg(test)]

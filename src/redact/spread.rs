@@ -29,7 +29,8 @@ pub(super) struct Reading {
 
 /// Known secrets in a text, any coding undone. Ranges are those of `text`.
 pub(super) fn find(index: &Index, text: &[u8], reading: Reading, out: &mut Vec<Mark>) {
-    if !index.is_empty() {
+    let blanks = reading.plus && index.blanks && memchr::memchr(b'+', text).is_some();
+    if blanks || is_worth(index, text) {
         let mut found = Vec::new();
         let depth = if text.len() > LONG { 1 } else { DEPTH };
         find_at(index, text, reading, depth, &mut found);

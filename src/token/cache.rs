@@ -9,17 +9,26 @@ use std::{
 
 use ring::hmac;
 
-use super::{Credential, Jwks, TokenFacts, TokenTime, bearer, jwt};
+use super::{Credential, Jwks, Recent, TokenFacts, TokenTime, bearer, jwt};
 use crate::exchange::Headers;
 
 /// Decoded tokens by a keyed hash of their text. Bounded: beyond [`TokenCache::CAPACITY`] the least recent half goes.
 ///
-/// The token's text is not kept. Whether a token is inside its time is worked out for each exchange.
+/// Of the tokens met last the text is kept too, so that one that comes again is not hashed again. The process forwards
+/// that text anyway, and redaction keeps it to find it again. Whether a token is inside its time is worked out for each
+/// exchange.
 pub struct TokenCache {
     key: hmac::Key,
     skew: Duration,
     keys: Option<Arc<Jwks>>,
-    held: Mutex<Generations>,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    /// By the whole value of the header.
+    recent: Recent<Decoded>,
+    all: Generations,
 }
 
 type Digest = [u8; 32];
@@ -64,32 +73,42 @@ impl TokenCache {
     /// What the `Authorization` header of a request says at the instant of its exchange.
     #[must_use]
     pub fn credential(&self, headers: &Headers, at: SystemTime) -> Credential {
-        let token = match bearer(headers) {
+        let Some(value) = headers.get("authorization") else { return Credential::Missing };
+        if let Some(known) = self.lock().recent.get(value.as_bytes()) {
+            return known.at(at, self.skew);
+        }
+        let token = match bearer(value.as_bytes()) {
             Ok(token) => token,
             Err(other) => return other,
         };
         let tag = hmac::sign(&self.key, token);
         let mut digest: Digest = [0; 32];
         digest.copy_from_slice(tag.as_ref());
-        if let Some(known) = self.lock().get(&digest) {
-            return known.at(at, self.skew);
+        let mut held = self.lock();
+        if let Some(known) = held.all.get(&digest) {
+            let (known, credential) = (known.clone(), known.at(at, self.skew));
+            held.recent.put(value.as_bytes(), known);
+            return credential;
         }
+        drop(held);
         // Decoding and checking a signature takes longer than anything else here: not under the lock.
         let mut decoded =
             Decoded { credential: jwt::decode(token, self.keys.as_deref()), expired: None, not_yet: None };
         let credential = decoded.at(at, self.skew);
-        self.lock().insert(digest, decoded);
+        let mut held = self.lock();
+        held.recent.put(value.as_bytes(), decoded.clone());
+        held.all.insert(digest, decoded);
         credential
     }
 
     /// How many tokens are held.
     #[cfg(test)]
     pub(super) fn size(&self) -> usize {
-        let held = self.lock();
-        held.recent.len() + held.older.len()
+        let Generations { recent, older } = &self.lock().all;
+        recent.len() + older.len()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Generations> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,6 +8,7 @@
 mod cache;
 mod jwks;
 mod jwt;
+mod recent;
 
 use std::{
     sync::Arc,
@@ -16,6 +17,7 @@ use std::{
 
 pub use cache::TokenCache;
 pub use jwks::{Jwks, JwksError};
+pub(crate) use recent::Recent;
 
 use crate::exchange::Headers;
 
@@ -155,7 +157,8 @@ impl Credential {
     /// [`TokenCache`]. Of two `Authorization` headers the first counts.
     #[must_use]
     pub fn decode(headers: &Headers, at: Option<SystemTime>, skew: Duration, keys: Option<&Jwks>) -> Self {
-        match bearer(headers) {
+        let Some(value) = headers.get("authorization") else { return Self::Missing };
+        match bearer(value.as_bytes()) {
             Err(other) => other,
             Ok(token) => match jwt::decode(token, keys) {
                 Self::Token(facts) => match at.map(|at| facts.time_at(at, skew)) {
@@ -178,9 +181,8 @@ impl Credential {
 }
 
 /// The text of the bearer token, or what else the header says.
-fn bearer(headers: &Headers) -> Result<&[u8], Credential> {
-    let Some(value) = headers.get("authorization") else { return Err(Credential::Missing) };
-    let value = value.as_bytes().trim_ascii();
+fn bearer(value: &[u8]) -> Result<&[u8], Credential> {
+    let value = value.trim_ascii();
     let (scheme, rest) = match value.iter().position(|byte| *byte == b' ' || *byte == b'\t') {
         Some(end) => (&value[..end], value[end..].trim_ascii()),
         None => (value, &value[value.len()..]),
