@@ -24,7 +24,12 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-use super::{frames::Frames, stall, strict::Fault, upgrade::Switch};
+use super::{
+    frames::Frames,
+    stall,
+    strict::{Fault, Marks},
+    upgrade::Switch,
+};
 
 /// How long an exchange in progress may go on after the client's last byte.
 const GRACE: Duration = Duration::from_millis(750);
@@ -34,8 +39,8 @@ const GRACE: Duration = Duration::from_millis(750);
 pub(super) struct State {
     in_flight: AtomicUsize,
     head_done: AtomicBool,
-    /// For each head that was read and not yet taken up: its fault, or whether it asks for another protocol.
-    heads: Mutex<VecDeque<Result<bool, Fault>>>,
+    /// For each head that was read and not yet taken up: its fault, or what is known of it.
+    heads: Mutex<VecDeque<Result<Marks, Fault>>>,
     /// The begin of a head over HTTP/1 is here.
     head_begun: AtomicBool,
     /// A head began and did not end in time.
@@ -61,29 +66,29 @@ struct Upgrade {
 #[derive(Debug)]
 pub(super) struct InFlight {
     state: Arc<State>,
-    /// Its request asks for another protocol.
-    pub(super) asks: bool,
+    /// What is known of its request.
+    pub(super) marks: Marks,
 }
 
 impl State {
-    /// A request head has arrived; whether it asks for another protocol.
-    pub(super) fn begin(self: &Arc<Self>, asks: bool) -> InFlight {
+    /// A request head has arrived, of which this is known.
+    pub(super) fn begin(self: &Arc<Self>, marks: Marks) -> InFlight {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
         self.head_done.store(true, Ordering::Release);
-        InFlight { state: Arc::clone(self), asks }
+        InFlight { state: Arc::clone(self), marks }
     }
 
-    /// A head was read, and has this fault, or none; then whether it asks for another protocol.
-    pub(super) fn head(&self, read: Result<bool, Fault>) {
-        if read == Ok(true) {
+    /// A head was read, and has this fault, or none; then this is known of it.
+    pub(super) fn head(&self, read: Result<Marks, Fault>) {
+        if read.is_ok_and(|marks| marks.asks) {
             *self.upgrade() = Upgrade::default();
         }
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).push_back(read);
     }
 
     /// What was said by [`Self::head`] of the head that is taken up now; called once for each.
-    pub(super) fn next_head(&self) -> Result<bool, Fault> {
-        self.heads.lock().unwrap_or_else(PoisonError::into_inner).pop_front().unwrap_or(Ok(false))
+    pub(super) fn next_head(&self) -> Result<Marks, Fault> {
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner).pop_front().unwrap_or(Ok(Marks::default()))
     }
 
     fn upgrade(&self) -> MutexGuard<'_, Upgrade> {

@@ -2,7 +2,7 @@
 //!
 //! Where there are any, the rest is copied into a new map: removal would change its order.
 
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
 /// Fields that `Connection` may not name away: they decide framing, routing and who asks.
 const PROTECTED: [HeaderName; 7] = [
@@ -28,6 +28,15 @@ pub fn request(mut headers: HeaderMap, host: &HeaderValue) -> HeaderMap {
     kept.insert(header::HOST, host.clone());
     end_to_end(&headers, &mut kept, true);
     kept
+}
+
+/// How many more hops a request may take, where it says so (RFC 9110, section 7.6.2).
+#[must_use]
+pub fn forwards_left(method: &Method, headers: &HeaderMap) -> Option<u64> {
+    if *method != Method::OPTIONS && *method != Method::TRACE {
+        return None;
+    }
+    headers.get(header::MAX_FORWARDS)?.to_str().ok()?.parse().ok()
 }
 
 /// Adds what asks for other protocols, or switches to them, on one hop.

@@ -297,7 +297,8 @@ fn dispatch(
     request: http::Request<Incoming>,
 ) -> Answering {
     let head = state.next_head();
-    let (proxy, in_flight) = (Arc::clone(proxy), state.begin(head == Ok(true)));
+    let marks = head.unwrap_or_default();
+    let (proxy, in_flight) = (Arc::clone(proxy), state.begin(marks));
     if let Some(fault) = head.err().or_else(|| out_of_bounds(&proxy, &request)) {
         let problem = Problem::new(fault.status, fault.reason, fault.detail).closing();
         proxy.observer.turned_away(problem.status.as_u16(), fault.detail);
@@ -316,7 +317,7 @@ fn dispatch(
             Box::pin(forward::serve(connection, proxy, in_flight, request))
         }
     };
-    if head != Ok(true) {
+    if !marks.asks {
         return answering;
     }
     let state = Arc::clone(state);

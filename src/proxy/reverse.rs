@@ -54,11 +54,15 @@ pub(super) async fn serve(
     mut request: http::Request<Incoming>,
     destination: Destination,
 ) -> Result<http::Response<Gate>, Infallible> {
-    let asked = if in_flight.asks { Asked::of(&mut request) } else { None };
-    let (head, body) = request.into_parts();
+    let marks = in_flight.marks;
+    let asked = if marks.asks { Asked::of(&mut request) } else { None };
+    let (mut head, body) = request.into_parts();
     if let Err(problem) = acceptable(&head) {
         proxy.observer.turned_away(problem.status.as_u16(), problem.reason);
         return Ok(Response::from(problem).map(Gate::open));
+    }
+    if marks.of_the_server {
+        head.uri = http::Uri::from_static("*");
     }
     let settings = &proxy.settings;
     let target = Target::new(destination.scheme, destination.authority, raw_target(&head.uri));
@@ -249,6 +253,10 @@ pub(super) fn acceptable(head: &http::request::Parts) -> Result<(), Problem> {
             return bad("a header field's value begins or ends with white space");
         }
     }
+    if hop::forwards_left(&head.method, &head.headers) == Some(0) {
+        let detail = "Max-Forwards is 0, so this request ends at contrail, which offers nothing itself";
+        return Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, "max-forwards", detail));
+    }
     let mut codings = head.headers.get_all(header::TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {
         (None, _) => {}
@@ -289,7 +297,11 @@ fn raw_target(uri: &http::Uri) -> Cow<'_, str> {
 
 /// The head as the upstream gets it.
 fn forwarded(mut head: http::request::Parts, host: &HeaderValue) -> http::request::Parts {
+    let left = hop::forwards_left(&head.method, &head.headers);
     head.headers = hop::request(head.headers, host);
+    if let Some(left) = left {
+        head.headers.insert(header::MAX_FORWARDS, HeaderValue::from(left.saturating_sub(1)));
+    }
     if head.version == Version::HTTP_2 {
         hop::join_cookies(&mut head.headers);
     }

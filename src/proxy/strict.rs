@@ -34,7 +34,7 @@ mod head;
 
 pub(super) use self::{
     chunk::ChunkFault,
-    head::{Bounds, Fault},
+    head::{Bounds, Fault, Marks},
 };
 
 /// Most bytes that are read behind a request that asks for another protocol, before it is answered.
@@ -98,7 +98,7 @@ impl Scanner {
     }
 
     /// Takes what was read; tells how many heads ended in it, and how far it is good.
-    fn feed(&mut self, bytes: &[u8], mut good_head: impl FnMut(bool)) -> Seen {
+    fn feed(&mut self, bytes: &[u8], mut good_head: impl FnMut(Marks)) -> Seen {
         let mut at = 0;
         let mut pass = 0;
         while at < bytes.len() {
@@ -142,7 +142,7 @@ impl Scanner {
                     if self.place != Place::Fields {
                         pass = at;
                         if std::mem::take(&mut self.head.ended) {
-                            good_head(self.head.asks());
+                            good_head(self.head.marks());
                         }
                     }
                 }
@@ -153,7 +153,7 @@ impl Scanner {
 
     /// What comes behind a request.
     fn behind(&self) -> Place {
-        if self.head.asks() { Place::Asked } else { Place::Start }
+        if self.head.marks().asks { Place::Asked } else { Place::Start }
     }
 
     /// Whether a head is begun and not ended.
@@ -260,7 +260,7 @@ impl<IO> Strict<IO> {
     fn look(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
         let state = &self.state;
         let read = &buf.filled()[before..];
-        let Seen { pass, then } = self.scanner.feed(read, |asks| state.head(Ok(asks)));
+        let Seen { pass, then } = self.scanner.feed(read, |marks| state.head(Ok(marks)));
         if self.held.is_empty() {
             self.held.extend_from_slice(&read[pass..]);
             buf.set_filled(before + pass);

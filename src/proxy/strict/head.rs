@@ -56,6 +56,15 @@ impl Fault {
     };
 }
 
+/// What is known of a good head only before hyper tidies it up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::proxy) struct Marks {
+    /// It asks for another protocol (RFC 9110, section 7.8: over HTTP/1.1 only).
+    pub(in crate::proxy) asks: bool,
+    /// It is an `OPTIONS` of the server as a whole, written as an absolute URI without a path (RFC 9112, section 3.2.4).
+    pub(in crate::proxy) of_the_server: bool,
+}
+
 /// Bounds of a head.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::proxy) struct Bounds {
@@ -78,6 +87,7 @@ pub(super) struct Head {
     codings: usize,
     tunnel: bool,
     old: bool,
+    of_the_server: bool,
     /// `Connection` names `upgrade`, and `Upgrade` another protocol than `h2c`.
     upgrade: (bool, bool),
     /// A `HEAD`, the answer to which has no body.
@@ -96,9 +106,9 @@ pub(super) enum Follows {
 }
 
 impl Head {
-    /// Whether it asks for another protocol (RFC 9110, section 7.8: over HTTP/1.1 only).
-    pub(super) fn asks(&self) -> bool {
-        self.upgrade == (true, true) && !self.tunnel && !self.old
+    pub(super) fn marks(&self) -> Marks {
+        let asks = self.upgrade == (true, true) && !self.tunnel && !self.old;
+        Marks { asks, of_the_server: self.of_the_server }
     }
 
     fn fault(&mut self, fault: Fault) {
@@ -132,6 +142,8 @@ impl Head {
         self.tunnel = method == b"CONNECT";
         self.headless = method == b"HEAD";
         self.old = version == b"HTTP/1.0";
+        self.of_the_server = method == b"OPTIONS"
+            && strip_scheme(target).is_some_and(|rest| !rest.iter().any(|byte| matches!(byte, b'/' | b'?')));
         if target.len() > bounds.target {
             self.fault = Some(Fault::TARGET);
         } else if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {

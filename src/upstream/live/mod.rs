@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderValue, Method, StatusCode, Uri, Version, header};
+use http::{HeaderValue, Method, StatusCode, Uri, Version, header, uri::PathAndQuery};
 use http_body::Body as _;
 use hyper::{
     body::Incoming,
@@ -229,7 +229,9 @@ impl Live {
             let mut parts = http::uri::Parts::default();
             parts.scheme = self.origin.scheme().parse().ok();
             parts.authority = self.origin.authority.parse().ok();
-            parts.path_and_query = head.uri.path_and_query().cloned();
+            // The server as a whole is in absolute form what its root is (RFC 9112, section 3.2.4); hyper writes no empty path.
+            let path = head.uri.path_and_query().filter(|path| http2 || path.as_str() != "*");
+            parts.path_and_query = Some(path.cloned().unwrap_or(PathAndQuery::from_static("/")));
             head.uri = Uri::from_parts(parts).unwrap_or_default();
         }
         if let Some(value) = plain_via.and_then(Via::authorization)

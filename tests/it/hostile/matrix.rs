@@ -51,7 +51,7 @@ async fn refused_heads(place: &Place, way: Way) -> u64 {
 async fn legal_requests(place: &Place, way: Way, status_of_good: u16) {
     for (sent, _) in ACCEPTED {
         // Those name no upstream that a forward listener knows.
-        if way == Way::Absolute && (sent.contains("http://b/") || sent.contains(" * ")) {
+        if way == Way::Absolute && (sent.to_lowercase().contains(" http://") || sent.contains(" * ")) {
             continue;
         }
         let mut client = place.client(way, false).await;

@@ -10,6 +10,7 @@ mod limits;
 mod matrix;
 mod requests;
 mod stalls;
+mod streams;
 mod switching;
 mod ways;
 

@@ -133,6 +133,32 @@ async fn an_absolute_target_without_a_path_keeps_its_query() {
 }
 
 #[tokio::test]
+async fn max_forwards_counts_down_and_ends_here_at_nothing() {
+    let mut bench = Bench::new().await;
+    for (method, sent, got) in [
+        ("OPTIONS", "7", Some("6")),
+        ("TRACE", "1", Some("0")),
+        ("OPTIONS", "0", None),
+        ("TRACE", "0", None),
+        ("GET", "0", Some("0")),
+        ("OPTIONS", "x", Some("x")),
+    ] {
+        let mut client = bench.client().await;
+        client
+            .send(&format!("{method} /x HTTP/1.1\r\nHost: p\r\nMax-Forwards: {sent}\r\nConnection: close\r\n\r\n"))
+            .await;
+        if let Some(got) = got {
+            let mut tenant = bench.accept().await;
+            assert!(tenant.message().await.contains(&format!("Max-Forwards: {got}\r\n")), "{method} {sent}");
+            tenant.send("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").await;
+            bench.ended().await;
+        }
+        assert_eq!(status(&client.rest().await), if got.is_some() { 204 } else { 405 }, "{method} {sent}");
+    }
+    assert!(bench.nothing_ended());
+}
+
+#[tokio::test]
 async fn hop_by_hop_headers_end_at_the_proxy_in_both_directions() {
     let mut bench = Bench::new().await;
     let (got, answer, ended) = bench

@@ -1,0 +1,188 @@
+//! What goes on in HTTP/2 streams after their head, and floods of frames that are legal one by one.
+
+use std::time::Duration;
+
+use contrail::proxy::Settings;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::frames::{
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, GET, GOAWAY, HEADERS, RESET, SETTINGS, Said, WHOLE, block, frame,
+    headers, opened, said,
+};
+use crate::proxy::bench::{Bench, Setup, within};
+
+const POST: &str = ":method=POST|:scheme=http|:path=/x|:authority=a";
+
+/// What comes in a stream after a head and three bytes, and is no end of its body.
+fn broken_bodies() -> Vec<(&'static str, Vec<u8>)> {
+    vec![
+        ("trailers with a pseudo-header", headers(1, true, &block("x=1|:path=/evil"))),
+        ("trailers without an end", headers(1, false, &block("x=1"))),
+        ("trailers in upper case", headers(1, true, &block("X-A=1"))),
+        ("a reset", frame(RESET, 0, 1, &8u32.to_be_bytes())),
+        ("a reset without an error", frame(RESET, 0, 1, &0u32.to_be_bytes())),
+        ("padding larger than its frame", frame(DATA, 8 | END_STREAM, 1, &[200, 1])),
+        ("a stream that depends on itself", frame(2, 0, 1, &[0, 0, 0, 1, 0])),
+        ("a priority of the wrong size", frame(2, 0, 1, &[0, 0, 0])),
+        ("a window of nothing", frame(8, 0, 1, &[0; 4])),
+        ("a window beyond all bounds", frame(8, 0, 1, &0x7fff_ffffu32.to_be_bytes())),
+        ("a connection window beyond all bounds", frame(8, 0, 0, &0x7fff_ffffu32.to_be_bytes())),
+        ("a promise", frame(5, END_HEADERS, 1, &[&2u32.to_be_bytes()[..], &block(GET)].concat())),
+        ("settings on a stream", frame(SETTINGS, 0, 1, b"")),
+        ("settings of the wrong size", frame(SETTINGS, 0, 0, b"abc")),
+        ("settings beyond all bounds", frame(SETTINGS, 0, 0, &[0, 4, 0xff, 0xff, 0xff, 0xff])),
+        ("a ping of the wrong size", frame(6, 0, 0, b"abc")),
+        ("a continuation of nothing", frame(CONTINUATION, END_HEADERS, 1, &block("x=1"))),
+        ("garbage", vec![0xff; 100]),
+        ("the end of the connection", Vec::new()),
+    ]
+}
+
+#[tokio::test]
+async fn an_upload_over_http2_that_breaks_off_is_never_completed_upstream() {
+    for (what, sent) in broken_bodies() {
+        let mut bench = Bench::new().await;
+        let mut client = opened(&bench).await;
+        client.0.write_all(&headers(1, false, &block(POST))).await.unwrap();
+        client.0.write_all(&frame(DATA, 0, 1, b"abc")).await.unwrap();
+        let mut tenant = bench.accept().await;
+        tenant.until("\r\n3\r\nabc\r\n").await;
+        within(client.0.write_all(&sent)).await.unwrap();
+        if sent.is_empty() {
+            client.0.shutdown().await.unwrap();
+        }
+        assert_eq!(tenant.rest().await, "", "{what}");
+        let exchange = bench.ended().await.exchange;
+        assert!(!exchange.request.body.is_whole() && exchange.transport.incomplete.is_some(), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn what_comes_after_the_end_of_a_stream_reaches_nobody() {
+    for after in [frame(DATA, END_STREAM, 1, b"evil"), headers(1, true, &block(POST)), frame(DATA, 0, 1, b"evil")] {
+        let mut bench = Bench::new().await;
+        let mut client = opened(&bench).await;
+        client.0.write_all(&headers(1, true, &block(GET))).await.unwrap();
+        let mut tenant = bench.accept().await;
+        tenant.message().await;
+        client.0.write_all(&after).await.unwrap();
+        assert!(matches!(said(&mut client).await, Said::Reset | Said::Gone), "{after:?}");
+        assert_eq!(tenant.rest().await, "", "{after:?}");
+        bench.ended().await;
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_is_reset_ends_its_upstream_at_once_and_the_others_go_on() {
+    let mut bench = Bench::new().await;
+    let mut client = opened(&bench).await;
+    for stream in [1, 3] {
+        client.0.write_all(&headers(stream, true, &block(GET))).await.unwrap();
+    }
+    let (mut one, mut other) = (bench.accept().await, bench.accept().await);
+    one.message().await;
+    other.message().await;
+    client.0.write_all(&frame(RESET, 0, 1, &8u32.to_be_bytes())).await.unwrap();
+    // Which of them is whose nobody knows; one ends, and the other answers.
+    let (mut byte, mut last) = ([0], [0]);
+    tokio::select! {
+        read = one.0.read(&mut byte) => assert_eq!(read.unwrap_or(0), 0),
+        read = other.0.read(&mut last) => {
+            assert_eq!(read.unwrap_or(0), 0);
+            other = one;
+        }
+    }
+    assert!(bench.ended().await.exchange.transport.incomplete.is_some());
+    other.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"good") {
+        seen.push(within(client.0.read_u8()).await.unwrap());
+    }
+    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+}
+
+#[tokio::test]
+async fn a_client_that_says_goodbye_still_gets_its_answer() {
+    let bench = Bench::new().await;
+    let mut client = opened(&bench).await;
+    client.0.write_all(&headers(1, true, &block(GET))).await.unwrap();
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    client.0.write_all(&frame(GOAWAY, 0, 0, &[0; 8])).await.unwrap();
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
+    let mut all = Vec::new();
+    let _ = within(client.0.read_to_end(&mut all)).await;
+    assert!(all.windows(4).any(|window| window == b"good"));
+}
+
+#[tokio::test]
+async fn frames_of_data_without_data_are_silence() {
+    let change = |settings: &mut Settings| settings.body_timeout = Duration::from_millis(200);
+    let mut bench = Bench::with(Setup { settings: Box::new(change), ..Setup::default() }).await;
+    let mut client = opened(&bench).await;
+    client.0.write_all(&headers(1, false, &block(POST))).await.unwrap();
+    let (mut reading, mut writing) = client.0.into_split();
+    let flood = tokio::spawn(async move {
+        // A frame each 20 ms: the promise is about time.
+        while writing.write_all(&frame(DATA, 0, 1, b"")).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    let exchange = bench.ended().await.exchange;
+    assert_eq!(exchange.response.unwrap().status, 408);
+    flood.abort();
+    let _ = reading.read(&mut [0]).await;
+}
+
+/// Frames that are legal one by one.
+fn floods() -> Vec<(&'static str, Vec<u8>)> {
+    let pings = frame(6, 0, 0, b"12345678").repeat(50_000);
+    let settings = frame(SETTINGS, 0, 0, &[0, 4, 0, 1, 0, 0]).repeat(50_000);
+    let priorities = frame(2, 0, 5, &[0, 0, 0, 3, 1]).repeat(50_000);
+    let windows = frame(8, 0, 0, &1u32.to_be_bytes()).repeat(50_000);
+    let unknown = frame(0x77, 0, 0, b"abc").repeat(50_000);
+    let acks = frame(SETTINGS, 1, 0, b"").repeat(50_000);
+    let nothing = [headers(1, false, &block(POST)), frame(DATA, 0, 1, b"").repeat(50_000)].concat();
+    let bytes = [headers(1, false, &block(POST)), frame(DATA, 0, 1, b"a").repeat(50_000)].concat();
+    let empty = [frame(HEADERS, 0, 1, &block(GET)), frame(CONTINUATION, 0, 1, b"").repeat(50_000)].concat();
+    let made_to_reset: Vec<u8> = (0..2000)
+        .flat_map(|index| [headers(2 * index + 1, true, &block(GET)), frame(8, 0, 2 * index + 1, &[0; 4])].concat())
+        .collect();
+    let malformed: Vec<u8> =
+        (0..2000).flat_map(|index| headers(2 * index + 1, true, &block(&GET.replace("/x", "x")))).collect();
+    let many: Vec<u8> = (0..2000).flat_map(|index| frame(HEADERS, WHOLE, 2 * index + 1, &block(GET))).collect();
+    vec![
+        ("pings", pings),
+        ("settings", settings),
+        ("acknowledgements", acks),
+        ("priorities", priorities),
+        ("windows", windows),
+        ("unknown frames", unknown),
+        ("empty data", nothing),
+        ("single bytes", bytes),
+        ("empty continuations", empty),
+        ("streams that are made to be reset", made_to_reset),
+        ("malformed streams", malformed),
+        ("streams beyond the limit", many),
+    ]
+}
+
+#[tokio::test]
+async fn a_flood_of_frames_ends_its_connection_or_does_no_harm_and_others_are_served() {
+    for (what, flood) in floods() {
+        let bench = Bench::new().await;
+        let mut client = opened(&bench).await;
+        // Nothing of what the proxy says is read.
+        let _ = tokio::time::timeout(Duration::from_secs(2), client.0.write_all(&flood)).await;
+        let mut other = bench.client().await;
+        other.send("GET /other HTTP/1.1\r\nHost: a\r\n\r\n").await;
+        loop {
+            let mut tenant = bench.accept().await;
+            if tenant.until("\r\n\r\n").await.contains("GET /other ") {
+                tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
+                break;
+            }
+        }
+        assert!(other.message().await.ends_with("good"), "{what}");
+    }
+}
