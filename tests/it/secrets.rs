@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+
 use crate::support::command::{contrail, run, run_in, run_with_input};
 
 /// A browser's export with a secret in eleven places and members of its own.
@@ -74,6 +76,40 @@ fn scan_gives_json_and_looks_for_values_of_the_environment() {
     assert_eq!(said["hits"][0]["at"], "/x");
     assert_eq!(said["hits"][0]["kind"], "custom");
     assert!(!String::from_utf8_lossy(&output.stdout).contains("nvironment"));
+}
+
+#[test]
+fn scan_finds_a_value_of_the_environment_in_every_coding_of_its_own() {
+    let value = "S3cr/et+of~the?environment";
+    let each = |form: fn(u8) -> String| value.bytes().map(form).collect::<Vec<_>>().concat();
+    let hex = each(|byte| format!("{byte:02x}"));
+    let escaped = each(|byte| format!("\\u{byte:04X}"));
+    let percent = each(|byte| format!("%{byte:02x}"));
+    let base64 = |before: &str| BASE64_STANDARD.encode(format!("{before}{value}"));
+    let forms = [
+        value.to_owned(),
+        value.replace('/', "\\/"),
+        hex.to_uppercase(),
+        hex,
+        escaped,
+        percent.replace('%', "%25"),
+        percent,
+        base64(""),
+        base64("a"),
+        base64("ab"),
+        base64("").trim_end_matches('=').replace('+', "-").replace('/', "_"),
+        base64("ab").replace('=', "%3D"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let scan = |text: &str| {
+        let path = write(folder.path(), "a.txt", &format!("{{\"note\":\"<{text}>\"}}\n"));
+        let output = contrail().args(["scan", "--env", "SCAN_ME", &path]).env("SCAN_ME", value).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).contains(text))
+    };
+    for form in forms {
+        assert_eq!(scan(&form), (Some(1), false), "{form}");
+    }
+    assert_eq!(scan("S3cr/et+of~the?environ").0, Some(0));
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod answers;
 mod answers_http2;
 mod broken;
 mod crowd;
-mod frames;
+pub mod frames;
 mod large;
 mod limits;
 mod matrix;
