@@ -3,7 +3,7 @@
 use std::{
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll, Waker, ready},
@@ -26,15 +26,31 @@ pub(super) struct Progress {
     started: Instant,
     /// Milliseconds after `started` at which the upstream last took something.
     last: AtomicU64,
-    stop: Mutex<Stop>,
+    orders: Mutex<Orders>,
 }
 
-/// Whether the sending is to stop, and who waits for it.
+/// What the sending of a body is told, and who waits for it.
 #[derive(Debug, Default)]
-struct Stop {
-    asked: bool,
+struct Orders {
+    stop: bool,
+    leave: Leave,
     waker: Option<Waker>,
 }
+
+/// Whether a body may go out of which its client said that it waits for leave (RFC 9110, section 10.1.1).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Leave {
+    /// It need not be given, or was.
+    #[default]
+    Given,
+    /// The upstream said nothing yet.
+    Awaited,
+    /// The upstream answered without the body.
+    Denied,
+}
+
+/// How long leave is waited for; an upstream need not know of it.
+const LEAVE: Duration = Duration::from_secs(1);
 
 impl Progress {
     pub(super) fn new() -> Self {
@@ -43,7 +59,7 @@ impl Progress {
             waits_for_client: AtomicBool::new(false),
             started: Instant::now(),
             last: AtomicU64::new(0),
-            stop: Mutex::default(),
+            orders: Mutex::default(),
         }
     }
 
@@ -52,23 +68,49 @@ impl Progress {
         self.last.store(millis, Ordering::Release);
     }
 
-    /// No more of the request is sent; the upstream's answer made its connection useless.
-    pub(super) fn stop(&self) {
+    fn order(&self, change: impl FnOnce(&mut Orders)) {
         let waker = {
-            let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
-            stop.asked = true;
-            stop.waker.take()
+            let mut orders = self.orders();
+            change(&mut orders);
+            orders.waker.take()
         };
         if let Some(waker) = waker {
             waker.wake();
         }
     }
 
-    /// Whether to stop; if not, `cx` is woken for it.
-    fn stops(&self, cx: &Context<'_>) -> bool {
-        let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
-        stop.waker = Some(cx.waker().clone());
-        stop.asked
+    fn orders(&self) -> MutexGuard<'_, Orders> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// No more of the request is sent; the upstream's answer made its connection useless.
+    pub(super) fn stop(&self) {
+        self.order(|orders| orders.stop = true);
+    }
+
+    /// The body waits for [`Self::give_leave`], for a while.
+    pub(super) fn await_leave(&self) {
+        self.orders().leave = Leave::Awaited;
+    }
+
+    /// The upstream wants the body.
+    pub(super) fn give_leave(&self) {
+        self.order(|orders| orders.leave = Leave::Given);
+    }
+
+    /// The answer is here: a body that still waits is not wanted.
+    pub(super) fn answered(&self) {
+        let mut orders = self.orders();
+        if orders.leave == Leave::Awaited {
+            orders.leave = Leave::Denied;
+        }
+    }
+
+    /// The exchange is over: a body that was not wanted is given up.
+    pub(super) fn over(&self) {
+        if self.orders().leave == Leave::Denied {
+            self.stop();
+        }
     }
 
     pub(super) async fn stalled(&self, silence: Duration) {
@@ -91,6 +133,33 @@ impl Progress {
 pub(super) struct Sending {
     pub(super) inner: MessageBody,
     pub(super) progress: Arc<Progress>,
+    /// Runs while it waits for leave.
+    patience: Option<Pin<Box<Sleep>>>,
+}
+
+impl Sending {
+    pub(super) fn new(inner: MessageBody, progress: Arc<Progress>) -> Self {
+        Self { inner, progress, patience: None }
+    }
+
+    /// Whether to stop or to wait; woken when that changes.
+    fn ordered(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
+        let (stop, leave) = {
+            let mut orders = self.progress.orders();
+            orders.waker = Some(cx.waker().clone());
+            (orders.stop, orders.leave)
+        };
+        match leave {
+            _ if stop => return Poll::Ready(Err(BodyError::new("the upstream's answer ended its connection"))),
+            Leave::Given => return Poll::Ready(Ok(())),
+            Leave::Denied => return Poll::Pending,
+            Leave::Awaited => {}
+        }
+        let patience = self.patience.get_or_insert_with(|| Box::pin(tokio::time::sleep(LEAVE)));
+        ready!(patience.as_mut().poll(cx));
+        self.progress.orders().leave = Leave::Given;
+        Poll::Ready(Ok(()))
+    }
 }
 
 impl Body for Sending {
@@ -98,8 +167,8 @@ impl Body for Sending {
     type Error = BodyError;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        if self.progress.stops(cx) {
-            return Poll::Ready(Some(Err(BodyError::new("the upstream's answer ended its connection"))));
+        if let Err(error) = ready!(self.ordered(cx)) {
+            return Poll::Ready(Some(Err(error)));
         }
         let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(cx) else {
             self.progress.waits_for_client.store(true, Ordering::Release);

@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderValue, Method, StatusCode, Uri, Version, header, uri::PathAndQuery};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header, uri::PathAndQuery};
 use http_body::Body as _;
 use hyper::{
     body::Incoming,
@@ -266,6 +266,7 @@ impl Live {
         let Request { head, body, .. } = request;
         let bodiless = body.is_end_stream();
         let repeatable = is_idempotent(&head.method) && bodiless;
+        let waits = !bodiless && matches!(body, MessageBody::Stream(_)) && expects(&head.headers);
         // What is in memory can go out again even if it was given away.
         let spare = if let MessageBody::Full(bytes) = &body { Some(bytes.clone()) } else { None };
         let switching = head.headers.contains_key(header::UPGRADE);
@@ -281,11 +282,14 @@ impl Live {
             let reused = connection.kept_since.is_some();
             let before = connection.reads.load(Ordering::Acquire);
             let progress = Arc::new(Progress::new());
-            let outgoing = Sending { inner: std::mem::take(&mut body), progress: Arc::clone(&progress) };
+            let outgoing = Sending::new(std::mem::take(&mut body), Arc::clone(&progress));
             let http2 = connection.sender.is_http2();
             let mut addressed = head.clone();
             self.address(&mut addressed, http2);
-            let outgoing = http::Request::from_parts(addressed, outgoing);
+            let mut outgoing = http::Request::from_parts(addressed, outgoing);
+            if waits && !http2 {
+                wait_for_leave(&mut outgoing, &progress);
+            }
             let answer = tokio::select! {
                 answer = connection.sender.send(outgoing) => answer,
                 () = progress.stalled(self.limits.silence) => {
@@ -297,7 +301,13 @@ impl Live {
             };
             match answer {
                 Ok(answer) => {
-                    let lease = Lease { connection, progress, pool: Arc::clone(&self.pool), limits: self.limits };
+                    progress.answered();
+                    let lease = Lease {
+                        connection: Some(connection),
+                        progress,
+                        pool: Arc::clone(&self.pool),
+                        limits: self.limits,
+                    };
                     let ambiguous = |fault| {
                         let cause = format!("the answer of {} cannot be read in one way: {fault}", self.origin);
                         Failure { retried, ..Failure::new(FailureKind::Broken, cause) }
@@ -346,6 +356,22 @@ impl Upstream for Live {
     fn answer(&self, request: Request) -> Answer<'_> {
         Box::pin(self.ask(request))
     }
+}
+
+/// Whether the client waits for leave to send its body.
+fn expects(headers: &HeaderMap) -> bool {
+    headers.get(header::EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+}
+
+/// Lets the body wait until the upstream wants it; hyper asks the client for it no sooner.
+fn wait_for_leave(request: &mut http::Request<Sending>, progress: &Arc<Progress>) {
+    progress.await_leave();
+    let progress = Arc::clone(progress);
+    hyper::ext::on_informational(request, move |answer| {
+        if answer.status() == StatusCode::CONTINUE {
+            progress.give_leave();
+        }
+    });
 }
 
 /// Drives a connection to its end.

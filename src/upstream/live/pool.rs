@@ -148,7 +148,7 @@ impl Pool {
 
 /// A connection in use by one exchange.
 pub(super) struct Lease {
-    pub(super) connection: Connection,
+    pub(super) connection: Option<Connection>,
     pub(super) progress: Arc<Progress>,
     pub(super) pool: Arc<Pool>,
     pub(super) limits: Limits,
@@ -156,9 +156,17 @@ pub(super) struct Lease {
 
 impl Lease {
     /// The response is whole; if the request was too, the connection can serve another one.
-    pub(super) fn give_back(self) {
-        if self.progress.done.load(Ordering::Acquire) {
-            self.pool.put(self.connection, &self.limits);
+    pub(super) fn give_back(mut self) {
+        if self.progress.done.load(Ordering::Acquire)
+            && let Some(connection) = self.connection.take()
+        {
+            self.pool.put(connection, &self.limits);
         }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.progress.over();
     }
 }

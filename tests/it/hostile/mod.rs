@@ -4,6 +4,7 @@ mod answers;
 mod answers_http2;
 mod broken;
 mod crowd;
+mod expecting;
 pub mod frames;
 mod large;
 mod limits;

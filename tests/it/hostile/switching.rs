@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use contrail::proxy::{Holds, Settings};
 
-use crate::proxy::bench::{Bench, Setup, Wire, status};
+use crate::{
+    proxy::bench::{Bench, Setup, Wire, status},
+    record::bench::{Place, entries},
+};
 
 const ASK: &str = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n";
 const SWITCH: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\nX-A: 1\r\n\r\n";
@@ -279,4 +282,48 @@ async fn under_enforce_nobody_is_asked_to_switch() {
         client.send(GET).await;
         assert!(tenant.message().await.starts_with("GET /next "));
     }
+}
+
+/// An upstream that switches to whatever it is asked for and sends everything back, for one connection.
+fn echo() -> std::net::SocketAddr {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let mut line = String::new();
+        while reader.read_line(&mut line).unwrap() > 2 {
+            line.clear();
+        }
+        stream.write_all(SWITCH.as_bytes()).unwrap();
+        let _ = std::io::copy(&mut reader, &mut stream);
+    });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_switch_is_recorded_without_what_followed_and_never_replayed_as_an_answer() {
+    let place = Place::new();
+    let running = place.start_at(echo(), "record", &["--out", "rec.har"]);
+    let mut client = Wire(tokio::net::TcpStream::connect(running.addresses[0]).await.unwrap());
+    client.send(ASK).await;
+    assert!(client.until("\r\n\r\n").await.starts_with("HTTP/1.1 101 "));
+    client.send("private words\n").await;
+    assert_eq!(client.until("words\n").await, "private words\n");
+    drop(client);
+    let ran = running.finish();
+    assert!(ran.stderr.contains("neither judged nor recorded"), "{}", ran.stderr);
+    let har = place.read("rec.har");
+    assert!(!har.contains("private words") && !ran.stderr.contains("private words"));
+    assert_eq!(entries(&har)[0]["response"]["status"], 101, "{har}");
+
+    let replaying =
+        crate::support::process::Running::start(place.path(), ["replay", "--listen", "127.0.0.1:0", "rec.har"]);
+    let mut client = Wire(tokio::net::TcpStream::connect(replaying.addresses[0]).await.unwrap());
+    client.send(ASK).await;
+    let answer = client.message().await;
+    assert_eq!(status(&answer), 421, "{answer}");
+    assert!(answer.contains("switched the protocol"), "{answer}");
+    assert_eq!(replaying.finish().status, 3);
 }

@@ -1,7 +1,7 @@
 //! `contrail record` and `contrail watch`, the built binary: lines, summaries, files, signals, exit statuses.
 
 mod audit;
-mod bench;
+pub mod bench;
 mod durable;
 mod ends;
 mod files;
