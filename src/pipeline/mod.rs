@@ -243,10 +243,10 @@ pub struct Outcome {
 }
 
 impl Counts {
-    /// Whether an exchange that was to be recorded was not.
+    /// Whether an exchange was not recorded that was to be, or not judged because the check failed on it.
     #[must_use]
     pub fn lost(&self) -> bool {
-        self.unwritten > 0 || self.unredacted > 0 || self.journal_error.is_some()
+        self.unwritten > 0 || self.unredacted > 0 || self.unjudged > 0 || self.journal_error.is_some()
     }
 }
 

@@ -25,6 +25,9 @@ struct Memory {
     entries: Arc<AtomicUsize>,
     writes: Arc<AtomicUsize>,
     full: Arc<AtomicBool>,
+    /// Bytes of each entry.
+    entry: usize,
+    queued: usize,
     durable: bool,
     disk: Option<Disk>,
 }
@@ -49,11 +52,17 @@ impl Memory {
 impl Journal for Memory {
     fn add(&mut self, _: &Redacted<Judged>, _: Attestation) {
         self.entries.fetch_add(1, Ordering::Relaxed);
+        self.queued += self.entry;
     }
 
     fn write(&mut self) -> io::Result<()> {
         self.writes.fetch_add(1, Ordering::Relaxed);
+        self.queued = 0;
         if self.full.load(Ordering::Relaxed) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    fn queued(&self) -> usize {
+        self.queued
     }
 
     fn unsynced(&mut self) -> Sync {
@@ -153,10 +162,37 @@ async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_reco
     assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
     let outcome = pipeline.finish(collector());
     assert_eq!(outcome.counts.unjudged, 1);
+    assert!(outcome.counts.lost(), "the exit status says so");
     outcome.console.close();
     // Nothing that was not checked counts as checked.
     assert_eq!(outcome.collector.tally().unchecked().count(), crate::finding::Unchecked::ALL.len());
     assert!(said.text().contains("401 GET /api/v2/connection-profiles/templates"), "{}", said.text());
+}
+
+#[tokio::test]
+async fn under_durable_what_a_panicking_checker_did_not_judge_is_on_the_disk_before_its_response_ends() {
+    let (journal, begun, tell) = Memory::durable();
+    let (pipeline, _) = pipeline(panics, &journal);
+    let mut written = written(&pipeline);
+    begun.recv().unwrap();
+    assert!(is_pending(&mut written));
+    tell.send(Ok(())).unwrap();
+    written.await.unwrap();
+    assert!(pipeline.refuses(&exchange().request).is_none());
+    assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
+    assert_eq!(pipeline.finish(collector()).counts.unjudged, 1);
+}
+
+#[test]
+fn entries_that_wait_for_one_write_are_bounded_however_many_end_in_one_turn() {
+    let journal = Memory { entry: 1 << 20, ..Memory::default() };
+    let (pipeline, _) = pipeline(Contract::check, &journal);
+    // All in one turn of the event loop: nothing flushes in between.
+    let written: Vec<_> = (0..10).map(|_| pipeline.ended(ended())).collect();
+    assert_eq!(journal.writes.load(Ordering::Relaxed), 2);
+    let queue = pipeline.finish(collector()).counts.queue;
+    assert_eq!((queue.most_bytes, queue.most_exchanges, queue.writes), (4 << 20, 4, 3));
+    drop(written);
 }
 
 #[test]

@@ -220,6 +220,54 @@ proptest! {
     }
 }
 
+/// Folds a recording into another place, everything in it kept.
+fn folded(from: &std::path::Path, to: std::path::PathBuf) -> std::path::PathBuf {
+    let options = super::FoldOptions {
+        redactor: &crate::redact::Redactor::new(crate::redact::Plan::default()),
+        check: None,
+        keep: &[super::Keep::All],
+        keep_host: false,
+        origin: None,
+        unproven: false,
+        today: "2026-11-21",
+        recorded: Some("2026-11-21"),
+        journal: None,
+    };
+    let source = super::FoldSource { paths: vec![from.to_path_buf()], take: super::Take::All };
+    super::fold(&[source], &to, &options).unwrap();
+    to
+}
+
+/// Names and bytes of all files in a folder.
+fn files(folder: &std::path::Path) -> Vec<(std::ffi::OsString, Vec<u8>)> {
+    let items = std::fs::read_dir(folder).unwrap().map(|item| item.unwrap());
+    let mut files: Vec<_> = items.map(|item| (item.file_name(), std::fs::read(item.path()).unwrap())).collect();
+    files.sort();
+    files
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn packing_and_unpacking_any_recording_comes_back_byte_for_byte(exchanges in prop::collection::vec(exchange(), 1..5)) {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let journal: Vec<u8> =
+            exchanges.iter().flat_map(|exchange| journal_line(exchange, &Verdict::default(), None)).collect();
+        std::fs::write(at("a.journal"), journal).unwrap();
+        let whole = folded(&at("a.journal"), at("one.har"));
+        prop_assert!(std::fs::read_to_string(&whole).unwrap().contains("startedDateTime"));
+        let parted = folded(&whole, at("x/rec/"));
+        let packed = folded(&at("x/rec/rec.har"), at("two.har"));
+        prop_assert_eq!(std::fs::read(&whole).unwrap(), std::fs::read(&packed).unwrap());
+        folded(&packed, at("y/rec/"));
+        prop_assert_eq!(files(&parted), files(&at("y/rec")));
+        // The folder is the same whether it comes from the journal or from the file.
+        folded(&at("a.journal"), at("z/rec/"));
+        prop_assert_eq!(files(&parted), files(&at("z/rec")));
+    }
+}
+
 #[test]
 fn a_journal_line_is_a_har_entry_with_what_contrail_knew_beside_it() {
     let exchange = Exchange {
