@@ -11,8 +11,9 @@ const WORDS: usize = 32;
 const PAIRWISE: usize = 12;
 
 /// The offset of the first name that repeats an earlier one of the object at `index`, escapes undone.
+#[inline(never)]
 pub(super) fn repeated(source: &[u8], tape: &[Slot], index: usize) -> Option<usize> {
-    if tape[index].count() < 2 || differ(source, tape, index) { None } else { compare(source, tape, index) }
+    if differ(source, tape, index) { None } else { compare(source, tape, index) }
 }
 
 /// The slots of the names of the object at `index`.
@@ -46,14 +47,16 @@ fn differ(source: &[u8], tape: &[Slot], index: usize) -> bool {
 
 /// The same for equal names, and hardly ever for others.
 fn word(name: &[u8]) -> u64 {
-    match (name.first_chunk(), name.last_chunk()) {
-        (Some(first), Some(last)) => {
-            u64::from_le_bytes(*first).rotate_left(5) ^ u64::from_le_bytes(*last) ^ (name.len() as u64).rotate_right(8)
-        }
-        _ => name.iter().fold(name.len() as u64, |word, byte| word << 8 | u64::from(*byte)),
+    let ends = |first, last| u64::from(u32::from_le_bytes(first)) | u64::from(u32::from_le_bytes(last)) << 32;
+    let length = (name.len() as u64).rotate_right(8);
+    match (name.first_chunk(), name.last_chunk(), name.first_chunk(), name.last_chunk()) {
+        (Some(first), Some(last), ..) => u64::from_le_bytes(*first).rotate_left(5) ^ u64::from_le_bytes(*last) ^ length,
+        (.., Some(first), Some(last)) => ends(*first, *last) ^ length,
+        _ => name.iter().fold(length, |word, byte| word << 8 | u64::from(*byte)),
     }
 }
 
+#[cold]
 fn compare(source: &[u8], tape: &[Slot], index: usize) -> Option<usize> {
     let names = names(tape, index).map(|slot| (name(source, slot), slot.start as usize));
     let count = tape[index].count();

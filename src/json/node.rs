@@ -44,10 +44,12 @@ impl Kind {
 }
 
 impl<'a> Node<'a> {
+    #[inline]
     pub(super) fn new(document: &'a Document, index: u32) -> Self {
         Self { document, index }
     }
 
+    #[inline]
     fn slot(self) -> Slot {
         self.document.tape[self.index as usize]
     }
@@ -59,6 +61,7 @@ impl<'a> Node<'a> {
 
     /// Its type.
     #[must_use]
+    #[inline]
     pub fn kind(self) -> Kind {
         self.slot().kind()
     }
@@ -93,6 +96,7 @@ impl<'a> Node<'a> {
 
     /// The string's bytes as they stand in the source, if it is a string without escapes: then they are its value.
     #[must_use]
+    #[inline]
     pub fn plain_text(self) -> Option<&'a [u8]> {
         let slot = self.slot();
         if slot.kind() != Kind::String || slot.is_marked() {
@@ -140,23 +144,27 @@ impl<'a> Node<'a> {
     }
 
     /// Members of an object with their names as nodes, for edits of the name's own span.
+    #[inline]
     pub fn entries(self) -> Entries<'a> {
         Entries(Members::of(self))
     }
 
     /// Items of an array, in order (empty for anything else).
+    #[inline]
     pub fn items(self) -> Items<'a> {
         Items::of(self)
     }
 
     /// How many members or items.
     #[must_use]
+    #[inline]
     pub fn len(self) -> usize {
         self.slot().count()
     }
 
     /// Whether it has no members or items.
     #[must_use]
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -245,6 +253,7 @@ pub(super) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
+    #[inline]
     pub(super) fn of(node: Node<'a>) -> Self {
         let slot = node.slot();
         let end = if slot.kind() == Kind::Object { slot.next } else { node.index + 1 };
@@ -263,6 +272,7 @@ impl<'a> Members<'a> {
 impl<'a> Iterator for Members<'a> {
     type Item = (u32, Node<'a>);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.at >= self.end {
             return None;
@@ -281,6 +291,7 @@ pub struct Entries<'a>(Members<'a>);
 impl<'a> Iterator for Entries<'a> {
     type Item = (Node<'a>, Node<'a>);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let (name, value) = self.0.next()?;
         Some((Node::new(self.0.document, name), value))
@@ -296,6 +307,7 @@ pub struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
+    #[inline]
     pub(super) fn of(node: Node<'a>) -> Self {
         let slot = node.slot();
         let end = if slot.kind() == Kind::Array { slot.next } else { node.index + 1 };
@@ -306,6 +318,7 @@ impl<'a> Items<'a> {
 impl<'a> Iterator for Items<'a> {
     type Item = Node<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<Node<'a>> {
         if self.at >= self.end {
             return None;

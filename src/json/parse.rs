@@ -72,7 +72,7 @@ pub(super) fn parse(source: &[u8]) -> Result<(Vec<Slot>, usize), SyntaxError> {
     let (least, most) = source.iter().fold((u8::MAX, 0), |(least, most), byte| (least.min(*byte), most.max(*byte)));
     let controls = least < 0x20;
     let valid = if most < 0x80 { source.len() } else { valid_up_to(source) };
-    match Pass::new(&source[..valid], controls).run() {
+    match pass(&source[..valid], controls) {
         Err(earlier) if earlier.offset < valid => Err(earlier),
         _ if valid < source.len() => fail(Fault::Utf8, valid),
         whole => whole,
@@ -84,243 +84,190 @@ fn valid_up_to(source: &[u8]) -> usize {
     std::str::from_utf8(source).map_or_else(|error| error.valid_up_to(), str::len)
 }
 
-struct Pass<'a> {
-    /// Valid UTF-8.
-    source: &'a [u8],
-    /// There are control characters, if only white space.
-    controls: bool,
-    at: usize,
-    tape: Vec<Slot>,
-    /// The container that is open.
-    within: Open,
-    /// Those around it, outermost first.
-    around: Vec<Open>,
-    max_depth: usize,
-    /// Most containers that were open at once.
-    depth: usize,
-}
-
-/// An open container, or the outside of the document.
-#[derive(Clone, Copy)]
-struct Open {
-    /// `None` for the outside.
-    kind: Option<Kind>,
-    /// Its index on the tape.
-    index: usize,
-    /// Members or items so far.
-    count: u32,
-}
-
 type Step<T = ()> = Result<T, SyntaxError>;
 
-impl<'a> Pass<'a> {
-    fn new(source: &'a [u8], controls: bool) -> Self {
-        Self {
-            source,
-            controls,
-            at: 0,
-            tape: Vec::with_capacity(source.len() / 12 + 1),
-            within: Open { kind: None, index: 0, count: 0 },
-            around: Vec::new(),
-            max_depth: DEPTH.load(Ordering::Relaxed),
-            depth: 0,
-        }
-    }
+fn fail<T>(fault: Fault, offset: usize) -> Step<T> {
+    Err(SyntaxError { fault, offset })
+}
 
-    #[cold]
-    fn fail<T>(&self, fault: Fault) -> Step<T> {
-        Err(SyntaxError { fault, offset: self.at })
+/// The next byte that is no white space, to which `at` goes.
+#[inline]
+fn next(source: &[u8], at: &mut usize) -> Option<u8> {
+    while matches!(source.get(*at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+        *at += 1;
     }
+    source.get(*at).copied()
+}
 
-    /// The next byte that is no white space.
-    #[inline]
-    fn peek(&mut self) -> Option<u8> {
-        loop {
-            match self.source.get(self.at) {
-                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
-                other => return other.copied(),
-            }
-        }
-    }
-
-    fn run(mut self) -> Step<(Vec<Slot>, usize)> {
-        loop {
-            let container = self.value()?;
-            let is_empty = match container {
-                None => true,
-                Some(kind) => self.peek() == Some(if kind == Kind::Object { b'}' } else { b']' }),
-            };
-            if is_empty && self.after()? {
-                return Ok((self.tape, self.depth));
-            }
-            match self.within.kind {
-                Some(Kind::Object) => self.name()?,
-                _ => self.within.count += 1,
-            }
-        }
-    }
-
-    /// Reads a scalar, or enters a container.
-    #[inline]
-    fn value(&mut self) -> Step<Option<Kind>> {
-        match self.peek() {
-            Some(b'"') => self.string()?,
-            Some(b'{') => return self.enter(Kind::Object).map(Some),
-            Some(b'[') => return self.enter(Kind::Array).map(Some),
-            Some(b'-' | b'0'..=b'9') => self.number()?,
-            Some(b't') => self.word(b"true", Kind::Boolean)?,
-            Some(b'f') => self.word(b"false", Kind::Boolean)?,
-            Some(b'n') => self.word(b"null", Kind::Null)?,
-            _ => return self.fail(Fault::Grammar),
-        }
-        Ok(None)
-    }
-
-    /// From the end of a value, or the inside of an empty container, to the next value's place; true at the end.
-    #[inline]
-    fn after(&mut self) -> Step<bool> {
-        loop {
-            match (self.peek(), self.within.kind) {
-                (Some(b','), Some(_)) => {
-                    self.at += 1;
-                    return Ok(false);
+/// The pass over valid UTF-8; `controls` where there are control characters, if only white space.
+///
+/// One function with its state in locals, which stay in registers; what is rare is a function of its own. While a
+/// container is open, its slot says where the one around it is (`next`, one more than its index) and how many members or
+/// items that one has so far (`end`).
+fn pass(source: &[u8], controls: bool) -> Step<(Vec<Slot>, usize)> {
+    let max_depth = DEPTH.load(Ordering::Relaxed);
+    let mut tape: Vec<Slot> = Vec::with_capacity(source.len() / 12 + 1);
+    // How many containers are open, and the most that were at once.
+    let (mut open, mut depth) = (0, 0);
+    // The innermost of them: one more than its index, what closes it, and its members or items so far.
+    let (mut within, mut close, mut count) = (0, NOTHING, 0);
+    // A member's name comes next, not a value.
+    let mut name = false;
+    let mut at = 0;
+    loop {
+        let first = next(source, &mut at);
+        let start = at;
+        let (kind, marked) = match first {
+            Some(b'"') => {
+                let mut marked = false;
+                at = strings::special(source, start + 1);
+                if controls || source.get(at) != Some(&b'"') {
+                    (at, marked) = string(source, start + 1)?;
                 }
-                (Some(b'}'), Some(Kind::Object)) | (Some(b']'), Some(Kind::Array)) => self.close()?,
-                (None, None) => return Ok(true),
-                _ => return self.fail(Fault::Grammar),
+                at += 1;
+                (Kind::String, marked)
             }
-        }
-    }
-
-    /// Reads a member's name and its colon.
-    #[inline]
-    fn name(&mut self) -> Step {
-        if self.peek() != Some(b'"') {
-            return self.fail(Fault::Grammar);
-        }
-        self.within.count += 1;
-        self.string()?;
-        if self.peek() != Some(b':') {
-            return self.fail(Fault::Grammar);
-        }
-        self.at += 1;
-        Ok(())
-    }
-
-    #[inline]
-    fn enter(&mut self, kind: Kind) -> Step<Kind> {
-        if self.around.len() >= self.max_depth {
-            return self.fail(Fault::TooDeep);
-        }
-        self.around.push(self.within);
-        self.depth = self.depth.max(self.around.len());
-        self.within = Open { kind: Some(kind), index: self.tape.len(), count: 0 };
-        self.tape.push(Slot::new(kind, self.at, self.at, 0, false));
-        self.at += 1;
-        Ok(kind)
-    }
-
-    #[inline]
-    fn close(&mut self) -> Step {
-        let Open { kind, index, count } = self.within;
-        self.at += 1;
-        let next = small(self.tape.len());
-        let slot = &mut self.tape[index];
-        slot.end = small(self.at);
-        slot.next = next;
-        slot.meta |= count << COUNT;
-        if let Some(around) = self.around.pop() {
-            self.within = around;
-        }
-        if kind == Some(Kind::Object)
-            && let Some(offset) = names::repeated(self.source, &self.tape, index)
-        {
-            return Err(SyntaxError { fault: Fault::DuplicateKey, offset });
-        }
-        Ok(())
-    }
-
-    fn word(&mut self, word: &[u8], kind: Kind) -> Step {
-        if !self.source[self.at..].starts_with(word) {
-            return self.fail(Fault::Grammar);
-        }
-        self.push(kind, self.at + word.len(), false);
-        Ok(())
-    }
-
-    #[inline]
-    fn push(&mut self, kind: Kind, end: usize, marked: bool) {
-        let next = self.tape.len() + 1;
-        self.tape.push(Slot::new(kind, self.at, end, next, marked));
-        self.at = end;
-    }
-
-    fn number(&mut self) -> Step {
-        let digits = |from: usize| {
-            self.source[from..].iter().position(|byte| !byte.is_ascii_digit()).map_or(self.source.len(), |n| from + n)
+            _ if name => return fail(Fault::Grammar, at),
+            Some(b'{' | b'[') => {
+                let kind = if first == Some(b'{') { Kind::Object } else { Kind::Array };
+                if open >= max_depth {
+                    return fail(Fault::TooDeep, at);
+                }
+                open += 1;
+                depth = depth.max(open);
+                tape.push(Slot { start: small(at), end: count, next: within, meta: kind as u32 });
+                (within, close, count) = (small(tape.len()), closing(kind), 0);
+                at += 1;
+                if next(source, &mut at) != Some(close) {
+                    count = 1;
+                    name = kind == Kind::Object;
+                    continue;
+                }
+                (kind, false)
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                let marked;
+                (at, marked) = number(source, at)?;
+                (Kind::Number, marked)
+            }
+            _ => {
+                let kind;
+                (at, kind) = word(source, at)?;
+                (kind, false)
+            }
         };
-        let fault = |offset| Err(SyntaxError { fault: Fault::Grammar, offset });
-        let first = self.at + usize::from(self.source[self.at] == b'-');
-        let mut end = match self.source.get(first) {
-            Some(b'0') => first + 1,
-            Some(b'1'..=b'9') => digits(first),
-            _ => return fault(first),
-        };
-        let mut marked = false;
-        if self.source.get(end) == Some(&b'.') {
-            let fraction = end + 1;
-            end = digits(fraction);
-            if end == fraction {
-                return fault(end);
+        if !matches!(kind, Kind::Array | Kind::Object) {
+            tape.push(Slot::new(kind, start, at, tape.len() + 1, marked));
+        }
+        if name {
+            if next(source, &mut at) != Some(b':') {
+                return fail(Fault::Grammar, at);
             }
-            marked = true;
+            at += 1;
+            name = false;
+            continue;
         }
-        if matches!(self.source.get(end), Some(b'e' | b'E')) {
-            let exponent = end + 1 + usize::from(matches!(self.source.get(end + 1), Some(b'+' | b'-')));
-            if exponent >= self.source.len() {
-                return fault(self.source.len());
+        // After a value: what closes, then a comma or the end.
+        loop {
+            match next(source, &mut at) {
+                Some(b',') if close != NOTHING => {
+                    count += 1;
+                    name = close == b'}';
+                    break;
+                }
+                Some(byte) if byte == close => {}
+                None if close == NOTHING => return Ok((tape, depth)),
+                _ => return fail(Fault::Grammar, at),
             }
-            end = digits(exponent);
-            if end == exponent {
-                return fault(end);
+            at += 1;
+            let (index, after) = (within as usize - 1, small(tape.len()));
+            let slot = &mut tape[index];
+            let held = count;
+            (count, within) = (slot.end, slot.next);
+            (slot.end, slot.next) = (small(at), after);
+            slot.meta |= held << COUNT;
+            if close == b'}'
+                && held > 1
+                && let Some(offset) = names::repeated(source, &tape, index)
+            {
+                return fail(Fault::DuplicateKey, offset);
             }
-            marked = true;
+            close = match within {
+                0 => NOTHING,
+                around => closing(tape[around as usize - 1].kind()),
+            };
+            open -= 1;
         }
-        self.push(Kind::Number, end, marked);
-        Ok(())
+        at += 1;
     }
+}
 
-    /// Scans a string literal; the source is valid UTF-8 already.
-    #[inline]
-    fn string(&mut self) -> Step {
-        let end = self.plain(self.at + 1)?;
-        if self.source[end] == b'"' {
-            self.push(Kind::String, end + 1, false);
-            return Ok(());
+/// Closes no container, and is never seen: white space is skipped.
+const NOTHING: u8 = b' ';
+
+#[inline]
+fn closing(container: Kind) -> u8 {
+    if container == Kind::Object { b'}' } else { b']' }
+}
+
+/// The end of the word at `at`, and what it stands for.
+fn word(source: &[u8], at: usize) -> Step<(usize, Kind)> {
+    for (word, kind) in [(&b"true"[..], Kind::Boolean), (b"false", Kind::Boolean), (b"null", Kind::Null)] {
+        if source[at..].starts_with(word) {
+            return Ok((at + word.len(), kind));
         }
-        self.escaped(end)
     }
+    fail(Fault::Grammar, at)
+}
 
-    /// The same, from the first backslash on.
-    #[cold]
-    fn escaped(&mut self, mut at: usize) -> Step {
-        while self.source[at] != b'"' {
-            at = self.plain(strings::escape(self.source, at)?)?;
+/// The end of the number at `at`, and whether it has a fraction or an exponent.
+fn number(source: &[u8], at: usize) -> Step<(usize, bool)> {
+    let digits =
+        |from: usize| source[from..].iter().position(|byte| !byte.is_ascii_digit()).map_or(source.len(), |n| from + n);
+    let first = at + usize::from(source[at] == b'-');
+    let mut end = match source.get(first) {
+        Some(b'0') => first + 1,
+        Some(b'1'..=b'9') => digits(first),
+        _ => return fail(Fault::Grammar, first),
+    };
+    let mut marked = false;
+    if source.get(end) == Some(&b'.') {
+        let fraction = end + 1;
+        end = digits(fraction);
+        if end == fraction {
+            return fail(Fault::Grammar, end);
         }
-        self.push(Kind::String, at + 1, true);
-        Ok(())
+        marked = true;
     }
-
-    /// From `at` to the next quote or backslash; control characters are faults.
-    #[inline]
-    fn plain(&self, at: usize) -> Step<usize> {
-        let found = strings::special(self.source, at);
-        let end = found.unwrap_or(self.source.len());
-        if self.controls
-            && let Some(control) = strings::control(&self.source[at..end])
-        {
-            return Err(SyntaxError { fault: Fault::Grammar, offset: at + control });
+    if matches!(source.get(end), Some(b'e' | b'E')) {
+        let exponent = end + 1 + usize::from(matches!(source.get(end + 1), Some(b'+' | b'-')));
+        if exponent >= source.len() {
+            return fail(Fault::Grammar, source.len());
         }
-        found.ok_or(SyntaxError { fault: Fault::Grammar, offset: end })
+        end = digits(exponent);
+        if end == exponent {
+            return fail(Fault::Grammar, end);
+        }
+        marked = true;
+    }
+    Ok((end, marked))
+}
+
+/// The closing quote of the string whose inside begins at `at`, and whether it has escapes; control characters are
+/// faults.
+#[cold]
+fn string(source: &[u8], mut at: usize) -> Step<(usize, bool)> {
+    let mut marked = false;
+    loop {
+        let end = strings::special(source, at);
+        if let Some(control) = strings::control(&source[at..end]) {
+            return fail(Fault::Grammar, at + control);
+        }
+        match source.get(end) {
+            None => return fail(Fault::Grammar, end),
+            Some(b'"') => return Ok((end, marked)),
+            Some(_) => at = strings::escape(source, end)?,
+        }
+        marked = true;
     }
 }
