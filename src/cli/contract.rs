@@ -156,7 +156,8 @@ fn as_json(contract: &Contract) -> Value {
             "request_types": operation.request_types,
         })
     };
-    let mut scopes: Vec<&str> = contract.model().scopes.iter().flatten().map(|scope| &**scope).collect();
+    let mut scopes: Vec<&str> =
+        contract.model().scopes.iter().flat_map(crate::contract::model::Catalogue::iter).collect();
     scopes.sort_unstable();
     json!({
         "contract": {"title": contract.title(), "version": contract.version()},

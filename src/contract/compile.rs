@@ -11,8 +11,8 @@ use super::{
     ContractError,
     error::invalid,
     model::{
-        Content, Model, Operation, Parameter, Place, Relation, RequestBody, Response, Responses, Security, Spread,
-        Status,
+        Catalogue, Content, Model, Operation, Parameter, Place, Relation, RequestBody, Response, Responses, Security,
+        Spread, Status,
     },
     refs,
     route::{Router, base_path},
@@ -567,13 +567,10 @@ fn flows(document: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Every scope that any OAuth 2.0 scheme declares.
-fn catalogue(document: &Value) -> Option<HashSet<Box<str>>> {
-    let scopes: HashSet<Box<str>> = flows(document)
-        .filter_map(|flow| flow.get("scopes")?.as_object())
-        .flat_map(Map::keys)
-        .map(|scope| scope.as_str().into())
-        .collect();
-    (!scopes.is_empty()).then_some(scopes)
+fn catalogue(document: &Value) -> Option<Catalogue> {
+    let scopes = flows(document).filter_map(|flow| flow.get("scopes")?.as_object()).flat_map(Map::keys);
+    let scopes: Catalogue = scopes.map(|scope| scope.as_str().into()).collect();
+    if scopes.iter().next().is_none() { None } else { Some(scopes) }
 }
 
 fn media_types(document: &Value) -> Result<Vec<Box<str>>, ContractError> {

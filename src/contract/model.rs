@@ -2,7 +2,7 @@
 //!
 //! No operation's id and no field's name is known to the check; whatever is special about an operation stands here.
 
-use std::{collections::HashSet, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use super::schema::Schema;
 use crate::finding::UncheckedSet;
@@ -16,7 +16,33 @@ pub struct Model {
     /// document: "requests and responses are JSON"); empty where the document says no such thing.
     pub media_types: Vec<Box<str>>,
     /// The declared catalogue of scopes; `None` where no security scheme declares any.
-    pub scopes: Option<HashSet<Box<str>>>,
+    pub scopes: Option<Catalogue>,
+}
+
+/// Declared scopes, each once; shorter ones first, so that most of a search compares lengths alone.
+#[derive(Debug)]
+pub struct Catalogue(Vec<Box<str>>);
+
+impl Catalogue {
+    /// Whether a scope is declared.
+    #[must_use]
+    pub fn contains(&self, scope: &str) -> bool {
+        self.0.binary_search_by(|held| (held.len(), &**held).cmp(&(scope.len(), scope))).is_ok()
+    }
+
+    /// The declared scopes.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|scope| &**scope)
+    }
+}
+
+impl FromIterator<Box<str>> for Catalogue {
+    fn from_iter<I: IntoIterator<Item = Box<str>>>(scopes: I) -> Self {
+        let mut scopes: Vec<_> = scopes.into_iter().collect();
+        scopes.sort_unstable_by(|left, right| (left.len(), left).cmp(&(right.len(), right)));
+        scopes.dedup();
+        Self(scopes)
+    }
 }
 
 /// One documented operation.

@@ -70,7 +70,8 @@ impl Contract {
             limits: Vec::new(),
             not_shown: Vec::new(),
         };
-        let mut scopes: Vec<&str> = self.model().scopes.iter().flatten().map(|scope| &**scope).collect();
+        let mut scopes: Vec<&str> =
+            self.model().scopes.iter().flat_map(crate::contract::model::Catalogue::iter).collect();
         // The order in which the documentation names the verbs.
         let verb = |scope: &str| ["create", "read", "update", "delete"].iter().position(|verb| scope.starts_with(verb));
         scopes.sort_by_key(|scope| (verb(scope).unwrap_or(usize::MAX), *scope));

@@ -19,6 +19,9 @@ impl BadEncoding {
 
 /// Decodes a path segment: a plus sign is a plus sign.
 pub(super) fn decode_path(raw: &str) -> Result<Cow<'_, str>, BadEncoding> {
+    if memchr::memchr(b'%', raw.as_bytes()).is_none() {
+        return Ok(Cow::Borrowed(raw));
+    }
     decode(raw.as_bytes(), false)
 }
 

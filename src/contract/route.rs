@@ -4,7 +4,7 @@
 //! spelling of a literal segment are other paths. Any host and scheme may serve the base path. Literal segments come
 //! before templated ones, as OpenAPI says.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 /// Every path template of a contract with its methods; `T` is what a route leads to.
 #[derive(Debug, Clone)]
@@ -27,14 +27,15 @@ pub(super) struct BadTemplate(pub(super) String);
 
 #[derive(Debug, Clone)]
 struct Node<T> {
-    literal: HashMap<Box<str>, usize>,
+    /// In the order of their texts.
+    literal: Vec<(Box<str>, usize)>,
     templated: Vec<(Segment, usize)>,
     methods: Vec<(http::Method, T)>,
 }
 
 impl<T> Default for Node<T> {
     fn default() -> Self {
-        Self { literal: HashMap::new(), templated: Vec::new(), methods: Vec::new() }
+        Self { literal: Vec::new(), templated: Vec::new(), methods: Vec::new() }
     }
 }
 
@@ -44,6 +45,14 @@ struct Segment {
     prefix: Box<str>,
     /// Each parameter with the literal text that follows it.
     parameters: Vec<(Arc<str>, Box<str>)>,
+}
+
+impl<T> Node<T> {
+    /// The node below that a segment without parameters leads to.
+    fn literal(&self, segment: &str) -> Option<usize> {
+        let found = self.literal.binary_search_by(|(held, _)| (**held).cmp(segment));
+        found.ok().map(|place| self.literal[place].1)
+    }
 }
 
 impl<T: Copy> Router<T> {
@@ -61,13 +70,17 @@ impl<T: Copy> Router<T> {
             let templated = Segment::parse(segment)?;
             let node = &self.nodes[at];
             let known = match &templated {
-                None => node.literal.get(segment).copied(),
+                None => node.literal(segment),
                 Some(templated) => node.templated.iter().find(|(held, _)| held == templated).map(|(_, next)| *next),
             };
             at = known.unwrap_or_else(|| {
                 let next = self.nodes.len();
                 match templated {
-                    None => _ = self.nodes[at].literal.insert(segment.into(), next),
+                    None => {
+                        let literal = &mut self.nodes[at].literal;
+                        let place = literal.partition_point(|(held, _)| **held < *segment);
+                        literal.insert(place, (segment.into(), next));
+                    }
                     Some(templated) => self.nodes[at].templated.push((templated, next)),
                 }
                 self.nodes.push(Node::default());
@@ -122,12 +135,12 @@ impl<T: Copy> Router<T> {
     ) -> Option<R> {
         let node = &self.nodes[at];
         let Some(path) = rest else { return visit(node) };
-        let (segment, rest) = match path.split_once('/') {
-            Some((segment, rest)) => (segment, Some(rest)),
+        let (segment, rest) = match memchr::memchr(b'/', path.as_bytes()) {
+            Some(slash) => (&path[..slash], Some(&path[slash + 1..])),
             None => (path, None),
         };
-        if let Some(next) = node.literal.get(segment)
-            && let Some(found) = self.descend(*next, rest, raw, visit)
+        if let Some(next) = node.literal(segment)
+            && let Some(found) = self.descend(next, rest, raw, visit)
         {
             return Some(found);
         }

@@ -26,13 +26,21 @@ impl Target {
     /// The raw path, without the query.
     #[must_use]
     pub fn path(&self) -> &str {
-        self.path_and_query.split_once('?').map_or(&*self.path_and_query, |(path, _)| path)
+        self.parts().0
     }
 
     /// The raw query, without the question mark; `None` if there is no question mark.
     #[must_use]
     pub fn query(&self) -> Option<&str> {
-        self.path_and_query.split_once('?').map(|(_, query)| query)
+        self.parts().1
+    }
+
+    fn parts(&self) -> (&str, Option<&str>) {
+        let text = &*self.path_and_query;
+        match memchr::memchr(b'?', text.as_bytes()) {
+            Some(at) => (&text[..at], Some(&text[at + 1..])),
+            None => (text, None),
+        }
     }
 
     /// What follows the origin in the target's URI: nothing for an asterisk form (RFC 9112, section 3.3).

@@ -18,6 +18,7 @@ mod represent;
 mod strings;
 
 use std::{
+    borrow::Cow,
     fmt,
     ops::Range,
     sync::atomic::{AtomicUsize, Ordering},
@@ -149,8 +150,11 @@ impl Document {
             return Some(self.root());
         }
         pointer.strip_prefix('/')?.split('/').try_fold(self.root(), |node, token| {
-            let token =
-                if token.contains('~') { token.replace("~1", "/").replace("~0", "~") } else { token.to_owned() };
+            let token = if token.contains('~') {
+                Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
+            } else {
+                Cow::Borrowed(token)
+            };
             match node.kind() {
                 Kind::Object => node.get(&token),
                 Kind::Array

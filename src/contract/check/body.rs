@@ -53,14 +53,17 @@ enum Reading {
 }
 
 /// Type and subtype of the `Content-Type`, lower case; empty if the field is there and names none.
-fn media_type(headers: &Headers) -> Option<String> {
-    let value = headers.get("content-type")?;
-    let text = String::from_utf8_lossy(value.as_bytes());
-    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+fn media_type(headers: &Headers) -> Option<Cow<'_, str>> {
+    let value = headers.get("content-type")?.as_bytes();
+    let essence = &value[..memchr::memchr(b';', value).unwrap_or(value.len())];
+    if essence == b"application/json" {
+        return Some(Cow::Borrowed("application/json"));
+    }
+    let essence = String::from_utf8_lossy(essence).trim().to_ascii_lowercase();
     Some(if essence.split_once('/').is_some_and(|(kind, sub)| !kind.is_empty() && !sub.is_empty()) {
-        essence
+        Cow::Owned(essence)
     } else {
-        String::new()
+        Cow::Borrowed("")
     })
 }
 
@@ -86,7 +89,8 @@ fn reading(media_type: &str) -> Reading {
 
 /// Whether a documented media type (`text/*`, `*/*` and `application/*+json` included) covers the one that is there.
 fn covers(documented: &str, media_type: &str) -> bool {
-    match documented.split_once('*') {
+    let star = memchr::memchr(b'*', documented.as_bytes());
+    match star.map(|star| (&documented[..star], &documented[star + 1..])) {
         None => documented == media_type,
         Some((_, "/*")) => !media_type.is_empty(),
         Some((before, after)) => {
@@ -118,14 +122,12 @@ impl Check<'_> {
         otherwise: &[Box<str>],
         suffixes: bool,
     ) -> Option<Arc<Document>> {
-        let names: Vec<&str> = if documented.is_empty() {
-            otherwise.iter().map(|name| &**name).collect()
-        } else {
-            documented.iter().map(|content| &*content.media_type).collect()
-        };
+        let otherwise = if documented.is_empty() { otherwise } else { &[] };
+        let names = documented.iter().map(|content| &content.media_type).chain(otherwise).map(|name| &**name);
+        let all = || names.clone().collect::<Vec<_>>().join(" or ");
         let Some(media_type) = media_type(headers) else {
-            if !names.is_empty() && body.is_whole() {
-                self.find(Finding::new(side.content_type, "Content-Type", names.join(" or ")));
+            if names.clone().next().is_some() && body.is_whole() {
+                self.find(Finding::new(side.content_type, "Content-Type", all()));
             }
             self.unchecked.insert(side.unchecked);
             return None;
@@ -133,9 +135,9 @@ impl Check<'_> {
         let accepts = |name: &str| {
             covers(name, &media_type) || (suffixes && name == "application/json" && has_json_suffix(&media_type))
         };
-        if !names.is_empty() && !names.iter().any(|name| accepts(name)) {
+        if names.clone().next().is_some() && !names.clone().any(accepts) {
             let seen = headers.get("content-type").map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-            let expected = Cow::Owned(names.join(" or "));
+            let expected = Cow::Owned(all());
             self.find(Finding { rule: side.content_type, at: "Content-Type".to_owned(), expected, seen });
             // The token endpoint is asked in JSON by some clients, and its one fact is worth reading there, too.
             if !(self.operation.token_endpoint && is_json(&media_type)) {

@@ -1,6 +1,6 @@
 //! Rules across request and response: identity, page size, echo. Data of the document says where they hold.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use super::{
     Check,
@@ -39,7 +39,9 @@ impl Check<'_> {
     fn identity(&mut self, parameter: &str, at: &str, response: &Document) {
         let raw = self.matched.raw.iter().find(|(name, _)| **name == *parameter).map(|(_, raw)| *raw);
         let asked = raw.and_then(|raw| params::decode_path(raw).ok());
-        let (Some(asked), Some(told)) = (asked, scalar(response, at)) else { return };
+        let same = |asked: &Cow<'_, str>| response.pointer(at).is_some_and(|told| told.is_str(asked));
+        let Some(asked) = asked.filter(|asked| !same(asked)) else { return };
+        let Some(told) = scalar(response, at) else { return };
         if asked != told && !self.redacted_in_response(at) {
             self.find(Finding::new(Rule::ExchangeIdentity, at, format!("the `{parameter}` of the path")).seen(told));
         }

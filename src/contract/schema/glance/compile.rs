@@ -99,7 +99,7 @@ impl<'a> Compiler<'a> {
         }
         plain.members = self.members(&parts, std::mem::take(&mut plain.members))?;
         plain.items.each = self.each(&parts);
-        Ok(Shape::Plain(Box::new(plain)))
+        Ok(if plain.is_scalar() { Shape::Scalar(plain.kinds) } else { Shape::Plain(Box::new(plain)) })
     }
 
     /// The schemas of a set with all that they refer to, but those that say nothing.
@@ -288,8 +288,12 @@ impl<'a> Compiler<'a> {
 
     fn others(&mut self, set: Set) -> Others {
         let shape = self.shape(set);
-        // Known already, unless it refers to itself.
-        if matches!(self.shapes[shape], Shape::Anything) { Others::Covered } else { Others::Shape(shape) }
+        match self.shapes[shape] {
+            Shape::Anything => Others::Covered,
+            Shape::Scalar(kinds) => Others::Scalar(kinds),
+            // Or not known yet, where it refers to itself.
+            _ => Others::Shape(shape),
+        }
     }
 }
 

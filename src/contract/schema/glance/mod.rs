@@ -27,6 +27,8 @@ enum Shape {
     Doubt,
     /// Anything goes, at any depth.
     Anything,
+    /// Scalars of these types, whatever they are.
+    Scalar(Kinds),
     /// Exactly one of these branches has to be possible.
     Choice(Vec<Branch>),
     Plain(Box<Plain>),
@@ -126,6 +128,8 @@ enum Others {
     Doubt,
     /// It is there on purpose, and nothing below it is looked at.
     Covered,
+    /// As [`Shape::Scalar`].
+    Scalar(Kinds),
     Shape(usize),
 }
 
@@ -150,6 +154,7 @@ impl Glance {
     pub(super) fn settles_text(&self, text: &str) -> bool {
         match &self.shapes[self.root] {
             Shape::Anything => true,
+            Shape::Scalar(kinds) => kinds.has(Kind::String),
             Shape::Plain(plain) => {
                 let judges = |judge: &Validator<Tape>| judge.is_valid(TapeNode::Text(text));
                 plain.kinds.has(Kind::String)
@@ -182,12 +187,12 @@ impl Look<'_> {
         match &self.shapes[index] {
             Shape::Doubt => false,
             Shape::Anything => true,
+            Shape::Scalar(kinds) => kinds.has(value.kind()),
             Shape::Choice(branches) => {
-                let mut possible = branches.iter().filter(|branch| branch.is_possible(value));
-                match (possible.next(), possible.next()) {
-                    (Some(only), None) => self.shape(only.shape, value),
-                    _ => false,
-                }
+                let kind = value.kind();
+                let only = only(branches.iter().filter(|branch| branch.is_likely(kind, value)))
+                    .or_else(|| only(branches.iter().filter(|branch| branch.is_possible(kind, value))));
+                only.is_some_and(|branch| self.shape(branch.shape, value))
             }
             Shape::Plain(plain) => self.plain(plain, value),
         }
@@ -227,6 +232,7 @@ impl Look<'_> {
             _ if count == 0 => true,
             Others::Doubt => false,
             Others::Covered => true,
+            Others::Scalar(kinds) => value.items().all(|item| kinds.has(item.kind())),
             Others::Shape(shape) => value.items().all(|item| self.shape(shape, item)),
         }
     }
@@ -253,6 +259,7 @@ impl Look<'_> {
             let settled = match others {
                 Others::Doubt => false,
                 Others::Covered => true,
+                Others::Scalar(kinds) => kinds.has(member.kind()),
                 Others::Shape(shape) => self.shape(shape, member),
             };
             if !settled {
@@ -263,28 +270,49 @@ impl Look<'_> {
     }
 }
 
+/// The only one that there is.
+fn only<T>(mut those: impl Iterator<Item = T>) -> Option<T> {
+    those.next().filter(|_| those.next().is_none())
+}
+
 impl Branch {
-    /// False only where the value breaks the branch for certain.
-    fn is_possible(&self, value: Node<'_>) -> bool {
-        let kind = value.kind();
-        if !self.kinds.has(kind) {
-            return false;
-        }
-        kind != Kind::Object
-            || (self.telling.iter().all(|(name, values)| {
-                value.get(name).is_none_or(|held| {
-                    held.plain_text().map_or(held.kind() == Kind::String, |text| is_among(values, text))
-                })
-            }) && self.required.iter().all(|name| value.get(name).is_some()))
+    /// False only where the value breaks the branch for certain, by its type or by a member that tells.
+    fn is_likely(&self, kind: Kind, value: Node<'_>) -> bool {
+        let tells = |(name, values): &(Box<str>, Vec<Box<str>>)| {
+            let mut called = value.entries().filter(|(held, _)| held.plain_text() == Some(name.as_bytes()));
+            called.next().is_none_or(|(_, told)| match told.plain_text() {
+                Some(text) => is_among(values, text),
+                // With escapes, nobody knows; what is no string is none of these texts.
+                None => told.kind() == Kind::String,
+            })
+        };
+        self.kinds.has(kind) && (kind != Kind::Object || self.telling.iter().all(tells))
+    }
+
+    /// The same, and by a member that is missing.
+    fn is_possible(&self, kind: Kind, value: Node<'_>) -> bool {
+        self.is_likely(kind, value)
+            && (kind != Kind::Object || self.required.iter().all(|name| value.get(name).is_some()))
     }
 }
 
 impl Plain {
+    /// Whether no scalar of its types breaks it, and it takes no others.
+    fn is_scalar(&self) -> bool {
+        let takes = |kind| self.kinds.has(kind);
+        self.asked.is_empty()
+            && !takes(Kind::Object)
+            && !takes(Kind::Array)
+            && (!takes(Kind::String) || self.text.asks_nothing())
+            && (!takes(Kind::Number) || self.takes_any_number())
+    }
+
+    fn takes_any_number(&self) -> bool {
+        !self.whole && self.least.is_none() && self.most.is_none()
+    }
+
     fn number(&self, value: Node<'_>) -> bool {
-        if !self.whole && self.least.is_none() && self.most.is_none() {
-            return true;
-        }
-        value.as_number().and_then(small).is_some_and(|number| self.bounds(number))
+        self.takes_any_number() || value.as_number().and_then(small).is_some_and(|number| self.bounds(number))
     }
 
     fn bounds(&self, number: i64) -> bool {

@@ -280,7 +280,7 @@ fn values() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn whatever_one_look_settles_the_judge_and_the_gap_walker_have_nothing_to_say_of(
