@@ -68,7 +68,7 @@ pub struct ProxyArgs {
     /// Longest request target; 414 beyond
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 10, value_parser = positive)]
     pub max_target: usize,
-    /// Longest time for a request head to arrive
+    /// Longest time for a request head to arrive; 408 beyond, once it began
     #[arg(long, value_name = "SECS", default_value = "30", value_parser = seconds)]
     pub header_timeout: Duration,
     /// Longest silence of a client in the middle of a request body; 408 beyond

@@ -44,6 +44,7 @@ async fn tenant(config: Arc<ServerConfig>, http2: bool) -> Tenant {
             let acceptor = TlsAcceptor::from(Arc::clone(&config));
             tokio::spawn(async move {
                 let Ok(stream) = acceptor.accept(stream).await else { return };
+                let http2 = http2 && stream.get_ref().1.alpn_protocol() != Some(b"http/1.1");
                 let service = service_fn(|request: http::Request<hyper::body::Incoming>| async {
                     let asked = format!("{:?} {}", request.version(), request.uri());
                     let host = request.headers().get("host").cloned();
@@ -102,6 +103,23 @@ async fn http2_is_spoken_where_the_handshake_settles_on_it_and_one_connection_se
         assert!(one.await.unwrap().starts_with("HTTP/2.0"));
     }
     assert_eq!(tenant.connections.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn another_protocol_is_asked_for_over_http1_even_of_an_upstream_that_speaks_http2() {
+    let (authority, _folder) = authority();
+    let tenant = tenant(authority.server_config("localhost").unwrap(), true).await;
+    let access = Access { roots: Some(authority.certificate_path()), ..Access::default() };
+    let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
+    assert_eq!(asked(&live, &tenant.origin, "/1").await, format!("HTTP/2.0 {}/1", tenant.origin));
+    let mut asking = request(&tenant.origin, "/2", b"");
+    asking.head.headers.insert("connection", "upgrade".parse().unwrap());
+    asking.head.headers.insert("upgrade", "websocket".parse().unwrap());
+    let response = live.answer(asking).await.unwrap();
+    assert_eq!(response.headers()["x-asked"], "HTTP/1.1 /2");
+    response.into_body().collect().await.unwrap();
+    assert!(asked(&live, &tenant.origin, "/3").await.starts_with("HTTP/2.0 "));
+    assert_eq!(tenant.connections.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]

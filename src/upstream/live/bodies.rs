@@ -43,14 +43,11 @@ enum Leave {
     /// It need not be given, or was.
     #[default]
     Given,
-    /// The upstream said nothing yet.
-    Awaited,
+    /// The upstream said nothing yet, and is given this long to.
+    Awaited(Duration),
     /// The upstream answered without the body.
     Denied,
 }
-
-/// How long leave is waited for; an upstream need not know of it.
-const LEAVE: Duration = Duration::from_secs(1);
 
 impl Progress {
     pub(super) fn new() -> Self {
@@ -89,8 +86,8 @@ impl Progress {
     }
 
     /// The body waits for [`Self::give_leave`], for a while.
-    pub(super) fn await_leave(&self) {
-        self.orders().leave = Leave::Awaited;
+    pub(super) fn await_leave(&self, patience: Duration) {
+        self.orders().leave = Leave::Awaited(patience);
     }
 
     /// The upstream wants the body.
@@ -101,7 +98,7 @@ impl Progress {
     /// The answer is here: a body that still waits is not wanted.
     pub(super) fn answered(&self) {
         let mut orders = self.orders();
-        if orders.leave == Leave::Awaited {
+        if matches!(orders.leave, Leave::Awaited(_)) {
             orders.leave = Leave::Denied;
         }
     }
@@ -153,10 +150,11 @@ impl Sending {
             _ if stop => return Poll::Ready(Err(BodyError::new("the upstream's answer ended its connection"))),
             Leave::Given => return Poll::Ready(Ok(())),
             Leave::Denied => return Poll::Pending,
-            Leave::Awaited => {}
+            Leave::Awaited(patience) => {
+                let patience = self.patience.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+                ready!(patience.as_mut().poll(cx));
+            }
         }
-        let patience = self.patience.get_or_insert_with(|| Box::pin(tokio::time::sleep(LEAVE)));
-        ready!(patience.as_mut().poll(cx));
         self.progress.orders().leave = Leave::Given;
         Poll::Ready(Ok(()))
     }

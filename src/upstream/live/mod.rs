@@ -69,6 +69,9 @@ pub struct Limits {
     pub silence: Duration,
     /// How long a connection is kept for another request.
     pub idle: Duration,
+    /// How long a body whose client waits for 100 Continue waits for the upstream's. An upstream need not know of it, and
+    /// a client that goes away meanwhile is not noticed.
+    pub leave: Duration,
     /// Most connections that are kept.
     pub kept: usize,
 }
@@ -79,6 +82,7 @@ impl Default for Limits {
             connect: Duration::from_secs(10),
             silence: Duration::from_mins(1),
             idle: Duration::from_secs(30),
+            leave: Duration::from_millis(250),
             kept: 64,
         }
     }
@@ -288,7 +292,7 @@ impl Live {
             self.address(&mut addressed, http2);
             let mut outgoing = http::Request::from_parts(addressed, outgoing);
             if waits && !http2 {
-                wait_for_leave(&mut outgoing, &progress);
+                wait_for_leave(&mut outgoing, &progress, self.limits.leave);
             }
             let answer = tokio::select! {
                 answer = connection.sender.send(outgoing) => answer,
@@ -364,8 +368,8 @@ fn expects(headers: &HeaderMap) -> bool {
 }
 
 /// Lets the body wait until the upstream wants it; hyper asks the client for it no sooner.
-fn wait_for_leave(request: &mut http::Request<Sending>, progress: &Arc<Progress>) {
-    progress.await_leave();
+fn wait_for_leave(request: &mut http::Request<Sending>, progress: &Arc<Progress>, patience: Duration) {
+    progress.await_leave(patience);
     let progress = Arc::clone(progress);
     hyper::ext::on_informational(request, move |answer| {
         if answer.status() == StatusCode::CONTINUE {

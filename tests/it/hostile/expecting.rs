@@ -1,15 +1,25 @@
 //! `Expect: 100-continue`: who waits for whom.
 
-use crate::proxy::bench::{Bench, status};
+use std::time::Duration;
+
+use contrail::upstream::live::Limits;
+
+use crate::proxy::bench::{Bench, Setup, status};
 
 const HEAD: &str = "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-Continue\r\n\r\n";
 const CONTINUE: &str = "HTTP/1.1 100 Continue\r\n\r\n";
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
+/// Waits for the upstream as long as it takes.
+async fn patient() -> Bench {
+    let limits = Limits { leave: Duration::from_mins(1), ..Limits::default() };
+    Bench::with(Setup { limits, ..Setup::default() }).await
+}
+
 #[tokio::test]
 async fn a_client_that_waits_is_asked_for_its_body_when_the_upstream_asks_for_it() {
     for head in [HEAD.to_owned(), HEAD.replace("Content-Length: 5", "Transfer-Encoding: chunked")] {
-        let mut bench = Bench::new().await;
+        let mut bench = patient().await;
         let mut client = bench.client().await;
         client.send(&head).await;
         let mut tenant = bench.accept().await;
@@ -40,7 +50,7 @@ async fn a_final_answer_in_place_of_100_reaches_the_client_and_no_body_goes_anyw
         ("HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n", 417),
         ("HTTP/1.1 413 Content Too Large\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n", 413),
     ] {
-        let mut bench = Bench::new().await;
+        let mut bench = patient().await;
         let mut client = bench.client().await;
         client.send(HEAD).await;
         let mut tenant = bench.accept().await;

@@ -284,20 +284,22 @@ async fn under_enforce_nobody_is_asked_to_switch() {
     }
 }
 
-/// An upstream that switches to whatever it is asked for and sends everything back, for one connection.
+/// An upstream that switches protocols and then sends everything back.
 fn echo() -> std::net::SocketAddr {
     use std::io::{BufRead as _, BufReader, Write as _};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
-        let mut stream = listener.accept().unwrap().0;
-        let mut reader = BufReader::new(stream.try_clone().unwrap());
-        let mut line = String::new();
-        while reader.read_line(&mut line).unwrap() > 2 {
-            line.clear();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let mut line = String::new();
+            while reader.read_line(&mut line).unwrap() > 2 {
+                line.clear();
+            }
+            stream.write_all(SWITCH.as_bytes()).unwrap();
+            let _ = std::io::copy(&mut reader, &mut stream);
         }
-        stream.write_all(SWITCH.as_bytes()).unwrap();
-        let _ = std::io::copy(&mut reader, &mut stream);
     });
     address
 }
@@ -305,18 +307,27 @@ fn echo() -> std::net::SocketAddr {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_switch_is_recorded_without_what_followed_and_never_replayed_as_an_answer() {
     let place = Place::new();
-    let running = place.start_at(echo(), "record", &["--out", "rec.har"]);
-    let mut client = Wire(tokio::net::TcpStream::connect(running.addresses[0]).await.unwrap());
-    client.send(ASK).await;
-    assert!(client.until("\r\n\r\n").await.starts_with("HTTP/1.1 101 "));
-    client.send("private words\n").await;
-    assert_eq!(client.until("words\n").await, "private words\n");
-    drop(client);
+    let upstream = echo();
+    let forward = ["--out", "rec.har", "--ca-dir", "ca", "--forward-listen", "127.0.0.1:0"];
+    let running = place.start_at(upstream, "record", &forward);
+    for (door, connect) in [(0, false), (1, false), (1, true)] {
+        let mut client = Wire(tokio::net::TcpStream::connect(running.addresses[door]).await.unwrap());
+        if connect {
+            client.send(&format!("CONNECT {upstream} HTTP/1.1\r\nHost: {upstream}\r\n\r\n")).await;
+            client.until("\r\n\r\n").await;
+        }
+        let target = if door == 1 && !connect { format!("http://{upstream}/chat") } else { "/chat".to_owned() };
+        client.send(&format!("{}early ", ASK.replace("/chat", &target))).await;
+        assert!(client.until("\r\n\r\n").await.starts_with("HTTP/1.1 101 "));
+        client.send("private words\n").await;
+        assert_eq!(client.until("words\n").await, "early private words\n");
+    }
     let ran = running.finish();
     assert!(ran.stderr.contains("neither judged nor recorded"), "{}", ran.stderr);
     let har = place.read("rec.har");
     assert!(!har.contains("private words") && !ran.stderr.contains("private words"));
-    assert_eq!(entries(&har)[0]["response"]["status"], 101, "{har}");
+    let entries = entries(&har);
+    assert_eq!((entries.len(), &entries[2]["response"]["status"]), (3, &101.into()), "{har}");
 
     let replaying =
         crate::support::process::Running::start(place.path(), ["replay", "--listen", "127.0.0.1:0", "rec.har"]);
