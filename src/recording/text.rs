@@ -56,7 +56,7 @@ pub(super) fn is_plain(bytes: &[u8]) -> bool {
 }
 
 /// A piece that is being escaped: it is taken away at 512 bytes, with room behind for what sixteen can become.
-type Piece = [u8; 512 + 16 * 6 + 16];
+type Piece = [u8; 512 + 16 * 6 + 32];
 
 /// The inside of a JSON string literal.
 pub(super) fn escaped(text: &str, out: &mut Vec<u8>) {
@@ -83,9 +83,7 @@ pub(super) fn escaped(text: &str, out: &mut Vec<u8>) {
 
 /// Puts sixteen bytes, escaped, where the piece ends; where it ends then.
 fn put(piece: &mut Piece, end: usize, chunk: &[u8; 16]) -> usize {
-    if let Some(place) = piece[end..].first_chunk_mut() {
-        *place = *chunk;
-    }
+    put_bytes(piece, end, *chunk);
     let word = |at: usize| chunk[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let (one, two) = (word(0), word(8));
     let (marks_of_one, marks_of_two) = (marks(one), marks(two));
@@ -93,7 +91,7 @@ fn put(piece: &mut Piece, end: usize, chunk: &[u8; 16]) -> usize {
         return end + chunk.len();
     }
     let end = end + 8 + spread(piece, end, one, marks_of_one);
-    put_word(piece, end, two);
+    put_bytes(piece, end, two.to_le_bytes());
     end + 8 + spread(piece, end, two, marks_of_two)
 }
 
@@ -102,51 +100,47 @@ fn spread(piece: &mut Piece, start: usize, word: u64, mut marks: u64) -> usize {
     let mut added = 0;
     while marks != 0 {
         let bits = marks.trailing_zeros() & !7;
-        let escape = ESCAPES[(word >> bits & 0x7f) as usize];
-        let length = (escape >> 56) as usize;
+        let rest = word >> bits;
         let at = start + added + bits as usize / 8;
-        put_word(piece, at, escape);
-        put_word(piece, at + length, word >> bits >> 8);
-        added += length - 1;
+        let [byte, ..] = rest.to_le_bytes();
+        if byte < b' ' {
+            added += put_control(piece, at, byte, rest >> 8);
+        } else {
+            put_bytes(piece, at, [b'\\']);
+            put_bytes(piece, at + 1, rest.to_le_bytes());
+            added += 1;
+        }
         marks &= marks - 1;
     }
     added
 }
 
-fn put_word(piece: &mut Piece, at: usize, word: u64) {
+fn put_bytes<const N: usize>(piece: &mut Piece, at: usize, bytes: [u8; N]) {
     if let Some(place) = piece[at..].first_chunk_mut() {
-        *place = word.to_le_bytes();
+        *place = bytes;
     }
 }
 
-/// How the bytes of ASCII stand in a JSON string.
-static ESCAPES: [u64; 128] = {
-    let mut table = [0; 128];
-    let mut byte = 0;
-    while byte < 128 {
-        table[byte as usize] = escape_of(byte);
-        byte += 1;
-    }
-    table
-};
-
-/// Its bytes, the first one lowest, and their number as the highest one.
-const fn escape_of(byte: u8) -> u64 {
+/// Puts the escape of a control character, and what is behind it. How many bytes that added.
+#[cold]
+fn put_control(piece: &mut Piece, at: usize, byte: u8, behind: u64) -> usize {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let letter = match byte {
-        b'"' | b'\\' => byte,
         b'\n' => b'n',
         b'\r' => b'r',
         b'\t' => b't',
         0x08 => b'b',
         0x0c => b'f',
-        0..0x20 => {
-            let (high, low) = (HEX[(byte >> 4) as usize], HEX[(byte & 15) as usize]);
-            return u64::from_le_bytes([b'\\', b'u', b'0', b'0', high, low, 0, 6]);
+        _ => {
+            let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]);
+            put_bytes(piece, at, [b'\\', b'u', b'0', b'0', high, low]);
+            put_bytes(piece, at + 6, behind.to_le_bytes());
+            return 5;
         }
-        _ => return u64::from_le_bytes([byte, 0, 0, 0, 0, 0, 0, 1]),
     };
-    u64::from_le_bytes([b'\\', letter, 0, 0, 0, 0, 0, 2])
+    put_bytes(piece, at, [b'\\', letter]);
+    put_bytes(piece, at + 2, behind.to_le_bytes());
+    1
 }
 
 /// A whole number.
@@ -282,6 +276,14 @@ mod tests {
                 let text = format!("{}{}{}", "x".repeat(before), char::from(byte), "y".repeat(80));
                 assert_eq!(written(|out| string(&text, out)), serde_json::to_string(&text).unwrap(), "{byte} {before}");
             }
+        }
+    }
+
+    #[test]
+    fn text_of_nothing_but_the_longest_escapes_stays_whole() {
+        for length in [1, 15, 16, 17, 85, 86, 511, 512, 513, 5000] {
+            let text = "\u{1}".repeat(length);
+            assert_eq!(written(|out| string(&text, out)), serde_json::to_string(&text).unwrap(), "{length}");
         }
     }
 

@@ -178,21 +178,22 @@ fn text(content: &[u8], place: Place<'_>, encoding: &str, out: &mut Vec<u8>) {
 /// Fields, without the brackets around them.
 fn headers(headers: &Headers, out: &mut Vec<u8>) {
     for (index, (name, value)) in headers.iter().enumerate() {
-        raw(out, if index == 0 { "{\"name\":\"" } else { ",{\"name\":\"" });
+        raw(out, if index == 0 { "{\"name\":\"" } else { "\"},{\"name\":\"" });
         raw(out, name.as_str());
         raw(out, "\",\"value\":\"");
         let value = value.as_bytes();
         if is_plain(value) {
             out.extend_from_slice(value);
-            raw(out, "\"}");
         } else if let Ok(value) = std::str::from_utf8(value) {
             escaped(value, out);
-            raw(out, "\"}");
         } else {
             let latin: String = value.iter().map(|byte| char::from(*byte)).collect();
             escaped(&latin, out);
-            raw(out, "\",\"_encoding\":\"latin-1\"}");
+            raw(out, "\",\"_encoding\":\"latin-1");
         }
+    }
+    if !headers.is_empty() {
+        raw(out, "\"}");
     }
 }
 
