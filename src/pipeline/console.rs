@@ -164,7 +164,8 @@ fn json(out: &mut Vec<u8>, value: &impl Serialize) {
 
 /// Appends a text without anything that could steer a terminal.
 fn shown(text: &str, out: &mut Vec<u8>) {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+    // Without an early end, so that many bytes are looked at together.
+    if text.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~')) {
         return raw(out, text);
     }
     for char in text.chars() {

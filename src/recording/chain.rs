@@ -15,16 +15,17 @@
 //! can write to the trail. Keep the head hash elsewhere for that ([`check_chain`] compares it).
 
 use std::{
-    fmt::{self, Write as _},
+    fmt,
     fs::File,
     io::{self, BufRead, BufReader, Read as _},
     path::{Path, PathBuf},
 };
 
+use memchr::memchr_iter;
 use ring::digest::{Context, SHA256, digest};
 use serde::Deserialize;
 
-use super::trail::is_segment;
+use super::{text::strings, trail::is_segment};
 
 /// What a chain begins with.
 const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -50,13 +51,15 @@ impl Default for ChainHead {
 impl ChainHead {
     /// Appends the chain line for `batch` (whole lines) and steps on.
     pub(super) fn seal(&mut self, batch: &[u8], out: &mut Vec<u8>) {
-        let lines: Vec<String> = batch.split_inclusive(|byte| *byte == b'\n').map(line_digest).collect();
+        let mut begin = 0;
+        let lines: Vec<String> = memchr_iter(b'\n', batch)
+            .map(|end| line_digest(&batch[std::mem::replace(&mut begin, end + 1)..end]))
+            .collect();
         let hash = hash(self.seq, &self.hash, &lines);
         out.extend_from_slice(START);
-        let lines = lines.iter().map(|line| format!("\"{line}\"")).collect::<Vec<_>>().join(",");
-        let rest =
-            format!(":{{\"seq\":{},\"prev\":\"{}\",\"lines\":[{lines}],\"hash\":\"{hash}\"}}}}\n", self.seq, self.hash);
-        out.extend_from_slice(rest.as_bytes());
+        out.extend_from_slice(format!(":{{\"seq\":{},\"prev\":\"{}\",\"lines\":", self.seq, self.hash).as_bytes());
+        strings(lines.iter().map(String::as_str), out);
+        out.extend_from_slice(format!(",\"hash\":\"{hash}\"}}}}\n").as_bytes());
         self.seq = self.seq.saturating_add(1);
         self.hash = hash;
     }
@@ -76,12 +79,11 @@ fn hash(seq: u64, prev: &str, lines: &[String]) -> String {
     hex(context.finish().as_ref())
 }
 
+/// Bytes as hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        let _ = write!(out, "{byte:02x}");
-    }
-    out
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |number: u8| char::from(DIGITS[usize::from(number)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// A chain line.
