@@ -51,7 +51,7 @@ fn exchange(name: &str) -> Exchange {
             Method::GET,
             "/api/v2/rate-limit-policies/rlp_0123456789abcdefghijkl",
             None,
-            r#"{"id":"rlp_0123456789abcdefghijkl","resource":"oauth_authentication_api","consumer":"client","consumer_selector":"third_party_clients","configuration":{"action":"limit","limit":120},"created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:00:00.000Z"}"#.to_owned(),
+            r#"{"id":"rlp_0123456789abcdefghijkl","resource":"oauth_authentication_api","consumer":"client","consumer_selector":"third_party_clients","configuration":{"action":"block","limit":120},"created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:00:00.000Z"}"#.to_owned(),
         ),
         "page" => (
             Method::GET,

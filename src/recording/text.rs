@@ -48,11 +48,15 @@ fn marks(word: u64) -> u64 {
 
 /// Whether a JSON string can hold these bytes as they are, and all of them are ASCII.
 pub(super) fn is_plain(bytes: &[u8]) -> bool {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let plain = |word: u64| (marks(word) | (word & HIGH)) == 0;
-    let mut last = [b' '; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    words.iter().all(|word| plain(u64::from_le_bytes(*word))) && plain(u64::from_le_bytes(last))
+    let plain = |bytes: &[u8; 8]| {
+        let word = u64::from_le_bytes(*bytes);
+        (marks(word) | (word & HIGH)) == 0
+    };
+    // The last eight overlap what came before them.
+    match bytes.last_chunk() {
+        Some(last) => bytes.as_chunks().0.iter().all(plain) && plain(last),
+        None => bytes.iter().all(|byte| matches!(byte, b' '..0x80) && !matches!(byte, b'"' | b'\\')),
+    }
 }
 
 /// A piece that is being escaped: it is taken away at 512 bytes, with room behind for what sixteen can become.
