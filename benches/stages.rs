@@ -160,10 +160,15 @@ fn replay() -> Replay {
         exhausted: Some(Exhausted::Loop),
         operation_of: Arc::new(move |method, path| contract.operation_id(method, path)),
         has_label: Arc::new(|_| false),
+        redact: Arc::new(Request::clone),
     };
     let mut builder = Builder::new(settings).expect("randomness for a key");
-    builder.source("bench.har");
-    let mut push = |index, exchange| builder.push(Entry { index, exchange, note: None }, None);
+    builder.source("bench.har", None);
+    let preparer = builder.preparer();
+    let mut push = |index, exchange| {
+        let entry = Entry { index, exchange, note: None };
+        builder.push(preparer.prepare(entry, false, None));
+    };
     for number in 0..1000 {
         let mut other = exchange("small");
         other.request.target = Target::new("https", "tenant.example", format!("/api/v2/rate-limit-policies/{number}"));
