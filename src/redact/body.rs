@@ -2,6 +2,8 @@
 
 use std::{ops::Range, sync::Arc};
 
+use http::header;
+
 use super::{
     Redactor,
     detect::DEPTH,
@@ -49,7 +51,7 @@ pub(super) struct Unparsable;
 /// Reads a body as its `Content-Type` says. Without one, what is JSON is JSON.
 pub(super) fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
     let content = &body.content;
-    let Some(declared) = headers.get("content-type") else {
+    let Some((_, declared)) = headers.iter().find(|(name, _)| *name == header::CONTENT_TYPE) else {
         let json = matches!(content.trim_ascii_start().first(), Some(b'{' | b'['));
         let document = json.then(|| body.document().ok()).flatten();
         return Ok(document.map_or(Parsed::Bytes, Parsed::Json));
@@ -115,6 +117,15 @@ fn decoded(raw: &[u8]) -> Vec<u8> {
 /// The part of a bracketed or dotted field name that tells: `user[password]`.
 fn last_name(name: &str) -> &str {
     name.rsplit(['[', '.']).map(|part| part.trim_end_matches(']')).find(|part| !part.is_empty()).unwrap_or(name)
+}
+
+/// Whether the name of a form's only field, in which nothing is coded, says nothing of its value.
+pub(super) fn is_plain_field(field: &[u8]) -> bool {
+    let name = field.split(|byte| *byte == b'=').next().unwrap_or_default();
+    std::str::from_utf8(name).is_ok_and(|name| {
+        let last = last_name(name);
+        kind::by_name(last, Place::Parameter).is_none() && kind::personal(last).is_none()
+    })
 }
 
 /// A parameter of a header field's value, unquoted.

@@ -39,9 +39,14 @@ struct Held {
     /// Where in the word the pairs begin (−1: with the byte before it).
     from: isize,
     window: Window,
-    /// The window's bytes, [folded](fold), and which of them count.
-    bytes: u32,
-    mask: u32,
+}
+
+/// Words whose pairs are looked for together.
+#[derive(Debug, Default)]
+struct Group {
+    words: Vec<Held>,
+    /// Of each word the window's bytes, [folded](fold), and which of them count.
+    windows: Vec<(u32, u32)>,
 }
 
 /// The first and the second pairs of a group, and how often one of each is met.
@@ -82,7 +87,7 @@ type Pair = [Option<u8>; 2];
 pub(super) struct Glance {
     first: Table,
     second: Table,
-    held: [Vec<Held>; WORDS],
+    groups: [Group; WORDS],
 }
 
 /// The groups of every pair of bytes.
@@ -95,12 +100,12 @@ fn table() -> Table {
 }
 
 /// Bytes that are looked at together.
-const BLOCK: usize = 16;
+const BLOCK: usize = 32;
 
 impl Glance {
     /// Looks for these words, and for codings.
     pub(super) fn new(words: Vec<Word>) -> Self {
-        let mut glance = Self { first: table(), second: table(), held: Default::default() };
+        let mut glance = Self { first: table(), second: table(), groups: Default::default() };
         for byte in *b"%\\&!" {
             for window in [[Some(byte), None, None, None], [None, Some(byte), None, None]] {
                 glance.hold(window, CODED);
@@ -110,13 +115,13 @@ impl Glance {
         let mut held: Vec<Held> = parities.map(|(word, parity)| Held::new(word, parity)).collect();
         held.sort_by(|one, two| frequency(&two.window).total_cmp(&frequency(&one.window)));
         // A word joins the group in which a first and a second pair come together by accident least often with it.
-        let mut groups: [Common; WORDS] = Default::default();
+        let mut common: [Common; WORDS] = Default::default();
         for held in held {
-            let grown = |group: &usize| groups[*group].grown(held.window);
+            let grown = |group: &usize| common[*group].grown(held.window);
             let group = (0..WORDS).min_by(|one, two| grown(one).total_cmp(&grown(two))).unwrap_or(0);
-            groups[group].with(held.window);
+            common[group].with(held.window);
             glance.hold(held.window, 1 << group);
-            glance.held[group].push(held);
+            glance.groups[group].push(held);
         }
         glance
     }
@@ -143,7 +148,7 @@ impl Glance {
         while let Some(block) = rest.first_chunk() {
             let met = self.met(block) & wanted;
             if met != 0 {
-                self.look_closer(text, text.len() - rest.len(), &mut seen);
+                self.look_closer(block, text, text.len() - rest.len(), &mut seen);
                 if seen.hint {
                     seen.coded |= has_coding(rest);
                     return seen;
@@ -159,7 +164,7 @@ impl Glance {
             if let Some(block) = last[start..].first_chunk()
                 && self.met(block) & wanted != 0
             {
-                self.look_closer(text, text.len() - rest.len() + start, &mut seen);
+                self.look_closer(block, text, text.len() - rest.len() + start, &mut seen);
             }
         }
         seen
@@ -178,22 +183,17 @@ impl Glance {
     }
 
     #[cold]
-    fn look_closer(&self, text: &[u8], start: usize, seen: &mut Seen) {
-        let mut block = [0; BLOCK + 2];
-        let part = &text[start..text.len().min(start + BLOCK + 2)];
-        block[..part.len()].copy_from_slice(part);
-        for (at, window) in block.windows(4).enumerate().step_by(2) {
-            let pair = |at: usize| usize::from(u16::from_le_bytes([window[at], window[at + 1]]));
-            let mut met = self.first[pair(0)] & self.second[pair(2)];
+    fn look_closer(&self, block: &[u8; BLOCK + 2], text: &[u8], start: usize, seen: &mut Seen) {
+        for (at, two) in pairs(block).windows(2).enumerate() {
+            let mut met = self.first[two[0]] & self.second[two[1]];
             if met == 0 {
                 continue;
             }
             seen.coded |= met & CODED != 0;
             met &= !CODED;
-            let bytes = fold([window[0], window[1], window[2], window[3]]);
-            while let Some(held) = self.held.get(met.trailing_zeros() as usize) {
-                let stands = |held: &Held| (bytes ^ held.bytes) & held.mask == 0 && held.stands(text, start + at);
-                seen.hint |= held.iter().any(stands);
+            let bytes = fold(two[0] | two[1] << 16);
+            while let Some(group) = self.groups.get(met.trailing_zeros() as usize) {
+                seen.hint |= group.stands(bytes, text, start + 2 * at);
                 met &= met - 1;
             }
         }
@@ -214,20 +214,34 @@ fn pairs(block: &[u8; BLOCK + 2]) -> [usize; BLOCK / 2 + 1] {
 }
 
 /// Bytes that differ in the case of a letter, and a few others, become equal.
-fn fold(bytes: [u8; 4]) -> u32 {
-    u32::from_le_bytes(bytes) | 0x2020_2020
+#[allow(clippy::cast_possible_truncation)] // four bytes are meant
+fn fold(bytes: usize) -> u32 {
+    bytes as u32 | 0x2020_2020
 }
 
 fn has_coding(text: &[u8]) -> bool {
     memchr::memchr3(b'%', b'\\', b'&', text).is_some() || memchr::memchr(b'!', text).is_some()
 }
 
+impl Group {
+    fn push(&mut self, held: Held) {
+        let bytes = u32::from_le_bytes(held.window.map(Option::unwrap_or_default));
+        let mask = u32::from_le_bytes(held.window.map(|byte| byte.map_or(0, |_| u8::MAX)));
+        self.windows.push((fold(bytes as usize), mask));
+        self.words.push(held);
+    }
+
+    /// Whether one of the words stands where four folded bytes were met.
+    fn stands(&self, met: u32, text: &[u8], at: usize) -> bool {
+        let alike = self.windows.iter().zip(&self.words).filter(|((bytes, mask), _)| (met ^ bytes) & mask == 0);
+        alike.into_iter().any(|(_, held)| held.stands(text, at))
+    }
+}
+
 impl Held {
     fn new(word: Word, parity: isize) -> Self {
         let (from, window) = rarest(&word, parity);
-        let bytes = fold(window.map(Option::unwrap_or_default));
-        let mask = u32::from_le_bytes(window.map(|byte| byte.map_or(0, |_| u8::MAX)));
-        Self { word, from, window, bytes, mask }
+        Self { word, from, window }
     }
 
     /// Whether the word stands where its pairs were met.

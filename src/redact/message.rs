@@ -1,5 +1,7 @@
 //! Header fields, targets and findings; and putting labels where marks are.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, header};
 
@@ -32,16 +34,17 @@ struct Noticed {
 }
 
 /// What is known of the header fields.
-enum Head {
-    /// Marks of each field.
+struct Head {
+    /// What takes the place of the first `Authorization`, where it was met before.
+    authorization: Option<HeaderValue>,
+    others: Fields,
+}
+
+enum Fields {
+    /// Nothing in them is worth reading. Where their names and values stand in [`Work::heads`].
+    Plain(Range<usize>),
+    /// Marks of each.
     Read(Vec<Vec<Mark>>),
-    /// Nothing in them is worth reading but an `Authorization` that was met before.
-    Plain {
-        /// All other names and values, one per line: they are looked at together.
-        text: Vec<u8>,
-        /// What takes the place of that `Authorization`.
-        authorization: Option<HeaderValue>,
-    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,11 +71,13 @@ pub(super) struct Work<'r> {
     operation: Option<&'r str>,
     pub(super) touched: Touched,
     spots: Vec<Spot>,
+    /// Names and values of header fields, one per line, to be looked at together.
+    heads: Vec<u8>,
 }
 
 impl<'r> Work<'r> {
     pub(super) fn new(redactor: &'r Redactor, operation: Option<&'r str>) -> Self {
-        Self { redactor, operation, touched: Touched::default(), spots: Vec::new() }
+        Self { redactor, operation, touched: Touched::default(), spots: Vec::new(), heads: Vec::new() }
     }
 
     /// Redacts both messages; afterwards the index holds every secret of them.
@@ -90,7 +95,7 @@ impl<'r> Work<'r> {
     }
 
     /// Recognises the secrets of both messages, and replaces nothing.
-    pub(super) fn recognise(&self, request: &Request, response: Option<&Response>) {
+    pub(super) fn recognise(&mut self, request: &Request, response: Option<&Response>) {
         self.detect_target(&request.target);
         self.read(&request.headers, &request.body, false);
         if let Some(response) = response {
@@ -100,12 +105,26 @@ impl<'r> Work<'r> {
 
     fn detect_target(&self, target: &Target) -> (Vec<Mark>, Vec<Mark>) {
         let (mut path, mut query) = (Vec::new(), Vec::new());
+        if self.is_plain_target(target) {
+            return (path, query);
+        }
         self.redactor.detect_text(target.path().as_bytes(), 2, &mut path);
         if let Some(text) = target.query() {
             let fields = body::fields(text.as_bytes()).unwrap_or_default();
             self.redactor.detect_fields(text.as_bytes(), &fields, false, &mut query);
         }
         (path, query)
+    }
+
+    /// Whether there is nothing to recognise in a target, nor by the name of the field that its query is.
+    fn is_plain_target(&self, target: &Target) -> bool {
+        let text = target.path_and_query.as_bytes();
+        self.redactor.is_plain(text)
+            && match memchr::memchr(b'?', text) {
+                // Without an `&` there is one field, without a coding its name is as it stands.
+                Some(query) => memchr::memchr(b'+', text).is_none() && body::is_plain_field(&text[query + 1..]),
+                None => true,
+            }
     }
 
     fn write_target(&mut self, index: &Index, target: &mut Target, mut path: Vec<Mark>, mut query: Vec<Mark>) {
@@ -143,7 +162,7 @@ impl<'r> Work<'r> {
         }
     }
 
-    fn read(&self, headers: &Headers, body: &Body, response: bool) -> Noticed {
+    fn read(&mut self, headers: &Headers, body: &Body, response: bool) -> Noticed {
         let mut reading = Noticed {
             head: self.read_head(headers, response),
             parsed: None,
@@ -175,42 +194,53 @@ impl<'r> Work<'r> {
         reading
     }
 
-    fn read_head(&self, headers: &Headers, response: bool) -> Head {
-        let mut text = Vec::with_capacity(512);
+    fn read_head(&mut self, headers: &Headers, response: bool) -> Head {
+        let start = self.heads.len();
+        if start == 0 {
+            // Enough for both heads of most exchanges.
+            self.heads.reserve(1024);
+        }
         let mut authorization = None;
+        let mut is_first = !response;
         for (name, value) in headers.iter() {
-            if name == header::AUTHORIZATION && !response && authorization.is_none() {
+            if is_first && name == header::AUTHORIZATION {
+                is_first = false;
                 authorization = self.redactor.known_authorization(value);
                 if authorization.is_some() {
                     continue;
                 }
             }
             for part in [name.as_str().as_bytes(), value.as_bytes()] {
-                text.extend_from_slice(part);
-                text.push(b'\n');
+                self.heads.extend_from_slice(part);
+                self.heads.push(b'\n');
             }
         }
-        if !self.redactor.plan.names_headers() && self.redactor.is_plain(&text) {
-            return Head::Plain { text, authorization };
+        let text = start..self.heads.len();
+        if !self.redactor.plan.names_headers() && self.redactor.is_plain(&self.heads[text.clone()]) {
+            return Head { authorization, others: Fields::Plain(text) };
         }
-        Head::Read(headers.iter().map(|(name, value)| self.redactor.detect_header(name, value.as_bytes())).collect())
+        let mut known = authorization.is_some();
+        let marks = |(name, value): (&HeaderName, &HeaderValue)| {
+            if known && name == header::AUTHORIZATION {
+                known = false;
+                return Vec::new();
+            }
+            self.redactor.detect_header(name, value.as_bytes())
+        };
+        Head { authorization, others: Fields::Read(headers.iter().map(marks).collect()) }
     }
 
     fn write_head(&mut self, index: &Index, headers: &mut Headers, head: Head, response: bool) {
-        let mut marked = match head {
-            Head::Read(marks) => marks,
-            Head::Plain { text, authorization } if !index.touches(&text) => {
-                if let Some(label) = authorization
-                    && let Some((_, value)) = headers.iter_mut().find(|(name, _)| *name == header::AUTHORIZATION)
-                {
-                    *value = label;
-                    self.touched.authorization = true;
-                }
-                return;
-            }
-            Head::Plain { .. } => {
-                headers.iter().map(|(name, value)| self.redactor.detect_header(name, value.as_bytes())).collect()
-            }
+        if let Some(label) = head.authorization
+            && let Some((_, value)) = headers.iter_mut().find(|(name, _)| *name == header::AUTHORIZATION)
+        {
+            *value = label;
+            self.touched.authorization = true;
+        }
+        let mut marked = match head.others {
+            Fields::Plain(text) if !self.heads.get(text.clone()).is_some_and(|text| index.touches(text)) => return,
+            Fields::Plain(_) => Vec::new(),
+            Fields::Read(marks) => marks,
         }
         .into_iter();
         for (name, value) in headers.iter_mut() {

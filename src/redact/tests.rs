@@ -88,6 +88,30 @@ fn every_header_that_carries_a_credential_is_replaced_and_its_scheme_stays() {
 }
 
 #[test]
+fn a_token_that_comes_again_has_its_label_again_whatever_comes_with_it() {
+    let redactor = Redactor::default();
+    let (one, other) = ("Bearer k3y-of-the-kingdom-1", "Bearer k3y-of-the-kingdom-2");
+    let say = |fields: &[(&str, &str)], text: &str| {
+        let redacted = redactor.redact(Judged::new(exchange("/x", (fields, text), (&[], "")), Verdict::default()));
+        (sent(&redacted), redacted.touched)
+    };
+    let plain = Touched { authorization: true, elsewhere: false };
+    let also = Touched { authorization: true, elsewhere: true };
+    for _ in 0..3 {
+        let label = || "authorization: Bearer !token-1!".to_owned();
+        assert_eq!(say(&[("authorization", one)], ""), (label() + "\n", plain));
+        let said = say(&[("x-a", "b"), ("authorization", one), ("cookie", "a=s3cr3t-value")], "k3y-of-the-kingdom-1");
+        assert_eq!(said, (format!("x-a: b\n{}\ncookie: a=!cookie-2!\n!token-1!", label()), also));
+        let said = say(&[("authorization", one), ("x-b", "of k3y-of-the-kingdom-1")], "");
+        assert_eq!(said, (label() + "\nx-b: of !token-1!\n", also));
+        let said = say(&[("authorization", one), ("authorization", other), ("x-api-key", "k3y-of-the-kingdom-1")], "");
+        assert_eq!(said.0, label() + "\nauthorization: Bearer !token-3!\nx-api-key: !token-1!\n");
+        let said = say(&[("authorization", other), ("authorization", one)], "");
+        assert_eq!(said.0, format!("authorization: Bearer !token-3!\n{}\n", label()));
+    }
+}
+
+#[test]
 fn a_credential_without_a_known_scheme_is_replaced_whole() {
     for value in ["s3cr3t", "s3cr3t s3cr3t", "Bearer: s3cr3t", "  s3cr3t"] {
         let redacted = redact(exchange("/x", (&[("authorization", value)], ""), (&[], "")));
@@ -233,6 +257,28 @@ fn forms_and_queries_are_redacted_by_field() {
     let length = request.body.content.len();
     assert_eq!(request.headers.get_str("content-length"), Some(&*length.to_string()));
     assert_eq!(request.body.wire_size, Some(length as u64));
+}
+
+#[test]
+fn a_querys_only_field_is_known_by_its_name_in_any_spelling() {
+    for name in ["auth", "key", "sig", "s_e_c_r_e_t", "user[auth]", "x.code", "pin.", "client+secret", "e_mail"] {
+        for value in ["a1b2c3d4e5f6g7h8", "+491711234567", ""] {
+            let rules = ["personal"];
+            let redact = |redactor: Redactor| {
+                let exchange = exchange(&format!("/x?{name}={value}"), (&[], ""), (&[], ""));
+                let redacted = redactor.redact(Judged::new(exchange, Verdict::default()));
+                (redacted.exchange.request.target.to_string(), redactor.counters())
+            };
+            let redactor = || Redactor::new(Plan::new(&rules).unwrap());
+            let (quick, thorough) = (redact(redactor()), redact(redactor().thorough()));
+            assert_eq!(quick, thorough, "{name}={value}");
+            assert!(!value.starts_with('a') || quick.0.contains('!'), "{}", quick.0);
+        }
+    }
+    assert_eq!(
+        &*redact(exchange("/x?take=100", (&[], ""), (&[], ""))).exchange.request.target.path_and_query,
+        "/x?take=100"
+    );
 }
 
 #[test]

@@ -6,119 +6,155 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(super) struct View {
     pub(super) text: Vec<u8>,
-    /// Where each decoded byte begins in the source; one more for the end.
-    origin: Vec<u32>,
+    /// Ascending, and together all of the text.
+    runs: Vec<Run>,
+    /// Length of the source.
+    end: usize,
+}
+
+/// Units of one kind, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    /// Where it begins in the text.
+    at: u32,
+    /// Where it begins in the source.
+    from: u32,
+    /// Bytes of a unit in the text (one; those of a character that was escaped).
+    decoded: u8,
+    /// Bytes of a unit in the source (one; those of an escape).
+    coded: u8,
+}
+
+/// An escape undone.
+struct Undone {
+    bytes: [u8; 4],
+    /// How many of the bytes count.
+    decoded: u8,
+    /// The length of the escape.
+    coded: u8,
+}
+
+impl Undone {
+    fn byte(byte: u8, coded: u8) -> Self {
+        Self { bytes: [byte, 0, 0, 0], decoded: 1, coded }
+    }
+
+    fn character(character: char, coded: usize) -> Option<Self> {
+        let mut bytes = [0; 4];
+        let decoded = u8::try_from(character.encode_utf8(&mut bytes).len()).ok()?;
+        Some(Self { bytes, decoded, coded: u8::try_from(coded).ok()? })
+    }
 }
 
 impl View {
     /// With `%XX` undone (and `+` read as a space, in queries and forms); `None` if there is nothing to undo, or more
     /// text than is looked at. A `%` without two digits stays.
     pub(super) fn percent(source: &[u8], plus: bool) -> Option<Self> {
-        if memchr::memchr(b'%', source).is_none() && !(plus && memchr::memchr(b'+', source).is_some()) {
-            return None;
-        }
-        let mut view = Self::with_capacity(source)?;
-        let mut at = 0;
-        let mut decoded = false;
-        while at < source.len() {
-            let (byte, length) = match source[at] {
-                b'%' => match (hex(source.get(at + 1)), hex(source.get(at + 2))) {
-                    (Some(high), Some(low)) => (high << 4 | low, 3),
-                    _ => (b'%', 1),
-                },
-                b'+' if plus => (b' ', 1),
-                other => (other, 1),
-            };
-            decoded |= length == 3 || byte != source[at];
-            view.push(byte, at);
-            at += length;
-        }
-        decoded.then(|| view.closed(source))
+        // Without `plus` the second is the first again.
+        let blank = if plus { b'+' } else { b'%' };
+        Self::undo(source, |text| memchr::memchr2(b'%', blank, text), |text| percent_at(text, plus))
     }
 
     /// With JSON's escapes undone, leniently: what is no escape stays; `None` if there is nothing to undo.
     pub(super) fn unescape(source: &[u8]) -> Option<Self> {
-        memchr::memchr(b'\\', source)?;
-        let mut view = Self::with_capacity(source)?;
-        let mut at = 0;
-        let mut decoded = false;
-        while at < source.len() {
-            let simple = match (source[at], source.get(at + 1)) {
-                (b'\\', Some(b'"')) => Some(b'"'),
-                (b'\\', Some(b'\\')) => Some(b'\\'),
-                (b'\\', Some(b'/')) => Some(b'/'),
-                (b'\\', Some(b'b')) => Some(8),
-                (b'\\', Some(b'f')) => Some(12),
-                (b'\\', Some(b'n')) => Some(b'\n'),
-                (b'\\', Some(b'r')) => Some(b'\r'),
-                (b'\\', Some(b't')) => Some(b'\t'),
-                _ => None,
-            };
-            if let Some(byte) = simple {
-                decoded = true;
-                view.push(byte, at);
-                at += 2;
-            } else if let Some((character, length)) = unicode_escape(source, at) {
-                decoded = true;
-                let mut buffer = [0; 4];
-                for byte in character.encode_utf8(&mut buffer).bytes() {
-                    view.push(byte, at);
-                }
-                at += length;
-            } else {
-                view.push(source[at], at);
-                at += 1;
-            }
-        }
-        decoded.then(|| view.closed(source))
+        Self::undo(source, |text| memchr::memchr(b'\\', text), escape_at)
     }
 
     /// With the five entities of XML and numeric ones undone; `None` if there is none.
     pub(super) fn entities(source: &[u8]) -> Option<Self> {
-        memchr::memchr(b'&', source)?;
-        let mut view = Self::with_capacity(source)?;
-        let mut at = 0;
-        let mut decoded = false;
-        while at < source.len() {
-            if let Some((character, length)) = entity(&source[at..]) {
-                decoded = true;
-                let mut buffer = [0; 4];
-                for byte in character.encode_utf8(&mut buffer).bytes() {
-                    view.push(byte, at);
+        Self::undo(source, |text| memchr::memchr(b'&', text), entity_at)
+    }
+
+    /// Undoes what `undo` knows, where `next` says that something may begin.
+    fn undo(
+        source: &[u8],
+        next: impl Fn(&[u8]) -> Option<usize>,
+        undo: impl Fn(&[u8]) -> Option<Undone>,
+    ) -> Option<Self> {
+        let first = next(source)?;
+        u32::try_from(source.len()).ok()?;
+        let mut view = Self { text: Vec::new(), runs: Vec::new(), end: source.len() };
+        let (mut copied, mut at) = (0, first);
+        loop {
+            if let Some(undone) = undo(&source[at..]) {
+                if view.text.is_empty() {
+                    view.text.reserve(source.len());
                 }
-                at += length;
+                view.copy(source, copied..at);
+                view.run(at, undone.decoded, undone.coded);
+                view.text.extend_from_slice(&undone.bytes[..usize::from(undone.decoded)]);
+                at += usize::from(undone.coded);
+                copied = at;
             } else {
-                view.push(source[at], at);
                 at += 1;
             }
+            match next(&source[at..]) {
+                Some(more) => at += more,
+                None => break,
+            }
         }
-        decoded.then(|| view.closed(source))
+        view.copy(source, copied..source.len());
+        (copied > 0).then_some(view)
+    }
+
+    fn copy(&mut self, source: &[u8], range: Range<usize>) {
+        if !range.is_empty() {
+            self.run(range.start, 1, 1);
+            self.text.extend_from_slice(&source[range]);
+        }
+    }
+
+    /// What comes next is of this kind.
+    #[allow(clippy::cast_possible_truncation)] // `undo` refuses longer sources
+    fn run(&mut self, from: usize, decoded: u8, coded: u8) {
+        if self.runs.last().is_none_or(|last| (last.decoded, last.coded) != (decoded, coded)) {
+            self.runs.push(Run { at: self.text.len() as u32, from: from as u32, decoded, coded });
+        }
     }
 
     /// Where a range of the decoded text stands in the source; whole escapes only.
     pub(super) fn source(&self, range: &Range<usize>) -> Range<usize> {
-        let start = self.origin[range.start] as usize;
-        let last = self.origin[range.end.max(range.start + 1) - 1];
-        let end = self.origin[range.end.max(range.start + 1)..].iter().find(|origin| **origin != last);
-        start..end.map_or(start, |end| *end as usize)
+        let start = self.unit(range.start).start;
+        start..self.unit(range.end.max(range.start + 1) - 1).end
     }
 
-    fn with_capacity(source: &[u8]) -> Option<Self> {
-        u32::try_from(source.len()).ok()?;
-        Some(Self { text: Vec::with_capacity(source.len()), origin: Vec::with_capacity(source.len() + 1) })
+    /// Where the unit that a byte of the text comes from stands in the source.
+    fn unit(&self, byte: usize) -> Range<usize> {
+        let after = self.runs.partition_point(|run| run.at as usize <= byte);
+        match after.checked_sub(1).and_then(|at| self.runs.get(at)) {
+            Some(run) if byte < self.text.len() => {
+                let unit = (byte - run.at as usize) / usize::from(run.decoded);
+                let start = run.from as usize + unit * usize::from(run.coded);
+                start..start + usize::from(run.coded)
+            }
+            _ => self.end..self.end,
+        }
     }
+}
 
-    #[allow(clippy::cast_possible_truncation)] // `with_capacity` refuses longer sources
-    fn push(&mut self, byte: u8, at: usize) {
-        self.text.push(byte);
-        self.origin.push(at as u32);
+fn percent_at(text: &[u8], plus: bool) -> Option<Undone> {
+    match text {
+        [b'%', high, low, ..] => Some(Undone::byte(hex(Some(high))? << 4 | hex(Some(low))?, 3)),
+        [b'+', ..] if plus => Some(Undone::byte(b' ', 1)),
+        _ => None,
     }
+}
 
-    #[allow(clippy::cast_possible_truncation)]
-    fn closed(mut self, source: &[u8]) -> Self {
-        self.origin.push(source.len() as u32);
-        self
-    }
+fn escape_at(text: &[u8]) -> Option<Undone> {
+    let byte = match text.strip_prefix(b"\\")?.first()? {
+        b'b' => 8,
+        b'f' => 12,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        same @ (b'"' | b'\\' | b'/') => *same,
+        _ => return unicode_escape(text, 0).and_then(|(character, length)| Undone::character(character, length)),
+    };
+    Some(Undone::byte(byte, 2))
+}
+
+fn entity_at(text: &[u8]) -> Option<Undone> {
+    entity(text).and_then(|(character, length)| Undone::character(character, length))
 }
 
 fn hex(byte: Option<&u8>) -> Option<u8> {
@@ -162,11 +198,82 @@ fn entity(text: &[u8]) -> Option<(char, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn back<'a>(view: &View, source: &'a str, part: &str) -> &'a str {
         let at = view.text.windows(part.len()).position(|window| window == part.as_bytes()).unwrap();
         &source[view.source(&(at..at + part.len()))]
+    }
+
+    /// Byte by byte, and for each where it begins in the source; one more for the end.
+    fn slowly(source: &[u8], undo: impl Fn(&[u8]) -> Option<Undone>) -> (Vec<u8>, Vec<usize>) {
+        let (mut text, mut origin, mut at) = (Vec::new(), Vec::new(), 0);
+        while at < source.len() {
+            let undone = undo(&source[at..]).unwrap_or_else(|| Undone::byte(source[at], 1));
+            for byte in &undone.bytes[..usize::from(undone.decoded)] {
+                text.push(*byte);
+                origin.push(at);
+            }
+            at += usize::from(undone.coded);
+        }
+        origin.push(source.len());
+        (text, origin)
+    }
+
+    fn assert_like_slowly(source: &[u8], view: Option<View>, undo: impl Fn(&[u8]) -> Option<Undone>) {
+        let (text, origin) = slowly(source, &undo);
+        let Some(view) = view else {
+            assert!((0..source.len()).all(|at| undo(&source[at..]).is_none()), "{source:?}");
+            return;
+        };
+        assert_eq!(view.text, text);
+        for start in 0..text.len() {
+            for end in start + 1..=text.len() {
+                let after = origin[end..].iter().find(|after| **after != origin[end - 1]);
+                let expected = origin[start]..after.copied().unwrap_or(origin[start]);
+                assert_eq!(view.source(&(start..end)), expected, "{start}..{end} of {source:?}");
+            }
+        }
+    }
+
+    const PARTS: &[&str] = &[
+        "%",
+        "4",
+        "a",
+        "\\",
+        "x",
+        "u",
+        "n",
+        "d83",
+        "é",
+        "+",
+        "&",
+        ";",
+        "l",
+        "%41",
+        "%c3",
+        "\\u00e9",
+        "\\ud83d\\ude00",
+        "\\n",
+        "\\\"",
+        "&lt;",
+        "&#x33;",
+        "&#",
+    ];
+
+    proptest! {
+        #[test]
+        fn a_view_is_what_undoing_byte_by_byte_gives(parts in proptest::collection::vec(proptest::sample::select(PARTS), 0..24)) {
+            let source = parts.concat();
+            let source = source.as_bytes();
+            for plus in [false, true] {
+                assert_like_slowly(source, View::percent(source, plus), |text| percent_at(text, plus));
+            }
+            assert_like_slowly(source, View::unescape(source), escape_at);
+            assert_like_slowly(source, View::entities(source), entity_at);
+        }
     }
 
     #[test]
