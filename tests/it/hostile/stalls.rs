@@ -5,7 +5,10 @@ use std::time::Duration;
 use contrail::proxy::Settings;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::frames::{DATA, GET, HEADERS, RESET, SETTINGS, block, frame, greeting, headers};
+use super::{
+    frames::{DATA, GET, HEADERS, RESET, SETTINGS, block, frame, greeting, headers},
+    ways::{Place, Way},
+};
 use crate::proxy::bench::{Bench, Setup, Wire, within};
 
 const REASON: &str = "the client took no byte of its answer within --write-timeout";
@@ -136,4 +139,24 @@ async fn a_connection_of_http2_that_is_not_read_is_cut_with_all_its_streams() {
     assert_eq!(bench.ended().await.exchange.transport.incomplete.as_deref(), Some(REASON));
     let mut rest = Vec::new();
     let _ = within(client.0.read_to_end(&mut rest)).await;
+}
+
+#[tokio::test]
+async fn who_does_not_read_is_cut_by_whatever_way_it_came_in() {
+    let tenant = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let place = Place::start("watch", "http", tenant.local_addr().unwrap(), &["--write-timeout", "0.3"]);
+    for way in Way::ALL {
+        let mut client = place.client(way, false).await;
+        let request = place.spelled(way, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n");
+        within(client.0.write_all(&request)).await.unwrap();
+        let upstream = Wire(within(tenant.accept()).await.unwrap().0);
+        let sent = answer_without_end(upstream).await;
+        assert!(sent < 64 << 20, "{way:?}: {sent}");
+        let mut rest = Vec::new();
+        let _ = within(client.0.read_to_end(&mut rest)).await;
+        assert!(rest.len() <= sent + 1000, "{way:?}");
+    }
+    let (_, summary, trail) = place.finish();
+    assert_eq!(summary["incomplete"], Way::ALL.len(), "{summary}");
+    assert_eq!(trail.matches(REASON).count(), Way::ALL.len());
 }
