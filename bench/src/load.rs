@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use crate::{
     Error,
     front::{Front, Shake},
-    traffic,
+    traffic::{self, Mix},
 };
 
 /// What one burst came to.
@@ -63,10 +63,25 @@ impl Sender {
 
 /// Sends `requests` of the mix over `connections`, and fails on any answer but 200.
 pub async fn burst(target: SocketAddr, front: &Front, connections: usize, requests: usize) -> Result<Burst, Error> {
+    burst_of(Mix::PLAIN, target, front, connections, requests).await
+}
+
+/// As [`burst`], of another mix. The connections share it out, so that each request of it is asked before one is again.
+pub async fn burst_of(
+    mix: Mix,
+    target: SocketAddr,
+    front: &Front,
+    connections: usize,
+    requests: usize,
+) -> Result<Burst, Error> {
     let (each, shake, http2) = (requests / connections, front.connecting()?, front.is_http2());
     let started = Instant::now();
-    let tasks: Vec<_> =
-        (0..connections).map(|n| tokio::spawn(connection(target, http2, shake.clone(), n, each))).collect();
+    let tasks: Vec<_> = (0..connections)
+        .map(|number| {
+            let first = if mix.identities > 1 { number * each } else { number };
+            tokio::spawn(connection(mix, target, http2, shake.clone(), first, each))
+        })
+        .collect();
     let mut latencies = Vec::with_capacity(each * connections);
     for task in tasks {
         latencies.extend(task.await??);
@@ -77,6 +92,7 @@ pub async fn burst(target: SocketAddr, front: &Front, connections: usize, reques
 }
 
 async fn connection(
+    mix: Mix,
     target: SocketAddr,
     http2: bool,
     shake: Shake,
@@ -87,7 +103,7 @@ async fn connection(
     let authorization = format!("Bearer {}", traffic::token(number % 8));
     let mut latencies = Vec::with_capacity(requests);
     for n in 0..requests {
-        let wanted = traffic::request(traffic::MIX[(n + number) % traffic::MIX.len()], n + number);
+        let wanted = mix.nth(n + number);
         let mut request = Request::builder()
             .method(wanted.method)
             .header("user-agent", "contrail-bench")

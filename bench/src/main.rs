@@ -3,6 +3,8 @@
 //! ```text
 //! contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [--front http1|http2|tls] [SYSTEM…]
 //! contrail-bench verify --contrail PATH [--megabytes N] [--rounds N]
+//! contrail-bench long --contrail PATH [--entries N] [--requests N]
+//! contrail-bench memory --contrail PATH [--connections N] [--seconds N] [--megabytes N]
 //! contrail-bench make journal|har|pretty FILE [--megabytes N | --entries N] [--identities N]
 //! contrail-bench instructions --contrail PATH [--expected FILE [--update true]]
 //! contrail-bench load TARGET CONNECTIONS REQUESTS
@@ -17,9 +19,12 @@ mod child;
 mod front;
 mod instructions;
 mod load;
+mod long;
 mod measure;
+mod memory;
 mod options;
 mod origin;
+mod process;
 mod recordings;
 mod traffic;
 mod verify;
@@ -45,6 +50,8 @@ async fn main() -> Result<(), Error> {
         Some("measure") => measure::run(&args.collect::<Vec<_>>()).await,
         Some("instructions") => instructions::run(&args.collect::<Vec<_>>()).await,
         Some("verify") => verify::run(&args.collect::<Vec<_>>()),
+        Some("long") => long::run(&args.collect::<Vec<_>>()).await,
+        Some("memory") => memory::run(&args.collect::<Vec<_>>()).await,
         Some("make") => recordings::make(&args.collect::<Vec<_>>()),
         Some("values") => verify::values(&args.next().ok_or("values FILE")?),
         Some("used") => child::used(&args.next().ok_or("used NOTE COMMAND…")?, &args.collect::<Vec<_>>()),

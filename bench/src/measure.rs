@@ -13,7 +13,12 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{Error, front::Front, load};
+use crate::{
+    Error,
+    front::Front,
+    load,
+    recordings::{self, Form, Until},
+};
 
 struct Options {
     contrail: PathBuf,
@@ -45,6 +50,9 @@ struct Sample {
 }
 
 const ALL: [&str; 4] = ["bare", "watch", "record", "enforce"];
+
+/// Measured against each other: a hyper server that answers from memory, and contrail that answers from a recording.
+const ANSWERING: [&str; 2] = ["answer", "replay"];
 
 /// Measures and prints.
 pub async fn run(args: &[String]) -> Result<(), Error> {
@@ -88,8 +96,19 @@ pub fn command(
     scratch: &Path,
     front: &Front,
 ) -> Result<Command, Error> {
-    let mut command = Command::new(if name == "bare" { std::env::current_exe()? } else { contrail.to_owned() });
+    let own = matches!(name, "bare" | "answer");
+    let mut command = Command::new(if own { std::env::current_exe()? } else { contrail.to_owned() });
     let (subcommand, enforces) = match name {
+        "answer" => {
+            command.arg("origin");
+            return Ok(command);
+        }
+        "replay" => {
+            let recording = scratch.join("replay.journal");
+            recordings::write(&recording, Form::Journal, Until::Entries(1000), 1)?;
+            command.arg("replay").arg(recording).args(["--exhausted", "repeat", "--listen", "127.0.0.1:0"]);
+            return Ok(command);
+        }
         "bare" => {
             command.arg("bare").arg(origin.to_string()).args(front.arguments());
             return Ok(command);
@@ -97,7 +116,11 @@ pub fn command(
         "watch" => ("watch", false),
         "record" => ("record", false),
         "enforce" => ("record", true),
-        other => return Err(format!("`{other}` is no system; expected {}", ALL.join(", ")).into()),
+        other => {
+            return Err(
+                format!("`{other}` is no system; expected {}", [&ALL[..], &ANSWERING].concat().join(", ")).into()
+            );
+        }
     };
     command.args([subcommand, "--upstream", &format!("http://{origin}")]);
     match front {
@@ -116,7 +139,7 @@ pub fn command(
 /// What stands before a system's address in what it prints.
 pub fn marker(name: &str, front: &Front) -> &'static str {
     match (name, front) {
-        ("bare", _) => "",
+        ("bare" | "answer", _) => "",
         (_, Front::Tls(_)) => "listening on https://",
         _ => "listening on http://",
     }
@@ -161,7 +184,7 @@ async fn sample(running: &Running, front: &Front, connections: usize, requests: 
 }
 
 /// User and system time of all threads, by the scheduler's nanosecond clock.
-fn cpu_time(child: &Child) -> Result<Duration, Error> {
+pub fn cpu_time(child: &Child) -> Result<Duration, Error> {
     let mut nanos = 0;
     for task in std::fs::read_dir(format!("/proc/{}/task", child.id()))? {
         let text = std::fs::read_to_string(task?.path().join("schedstat"))?;

@@ -1,14 +1,34 @@
 //! The origin: a hyper server that answers the mix from memory.
 
-use std::{collections::HashMap, convert::Infallible, sync::Arc};
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
-use hyper::{Method, Request, Response, body::Incoming, server::conn::http1, service::service_fn};
+use http_body_util::{BodyExt as _, Either, Full};
+use hyper::{
+    Method, Request, Response,
+    body::{Body, Frame, Incoming, SizeHint},
+    header::HeaderValue,
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
 use crate::{Error, traffic};
+
+const FIELDS: [(&str, &str); 5] = [
+    ("content-type", "application/json; charset=utf-8"),
+    ("x-ratelimit-limit", "100"),
+    ("x-ratelimit-remaining", "99"),
+    ("x-ratelimit-reset", "1893456000"),
+    ("cache-control", "private, no-store"),
+];
 
 /// Serves until the process is ended; prints its address first.
 pub async fn serve() -> Result<(), Error> {
@@ -37,23 +57,43 @@ pub async fn serve() -> Result<(), Error> {
 async fn answer(
     request: Request<Incoming>,
     answers: Arc<HashMap<(Method, String), Bytes>>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+) -> Result<Response<Either<Full<Bytes>, Zeroes>>, Infallible> {
     let path = request.uri().path_and_query().map_or("", |target| target.as_str()).to_owned();
     let method = request.method().clone();
-    let _ = request.into_body().collect().await;
-    let mut response = Response::new(Full::default());
+    let mut sent = request.into_body();
+    while let Some(Ok(_)) = sent.frame().await {}
+    if let Some(bytes) = path.strip_prefix("/zeroes/").and_then(|bytes| bytes.parse().ok()) {
+        return Ok(Response::new(Either::Right(Zeroes(bytes))));
+    }
+    let mut response = Response::new(Either::Left(Full::default()));
     match answers.get(&(method, path)) {
         Some(body) => {
-            *response.body_mut() = Full::new(body.clone());
-            response
-                .headers_mut()
-                .insert("content-type", "application/json; charset=utf-8".parse().expect("a header value"));
-            response.headers_mut().insert("x-ratelimit-limit", "100".parse().expect("a header value"));
-            response.headers_mut().insert("x-ratelimit-remaining", "99".parse().expect("a header value"));
-            response.headers_mut().insert("x-ratelimit-reset", "1893456000".parse().expect("a header value"));
-            response.headers_mut().insert("cache-control", "private, no-store".parse().expect("a header value"));
+            *response.body_mut() = Either::Left(Full::new(body.clone()));
+            let headers = response.headers_mut();
+            for (name, value) in FIELDS {
+                headers.insert(name, HeaderValue::from_static(value));
+            }
         }
         None => *response.status_mut() = hyper::StatusCode::NOT_FOUND,
     }
     Ok(response)
+}
+
+/// A body of so many zeroes, made as it is asked for.
+pub struct Zeroes(pub u64);
+
+impl Body for Zeroes {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        static CHUNK: [u8; 64 << 10] = [b'0'; 64 << 10];
+        let size = self.0.min(CHUNK.len() as u64);
+        self.0 -= size;
+        Poll::Ready((size > 0).then(|| Ok(Frame::data(Bytes::from_static(&CHUNK[..size as usize])))))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0)
+    }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::traffic;
+use crate::traffic::{self, Mix};
 
 /// Which file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -122,25 +122,6 @@ pub fn write(path: &Path, form: Form, until: Until, identities: usize) -> io::Re
     Ok(entries)
 }
 
-/// The `n`-th request of the mix; each round of ten has ids of its own, `identities` of them.
-fn nth(n: usize, identities: usize) -> traffic::Request {
-    let mut request = traffic::request(traffic::MIX[n % traffic::MIX.len()], n);
-    let (path, query) = request.path.split_once('?').map_or((&*request.path, ""), |(path, query)| (path, query));
-    if identities > 1 {
-        let id = n / traffic::MIX.len() % identities;
-        let named: Vec<String> = path
-            .split('/')
-            .map(|segment| match segment.split_once('_') {
-                Some((kind @ ("rlp" | "con" | "act"), rest)) => format!("{kind}_{id:06}{}", &rest[rest.len().min(6)..]),
-                _ => segment.to_owned(),
-            })
-            .collect();
-        let separator = if query.is_empty() { "" } else { "?" };
-        request.path = format!("{}{separator}{query}", named.join("/"));
-    }
-    request
-}
-
 fn instant(n: usize) -> String {
     let seconds = n / 1000;
     format!(
@@ -184,7 +165,7 @@ fn headers(n: usize, request: &traffic::Request, journal: bool) -> (Value, Value
 }
 
 fn har_entry(n: usize, identities: usize) -> Value {
-    let request = nth(n, identities);
+    let request = Mix { entries: usize::MAX, identities }.nth(n);
     let answer = traffic::answer(&request.method, &request.path);
     let (asked, answered) = headers(n, &request, false);
     let mut message = json!({"method": request.method.as_str(), "url": format!("https://tenant.example{}", request.path),
@@ -202,7 +183,7 @@ fn har_entry(n: usize, identities: usize) -> Value {
 
 /// A line as contrail writes it (its members in its order, `startedDateTime` first).
 fn journal_entry(n: usize, identities: usize) -> String {
-    let request = nth(n, identities);
+    let request = Mix { entries: usize::MAX, identities }.nth(n);
     let answer = traffic::answer(&request.method, &request.path);
     let (asked, answered) = headers(n, &request, true);
     let text = |body: &[u8]| Value::from(String::from_utf8_lossy(body)).to_string();

@@ -46,6 +46,41 @@ pub fn request(kind: Kind, n: usize) -> Request {
     }
 }
 
+/// The mix as it stands in a recording.
+#[derive(Clone, Copy)]
+pub struct Mix {
+    /// How many requests there are before the first comes again.
+    pub entries: usize,
+    /// How many rounds of ten have ids of their own; with one, the ids are those of [`request`].
+    pub identities: usize,
+}
+
+impl Mix {
+    /// Without an end, and with few ids.
+    pub const PLAIN: Self = Self { entries: usize::MAX, identities: 1 };
+
+    /// The `n`-th request.
+    pub fn nth(self, n: usize) -> Request {
+        let n = n % self.entries;
+        let mut request = request(MIX[n % MIX.len()], n);
+        if self.identities < 2 {
+            return request;
+        }
+        let id = n / MIX.len() % self.identities;
+        let (path, query) = request.path.split_once('?').map_or((&*request.path, ""), |(path, query)| (path, query));
+        let named: Vec<String> = path
+            .split('/')
+            .map(|segment| match segment.split_once('_') {
+                Some((kind @ ("rlp" | "con" | "act"), rest)) => format!("{kind}_{id:06}{}", &rest[rest.len().min(6)..]),
+                _ => segment.to_owned(),
+            })
+            .collect();
+        let separator = if query.is_empty() { "" } else { "?" };
+        request.path = format!("{}{separator}{query}", named.join("/"));
+        request
+    }
+}
+
 /// The answer to a path.
 pub fn answer(method: &Method, path: &str) -> Bytes {
     if let Some(id) = path.strip_prefix("/api/v2/rate-limit-policies/") {

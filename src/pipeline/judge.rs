@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     contract::{CheckOptions, Contract},
-    exchange::{DecodeLimits, Exchange, Request},
+    exchange::{Body, DecodeLimits, Exchange, Headers, Request},
     finding::{Unchecked, Verdict},
     recording::{Attested, attest},
     redact::{Judged, Redacted, Redactor},
@@ -138,9 +138,13 @@ impl Judge {
     pub(super) fn redact(
         &self,
         redactor: &Redactor,
-        judged: Judged,
+        mut judged: Judged,
         notes: &Notes,
     ) -> Option<(Redacted<Judged>, Attestation)> {
+        if let Some(response) = judged.exchange.response.as_mut().filter(|_| notes.response_redacted) {
+            // Nothing but its status is told, and it goes to no journal.
+            (response.headers, response.body) = (Headers::new(), Body::default());
+        }
         let redacted = catch_unwind(AssertUnwindSafe(|| redactor.redact(judged))).ok()?;
         if !redacted.touched.elsewhere {
             return Some((redacted, Attestation::default()));

@@ -65,6 +65,7 @@ pub trait Upstream: Send + Sync + fmt::Debug {
 
 /// What an upstream says about its answer, in the response's extensions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // independent facts
 pub struct Notes {
     /// The request was sent again on a fresh connection after a kept-alive one turned out closed.
     pub retried: bool,
@@ -74,6 +75,8 @@ pub struct Notes {
     pub miss: bool,
     /// The response is not this exchange's own (a recorded one, judged once elsewhere): judge the request only.
     pub response_judged_elsewhere: bool,
+    /// The response is one of contrail's own recordings, from which secrets are gone: nothing is to be looked for in it.
+    pub response_redacted: bool,
     /// Things worth saying beside the exchange's line (for example that a redacted place took part in a match).
     /// Never a secret.
     pub remarks: Vec<String>,

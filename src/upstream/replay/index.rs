@@ -36,6 +36,8 @@ pub(super) struct Held {
     pub(super) caller: CallerId,
     /// The recorded status; 0 if there is none.
     pub(super) status: u16,
+    /// contrail wrote it, so there is no secret in it.
+    pub(super) by_contrail: bool,
     /// Its request counts as redaction makes it.
     redacted: bool,
     /// Why it is never served; `None` if it can be.
@@ -83,6 +85,7 @@ pub struct Prepared {
     ignored: IgnoreSet,
     caller: Caller,
     status: u16,
+    by_contrail: bool,
     redacted: bool,
     unfit: Option<Box<str>>,
     answer: Option<Answer>,
@@ -139,6 +142,7 @@ impl Rules {
             ignored,
             caller: Caller::of(&request.credential),
             status: exchange.response.as_ref().map_or(0, |response| response.status),
+            by_contrail: entry.note.is_some() && !redact,
             redacted: redact,
             answer: if unfit.is_none() { serve::answer(exchange) } else { None },
             unfit: unfit.map(Into::into),
@@ -258,6 +262,7 @@ impl Index {
             source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX),
             caller: self.callers.intern(prepared.caller),
             status: prepared.status,
+            by_contrail: prepared.by_contrail,
             redacted: prepared.redacted,
             unfit: prepared.unfit,
             answer,

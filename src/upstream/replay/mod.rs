@@ -146,6 +146,8 @@ struct State {
 pub struct Served {
     /// What goes out.
     pub answer: Answer,
+    /// The answer is from a recording of contrail's own, so there is no secret in it.
+    pub clean: bool,
     /// What the match needed (once per entry), where a fresh token's scopes come from. Never a secret.
     pub remarks: Vec<String>,
 }
@@ -195,7 +197,7 @@ impl Replay {
             for entry in stands_for {
                 state.sequence.mark(entry);
             }
-            return Ok(Served { answer, remarks });
+            return Ok(Served { answer, clean: false, remarks });
         }
         let bucket = self.find(request, redact)?;
         let caller = self.index.callers.known(&Caller::of(&request.credential));
@@ -224,7 +226,7 @@ impl Replay {
         if !mask.is_exact() && state.said.insert(entry) {
             remarks.push(format!("matches {} although {}", self.index.name(entry), mask.describe()));
         }
-        Ok(Served { answer, remarks })
+        Ok(Served { answer, clean: self.index.held[entry as usize].by_contrail, remarks })
     }
 
     /// Of a token request, whether one of the same client is recorded; `None` for any other request.
