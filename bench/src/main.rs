@@ -24,6 +24,7 @@ mod measure;
 mod memory;
 mod options;
 mod origin;
+mod peers;
 mod process;
 mod recordings;
 mod traffic;

@@ -16,7 +16,7 @@ use nix::{
 use crate::{
     Error,
     front::Front,
-    load,
+    load, peers,
     recordings::{self, Form, Until},
 };
 
@@ -64,13 +64,13 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     let origin = start(Command::new(std::env::current_exe()?).arg("origin"), Some(1), "")?;
     let mut systems = Vec::new();
     for name in &options.systems {
-        let mut command = command(name, &options.contrail, origin.address, &scratch, &front)?;
-        systems.push((
-            name.clone(),
-            start(&mut command, Some(0), marker(name, &front))?,
-            Vec::<Sample>::new(),
-            Vec::<Sample>::new(),
-        ));
+        let running = if peers::ALL.contains(&name.as_str()) {
+            peers::start(name, origin.address, &scratch, 0)?
+        } else {
+            let mut command = command(name, &options.contrail, origin.address, &scratch, &front)?;
+            start(&mut command, Some(0), marker(name, &front))?
+        };
+        systems.push((name.clone(), running, Vec::<Sample>::new(), Vec::<Sample>::new()));
     }
     for round in 0..=options.rounds {
         for (_, running, many, one) in &mut systems {
@@ -117,9 +117,11 @@ pub fn command(
         "record" => ("record", false),
         "enforce" => ("record", true),
         other => {
-            return Err(
-                format!("`{other}` is no system; expected {}", [&ALL[..], &ANSWERING].concat().join(", ")).into()
-            );
+            return Err(format!(
+                "`{other}` is no system; expected {}",
+                [&ALL[..], &ANSWERING, &peers::ALL].concat().join(", ")
+            )
+            .into());
         }
     };
     command.args([subcommand, "--upstream", &format!("http://{origin}")]);
@@ -221,11 +223,11 @@ pub fn start(command: &mut Command, core: Option<usize>, marker: &str) -> Result
     Ok(Running { child, address })
 }
 
-fn pid(child: &Child) -> Pid {
+pub fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).unwrap_or(0))
 }
 
-fn pin(pid: Pid, core: usize) -> Result<(), Error> {
+pub fn pin(pid: Pid, core: usize) -> Result<(), Error> {
     let mut set = CpuSet::new();
     set.set(core)?;
     Ok(sched_setaffinity(pid, &set)?)
