@@ -138,6 +138,27 @@ async fn a_connect_takes_one_place_and_not_a_second_one_for_what_is_inside() {
 }
 
 #[tokio::test]
+async fn a_connection_whose_protocol_was_switched_keeps_its_place() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let tenant = listener.local_addr().unwrap();
+    for way in [Way::Plain, Way::TlsTunnel] {
+        let place = Place::start("watch", "http", tenant, &["--max-connections", "1"]);
+        let mut client = place.client(way, false).await;
+        client.send("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: echo\r\nConnection: upgrade\r\n\r\n").await;
+        let mut upstream = Wire(listener.accept().await.unwrap().0);
+        upstream.until("\r\n\r\n").await;
+        upstream.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: upgrade\r\n\r\n").await;
+        assert_eq!(status(&client.until("\r\n\r\n").await), 101, "{way:?}");
+        client.send("to").await;
+        upstream.until("to").await;
+        let answer = place.client(Way::Plain, false).await.rest().await;
+        assert_eq!(status(&answer), 503, "{way:?}");
+        drop(upstream);
+        assert_eq!(client.rest().await, "", "{way:?}");
+    }
+}
+
+#[tokio::test]
 async fn where_few_files_may_be_open_there_are_fewer_connections_and_that_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let tenant = tenant(1).await;
