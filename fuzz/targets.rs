@@ -15,7 +15,10 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use contrail::{
-    contract::{CheckOptions, Contract},
+    contract::{
+        CheckOptions, Contract,
+        schema::{Schema, Schemas},
+    },
     exchange::{Body, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport},
     json::{self, Document, Fault},
     recording::{self, Identity, Journal, JournalContext, Recording},
@@ -35,6 +38,15 @@ const STYLES: &str = include_str!("seeds/contract/styles.json");
 static STYLED: LazyLock<Contract> = LazyLock::new(|| {
     let document = serde_json::from_str(STYLES).expect("the seed is JSON");
     Contract::from_document(document).expect("the seed is a contract")
+});
+
+/// The built-in contract's schemas.
+static BODIES: LazyLock<Vec<Schema>> = LazyLock::new(|| {
+    let contract = Contract::built_in();
+    let schemas = Schemas::new(contract.document()).expect("the built-in contract has schemas");
+    let names = contract.document().pointer("/components/schemas").and_then(Value::as_object).into_iter();
+    let compile = |name: &String| schemas.compile(&format!("/components/schemas/{name}")).expect("a schema of it");
+    names.flat_map(serde_json::Map::keys).map(compile).collect()
 });
 
 /// The strict parser against `serde_json`: it takes the same documents (but for its stated limits and duplicate keys),
@@ -114,6 +126,16 @@ pub fn contract(data: &[u8]) {
     let _ = contract.not_implemented();
     let exported = Contract::load(Some(&file("export.yaml", contract.to_yaml().as_bytes())), &[]);
     assert_eq!(exported.expect("an export is a contract").document(), contract.document());
+}
+
+/// A body, judged by every schema of the built-in contract: whatever one look settles, the judge and the gap walker have
+/// nothing to say of.
+pub fn body(data: &[u8]) {
+    let Ok(document) = Document::parse(data.to_vec()) else { return };
+    let is_origin = |text: &str| text == "https://t.example";
+    for schema in BODIES.iter() {
+        assert_eq!(schema.judge(&document, &is_origin), schema.judge_in_full(&document, &is_origin));
+    }
 }
 
 /// A request's target, under the built-in contract and under one with parameters of every style.

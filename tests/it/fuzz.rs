@@ -112,6 +112,11 @@ fn a_contract_document_whatever_is_in_it_is_compiled_or_refused() {
 }
 
 #[test]
+fn a_body_whatever_is_in_it_is_settled_by_one_look_only_where_nothing_is_to_be_said_of_it() {
+    holds("body", targets::body, &[], 1500);
+}
+
+#[test]
 fn a_path_and_query_whatever_is_in_it_is_judged_and_comes_back_from_a_journal() {
     holds("target", targets::target, &[], 800);
 }

@@ -178,8 +178,12 @@ impl Schema {
         self.judge_in_full(document, is_origin)
     }
 
-    /// The judge and the gap walker, whatever one look says.
-    fn judge_in_full(
+    /// The judge and the gap walker, whatever one look says: what [`Schema::judge`] has to agree with.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Schema::judge`].
+    pub fn judge_in_full(
         &self,
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
