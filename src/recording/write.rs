@@ -223,13 +223,11 @@ fn note(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attested>, sty
     if let Style::Journal(context) = style {
         raw(out, ",\"verdict\":\"");
         raw(out, verdict.conclusion().name());
-        raw(out, "\"");
         if let Some(blame) = verdict.blame {
-            raw(out, ",\"blame\":\"");
+            raw(out, "\",\"blame\":\"");
             raw(out, blame.name());
-            raw(out, "\"");
         }
-        raw(out, ",\"findings\":");
+        raw(out, "\",\"findings\":");
         findings(&verdict.findings, true, out);
         raw(out, ",\"unchecked\":");
         unchecked(verdict.unchecked, out);
@@ -380,30 +378,30 @@ fn credential(credential: &Credential, instants: bool, out: &mut Vec<u8>) {
         &**facts;
     raw(out, ",\"token\":{");
     let mut first = true;
+    // The name of a member with the comma before it, which the first one leaves out.
     let mut member = |name: &str, out: &mut Vec<u8>| {
-        comma(&mut first, out);
-        raw(out, "\"");
-        raw(out, name);
-        raw(out, "\":");
+        raw(out, &name[usize::from(std::mem::take(&mut first))..]);
     };
     if let Some(client) = client {
-        member("client", out);
+        member(",\"client\":", out);
         string(client, out);
     }
     if let Some(scopes) = scopes {
-        member("scopes", out);
+        member(",\"scopes\":", out);
         strings(scopes.iter().map(String::as_str), out);
     }
     if let Some(issuer) = issuer {
-        member("issuer", out);
+        member(",\"issuer\":", out);
         string(issuer, out);
     }
     if !audience.is_empty() {
-        member("audience", out);
+        member(",\"audience\":", out);
         strings(audience.iter().map(String::as_str), out);
     }
     for (name, seconds) in
-        [("issuedAt", issued_at), ("notBefore", not_before), ("expiresAt", expires_at)].into_iter().filter(|_| instants)
+        [(",\"issuedAt\":", issued_at), (",\"notBefore\":", not_before), (",\"expiresAt\":", expires_at)]
+            .into_iter()
+            .filter(|_| instants)
     {
         if let Some(seconds) = seconds {
             member(name, out);
@@ -411,13 +409,13 @@ fn credential(credential: &Credential, instants: bool, out: &mut Vec<u8>) {
         }
     }
     if let Some(seconds) = lifetime {
-        member("lifetime", out);
+        member(",\"lifetime\":", out);
         signed(*seconds, out);
     }
-    member("outcome", out);
+    member(",\"outcome\":", out);
     string(TokenTime::name(*time), out);
     if *signature != SignatureCheck::NotChecked {
-        member("signature", out);
+        member(",\"signature\":", out);
         string(signature.name(), out);
     }
     out.push(b'}');
