@@ -37,6 +37,7 @@ const HIGH: u64 = ONES << 7;
 const LOW: u64 = !HIGH;
 
 /// The high bit of each byte of `word` that a JSON string cannot hold as it is: below a space, a quote, a backslash.
+#[inline]
 fn marks(word: u64) -> u64 {
     // No sum carries into the next byte, since the high bits are off; a high bit that is on then says "another byte".
     let low = word & LOW;
@@ -100,6 +101,7 @@ fn put(piece: &mut Piece, end: usize, chunk: &[u8; 16]) -> usize {
 }
 
 /// Puts an escape where each mark is, and what is behind the mark behind the escape. How many bytes that added.
+#[inline]
 fn spread(piece: &mut Piece, start: usize, word: u64, mut marks: u64) -> usize {
     let mut added = 0;
     while marks != 0 {
@@ -119,6 +121,7 @@ fn spread(piece: &mut Piece, start: usize, word: u64, mut marks: u64) -> usize {
     added
 }
 
+#[inline]
 fn put_bytes<const N: usize>(piece: &mut Piece, at: usize, bytes: [u8; N]) {
     if let Some(place) = piece[at..].first_chunk_mut() {
         *place = bytes;
