@@ -138,6 +138,11 @@ impl<'r> Work<'r> {
         spread::find(index, raw.as_bytes(), Reading { path: true, plus: false }, &mut path);
         let mut changed = self.replaced(raw.as_bytes(), path, None);
         let mut text = changed.take().map_or_else(|| raw.to_owned(), |bytes| lossy(&bytes));
+        // A secret may begin with the path's slash (a cookie that says where to return to); without it, what follows would
+        // be a part of the host.
+        if raw.starts_with('/') && !text.starts_with('/') {
+            text.insert(0, '/');
+        }
         if let Some(raw) = target.query() {
             let fields = body::fields(raw.as_bytes()).unwrap_or_default();
             body::spread_fields(index, raw.as_bytes(), &fields, &mut query);

@@ -514,3 +514,9 @@ fn a_scan_finds_every_form_and_shows_none() {
     }
     assert!(redactor.scan(b"nothing of the kind").is_empty());
 }
+
+#[test]
+fn a_path_that_is_a_secret_whole_keeps_its_slash() {
+    let redacted = redact(exchange("/back/to/where?x=1", (&[("cookie", "return=/back/to/where")], ""), (&[], "")));
+    assert_eq!(&*redacted.exchange.request.target.path_and_query, "/!cookie-1!?x=1");
+}
