@@ -1,6 +1,6 @@
 //! Accepting connections: limits, serving, draining.
 
-use std::{convert::Infallible, future::Future, io, pin::Pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::Future, io, net::IpAddr, pin::Pin, sync::Arc, time::Duration};
 
 use http::{StatusCode, Version};
 use hyper::{
@@ -130,18 +130,29 @@ async fn enter(proxy: Arc<Proxy>, stream: TcpStream, door: Door, slot: Slot, sto
         Door::Forward(forward) => {
             serve_connection(proxy, stream, Way::Forward(forward, Arc::clone(&slot)), stop).await;
         }
+        // In a box of its own, as HTTP/2 below: connections that speak neither do not carry room for them.
         Door::Tls(certificates) => {
             let Ok(local) = local else { return };
-            let handshake = certificates.accept(stream, local.ip());
-            match tokio::time::timeout(proxy.settings.header_timeout, handshake).await {
-                Ok(Ok(stream)) => serve_tls(proxy, stream, Way::Reverse, stop).await,
-                Ok(Err(error)) => {
-                    tracing::debug!(error, "a TLS handshake failed");
-                    proxy.observer.turned_away(0, "a TLS handshake failed: does the client trust `contrail ca`?");
-                }
-                Err(_) => proxy.observer.turned_away(0, "a TLS handshake did not end within --header-timeout"),
-            }
+            Box::pin(enter_tls(proxy, stream, certificates, local.ip(), stop)).await;
         }
+    }
+}
+
+async fn enter_tls(
+    proxy: Arc<Proxy>,
+    stream: Patient<TcpStream>,
+    certificates: Certificates,
+    local: IpAddr,
+    stop: watch::Receiver<bool>,
+) {
+    let handshake = certificates.accept(stream, local);
+    match tokio::time::timeout(proxy.settings.header_timeout, handshake).await {
+        Ok(Ok(stream)) => serve_tls(proxy, stream, Way::Reverse, stop).await,
+        Ok(Err(error)) => {
+            tracing::debug!(error, "a TLS handshake failed");
+            proxy.observer.turned_away(0, "a TLS handshake failed: does the client trust `contrail ca`?");
+        }
+        Err(_) => proxy.observer.turned_away(0, "a TLS handshake did not end within --header-timeout"),
     }
 }
 
@@ -152,7 +163,11 @@ where
 {
     let http2 = tls::speaks_http2(&stream);
     let (io, state) = guarded(&proxy, stream);
-    if http2 { serve_http2(proxy, io, state, way, stop).await } else { serve_http1(proxy, io, state, way, stop).await }
+    if http2 {
+        Box::pin(serve_http2(proxy, io, state, way, stop)).await;
+    } else {
+        serve_http1(proxy, io, state, way, stop).await;
+    }
 }
 
 /// Serves one connection until it ends, or, once `stop` is true, until its exchanges in progress end. HTTP/2 with
@@ -163,7 +178,7 @@ where
 {
     let (io, state) = guarded(&proxy, io);
     match Rewind::speaks_http2(io).await {
-        Ok((true, io)) => serve_http2(proxy, io, state, way, stop).await,
+        Ok((true, io)) => Box::pin(serve_http2(proxy, io, state, way, stop)).await,
         Ok((false, io)) => serve_http1(proxy, io, state, way, stop).await,
         Err(error) => tracing::debug!(%error, "a client connection ended before it said anything"),
     }
