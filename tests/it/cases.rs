@@ -121,8 +121,8 @@ fn quick_looks_spare_no_secret_in_any_case() {
             touched += usize::from(round == 1 && one.0.elsewhere);
             let body = exchange.response.map_or(exchange.request.body, |response| response.body).content;
             // What stands between quotes, from its first, second, … byte on.
-            let values = body.split(|byte| *byte == b'"').filter_map(|value| value.get(at % 5..));
-            if let Some(value) = values.filter(|value| round == 0 && at % 8 == 0 && value.len() > 6).last() {
+            let mut values = body.split(|byte| *byte == b'"').filter_map(|value| value.get(at % 5..));
+            if let Some(value) = values.rfind(|value| round == 0 && at % 8 == 0 && value.len() > 6) {
                 for redactor in [&quick, &thorough] {
                     redactor.remember(&value[..value.len().min(6 + at % 60)]);
                 }
