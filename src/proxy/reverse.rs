@@ -274,16 +274,28 @@ pub(super) fn acceptable(head: &http::request::Parts) -> Result<(), Problem> {
 
 /// Whether this is a host, perhaps with a port, and nothing else. A comma is legal in a name that no host has, and the
 /// mark of two Hosts that somebody joined.
-pub(super) fn is_authority(host: &[u8]) -> bool {
-    if host.is_empty() || host.iter().any(|byte| matches!(byte, b'@' | b',')) {
+pub(super) fn is_authority(authority: &[u8]) -> bool {
+    let (host, port) = match memchr::memrchr(b':', authority) {
+        Some(colon) => (&authority[..colon], Some(&authority[colon + 1..])),
+        None => (authority, None),
+    };
+    // Nearly all of them are plain names or IPv4 addresses.
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    if !host.is_empty() && host.iter().all(is_plain) {
+        return port.is_none_or(is_port);
+    }
+    if authority.is_empty() || authority.iter().any(|byte| matches!(byte, b'@' | b',')) {
         return false;
     }
-    let Ok(authority) = http::uri::Authority::try_from(host) else { return false };
+    let Ok(authority) = http::uri::Authority::try_from(authority) else { return false };
     let port = authority.as_str().get(authority.host().len()..).unwrap_or_default();
-    let port = port.strip_prefix(':').unwrap_or(port);
-    !authority.host().is_empty()
-        && port.bytes().all(|byte| byte.is_ascii_digit())
-        && (port.is_empty() || port.parse::<u16>().is_ok())
+    !authority.host().is_empty() && is_port(port.strip_prefix(':').unwrap_or(port).as_bytes())
+}
+
+/// Whether this is a port as it stands in an authority; it may be empty there (RFC 3986, section 3.2.3).
+fn is_port(text: &[u8]) -> bool {
+    text.iter().all(u8::is_ascii_digit)
+        && (text.is_empty() || str::from_utf8(text).is_ok_and(|text| text.parse::<u16>().is_ok()))
 }
 
 /// Path and query as they were sent; an absolute target without a path has the path `/` (RFC 9112, section 3.2.1).

@@ -267,7 +267,7 @@ impl Live {
     }
 
     async fn ask(&self, request: Request) -> Result<Response, Failure> {
-        let Request { head, body, .. } = request;
+        let Request { mut head, body, .. } = request;
         let bodiless = body.is_end_stream();
         let repeatable = is_idempotent(&head.method) && bodiless;
         let waits = !bodiless && matches!(body, MessageBody::Stream(_)) && expects(&head.headers);
@@ -288,9 +288,9 @@ impl Live {
             let progress = Arc::new(Progress::new());
             let outgoing = Sending::new(std::mem::take(&mut body), Arc::clone(&progress));
             let http2 = connection.sender.is_http2();
-            let mut addressed = head.clone();
-            self.address(&mut addressed, http2);
-            let mut outgoing = http::Request::from_parts(addressed, outgoing);
+            let again = for_another_attempt(&head);
+            self.address(&mut head, http2);
+            let mut outgoing = http::Request::from_parts(head, outgoing);
             if waits && !http2 {
                 wait_for_leave(&mut outgoing, &progress, self.limits.leave);
             }
@@ -326,7 +326,7 @@ impl Live {
                 Err(mut error) => {
                     if let Some(unsent) = error.take_message() {
                         if reused {
-                            body = unsent.into_body().inner;
+                            (head, body) = (again, unsent.into_body().inner);
                             continue;
                         }
                     } else if !retried {
@@ -338,7 +338,7 @@ impl Live {
                             connection.reads.load(Ordering::Acquire) == before
                         };
                         if untouched || reused && repeatable && no_answer {
-                            body = spare.clone().map_or(MessageBody::Empty, MessageBody::from);
+                            (head, body) = (again, spare.clone().map_or(MessageBody::Empty, MessageBody::from));
                             retried = true;
                             continue;
                         }
@@ -383,6 +383,17 @@ async fn ended(connection: impl Future<Output = hyper::Result<()>>) {
     if let Err(error) = connection.await {
         tracing::debug!(%error, "an upstream connection ended early");
     }
+}
+
+/// A copy of the head. How its names were spelled is not worth one with every request (HTTP/1 keeps that in the
+/// extensions): their case means nothing (RFC 9110, section 5.1).
+fn for_another_attempt(head: &http::request::Parts) -> http::request::Parts {
+    let (mut copy, ()) = http::Request::new(()).into_parts();
+    copy.method = head.method.clone();
+    copy.uri = head.uri.clone();
+    copy.version = head.version;
+    copy.headers = head.headers.clone();
+    copy
 }
 
 /// Methods whose repetition does no harm (RFC 9110, section 9.2.2).
