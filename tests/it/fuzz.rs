@@ -66,6 +66,11 @@ fn spoil(bytes: &mut Vec<u8>, words: &[Vec<u8>], dice: &mut Dice) {
     }
 }
 
+/// How many times as many copies as usual, for whoever has the time: `CONTRAIL_FUZZ_ROUNDS=100 cargo test --test it fuzz::`.
+fn rounds() -> usize {
+    std::env::var("CONTRAIL_FUZZ_ROUNDS").map_or(1, |rounds| rounds.parse().expect("CONTRAIL_FUZZ_ROUNDS is a number"))
+}
+
 /// Runs every seed, and then spoiled copies of them.
 fn holds(name: &str, target: fn(&[u8]), extra: &[&str], spoiled: usize) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -83,7 +88,7 @@ fn holds(name: &str, target: fn(&[u8]), extra: &[&str], spoiled: usize) {
     }
     let words = words();
     let mut dice = Dice(0x5EED + name.len() as u64);
-    for _ in 0..spoiled {
+    for _ in 0..spoiled * rounds() {
         let (from, bytes) = &seeds[dice.roll(seeds.len())];
         let mut bytes = bytes.clone();
         spoil(&mut bytes, &words, &mut dice);
