@@ -23,7 +23,7 @@ expression!(
     r"(?-u)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)"
 );
 expression!(SCHEME, r"(?i-u)\b(bearer|basic|dpop|token)[ \t]+([A-Za-z0-9._~+/!-]{8,}=*)");
-expression!(USERINFO, r#"(?i-u)\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@"'<>]{0,100}:([^/\s@"'<>]{1,200})@"#);
+expression!(USERINFO, r#"(?i-u)[a-z0-9+.-]://[^/\s:@"'<>]{0,100}:([^/\s@"'<>]{1,200})@"#);
 expression!(
     VENDOR,
     concat!(
@@ -190,6 +190,8 @@ mod tests {
         assert_eq!(all("Bearer abcdef0123456789")[0].0, "abcdef0123456789");
         assert_eq!(all("basic dXNlcjpwYXNzd29yZA==")[0], ("dXNlcjpwYXNzd29yZA==".to_owned(), Kind::Basic));
         assert_eq!(all("postgres://app:hunter2@db/x")[0].0, "hunter2");
+        // A scheme that something else touches.
+        assert_eq!(all("abcdefghijklmnopqrstuvwxyz1https://me:hunter2@h/x")[0].0, "hunter2");
         assert_eq!(all("key ghp_0123456789abcdefghijABCDEFGHIJ012345!")[0].1, Kind::ApiKey);
         for prose in ["Bearer authentication is required", "basic knowledge", "https://tenant.example/a:b", "a sk-8"] {
             assert!(all(prose).is_empty(), "{prose}");
