@@ -304,10 +304,9 @@ impl Redactor {
 
 /// Places whose labels an earlier redaction put there (`contrail redact` on another tool's file): they are redacted too.
 pub(super) fn labelled(parsed: &Parsed, content: &[u8], places: &mut Vec<String>) {
-    if label::find(content).next().is_none() {
+    if !label::holds(content) {
         return;
     }
-    let has_label = |text: &[u8]| label::find(text).next().is_some();
     match parsed {
         Parsed::Json(document) => {
             let mut walk: Walk<'_, ()> = Walk::new();
@@ -322,11 +321,11 @@ pub(super) fn labelled(parsed: &Parsed, content: &[u8], places: &mut Vec<String>
             }
         }
         Parsed::Form(fields) => {
-            let held = fields.iter().filter(|field| has_label(&content[field.value.clone()]));
+            let held = fields.iter().filter(|field| label::holds(&content[field.value.clone()]));
             places.extend(held.map(|field| field_place(&field.name(content))));
         }
         Parsed::Multipart(parts) => {
-            let held = parts.iter().filter(|part| has_label(&content[part.body.clone()]));
+            let held = parts.iter().filter(|part| label::holds(&content[part.body.clone()]));
             places.extend(held.map(|part| field_place(&part.name)));
         }
         Parsed::Bytes => places.push(String::new()),
@@ -336,7 +335,7 @@ pub(super) fn labelled(parsed: &Parsed, content: &[u8], places: &mut Vec<String>
 fn labelled_value<'d>(walk: &mut Walk<'d, ()>, token: &Token<'d>, node: Node<'d>, places: &mut Vec<String>) {
     match node.kind() {
         JsonKind::Array | JsonKind::Object => walk.open(token.clone(), node, ()),
-        JsonKind::String if label::find(node.raw().as_bytes()).next().is_some() => places.push(walk.pointer(token)),
+        JsonKind::String if label::holds(node.raw().as_bytes()) => places.push(walk.pointer(token)),
         _ => {}
     }
 }

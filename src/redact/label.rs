@@ -100,7 +100,11 @@ pub(super) fn is_label_bytes(text: &[u8]) -> bool {
 /// Whether a label stands anywhere in the text.
 #[must_use]
 pub fn has_label(text: &str) -> bool {
-    find(text.as_bytes()).next().is_some()
+    holds(text.as_bytes())
+}
+
+pub(super) fn holds(text: &[u8]) -> bool {
+    find(text).next().is_some()
 }
 
 /// Whether `live` is what `recorded` says, where each label in `recorded` stands for any text that is not empty.

@@ -8,7 +8,7 @@ use regex::bytes::Regex;
 
 use super::{
     kind::{self, Kind, Place},
-    memory,
+    label, memory,
 };
 
 macro_rules! expression {
@@ -47,6 +47,9 @@ expression!(EMAIL, r"(?-u)[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0
 expression!(PHONE, r"\A(?-u)\+[0-9][0-9 ().-]{6,18}[0-9]\z");
 
 /// Secrets in a text by their shape, as it stands (no coding undone).
+///
+/// Where only the text around a value says that it is one, a value that holds a label was read before: the label took
+/// what was secret of it, and maybe the place where it ended.
 pub(super) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>, Kind)) {
     if let Some(jwt) = &*JWT {
         let mut from = 0;
@@ -74,7 +77,7 @@ pub(super) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>, Kind)) {
                 if memory::basic(value.as_bytes()).is_some_and(|(_, password)| !password.is_empty()) {
                     emit(value.range(), Kind::Basic);
                 }
-            } else if kind::is_opaque(value.as_bytes()) {
+            } else if kind::is_opaque(value.as_bytes()) && !label::holds(value.as_bytes()) {
                 emit(value.range(), Kind::Token);
             }
         }
@@ -116,7 +119,9 @@ pub(super) fn find_fields(text: &[u8], mut emit: impl FnMut(Range<usize>, Kind))
             if value.is_empty() || (bare && !telling) || (!assigned && quoted.is_none() && !telling) {
                 continue;
             }
-            emit(value.range(), kind);
+            if !label::holds(value.as_bytes()) {
+                emit(value.range(), kind);
+            }
             from = value.end();
         }
     }
@@ -124,7 +129,9 @@ pub(super) fn find_fields(text: &[u8], mut emit: impl FnMut(Range<usize>, Kind))
         for hit in element.captures_iter(text) {
             let (Some(name), Some(value)) = (hit.get(1), hit.get(2)) else { continue };
             let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
-            if let Some(kind) = kind::by_name(name, Place::Text) {
+            if let Some(kind) = kind::by_name(name, Place::Text)
+                && !label::holds(value.as_bytes())
+            {
                 emit(value.range(), kind);
             }
         }
@@ -208,6 +215,15 @@ mod tests {
         assert_eq!(fields("db.password=abc"), ["abc"]);
         for prose in ["password: must not be empty", "code=invalid_token", "token: missing", "no secret here"] {
             assert!(fields(prose).is_empty(), "{prose}");
+        }
+    }
+
+    #[test]
+    fn what_a_label_was_put_into_was_read_before() {
+        assert!(all("Bearer abcde!private-key-1!").is_empty());
+        for text in ["client_secret=!custom-1!a%40b.example", "<secret>!token-1!x</secret>", "password: 'a !token-1!'"]
+        {
+            assert!(fields(text).is_empty(), "{text}");
         }
     }
 }

@@ -430,6 +430,21 @@ fn redaction_is_idempotent_with_the_same_memory_and_with_a_new_one() {
 }
 
 #[test]
+fn a_label_that_took_the_end_of_what_it_stood_in_is_left_as_it_is() {
+    let plain = ("content-type", "text/plain");
+    for (credential, text) in [
+        ("x", "see Bearer abcde-----BEGIN PRIVATE KEY-----fghijklmnop1"),
+        ("t4711&username=", "client_secret=Zq8-planted-secret4711&username=a%40b.example"),
+    ] {
+        let fields = [plain, ("authorization", credential)];
+        let once = redact(exchange("/x", (&fields, text), (&[], "")));
+        let twice = redact(once.exchange.clone());
+        assert_eq!(sent(&twice), sent(&once));
+        assert!(sent(&once).contains('!'), "{}", sent(&once));
+    }
+}
+
+#[test]
 fn what_redact_adds_is_applied() {
     let plan = Plan::new(&["pointer:/a/*/b", "header:X-Internal", "regex:ssn-(\\d+)", "personal"]).unwrap();
     let exchange = exchange(
