@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         let sources = recording::sources(named)?;
         integrity(named, &sources, &kept, &mut audit)?;
         for source in sources {
-            let stripped = strips_authorization(&source)?;
+            let stripped = recording::strips_authorization(&source)?;
             for entry in judge.open(&source)? {
                 let Entry { mut exchange, note, .. } = entry?;
                 if stripped {
@@ -70,25 +70,6 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     printer.flush()?;
     Ok(Outcome { findings: failing || audit.altered(), ..Outcome::CLEAN })
-}
-
-/// Whether another tool's file carries no `Authorization` anywhere, as browsers export them: then nobody can say.
-/// Standard input can be read only once, and is taken as it is.
-fn strips_authorization(source: &Path) -> Result<bool, Failure> {
-    if source == Path::new("-") {
-        return Ok(false);
-    }
-    let mut recording = recording::open(source)?;
-    if recording.head().by_contrail {
-        return Ok(false);
-    }
-    while let Some(entry) = recording.next() {
-        entry?;
-        if recording.carries_authorization() {
-            return Ok(false);
-        }
-    }
-    Ok(!recording.head().by_contrail)
 }
 
 /// Checks the chain of what was named, if it is a trail.

@@ -18,7 +18,7 @@ use super::{
     disk::refused,
     host::HostRename,
     keep, normal,
-    read::{open, sources},
+    read::{open, sources, strips_authorization},
     settle,
     target::{Preamble, Side, Target, places},
     write::{self, Place, Style},
@@ -140,7 +140,7 @@ pub fn fold(from: &[FoldSource], to: &Path, options: &FoldOptions<'_>) -> Result
     for (number, source) in (0..).zip(from) {
         for named in &source.paths {
             for path in sources(named)? {
-                let stripped = is_stripped(&path)?;
+                let stripped = strips_authorization(&path)?;
                 let mut recording = open(&path)?;
                 for entry in recording.by_ref() {
                     let mut entry = entry?;
@@ -154,21 +154,6 @@ pub fn fold(from: &[FoldSource], to: &Path, options: &FoldOptions<'_>) -> Result
         }
     }
     fold.write(to)
-}
-
-/// Whether another tool's file carries no `Authorization` at all: then it was stripped, and nobody can say who called.
-fn is_stripped(path: &Path) -> Result<bool, ReadError> {
-    let mut recording = open(path)?;
-    if recording.head().by_contrail {
-        return Ok(false);
-    }
-    while let Some(entry) = recording.next() {
-        entry?;
-        if recording.carries_authorization() {
-            return Ok(false);
-        }
-    }
-    Ok(!recording.head().by_contrail)
 }
 
 struct Fold<'a> {

@@ -147,6 +147,29 @@ pub fn open(path: &Path) -> Result<Recording, ReadError> {
     Ok(Recording { file: again, ..recording })
 }
 
+/// Whether another tool's file carries no `Authorization` anywhere, as browsers export them: then nobody can say who
+/// called. What can be read only once (standard input, a pipe) is taken as it is.
+///
+/// # Errors
+///
+/// As [`open`], and what is wrong with its entries.
+pub fn strips_authorization(path: &Path) -> Result<bool, ReadError> {
+    if path.as_os_str() == "-" || !path.is_file() {
+        return Ok(false);
+    }
+    let mut recording = open(path)?;
+    if recording.head().by_contrail {
+        return Ok(false);
+    }
+    while let Some(entry) = recording.next() {
+        entry?;
+        if recording.carries_authorization() {
+            return Ok(false);
+        }
+    }
+    Ok(!recording.head().by_contrail)
+}
+
 /// Bytes read from a file at a time.
 const CHUNK: usize = 256 << 10;
 

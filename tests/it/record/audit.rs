@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::bench::{Place, get, token};
-use crate::support::command::run;
+use crate::support::command::{run, run_with_input};
 
 const TEMPLATES: &str = "/api/v2/connection-profiles/templates";
 
@@ -58,4 +58,11 @@ fn a_browsers_export_without_authorization_leaves_the_caller_unknown() {
     let ran = run(["audit", "tests/data/har/chrome.har"]);
     assert!(ran.stdout.contains("unknown (the file does not say)"), "{}", ran.stdout);
     assert!(!ran.stdout.contains("auth.missing") && !ran.stdout.contains("lacks"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_recording_that_comes_through_a_pipe_is_read_once() {
+    let recording = fs::read("fixtures/gaps.har").unwrap();
+    let ran = run_with_input(["audit", "/dev/stdin"], &recording);
+    assert!(ran.stdout.starts_with("8 exchanges"), "{}{}", ran.stdout, ran.stderr);
 }
