@@ -11,7 +11,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::doors::Doors;
-use crate::proxy::forward::HostPort;
+use crate::{proxy::forward::HostPort, upstream::no_proxy::covers};
 
 /// Bundles that hold public roots as well as contrail's; each runtime reads another variable.
 const BUNDLES: &[&str] =
@@ -129,41 +129,10 @@ fn user_info(credentials: &str) -> String {
 fn no_proxy(inherited: &str, opened: &[HostPort]) -> String {
     let mut entries: Vec<&str> = inherited.split([',', ' ']).map(str::trim).filter(|entry| !entry.is_empty()).collect();
     entries.extend(["localhost", "127.0.0.1", "::1"]);
-    entries.retain(|entry| !opened.iter().any(|target| covers(entry, target)));
+    entries.retain(|entry| !opened.iter().any(|target| covers(entry, &target.host, target.port)));
     let mut seen = std::collections::HashSet::new();
     entries.retain(|entry| seen.insert(*entry));
     entries.join(",")
-}
-
-/// Whether an entry of `NO_PROXY` covers a target, by the most generous of the readings that clients have.
-fn covers(entry: &str, target: &HostPort) -> bool {
-    if entry == "*" {
-        return true;
-    }
-    if let (Some((network, bits)), Ok(ip)) = (entry.split_once('/'), target.host.parse::<IpAddr>()) {
-        return in_network(network, bits, ip);
-    }
-    let entry = entry.to_ascii_lowercase();
-    let host = match entry.rsplit_once(':') {
-        Some((host, port)) if port.parse() == Ok(target.port) && !host.contains(':') => host.to_owned(),
-        _ => entry.trim_matches(['[', ']']).to_owned(),
-    };
-    let domain = host.trim_start_matches("*.").trim_start_matches('.').trim_end_matches('.');
-    !domain.is_empty()
-        && (target.host == domain || target.host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')))
-}
-
-fn in_network(network: &str, bits: &str, ip: IpAddr) -> bool {
-    let (Ok(network), Ok(bits)) = (network.parse::<IpAddr>(), bits.parse::<u32>()) else { return false };
-    match (network, ip) {
-        (IpAddr::V4(network), IpAddr::V4(ip)) if bits <= 32 => {
-            bits == 0 || (u32::from(network) ^ u32::from(ip)) >> (32 - bits) == 0
-        }
-        (IpAddr::V6(network), IpAddr::V6(ip)) if bits <= 128 => {
-            bits == 0 || (u128::from(network) ^ u128::from(ip)) >> (128 - bits) == 0
-        }
-        _ => false,
-    }
 }
 
 /// The system's roots as PEM, and those that the user named.

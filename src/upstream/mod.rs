@@ -13,6 +13,7 @@ use crate::exchange::Target;
 
 mod body;
 pub mod live;
+pub(crate) mod no_proxy;
 mod origin;
 pub mod own;
 mod problem;

@@ -9,7 +9,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::upstream::Origin;
+use crate::upstream::{Origin, no_proxy::covers};
 
 /// Most bytes of a proxy's answer to CONNECT.
 const MAX_ANSWER: usize = 16 << 10;
@@ -155,22 +155,6 @@ impl Via {
     }
 }
 
-fn covers(entry: &str, host: &str, port: u16) -> bool {
-    if entry == "*" {
-        return true;
-    }
-    let entry = entry.to_ascii_lowercase();
-    let name = match entry.rsplit_once(':') {
-        Some((name, digits)) if !name.contains(':') => match digits.parse::<u16>() {
-            Ok(named) if named == port => name,
-            _ => return false,
-        },
-        _ => entry.trim_matches(['[', ']']),
-    };
-    let domain = name.trim_start_matches("*.").trim_start_matches('.').trim_end_matches('.');
-    !domain.is_empty() && (host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,6 +175,8 @@ mod tests {
         direct.push(("no_proxy", "other.example, .example"));
         assert_eq!(chosen("https://tenant.example", &direct), Ok(None));
         assert_eq!(chosen("https://127.0.0.1:9000", &both), Ok(None));
+        let within = [both[0], ("NO_PROXY", "10.0.0.0/8")];
+        assert_eq!(chosen("https://10.1.2.3", &within), Ok(None));
     }
 
     #[test]
