@@ -80,3 +80,21 @@ impl FromIterator<(HeaderName, HeaderValue)> for Headers {
         Self(fields.into_iter().collect())
     }
 }
+
+/// Whether a field ends at each hop whatever `Connection` says (RFC 9110, section 7.6.1).
+#[must_use]
+pub fn is_hop_by_hop(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "connection"
+            | "http2-settings"
+            | "keep-alive"
+            | "proxy-authenticate"
+            | "proxy-authentication-info"
+            | "proxy-authorization"
+            | "proxy-connection"
+            | "te"
+            | "transfer-encoding"
+            | "upgrade"
+    )
+}

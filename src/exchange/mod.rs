@@ -12,7 +12,7 @@ mod target;
 use std::time::{Duration, SystemTime};
 
 pub use body::{Body, DecodeLimits, Place, Presence, Withheld};
-pub use headers::Headers;
+pub use headers::{Headers, is_hop_by_hop};
 pub use target::Target;
 
 use crate::token::Credential;
@@ -60,6 +60,12 @@ pub struct Response {
     pub headers: Headers,
     /// The body, content coding removed where that was possible.
     pub body: Body,
+}
+
+/// Whether a response has no body by definition (RFC 9110, section 6.4.1).
+#[must_use]
+pub fn is_bodiless(method: &http::Method, status: u16) -> bool {
+    *method == http::Method::HEAD || matches!(status, 100..=199 | 204 | 304)
 }
 
 /// How long the phases of an exchange took; `None` where nobody measured.

@@ -4,6 +4,8 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
+use crate::exchange::is_hop_by_hop;
+
 /// Fields that `Connection` may not name away: they decide framing, routing and who asks.
 const PROTECTED: [HeaderName; 7] = [
     header::AUTHORIZATION,
@@ -90,22 +92,6 @@ fn end_to_end(headers: &HeaderMap, kept: &mut HeaderMap, request: bool) {
             kept.append(name.clone(), value.clone());
         }
     }
-}
-
-fn is_hop_by_hop(name: &HeaderName) -> bool {
-    matches!(
-        name.as_str(),
-        "connection"
-            | "http2-settings"
-            | "keep-alive"
-            | "proxy-authenticate"
-            | "proxy-authentication-info"
-            | "proxy-authorization"
-            | "proxy-connection"
-            | "te"
-            | "transfer-encoding"
-            | "upgrade"
-    )
 }
 
 fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {

@@ -16,7 +16,7 @@ use super::{
     upgrade::Asked,
 };
 use crate::{
-    exchange::{Body, Headers, Request, Target},
+    exchange::{Body, Headers, Request, Target, is_bodiless},
     token::Credential,
     upstream::{self, Failure, FailureKind, MessageBody, Notes, Problem, Response},
 };
@@ -155,7 +155,7 @@ async fn exchange(
     if holds.responses && recording.notes.answered_by_contrail.is_none() {
         return Box::pin(held(proxy, recording, response, &method)).await;
     }
-    let bodiless = !has_body(&method, response.status());
+    let bodiless = is_bodiless(&method, response.status().as_u16());
     if bodiless || response.body().is_end_stream() {
         let missing = length.filter(|length| *length > 0 && !bodiless);
         let incomplete = missing.map(|missing| format!("the response ended {missing} bytes short"));
@@ -330,10 +330,6 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-fn has_body(method: &Method, status: StatusCode) -> bool {
-    method != Method::HEAD && status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED
-}
-
 fn too_large(limit: u64) -> Problem {
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,
@@ -378,7 +374,7 @@ fn admitted(proxy: &Proxy, recording: &mut Recording) -> Result<(), Problem> {
 async fn held(proxy: &Proxy, mut recording: Recording, response: Response, method: &Method) -> http::Response<Gate> {
     let (head, mut body) = response.into_parts();
     let refusal = if is_safe(method) { StatusCode::BAD_GATEWAY } else { StatusCode::FAILED_DEPENDENCY };
-    let length = content_length(&head.headers).filter(|_| has_body(method, head.status));
+    let length = content_length(&head.headers).filter(|_| !is_bodiless(method, head.status.as_u16()));
     let mut whole = BytesMut::new();
     let mut trailers = None;
     while let Some(frame) = body.frame().await {

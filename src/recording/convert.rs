@@ -17,7 +17,9 @@ use super::{
     note::{KnownTokens, Record},
 };
 use crate::{
-    exchange::{Body, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Withheld},
+    exchange::{
+        Body, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Withheld, is_bodiless,
+    },
     json,
     token::{Credential, TokenCache},
 };
@@ -230,7 +232,7 @@ fn response(
     let wire_size = har::count(response.body_size);
     let content = response.content.unwrap_or_default();
     let size = har::count(content.size);
-    let bodiless = *method == Method::HEAD || matches!(status, 100..=199 | 204 | 304);
+    let bodiless = is_bodiless(method, status);
     let mut body = match stored(content.text.as_ref(), content.encoding.as_ref(), content.file.as_ref(), files)? {
         Some(held) if !held.is_empty() => present(held, size, &headers, wire_size, laid_out.response, foreign),
         _ if bodiless => Body::default(),

@@ -7,9 +7,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, Method, header};
+use http::{HeaderMap, Method, header};
 
-use crate::exchange::{Exchange, Presence};
+use crate::exchange::{Exchange, Presence, is_bodiless, is_hop_by_hop};
 
 /// What goes to the client. Cheap to copy: answers that are alike share what they hold.
 #[derive(Debug, Clone)]
@@ -139,7 +139,8 @@ pub(super) fn answer(exchange: &Exchange) -> Option<Answer> {
         .filter(|(name, _)| {
             // The answer to HEAD says how long the body would be; with a coding taken away that is no longer true.
             let stale_length = **name == header::CONTENT_LENGTH && (coded || !head);
-            !is_hop_by_hop(name) && !stale_length && !named.iter().any(|named| named == name.as_str())
+            let undone = [header::TRAILER, header::CONTENT_ENCODING].contains(name);
+            !is_hop_by_hop(name) && !undone && !stale_length && !named.iter().any(|named| named == name.as_str())
         })
         .fold(HeaderMap::with_capacity(response.headers.len()), |mut headers, (name, value)| {
             headers.append(name, value.clone());
@@ -147,27 +148,4 @@ pub(super) fn answer(exchange: &Exchange) -> Option<Answer> {
         });
     let body = (!bodiless).then(|| response.body.content.clone());
     Some(Answer { status: response.status, headers: Arc::new(headers), body })
-}
-
-/// Whether a response has no body by definition (RFC 9110, section 6.4.1).
-fn is_bodiless(method: &Method, status: u16) -> bool {
-    *method == Method::HEAD || matches!(status, 204 | 304)
-}
-
-fn is_hop_by_hop(name: &HeaderName) -> bool {
-    matches!(
-        name.as_str(),
-        "connection"
-            | "keep-alive"
-            | "proxy-authenticate"
-            | "proxy-authentication-info"
-            | "proxy-authorization"
-            | "proxy-connection"
-            | "te"
-            | "trailer"
-            | "transfer-encoding"
-            | "upgrade"
-            | "http2-settings"
-            | "content-encoding"
-    )
 }
