@@ -4,7 +4,7 @@
 //! is the proxy's own address, which the tenant knows nothing of; only the proxy can mend it.
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
 
 use super::forward::HostPort;
@@ -30,11 +30,6 @@ const BASE_PATH: &str = "/api/v2/";
 
 /// Characters that stand for themselves in a form (`application/x-www-form-urlencoded`).
 const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'*');
-
-/// Whether this is a request to the token endpoint (the document, section 5), with or without its last slash.
-pub(super) fn is_token_request(method: &Method, path: &str) -> bool {
-    *method == Method::POST && matches!(path, "/oauth/token" | "/oauth/token/")
-}
 
 /// Rewrites audiences for one request.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use hyper::body::{Body as _, Incoming};
 
 use super::{
     Proxy,
-    audience::{self, Audience, Rewriter},
+    audience::{Audience, Rewriter},
     capture::{Gate, Recording, Tee, lock, request_state},
     connection::InFlight,
     hop,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     exchange::{Body, Headers, Request, Target, is_bodiless},
-    token::Credential,
+    token::{self, Credential},
     upstream::{self, Failure, FailureKind, MessageBody, Notes, Problem, Response},
 };
 
@@ -67,7 +67,7 @@ pub(super) async fn serve(
     let settings = &proxy.settings;
     let target = Target::new(destination.scheme, destination.authority, raw_target(&head.uri));
     let asks_for_head = head.method == Method::HEAD;
-    let asks_for_token = audience::is_token_request(&head.method, target.path()).then(|| client_host(&head));
+    let asks_for_token = token::is_token_request(&head.method, target.path()).then(|| client_host(&head));
     let mut head = forwarded(head, &destination.host);
     // What goes through a tunnel cannot be judged, and --enforce lets nothing through unjudged.
     let asked = asked.filter(|_| !proxy.observer.holds().judge());

@@ -180,6 +180,12 @@ impl Credential {
     }
 }
 
+/// Whether this is a request to the token endpoint (the document, section 5), with or without its last slash.
+#[must_use]
+pub fn is_token_request(method: &http::Method, path: &str) -> bool {
+    *method == http::Method::POST && matches!(path, "/oauth/token/" | "/oauth/token")
+}
+
 /// The text of the bearer token, or what else the header says.
 fn bearer(value: &[u8]) -> Result<&[u8], Credential> {
     let value = value.trim_ascii();

@@ -51,6 +51,7 @@ pub use self::{
 use crate::{
     exchange::Request,
     recording::{Entry, ReadError, Shelf, Spot, parts},
+    token,
 };
 
 /// How recordings are served.
@@ -190,7 +191,7 @@ impl Replay {
         redact: &dyn Fn(&Request) -> Request,
         now: SystemTime,
     ) -> Result<Served, Box<Miss>> {
-        if token_endpoint::is_token_request(&request.method, request.target.path())
+        if token::is_token_request(&request.method, request.target.path())
             && let Reply::Token { answer, stands_for, remarks } = self.tokens.reply(&self.index, request, now)
         {
             let mut state = self.state();
@@ -232,7 +233,7 @@ impl Replay {
     /// Of a token request, whether one of the same client is recorded; `None` for any other request.
     #[must_use]
     pub fn known_token(&self, request: &Request) -> Option<bool> {
-        token_endpoint::is_token_request(&request.method, request.target.path()).then(|| self.tokens.knows(request))
+        token::is_token_request(&request.method, request.target.path()).then(|| self.tokens.knows(request))
     }
 
     /// How many exchanges are recorded.
@@ -345,5 +346,5 @@ impl std::fmt::Debug for Replay {
 /// Whether a request line is one of the token endpoint.
 fn is_token_line(asked: &str) -> bool {
     let path = asked.strip_prefix("POST ").and_then(|target| target.split('?').next());
-    path.is_some_and(|path| token_endpoint::is_token_request(&http::Method::POST, path))
+    path.is_some_and(|path| token::is_token_request(&http::Method::POST, path))
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, header};
 use ring::{
     rand::SystemRandom,
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair},
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     exchange::{Exchange, Request, Response},
     json::Document,
-    token::{Credential, TokenFacts},
+    token::{Credential, TokenFacts, is_token_request},
 };
 
 /// Lifetime of a token where none was recorded.
@@ -105,11 +105,6 @@ pub(super) enum Reply {
     Token { answer: Answer, stands_for: Vec<u32>, remarks: Vec<String> },
     /// This client was only ever refused: answer as recorded.
     AsRecorded,
-}
-
-/// Whether this is a request to the token endpoint.
-pub(super) fn is_token_request(method: &Method, path: &str) -> bool {
-    *method == Method::POST && matches!(path, "/oauth/token/" | "/oauth/token")
 }
 
 impl TokenEndpoint {
