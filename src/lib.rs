@@ -19,6 +19,7 @@ pub mod config;
 pub mod contract;
 pub mod exchange;
 pub mod finding;
+mod hex;
 pub mod json;
 pub mod pipeline;
 pub mod proxy;

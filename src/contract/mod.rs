@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::{
     exchange::Exchange,
     finding::{Rule, Verdict},
+    hex::hex,
 };
 
 pub mod check;
@@ -133,12 +134,7 @@ impl Contract {
         refs::check(&document)?;
         let compiled = compile::compile(&document)?;
         let digest = ring::digest::digest(&ring::digest::SHA256, document.to_string().as_bytes());
-        let hash = digest.as_ref().iter().fold(String::with_capacity(64), |mut hex, byte| {
-            for half in [byte >> 4, byte & 15] {
-                hex.push(char::from_digit(u32::from(half), 16).unwrap_or('0'));
-            }
-            hex
-        });
+        let hash = hex(digest.as_ref());
         let info = |key: &str| match document.pointer("/info").and_then(|info| info.get(key)) {
             Some(Value::String(text)) => text.clone(),
             // `version: 2.0` without quotes is a number in YAML.

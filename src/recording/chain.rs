@@ -26,6 +26,7 @@ use ring::digest::{Context, SHA256, digest};
 use serde::Deserialize;
 
 use super::{text::strings, trail::is_segment};
+use crate::hex::hex;
 
 /// What a chain begins with.
 const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -77,13 +78,6 @@ fn hash(seq: u64, prev: &str, lines: &[String]) -> String {
         context.update(b"\n");
     }
     hex(context.finish().as_ref())
-}
-
-/// Bytes as hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |number: u8| char::from(DIGITS[usize::from(number)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// A chain line.

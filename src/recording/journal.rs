@@ -19,13 +19,16 @@ use serde::Deserialize;
 
 use super::{
     Attested, WriteError,
-    chain::{self, ChainHead},
+    chain::ChainHead,
     disk::{folder_of, make_folder, make_private, private, refused},
     owed, text,
     trail::{Trail, TrailOptions},
     write::{self, JournalContext},
 };
-use crate::redact::{Judged, Redacted};
+use crate::{
+    hex::hex,
+    redact::{Judged, Redacted},
+};
 
 /// An open journal.
 #[derive(Debug)]
@@ -519,7 +522,7 @@ pub(super) fn file_digest(file: &mut File) -> io::Result<String> {
     loop {
         let read = file.read(&mut chunk)?;
         if read == 0 {
-            return Ok(chain::hex(context.finish().as_ref()));
+            return Ok(hex(context.finish().as_ref()));
         }
         context.update(&chunk[..read]);
     }

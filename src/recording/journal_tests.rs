@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 
-use super::*;
+use super::{super::chain, *};
 
 fn context() -> JournalContext {
     JournalContext { upstream: "https://up.example".into(), contract: "c".into() }

@@ -24,6 +24,7 @@ use super::{
     sieve::{self, Sieve},
     view::View,
 };
+use crate::hex::hex;
 
 /// Which secret; an index into [`Memory::secrets`].
 pub(super) type Id = u32;
@@ -245,18 +246,13 @@ fn patterns_of(text: &Arc<[u8]>, secret: Id, out: &mut Vec<Pattern>) {
         for needle in base64_cores(anchor) {
             out.push(Pattern { secret, form: Form::Base64, needle, whole: None, spread });
         }
-        let lower = hex(anchor);
+        let lower = hex(anchor).into_bytes();
         let upper = lower.to_ascii_uppercase();
         if upper != lower {
             out.push(Pattern { secret, form: Form::Hex, needle: upper, whole: None, spread });
         }
         out.push(Pattern { secret, form: Form::Hex, needle: lower, whole: None, spread });
     }
-}
-
-fn hex(text: &[u8]) -> Vec<u8> {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    text.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]).collect()
 }
 
 /// What base64 makes of `text` whatever stands before and after it: for each of the three alignments, the characters
@@ -429,7 +425,7 @@ mod tests {
                 for encoded in [BASE64_STANDARD.encode(&text), BASE64_URL_SAFE_NO_PAD.encode(&text)] {
                     assert_eq!(found(&memory, &format!("({encoded})")), [encoded]);
                 }
-                let hex = String::from_utf8(hex(text.as_bytes())).unwrap();
+                let hex = hex(text.as_bytes());
                 assert_eq!(found(&memory, &format!("x{hex}")), [hex]);
                 assert_eq!(found(&memory, &text), ["s3cr3t?value>~"]);
             }

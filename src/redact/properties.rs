@@ -12,6 +12,7 @@ use super::{
 use crate::{
     exchange::{Body, Presence},
     finding::{Finding, Rule},
+    hex::hex,
     recording::{FoldOptions, FoldSource, Journal, JournalContext, Take, fold},
     report::{self, Collector, Title},
 };
@@ -69,19 +70,12 @@ fn base64(text: &str, dice: &mut Dice<'_>) -> String {
     }
 }
 
-fn hex(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
-}
-
 /// The secret in some coding that a text of visible ASCII can hold.
 fn coded(secret: &str, dice: &mut Dice<'_>) -> String {
     match dice.roll(6) {
         0 => percent(secret, dice),
         1 => base64(secret, dice),
-        2 => hex(secret),
+        2 => hex(secret.as_bytes()),
         3 => {
             let inner = escaped(secret, dice);
             percent(&inner, dice)
@@ -104,7 +98,7 @@ fn leaks(text: &str, secret: &str) -> Option<String> {
         let last = texts[texts.len() - 1].clone();
         texts.push(percent_encoding::percent_decode_str(&last).decode_utf8_lossy().into_owned());
     }
-    let mut forms = vec![secret.to_owned(), hex(secret), hex(secret).to_ascii_uppercase()];
+    let mut forms = vec![secret.to_owned(), hex(secret.as_bytes()), hex(secret.as_bytes()).to_ascii_uppercase()];
     for before in ["", "a", "ab"] {
         let text = format!("{before}{secret}");
         let (first, last) = ((before.len() * 8).div_ceil(6), text.len() * 8 / 6);
