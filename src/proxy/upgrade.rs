@@ -6,12 +6,9 @@
 use std::{
     io,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll, ready},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use http::{HeaderMap, HeaderValue, header};
@@ -23,7 +20,7 @@ use tokio::{
 };
 
 use super::{capture::Gate, connection::State, listener};
-use crate::upstream::Response;
+use crate::upstream::{Response, clock::Clock};
 
 /// A client that asks for another protocol.
 #[derive(Debug)]
@@ -119,35 +116,6 @@ where
         () = listener::stopped(&mut stop) => {}
     }
     let _ = client.shutdown().await;
-}
-
-/// When something last moved.
-struct Clock {
-    started: Instant,
-    /// Milliseconds after `started`.
-    last: AtomicU64,
-}
-
-impl Clock {
-    fn new() -> Self {
-        Self { started: Instant::now(), last: AtomicU64::new(0) }
-    }
-
-    fn moved(&self) {
-        let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.last.store(millis, Ordering::Release);
-    }
-
-    async fn silent(&self, silence: Duration) {
-        loop {
-            let since = self.started + Duration::from_millis(self.last.load(Ordering::Acquire));
-            let left = silence.saturating_sub(since.elapsed());
-            if left.is_zero() {
-                return;
-            }
-            tokio::time::sleep(left).await;
-        }
-    }
 }
 
 /// An IO that tells the clock of each byte that moves.

@@ -12,6 +12,7 @@ use http_body_util::BodyExt as _;
 use crate::exchange::Target;
 
 mod body;
+pub(crate) mod clock;
 pub mod live;
 pub(crate) mod no_proxy;
 mod origin;

@@ -4,10 +4,10 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Waker, ready},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -16,16 +16,14 @@ use hyper::body::Incoming;
 use tokio::time::Sleep;
 
 use super::{pool::Lease, reason};
-use crate::upstream::{BodyError, MessageBody};
+use crate::upstream::{BodyError, MessageBody, clock::Clock};
 
 /// How the sending of a request stands, so that only the upstream's silence counts and not the client's.
 #[derive(Debug)]
 pub(super) struct Progress {
     pub(super) done: AtomicBool,
-    waits_for_client: AtomicBool,
-    started: Instant,
-    /// Milliseconds after `started` at which the upstream last took something.
-    last: AtomicU64,
+    /// When the upstream last took something; paused while the client has nothing for it.
+    pub(super) clock: Clock,
     orders: Mutex<Orders>,
 }
 
@@ -51,18 +49,7 @@ enum Leave {
 
 impl Progress {
     pub(super) fn new() -> Self {
-        Self {
-            done: AtomicBool::new(false),
-            waits_for_client: AtomicBool::new(false),
-            started: Instant::now(),
-            last: AtomicU64::new(0),
-            orders: Mutex::default(),
-        }
-    }
-
-    fn moved(&self) {
-        let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.last.store(millis, Ordering::Release);
+        Self { done: AtomicBool::new(false), clock: Clock::new(), orders: Mutex::default() }
     }
 
     fn order(&self, change: impl FnOnce(&mut Orders)) {
@@ -107,21 +94,6 @@ impl Progress {
     pub(super) fn over(&self) {
         if self.orders().leave == Leave::Denied {
             self.stop();
-        }
-    }
-
-    pub(super) async fn stalled(&self, silence: Duration) {
-        loop {
-            let since = if self.waits_for_client.load(Ordering::Acquire) {
-                Instant::now()
-            } else {
-                self.started + Duration::from_millis(self.last.load(Ordering::Acquire))
-            };
-            let left = silence.saturating_sub(since.elapsed());
-            if left.is_zero() {
-                return;
-            }
-            tokio::time::sleep(left).await;
         }
     }
 }
@@ -169,11 +141,10 @@ impl Body for Sending {
             return Poll::Ready(Some(Err(error)));
         }
         let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(cx) else {
-            self.progress.waits_for_client.store(true, Ordering::Release);
+            self.progress.clock.pause();
             return Poll::Pending;
         };
-        self.progress.moved();
-        self.progress.waits_for_client.store(false, Ordering::Release);
+        self.progress.clock.moved();
         if !matches!(frame, Some(Err(_))) && (frame.is_none() || self.inner.is_end_stream()) {
             self.progress.done.store(true, Ordering::Release);
         }

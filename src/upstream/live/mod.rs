@@ -296,7 +296,7 @@ impl Live {
             }
             let answer = tokio::select! {
                 answer = connection.sender.send(outgoing) => answer,
-                () = progress.stalled(self.limits.silence) => {
+                () = progress.clock.silent(self.limits.silence) => {
                     self.pool.forget(&connection);
                     let seconds = self.limits.silence.as_secs_f32();
                     let cause = format!("{} did not answer within {seconds} s", self.origin);

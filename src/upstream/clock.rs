@@ -1,0 +1,50 @@
+//! Silence, measured: when something last moved.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+/// When something last moved.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    started: Instant,
+    /// Milliseconds after `started`, or [`PAUSED`].
+    last: AtomicU64,
+}
+
+/// Whoever is measured has nothing to move.
+const PAUSED: u64 = u64::MAX;
+
+impl Clock {
+    /// Something moves now.
+    pub(crate) fn new() -> Self {
+        Self { started: Instant::now(), last: AtomicU64::new(0) }
+    }
+
+    /// Something moved.
+    pub(crate) fn moved(&self) {
+        let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(PAUSED);
+        self.last.store(millis, Ordering::Release);
+    }
+
+    /// Until something moves, silence is nobody's fault.
+    pub(crate) fn pause(&self) {
+        self.last.store(PAUSED, Ordering::Release);
+    }
+
+    /// Resolves once nothing moved for this long.
+    pub(crate) async fn silent(&self, silence: Duration) {
+        loop {
+            let quiet = match self.last.load(Ordering::Acquire) {
+                PAUSED => Duration::ZERO,
+                millis => (self.started + Duration::from_millis(millis)).elapsed(),
+            };
+            let left = silence.saturating_sub(quiet);
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+}
