@@ -30,6 +30,7 @@ use super::{
     strict::{Fault, Marks},
     upgrade::Switch,
 };
+use crate::upstream::pass_on::pass_on;
 
 /// How long an exchange in progress may go on after the client's last byte.
 const GRACE: Duration = Duration::from_millis(750);
@@ -352,10 +353,6 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Guarded<IO> {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
-    }
-
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -365,7 +362,5 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Guarded<IO> {
         self.wrote(written)
     }
 
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
+    pass_on!(io: is_write_vectored, poll_shutdown);
 }

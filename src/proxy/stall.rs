@@ -17,9 +17,11 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncWrite},
     time::{Instant, Sleep},
 };
+
+use crate::upstream::pass_on::pass_on;
 
 /// What is said of an exchange that ended for it.
 pub(super) const REASON: &str = "the client took no byte of its answer within --write-timeout";
@@ -70,23 +72,13 @@ impl<IO> Patient<IO> {
 }
 
 impl<IO: AsyncRead + Unpin> AsyncRead for Patient<IO> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(cx, buf)
-    }
+    pass_on!(io: poll_read);
 }
 
 impl<IO: AsyncWrite + Unpin> AsyncWrite for Patient<IO> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write(cx, buf);
         self.watch(cx, written)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
     }
 
     fn poll_write_vectored(
@@ -98,9 +90,7 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Patient<IO> {
         self.watch(cx, written)
     }
 
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
+    pass_on!(io: is_write_vectored, poll_flush, poll_shutdown);
 }
 
 tokio::task_local! {

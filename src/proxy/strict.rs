@@ -28,6 +28,7 @@ use self::{
     head::{Follows, Head},
 };
 use super::connection::State;
+use crate::upstream::pass_on::pass_on;
 
 mod chunk;
 mod head;
@@ -352,13 +353,7 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Strict<IO> {
 }
 
 impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Strict<IO> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, buf)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
+    pass_on!(io: poll_write, poll_write_vectored, is_write_vectored, poll_flush);
 
     /// A client that still sends when its connection is closed would get a reset, and might never read the answer that
     /// says why; so what it sends is read for a moment.
@@ -383,18 +378,6 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Strict<IO> {
                 _ => return Poll::Ready(Ok(())),
             }
         }
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
     }
 }
 

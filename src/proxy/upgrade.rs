@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use super::{capture::Gate, connection::State, listener};
-use crate::upstream::{Response, clock::Clock};
+use crate::upstream::{Response, clock::Clock, pass_on::pass_on};
 
 /// A client that asks for another protocol.
 #[derive(Debug)]
@@ -139,13 +139,7 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Watched<IO> {
         Poll::Ready(Ok(written))
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
-    }
+    pass_on!(io: poll_flush, poll_shutdown);
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ pub mod live;
 pub(crate) mod no_proxy;
 mod origin;
 pub mod own;
+pub(crate) mod pass_on;
 mod problem;
 pub mod replay;
 pub mod routes;
