@@ -27,6 +27,8 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, TlsConnector, rustls};
 
+use crate::support::tls::trusting;
+
 const PIECES: usize = 64;
 const PIECE: usize = 32 << 10;
 
@@ -116,16 +118,9 @@ async fn client(
     stream: TcpStream,
     alpn: &'static str,
 ) -> impl AsyncRead + AsyncWrite + Unpin + Send + 'static {
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(authority.certificate().clone()).unwrap();
-    let mut config = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![alpn.as_bytes().to_vec()];
+    let config = trusting(authority.certificate().clone(), alpn);
     let name = rustls::pki_types::ServerName::try_from("localhost").unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+    TlsConnector::from(config).connect(name, stream).await.unwrap()
 }
 
 async fn ask(io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, http2: bool) -> http::Response<Incoming> {

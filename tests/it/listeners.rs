@@ -27,6 +27,8 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, rustls};
 
+use crate::support::tls::trusting;
+
 const HOST: &str = "tenant.example";
 
 /// An upstream that says what it was asked, sends the body back, and ends with a trailer.
@@ -160,16 +162,9 @@ async fn over_tls(
     host: &'static str,
     alpn: &str,
 ) -> tokio_rustls::client::TlsStream<impl Io> {
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(setup.authority.certificate().clone()).unwrap();
-    let mut config = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![alpn.as_bytes().to_vec()];
+    let config = trusting(setup.authority.certificate().clone(), alpn);
     let name = rustls::pki_types::ServerName::try_from(host).unwrap();
-    let stream = TlsConnector::from(Arc::new(config)).connect(name, io).await.unwrap();
+    let stream = TlsConnector::from(config).connect(name, io).await.unwrap();
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(alpn.as_bytes()));
     stream
 }

@@ -10,13 +10,16 @@ use tokio::{
 };
 use tokio_rustls::{
     TlsConnector,
-    rustls::{self, pki_types::pem::PemObject as _},
+    rustls::{
+        ClientConfig,
+        pki_types::{CertificateDer, pem::PemObject as _},
+    },
 };
 
 use super::requests::latin1;
 use crate::{
     proxy::bench::{Wire, within},
-    support::{har, process::Running},
+    support::{har, process::Running, tls::trusting},
 };
 
 /// How a client reaches contrail.
@@ -51,8 +54,8 @@ pub struct Place {
     pub running: Running,
     /// The upstream's authority, as clients of the forward listener name it.
     pub authority: String,
-    tls: Arc<rustls::ClientConfig>,
-    http2: Arc<rustls::ClientConfig>,
+    tls: Arc<ClientConfig>,
+    http2: Arc<ClientConfig>,
 }
 
 impl Place {
@@ -74,7 +77,8 @@ impl Place {
         let bodies = if options.contains(&"--max-body") { &[][..] } else { &["--max-body", "1000"] };
         let arguments = [&[command], &listeners[..], &common, bodies, &of_command, options].concat();
         let running = Running::start(folder.path(), arguments);
-        let (tls, http2) = (trusting(folder.path(), b"http/1.1"), trusting(folder.path(), b"h2"));
+        let trusting = |protocol| trusting(made_in(folder.path()), protocol);
+        let (tls, http2) = (trusting("http/1.1"), trusting("h2"));
         Self { folder, running, authority, tls, http2 }
     }
 
@@ -125,19 +129,11 @@ impl Place {
     }
 }
 
-/// Trusts the authority that contrail made in this folder.
-fn trusting(folder: &Path, protocol: &[u8]) -> Arc<rustls::ClientConfig> {
+/// The authority that contrail made in this folder.
+fn made_in(folder: &Path) -> CertificateDer<'static> {
     let mut made = fs::read_dir(folder.join("ca")).unwrap().map(|item| item.unwrap().path().join("ca.pem"));
     let path = made.find(|path| path.exists()).unwrap();
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(rustls::pki_types::CertificateDer::from_pem_file(path).unwrap()).unwrap();
-    let mut config = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![protocol.to_vec()];
-    Arc::new(config)
+    CertificateDer::from_pem_file(path).unwrap()
 }
 
 /// An upstream that answers whatever is whole, and tells what it got.

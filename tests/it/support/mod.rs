@@ -6,4 +6,5 @@ pub mod golden;
 pub mod har;
 pub mod process;
 pub mod tenant;
+pub mod tls;
 pub mod wire;
