@@ -2,7 +2,6 @@
 
 use std::{
     net::SocketAddr,
-    process::{Command, Stdio},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -19,7 +18,7 @@ use tokio::{
 use super::ways::{Place, Way};
 use crate::{
     proxy::bench::{Wire, status},
-    support::command::contrail,
+    support::process::Running,
 };
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -162,33 +161,21 @@ async fn a_connection_whose_protocol_was_switched_keeps_its_place() {
 async fn where_few_files_may_be_open_there_are_fewer_connections_and_that_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let tenant = tenant(1).await;
-    let mut child = Command::new("sh")
-        .current_dir(folder.path())
-        .args(["-c", "ulimit -n 200 && exec \"$0\" \"$@\""])
-        .arg(contrail().get_program())
-        .args(["watch", "--upstream", &format!("http://{tenant}"), "--listen", "127.0.0.1:0"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
-    let mut lines = String::new();
-    while !lines.contains("listening on ") {
-        assert!(std::io::BufRead::read_line(&mut said, &mut lines).unwrap() > 0, "{lines}");
-    }
-    assert!(lines.contains("at most 36 connections at a time instead of 1024"), "{lines}");
-    let address: SocketAddr = lines.trim().rsplit("http://").next().unwrap().parse().unwrap();
+    let upstream = format!("http://{tenant}");
+    let arguments = ["watch", "--upstream", &upstream, "--listen", "127.0.0.1:0"];
+    let running = Running::limited("ulimit -n 200", folder.path(), arguments);
     let mut clients = Vec::new();
     for _ in 0..36 {
-        let mut client = Wire(TcpStream::connect(address).await.unwrap());
+        let mut client = Wire(TcpStream::connect(running.address).await.unwrap());
         client.send(GET).await;
         assert_eq!(status(&client.message().await), 200);
         clients.push(client);
     }
-    assert_eq!(status(&Wire(TcpStream::connect(address).await.unwrap()).rest().await), 503);
+    assert_eq!(status(&Wire(TcpStream::connect(running.address).await.unwrap()).rest().await), 503);
     for client in &mut clients {
         client.send(GET).await;
         assert_eq!(status(&client.message().await), 200);
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let said = running.finish().stderr;
+    assert!(said.contains("at most 36 connections at a time instead of 1024"), "{said}");
 }

@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
-    process::{Child, ChildStderr, Command, Stdio},
+    process::Stdio,
     time::Duration,
 };
 
@@ -15,47 +15,19 @@ use nix::{
 
 use super::bench::{Place, TEMPLATES, entries, get, objects, token};
 use crate::support::{
-    command::contrail,
+    command::{Ran, contrail},
+    process::{Running, listening},
     wire::{call, read},
 };
 
-/// `contrail` under the shell's limit on file sizes, which makes writes fail as a full disk does.
-fn with_little_room(place: &Place, options: &str) -> (Child, BufReader<ChildStderr>, SocketAddr) {
-    limited(place, &format!("{options} --upstream sandbox --seed seed.json"))
+/// `record` or `watch` under a limit on file sizes, which makes writes fail as a full disk does.
+fn with_little_room(place: &Place, arguments: &[&str]) -> Running {
+    let upstream = ["--upstream", "sandbox", "--seed", "seed.json", "--listen", "127.0.0.1:0"];
+    Running::limited(LITTLE_ROOM, place.path(), arguments.iter().chain(&upstream))
 }
 
-/// The same in front of another upstream.
-fn with_little_room_at(
-    place: &Place,
-    upstream: &SocketAddr,
-    options: &str,
-) -> (Child, BufReader<ChildStderr>, SocketAddr) {
-    limited(place, &format!("{options} --upstream http://{upstream}"))
-}
-
-fn limited(place: &Place, options: &str) -> (Child, BufReader<ChildStderr>, SocketAddr) {
-    let script = format!("ulimit -f 8; trap '' XFSZ; exec \"$0\" {options} --listen 127.0.0.1:0");
-    let mut child = Command::new("bash")
-        .current_dir(place.path())
-        .args(["-c", &script, env!("CARGO_BIN_EXE_contrail")])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    said.read_line(&mut line).unwrap();
-    let address = line.trim().strip_prefix("listening on http://").unwrap_or_else(|| panic!("{line}"));
-    let address = address.parse().unwrap();
-    (child, said, address)
-}
-
-/// Interrupts it; what it said, and its exit status.
-fn end(mut child: Child, mut said: BufReader<ChildStderr>) -> (String, Option<i32>) {
-    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
-    let mut rest = String::new();
-    said.read_to_string(&mut rest).unwrap();
-    (rest, child.wait().unwrap().code())
-}
+/// The limit, and that it is an error and not the end.
+const LITTLE_ROOM: &str = "ulimit -f 8; trap '' XFSZ";
 
 #[test]
 fn durable_recordings_come_out_like_others() {
@@ -83,11 +55,11 @@ fn durable_needs_something_to_write() {
 #[test]
 fn under_durable_a_full_disk_is_answered_with_503_and_whatever_a_client_got_is_in_the_journal() {
     let place = Place::new();
-    let (child, said, address) = with_little_room(&place, "watch --trail trail --durable");
+    let running = with_little_room(&place, &["watch", "--trail", "trail", "--durable"]);
     let mut got = 0;
     let mut refused = 0;
     for number in 0..30 {
-        let answer = call(address, "GET", &format!("{TEMPLATES}?n={number}"), &[], b"");
+        let answer = call(running.address, "GET", &format!("{TEMPLATES}?n={number}"), &[], b"");
         match answer.status() {
             401 => got += 1,
             503 => {
@@ -99,9 +71,9 @@ fn under_durable_a_full_disk_is_answered_with_503_and_whatever_a_client_got_is_i
         }
     }
     assert!(got > 0 && refused > 10, "{got} {refused}");
-    let (rest, status) = end(child, said);
-    assert_eq!(status, Some(2), "{rest}");
-    assert!(rest.contains("requests get 503 until it can (--durable)"), "{rest}");
+    let Ran { status, stderr, .. } = running.finish();
+    assert_eq!(status, 2, "{stderr}");
+    assert!(stderr.contains("requests get 503 until it can (--durable)"), "{stderr}");
     let verified = place.run(&["verify", "trail", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
     let recorded = report["exchanges"].as_array().unwrap().iter().filter(|entry| entry["status"] == 401).count();
@@ -111,20 +83,20 @@ fn under_durable_a_full_disk_is_answered_with_503_and_whatever_a_client_got_is_i
 #[test]
 fn what_is_left_out_passes_while_the_journal_cannot_be_written() {
     let place = Place::new();
-    let (child, said, address) = with_little_room(&place, "watch --trail trail --durable --exclude /health*");
-    let refused = (0..30).any(|_| call(address, "GET", TEMPLATES, &[], b"").status() == 503);
+    let running = with_little_room(&place, &["watch", "--trail", "trail", "--durable", "--exclude", "/health*"]);
+    let refused = (0..30).any(|_| call(running.address, "GET", TEMPLATES, &[], b"").status() == 503);
     assert!(refused);
     // The sandbox has no such page.
-    assert_eq!(call(address, "GET", "/healthz", &[], b"").status(), 404);
-    assert_eq!(call(address, "GET", TEMPLATES, &[], b"").status(), 503);
-    assert_eq!(end(child, said).1, Some(2));
+    assert_eq!(call(running.address, "GET", "/healthz", &[], b"").status(), 404);
+    assert_eq!(call(running.address, "GET", TEMPLATES, &[], b"").status(), 503);
+    assert_eq!(running.finish().status, 2);
 }
 
 #[test]
 fn under_durable_a_chunked_answer_that_cannot_be_recorded_never_ends() {
     let place = Place::new();
     let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
-    let upstream = tenant.local_addr().unwrap();
+    let upstream = format!("http://{}", tenant.local_addr().unwrap());
     std::thread::spawn(move || {
         for stream in tenant.incoming() {
             let stream = stream.unwrap();
@@ -139,10 +111,11 @@ fn under_durable_a_chunked_answer_that_cannot_be_recorded_never_ends() {
             });
         }
     });
-    let (child, said, address) = with_little_room_at(&place, &upstream, "watch --trail trail --durable");
+    let arguments = ["watch", "--trail", "trail", "--durable", "--upstream", &upstream, "--listen", "127.0.0.1:0"];
+    let running = Running::limited(LITTLE_ROOM, place.path(), arguments);
     let (mut whole, mut cut, mut refused) = (0, 0, 0);
     for number in 0..30 {
-        let answer = call(address, "GET", &format!("/{number}"), &[], b"");
+        let answer = call(running.address, "GET", &format!("/{number}"), &[], b"");
         match answer.status() {
             200 if answer.cut => cut += 1,
             200 => whole += 1,
@@ -151,7 +124,7 @@ fn under_durable_a_chunked_answer_that_cannot_be_recorded_never_ends() {
         }
     }
     assert!(whole > 0 && cut == 1 && refused > 5, "{whole} {cut} {refused}");
-    assert_eq!(end(child, said).1, Some(2));
+    assert_eq!(running.finish().status, 2);
     let trail = place.read("trail/trail-00000001.journal");
     assert_eq!(trail.matches("\"status\":200").count(), whole);
 }
@@ -159,16 +132,16 @@ fn under_durable_a_chunked_answer_that_cannot_be_recorded_never_ends() {
 #[test]
 fn a_fold_that_fails_leaves_the_journal_and_says_where_it_is_after_the_summary() {
     let place = Place::new();
-    let (child, said, address) = with_little_room(&place, "record --out rec.har");
+    let running = with_little_room(&place, &["record", "--out", "rec.har"]);
     for _ in 0..30 {
-        call(address, "GET", TEMPLATES, &[], b"");
+        call(running.address, "GET", TEMPLATES, &[], b"");
     }
-    let (rest, status) = end(child, said);
-    assert_eq!(status, Some(2), "{rest}");
-    assert!(rest.contains("30 exchanges: "), "{rest}");
-    assert!(rest.contains("NOT FOLDED into the fixture: cannot "), "{rest}");
-    assert!(rest.contains("the exchanges are still in: rec.har.journal"), "{rest}");
-    assert!(rest.contains("contrail pack rec.har.journal --out ANOTHER.har"), "{rest}");
+    let Ran { status, stderr, .. } = running.finish();
+    assert_eq!(status, 2, "{stderr}");
+    assert!(stderr.contains("30 exchanges: "), "{stderr}");
+    assert!(stderr.contains("NOT FOLDED into the fixture: cannot "), "{stderr}");
+    assert!(stderr.contains("the exchanges are still in: rec.har.journal"), "{stderr}");
+    assert!(stderr.contains("contrail pack rec.har.journal --out ANOTHER.har"), "{stderr}");
     let packed = place.run(&["pack", "rec.har.journal", "--out", "another.har"]);
     assert_eq!(packed.status, 0, "{}", packed.stderr);
     assert!(!entries(&place.read("another.har")).is_empty());
@@ -249,8 +222,7 @@ fn a_reader_of_standard_error_that_stalls_holds_up_no_exchange() {
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
-    let address: SocketAddr = line.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();
-    let stream = TcpStream::connect(address).unwrap();
+    let stream = TcpStream::connect(listening(line.trim_end()).unwrap()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let mut answers = BufReader::new(&stream);
     // Ten times what a pipe holds.
@@ -259,8 +231,10 @@ fn a_reader_of_standard_error_that_stalls_holds_up_no_exchange() {
         write!(&stream, "GET /{long} HTTP/1.1\r\nHost: p\r\n\r\n").unwrap();
         assert_eq!(read(&mut answers, false, false).unwrap().status(), 404);
     }
-    let (rest, status) = end(child, said);
-    assert_eq!(status, Some(0), "{}", &rest[rest.len() - 300..]);
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{}", &rest[rest.len() - 300..]);
     // All was said once somebody read again, the summary last.
     assert_eq!(rest.lines().filter(|line| line.starts_with("404 GET /xxx")).count(), 160);
     assert!(rest.contains("160 exchanges: "));

@@ -2,9 +2,8 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{BufReader, Write as _},
     net::{TcpListener, TcpStream},
-    process::{Command, Stdio},
 };
 
 use nix::{
@@ -13,7 +12,11 @@ use nix::{
 };
 
 use super::bench::{Place, SECRET, TEMPLATES, entries, get, objects, token};
-use crate::support::wire::{call, read};
+use crate::support::{
+    command::Ran,
+    process::Running,
+    wire::{call, read},
+};
 
 const GROUPS: &str = "/api/v2/connections/c/directory-provisioning/synchronized-groups";
 
@@ -282,28 +285,16 @@ fn an_exchange_that_a_signal_meets_in_the_middle_is_drained_and_recorded() {
 #[test]
 fn a_full_disk_stops_no_traffic_and_is_said_at_once_and_by_the_exit_status() {
     let place = Place::new();
-    // The shell's limit on file sizes makes writes fail as a full disk does.
-    let script = "ulimit -f 4; trap '' XFSZ; exec \"$0\" watch --upstream sandbox --seed seed.json \
-                  --listen 127.0.0.1:0 --trail trail";
-    let mut child = Command::new("bash")
-        .current_dir(place.path())
-        .args(["-c", script, env!("CARGO_BIN_EXE_contrail")])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    said.read_line(&mut line).unwrap();
-    let address = line.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();
+    let arguments = "watch --upstream sandbox --seed seed.json --listen 127.0.0.1:0 --trail trail".split(' ');
+    // A limit on file sizes makes writes fail as a full disk does.
+    let running = Running::limited("ulimit -f 4; trap '' XFSZ", place.path(), arguments);
     for _ in 0..20 {
-        assert_eq!(call(address, "GET", TEMPLATES, &[], b"").status(), 401);
+        assert_eq!(call(running.address, "GET", TEMPLATES, &[], b"").status(), 401);
     }
-    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
-    let mut rest = String::new();
-    said.read_to_string(&mut rest).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(2));
-    assert_eq!(rest.matches("ALARM: the journal cannot be written").count(), 1, "{rest}");
-    assert!(rest.contains("NOT RECORDED, because the journal could not be written"), "{rest}");
+    let Ran { status, stderr, .. } = running.finish();
+    assert_eq!(status, 2);
+    assert_eq!(stderr.matches("ALARM: the journal cannot be written").count(), 1, "{stderr}");
+    assert!(stderr.contains("NOT RECORDED, because the journal could not be written"), "{stderr}");
     // What was written is whole.
     assert_eq!(place.run(&["verify", "trail"]).status, 1);
 }

@@ -30,7 +30,18 @@ impl From<Output> for Ran {
 
 /// The binary, without any `CONTRAIL_*` variable or `contrail.toml` of the machine that runs the tests.
 pub fn contrail() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_contrail"));
+    alone(env!("CARGO_BIN_EXE_contrail"))
+}
+
+/// The same under limits that a shell sets: `ulimit -n 200`.
+pub fn limited(limits: &str) -> Command {
+    let mut shell = alone("bash");
+    shell.args(["-c", &format!("{limits}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_contrail")]);
+    shell
+}
+
+fn alone(program: &str) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("CONTRAIL_") {
             command.env_remove(name);

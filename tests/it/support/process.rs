@@ -5,7 +5,7 @@ use std::{
     io::{BufRead as _, BufReader, Read as _},
     net::SocketAddr,
     path::Path,
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
     sync::mpsc,
     thread::{self, JoinHandle},
     time::Duration,
@@ -16,7 +16,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::command::{Ran, contrail};
+use super::command::{Ran, contrail, limited};
 
 /// What a test waits for at most; beyond it something hangs.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -36,16 +36,20 @@ pub struct Running {
 impl Running {
     /// Starts it in a folder and waits until it says `listening on`.
     pub fn start<A: AsRef<OsStr>>(folder: &Path, arguments: impl IntoIterator<Item = A>) -> Self {
+        Self::launch(contrail(), folder, arguments)
+    }
+
+    /// The same under limits that a shell sets.
+    pub fn limited<A: AsRef<OsStr>>(limits: &str, folder: &Path, arguments: impl IntoIterator<Item = A>) -> Self {
+        Self::launch(limited(limits), folder, arguments)
+    }
+
+    fn launch<A: AsRef<OsStr>>(mut command: Command, folder: &Path, arguments: impl IntoIterator<Item = A>) -> Self {
         let arguments: Vec<A> = arguments.into_iter().collect();
         let asked = |argument: &&A| argument.as_ref().to_string_lossy().ends_with("listen");
         let listeners = arguments.iter().filter(asked).count().max(1);
-        let mut child = contrail()
-            .current_dir(folder)
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        command.current_dir(folder).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let mut out = child.stdout.take().unwrap();
         let stdout = thread::spawn(move || {
             let mut text = String::new();
@@ -102,7 +106,7 @@ impl Running {
 }
 
 /// The address in a line that says where contrail listens.
-fn listening(line: &str) -> Option<SocketAddr> {
+pub fn listening(line: &str) -> Option<SocketAddr> {
     let (_, at) = line.strip_prefix("listening on ")?.split_once("://")?;
     at.split(' ').next()?.parse().ok()
 }
