@@ -1,4 +1,4 @@
-//! Counts what is read, so that "not one byte of an answer" can be told.
+//! Counts what is read, so that "not one byte of an answer" can be told, and heads without end are.
 
 use std::{
     io,
@@ -14,17 +14,55 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::upstream::pass_on::pass_on;
 
+/// Bytes that an upstream may send before its answer: the answer's head, and interim answers (1xx), each of which hyper
+/// takes for as good as none.
+const MOST_AHEAD: u64 = 1 << 20;
+
+/// What came in on a connection.
+#[derive(Debug)]
+pub(super) struct Meter {
+    read: AtomicU64,
+    /// What `read` may come to.
+    most: AtomicU64,
+}
+
+impl Meter {
+    pub(super) fn new() -> Self {
+        Self { read: AtomicU64::new(0), most: AtomicU64::new(u64::MAX) }
+    }
+
+    /// How many bytes.
+    pub(super) fn read(&self) -> u64 {
+        self.read.load(Ordering::Acquire)
+    }
+
+    /// An answer is expected from here on.
+    pub(super) fn expect(&self) {
+        self.most.store(self.read() + MOST_AHEAD, Ordering::Release);
+    }
+
+    /// It is here; its body may have any length.
+    pub(super) fn answered(&self) {
+        self.most.store(u64::MAX, Ordering::Release);
+    }
+}
+
 /// An IO with a count of the bytes that came in.
 pub(super) struct Counted<IO> {
     pub(super) io: IO,
-    pub(super) reads: Arc<AtomicU64>,
+    pub(super) meter: Arc<Meter>,
 }
 
 impl<IO: AsyncRead + Unpin> AsyncRead for Counted<IO> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let result = ready!(Pin::new(&mut self.io).poll_read(cx, buf));
-        self.reads.fetch_add((buf.filled().len() - before) as u64, Ordering::AcqRel);
+        let more = (buf.filled().len() - before) as u64;
+        let read = self.meter.read.fetch_add(more, Ordering::AcqRel) + more;
+        if read > self.meter.most.load(Ordering::Acquire) {
+            let error = "it sent interim answers (1xx) without end, and no final one";
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
+        }
         Poll::Ready(result)
     }
 }

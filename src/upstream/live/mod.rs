@@ -8,10 +8,7 @@ use std::{
     error::Error as _,
     fmt,
     path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -31,7 +28,7 @@ use tokio_rustls::TlsConnector;
 
 use self::{
     bodies::{Progress, Receiving, Sending},
-    counted::Counted,
+    counted::{Counted, Meter},
     pool::{Connection, Lease, Pool, Sender},
 };
 use super::{
@@ -192,8 +189,8 @@ impl Live {
     where
         IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let reads = Arc::new(AtomicU64::new(0));
-        let io = TokioIo::new(Counted { io, reads: Arc::clone(&reads) });
+        let meter = Arc::new(Meter::new());
+        let io = TokioIo::new(Counted { io, meter: Arc::clone(&meter) });
         if http2 {
             let (sender, connection) = http2::Builder::new(TokioExecutor::new())
                 .timer(TokioTimer::new())
@@ -204,7 +201,7 @@ impl Live {
                 .await
                 .map_err(|error| self.broken(&error))?;
             tokio::spawn(ended(connection));
-            let connection = Connection { sender: Sender::Http2(sender), reads, kept_since: None };
+            let connection = Connection { sender: Sender::Http2(sender), meter, kept_since: None };
             self.pool.share(&connection);
             return Ok(connection);
         }
@@ -215,7 +212,7 @@ impl Live {
             .await
             .map_err(|error| self.broken(&error))?;
         tokio::spawn(ended(connection.with_upgrades()));
-        Ok(Connection { sender: Sender::Http1(sender), reads, kept_since: None })
+        Ok(Connection { sender: Sender::Http1(sender), meter, kept_since: None })
     }
 
     /// The head as this connection wants it.
@@ -284,10 +281,13 @@ impl Live {
                 None => Box::pin(self.connect(switching)).await.map_err(|failure| Failure { retried, ..failure })?,
             };
             let reused = connection.kept_since.is_some();
-            let before = connection.reads.load(Ordering::Acquire);
+            let before = connection.meter.read();
             let progress = Arc::new(Progress::new());
             let outgoing = Sending::new(std::mem::take(&mut body), Arc::clone(&progress));
             let http2 = connection.sender.is_http2();
+            if !http2 {
+                connection.meter.expect();
+            }
             let again = for_another_attempt(&head);
             self.address(&mut head, http2);
             let mut outgoing = http::Request::from_parts(head, outgoing);
@@ -306,6 +306,7 @@ impl Live {
             match answer {
                 Ok(answer) => {
                     progress.answered();
+                    connection.meter.answered();
                     let lease = Lease {
                         connection: Some(connection),
                         progress,
@@ -332,11 +333,7 @@ impl Live {
                     } else if !retried {
                         let sent = error.error();
                         let untouched = reason::is_unprocessed(sent) && (bodiless || spare.is_some());
-                        let no_answer = if http2 {
-                            !reason::is_reset(sent)
-                        } else {
-                            connection.reads.load(Ordering::Acquire) == before
-                        };
+                        let no_answer = if http2 { !reason::is_reset(sent) } else { connection.meter.read() == before };
                         if untouched || reused && repeatable && no_answer {
                             (head, body) = (again, spare.clone().map_or(MessageBody::Empty, MessageBody::from));
                             retried = true;

@@ -3,10 +3,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
     time::Instant,
 };
 
@@ -18,6 +15,7 @@ use hyper::{
 use super::{
     Limits,
     bodies::{Progress, Sending},
+    counted::Meter,
 };
 
 /// Connections that wait for another request. One of HTTP/2 serves many at a time and is never taken out.
@@ -34,8 +32,8 @@ struct Kept {
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) sender: Sender,
-    /// Bytes read so far.
-    pub(super) reads: Arc<AtomicU64>,
+    /// What came in on it.
+    pub(super) meter: Arc<Meter>,
     /// Since when it has been in the pool; `None` for a fresh one.
     pub(super) kept_since: Option<Instant>,
 }
@@ -104,9 +102,9 @@ impl Pool {
             kept.shared = None;
         }
         match &kept.shared {
-            Some(Connection { sender: Sender::Http2(sender), reads, .. }) => Some(Connection {
+            Some(Connection { sender: Sender::Http2(sender), meter, .. }) => Some(Connection {
                 sender: Sender::Http2(sender.clone()),
-                reads: Arc::clone(reads),
+                meter: Arc::clone(meter),
                 kept_since: Some(Instant::now()),
             }),
             _ => kept.idle.pop(),
@@ -118,7 +116,7 @@ impl Pool {
         if let Sender::Http2(sender) = &connection.sender {
             let shared = Connection {
                 sender: Sender::Http2(sender.clone()),
-                reads: Arc::clone(&connection.reads),
+                meter: Arc::clone(&connection.meter),
                 kept_since: Some(Instant::now()),
             };
             self.0.lock().unwrap_or_else(PoisonError::into_inner).shared = Some(shared);
@@ -128,7 +126,7 @@ impl Pool {
     /// Gives this shared connection to nobody any more: an answer did not come on it, and nobody knows why.
     pub(super) fn forget(&self, connection: &Connection) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.shared.as_ref().is_some_and(|shared| Arc::ptr_eq(&shared.reads, &connection.reads)) {
+        if kept.shared.as_ref().is_some_and(|shared| Arc::ptr_eq(&shared.meter, &connection.meter)) {
             kept.shared = None;
         }
     }

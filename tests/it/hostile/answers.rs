@@ -1,9 +1,11 @@
 //! Answers of a broken or hostile upstream over HTTP/1.
 
-use contrail::exchange::Presence;
+use std::time::Duration;
+
+use contrail::{exchange::Presence, upstream::live};
 
 use super::expand;
-use crate::proxy::bench::{Bench, Setup, status};
+use crate::proxy::bench::{Bench, Setup, status, within};
 
 const GET: &str = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -38,6 +40,7 @@ pub const UNUSABLE: &[&str] = &[
     "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n",
     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
     "HTTP/1.1 100 Continue\r\n\r\n",
+    "HTTP/1.1 103 Early Hints\r\nContent-Length: 2\r\n\r\nabHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
     "hello\r\n\r\n",
     "\x16\x03\x01\r\n\r\n",
 ];
@@ -85,6 +88,7 @@ pub const ENDS: &[(&str, &str, bool)] = &[
     ("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
     ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
     ("<<HTTP/1.1 102 Processing\r\n\r\n*20>>HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
+    ("HTTP/1.1 103 X\r\nContent-Length: 3\r\nConnection: close\r\n\r\nHTTP/1.1 199 X\r\nTransfer-Encoding: chunked\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
     ("HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
     ("HTTP/1.1 200 OK\r\nUpgrade: h2c\r\nConnection: upgrade, x-a\r\nX-A: 1\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
 ];
@@ -113,6 +117,39 @@ async fn an_answer_ends_where_its_framing_says_and_nothing_of_it_leaks_into_the_
         fresh.message().await;
         fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
         assert_eq!(client.until("good").await, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood", "{sent:?}");
+    }
+}
+
+#[tokio::test]
+async fn interim_answers_without_end_are_a_502_however_fast_and_a_504_however_slow() {
+    use tokio::io::AsyncWriteExt as _;
+    const HINTS: &str = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n";
+    for (pause, expected) in [(Duration::ZERO, 502), (Duration::from_millis(20), 504)] {
+        let limits = live::Limits { silence: Duration::from_millis(300), ..live::Limits::default() };
+        let limits = if expected == 504 { limits } else { live::Limits::default() };
+        let mut bench = Bench::with(Setup { limits, ..Setup::default() }).await;
+        let mut client = bench.client().await;
+        client.send(GET).await;
+        let mut tenant = bench.accept().await;
+        tenant.message().await;
+        let flood = tokio::spawn(async move {
+            let mut sent = 0;
+            let piece = HINTS.repeat(if pause.is_zero() { 1000 } else { 1 });
+            while tenant.0.write_all(piece.as_bytes()).await.is_ok() {
+                sent += piece.len();
+                tokio::time::sleep(pause).await; // how fast it sends is what this is about
+            }
+            sent
+        });
+        let answer = client.message().await;
+        assert_eq!(status(&answer), expected, "{answer}");
+        assert!(!answer.contains("Early Hints"), "{answer}");
+        let exchange = bench.ended().await.exchange;
+        let reason = exchange.transport.incomplete.unwrap();
+        assert!(exchange.response.is_none() && (expected == 504 || reason.contains("interim")), "{reason}");
+        assert!(within(flood).await.unwrap() < 16 << 20);
+        client.send(GET).await;
+        bench.accept().await.message().await;
     }
 }
 
