@@ -74,6 +74,9 @@ pub struct ProxyArgs {
     /// Longest silence of a client in the middle of a request body; 408 beyond
     #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
     pub body_timeout: Duration,
+    /// Fewest bytes per second of a request body, on the average beyond the first --body-timeout; 408 below. 0 for any
+    #[arg(long, value_name = "BYTES", default_value_t = 500)]
+    pub body_rate: u64,
     /// Longest time in which a client takes no byte of an answer that is there; its connection, or its HTTP/2 stream, is
     /// cut beyond
     #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
@@ -305,6 +308,7 @@ impl ProxyArgs {
             max_target: self.max_target,
             header_timeout: self.header_timeout,
             body_timeout: self.body_timeout,
+            body_rate: self.body_rate,
             write_timeout: self.write_timeout,
             keep_alive: self.keep_alive,
             tunnel_timeout: self.tunnel_timeout,

@@ -16,7 +16,9 @@ use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 
-use super::{Admitted, Ended, Proxy, Written, connection::InFlight, copy::Copy, hop, stall, strict::ChunkFault};
+use super::{
+    Admitted, Ended, Proxy, Settings, Written, connection::InFlight, copy::Copy, hop, stall, strict::ChunkFault,
+};
 use crate::{
     exchange::{Body, Exchange, Headers, Request, Response, Timings, Transport},
     upstream::{BodyError, MessageBody, Notes, Problem},
@@ -30,7 +32,7 @@ pub(super) struct RequestState {
     pub(super) whole: bool,
     /// More than `max_body` bytes came.
     pub(super) too_large: bool,
-    /// The client fell silent in the middle of it.
+    /// The client fell silent in the middle of it, or sent it too slowly.
     pub(super) too_slow: bool,
     ended_at: Option<Instant>,
 }
@@ -51,20 +53,62 @@ pub(super) struct Tee {
     inner: Incoming,
     state: SharedRequest,
     max_body: u64,
-    silence: Duration,
+    pace: Pace,
+    /// Runs while the client is waited for.
     timer: Option<Pin<Box<Sleep>>>,
     done: bool,
 }
 
+/// How slowly a client may send its body. Only the time in which it is waited for counts, not the upstream's.
+struct Pace {
+    silence: Duration,
+    /// Bytes per second, on the average beyond the first `silence`; 0 for any.
+    rate: u64,
+    waited: Duration,
+    waiting_since: Option<Instant>,
+}
+
+impl Pace {
+    /// The client is waited for, after so many bytes: for how long.
+    fn patience(&mut self, received: u64) -> Duration {
+        self.waiting_since = Some(Instant::now());
+        let earned = received.checked_mul(1000).and_then(|thousands| thousands.checked_div(self.rate));
+        let left = |millis| (self.silence + Duration::from_millis(millis)).saturating_sub(self.waited);
+        earned.map_or(self.silence, |millis| left(millis).min(self.silence))
+    }
+
+    /// Something came.
+    fn moved(&mut self) {
+        if let Some(since) = self.waiting_since.take() {
+            self.waited += since.elapsed();
+        }
+    }
+
+    /// Why it was given up.
+    fn reason(&self) -> &'static str {
+        if self.waiting_since.is_some_and(|since| since.elapsed() >= self.silence) {
+            "the client fell silent in the middle of the request body"
+        } else {
+            "the client sent its request body more slowly than --body-rate"
+        }
+    }
+}
+
 impl Tee {
-    pub(super) fn new(inner: Incoming, state: SharedRequest, max_body: u64, silence: Duration) -> Self {
+    pub(super) fn new(inner: Incoming, state: SharedRequest, settings: &Settings) -> Self {
         let done = inner.is_end_stream();
         if done {
             let mut state = lock(&state);
             state.whole = true;
             state.ended_at = Some(Instant::now());
         }
-        Self { inner, state, max_body, silence, timer: None, done }
+        let pace = Pace {
+            silence: settings.body_timeout,
+            rate: settings.body_rate,
+            waited: Duration::ZERO,
+            waiting_since: None,
+        };
+        Self { inner, state, max_body: settings.max_body, pace, timer: None, done }
     }
 
     fn end(&mut self) {
@@ -84,14 +128,18 @@ impl http_body::Body for Tee {
             return Poll::Ready(None);
         }
         let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(cx) else {
-            let silence = self.silence;
-            let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(silence)));
+            let Self { timer, pace, state, .. } = &mut *self;
+            let timer = timer.get_or_insert_with(|| {
+                let received = lock(state).copy.total();
+                Box::pin(tokio::time::sleep(pace.patience(received)))
+            });
             ready!(timer.as_mut().poll(cx));
             self.done = true;
             lock(&self.state).too_slow = true;
-            return Poll::Ready(Some(Err(BodyError::new("the client fell silent in the middle of the request body"))));
+            return Poll::Ready(Some(Err(BodyError::new(self.pace.reason()))));
         };
         self.timer = None;
+        self.pace.moved();
         match frame {
             None => {
                 self.end();

@@ -67,6 +67,8 @@ pub struct Settings {
     pub header_timeout: Duration,
     /// Longest silence in the middle of a request body.
     pub body_timeout: Duration,
+    /// Fewest bytes of a request body per second, on the average beyond the first `body_timeout`; 0 for any.
+    pub body_rate: u64,
     /// Longest time in which a client takes no byte of an answer that is there.
     pub write_timeout: Duration,
     /// How long a connection may be idle between requests.
@@ -98,6 +100,7 @@ impl Settings {
             max_target: 16 << 10,
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_mins(1),
+            body_rate: 500,
             write_timeout: Duration::from_mins(1),
             keep_alive: Duration::from_secs(75),
             tunnel_timeout: Duration::from_mins(10),

@@ -92,7 +92,7 @@ pub(super) async fn serve(
     if body.size_hint().lower() > settings.max_body {
         return Ok(Box::pin(refuse(recording, too_large(settings.max_body), None)).await);
     }
-    let body = Tee::new(body, state, settings.max_body, settings.body_timeout);
+    let body = Tee::new(body, state, settings);
     let response = exchange(&proxy, recording, target, head, body, asks_for_token, asked).await;
     // HTTP/2 would send what contrail says of itself even so.
     Ok(if asks_for_head { response.map(|_| Gate::open(MessageBody::Empty)) } else { response })

@@ -197,6 +197,53 @@ async fn a_client_that_falls_silent_in_its_body_gets_408() {
 }
 
 #[tokio::test]
+async fn a_client_that_sends_its_body_in_drops_gets_408_though_it_never_falls_silent() {
+    let setup = tight(|settings| {
+        settings.body_timeout = Duration::from_millis(200);
+        settings.body_rate = 1000;
+    });
+    let mut bench = Bench::with(setup).await;
+    let mut client = bench.client().await;
+    client.send("POST /x HTTP/1.1\r\nHost: p\r\nTransfer-Encoding: chunked\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.until("\r\n\r\n").await;
+    let (reading, mut writing) = client.0.into_split();
+    let drops = tokio::spawn(async move {
+        // A byte each 20 ms: the promise is about time.
+        while tokio::io::AsyncWriteExt::write_all(&mut writing, b"1\r\na\r\n").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    let exchange = bench.ended().await.exchange;
+    let reason = exchange.transport.incomplete.unwrap();
+    assert!(exchange.response.unwrap().status == 408 && reason.contains("--body-rate"), "{reason}");
+    assert!(!tenant.rest().await.ends_with("0\r\n\r\n"), "it is never whole upstream");
+    drops.abort();
+    drop(reading);
+}
+
+#[tokio::test]
+async fn a_body_that_is_fast_enough_or_waits_for_the_upstream_may_take_longer_than_its_silence() {
+    let setup = tight(|settings| {
+        settings.body_timeout = Duration::from_millis(200);
+        settings.body_rate = 1000;
+    });
+    let mut bench = Bench::with(setup).await;
+    let mut client = bench.client().await;
+    let piece = "a".repeat(100);
+    client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 1000\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    for _ in 0..10 {
+        client.send(&piece).await;
+        tokio::time::sleep(Duration::from_millis(50)).await; // twice as fast as it has to be
+    }
+    assert!(tenant.message().await.ends_with(&piece));
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    assert!(client.message().await.ends_with("ok"));
+    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+}
+
+#[tokio::test]
 async fn a_connection_beyond_the_limit_gets_503_and_the_others_go_on() {
     let mut bench = Bench::with(tight(|settings| settings.max_connections = 1)).await;
     let mut first = bench.client().await;
