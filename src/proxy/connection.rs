@@ -8,7 +8,7 @@
 
 use std::{
     collections::VecDeque,
-    future::Future as _,
+    future::poll_fn,
     io,
     pin::Pin,
     sync::{
@@ -32,7 +32,8 @@ use super::{
 };
 use crate::upstream::pass_on::pass_on;
 
-/// How long an exchange in progress may go on after the client's last byte.
+/// How long an exchange in progress may go on after the client's last byte, and a connection of HTTP/2 after its client
+/// was told that it is over.
 const GRACE: Duration = Duration::from_millis(750);
 
 /// What a connection's IO and its requests tell each other.
@@ -50,6 +51,8 @@ pub(super) struct State {
     tunnel: AtomicBool,
     /// The client took nothing of what was there for it.
     stalled: AtomicBool,
+    /// A connection of HTTP/2 is over, and its client is to be told before it is cut.
+    leaving: AtomicBool,
     upgrade: Mutex<Upgrade>,
 }
 
@@ -142,6 +145,12 @@ impl State {
         self.too_slow.swap(false, Ordering::AcqRel)
     }
 
+    /// Resolves when the client is to be told that its connection is over. For the task that drives the connection, to be
+    /// polled after it.
+    pub(super) fn leaving(&self) -> impl Future<Output = ()> {
+        poll_fn(|_| if self.leaving.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending })
+    }
+
     fn busy(&self) -> bool {
         self.in_flight.load(Ordering::Acquire) > 0
     }
@@ -184,6 +193,8 @@ struct Blocks {
     frames: Frames,
     /// Runs while a header block is unfinished, whatever else the connection does.
     timer: Option<Pin<Box<Sleep>>>,
+    /// Runs from when the client was told that the connection is over.
+    farewell: Option<Pin<Box<Sleep>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,12 +227,13 @@ impl<IO> Guarded<IO> {
 
     /// From here on HTTP/2 is spoken; `preface_read` tells whether its first bytes were already taken.
     pub(super) fn speaks_http2(&mut self, preface_read: bool) {
-        self.http2 = Some(Blocks { frames: Frames::new(preface_read), timer: None });
+        self.begun = false;
+        self.http2 = Some(Blocks { frames: Frames::new(preface_read), timer: None, farewell: None });
     }
 
     /// The time for a header block is over.
     fn block_is_late(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(Blocks { frames, timer }) = &mut self.http2 else { return false };
+        let Some(Blocks { frames, timer, .. }) = &mut self.http2 else { return false };
         if !frames.unfinished() {
             *timer = None;
             return false;
@@ -230,10 +242,16 @@ impl<IO> Guarded<IO> {
         timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(time))).as_mut().poll(cx).is_ready()
     }
 
-    fn late(&mut self) -> Poll<io::Result<()>> {
+    /// The time is over. A client of HTTP/2 is told so (GOAWAY) before the connection is cut.
+    fn late(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.late && (self.begun || self.state.head_begun.load(Ordering::Acquire)) {
             self.late = true;
             self.state.too_slow.store(true, Ordering::Release);
+        }
+        if let Some(blocks) = &mut self.http2 {
+            self.state.leaving.store(true, Ordering::Release);
+            let farewell = blocks.farewell.get_or_insert_with(|| Box::pin(tokio::time::sleep(GRACE)));
+            ready!(farewell.as_mut().poll(cx));
         }
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "no request head in time")))
     }
@@ -322,11 +340,11 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Guarded<IO> {
             }
             Poll::Pending => {
                 if this.block_is_late(cx) {
-                    return this.late();
+                    return this.late(cx);
                 }
                 if matches!(this.phase, Phase::Head | Phase::Idle) {
                     ready!(this.timer.as_mut().poll(cx));
-                    return this.late();
+                    return this.late(cx);
                 }
                 Poll::Pending
             }

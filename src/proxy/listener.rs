@@ -269,9 +269,16 @@ async fn serve_http2<IO>(
         }
     });
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service));
+    let over = async {
+        tokio::select! {
+            () = stopped(&mut stop) => {}
+            () = state.leaving() => {}
+        }
+    };
     let ended = tokio::select! {
+        biased; // whether it is over is known after it was driven
         ended = connection.as_mut() => ended,
-        () = stopped(&mut stop) => {
+        () = over => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

@@ -7,6 +7,7 @@ mod crowd;
 mod expecting;
 pub mod frames;
 mod large;
+mod leaving;
 mod limits;
 mod matrix;
 mod requests;

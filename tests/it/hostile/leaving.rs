@@ -1,0 +1,103 @@
+//! How a connection over HTTP/2 ends that is idle, too slow, or open when contrail stops: its client is told (GOAWAY).
+
+use std::time::Duration;
+
+use contrail::proxy::Settings;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::frames::{GET, GOAWAY, HEADERS, block, frame, headers, opened};
+use crate::proxy::bench::{Bench, Setup, Wire, within};
+
+const PING: u8 = 6;
+const ACK: u8 = 1;
+
+/// The next frame: type, flags, stream, payload; `None` at the end of the connection.
+async fn next(client: &mut Wire) -> Option<(u8, u8, u32, Vec<u8>)> {
+    let mut head = [0; 9];
+    within(client.0.read_exact(&mut head)).await.ok()?;
+    let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
+    within(client.0.read_exact(&mut payload)).await.ok()?;
+    Some((head[3], head[4], u32::from_be_bytes([head[5], head[6], head[7], head[8]]), payload))
+}
+
+/// Reads to the end of the connection; the last stream and the error of each GOAWAY.
+async fn goodbyes(client: &mut Wire, answers_pings: bool) -> Vec<(u32, u32)> {
+    let mut said = Vec::new();
+    let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
+    while let Some((kind, flags, _, payload)) = next(client).await {
+        match kind {
+            GOAWAY => said.push((number(&payload[..4]), number(&payload[4..8]))),
+            PING if flags & ACK == 0 && answers_pings => {
+                let _ = client.0.write_all(&frame(PING, ACK, 0, &payload)).await;
+            }
+            _ => {}
+        }
+    }
+    said
+}
+
+async fn bench(change: impl FnOnce(&mut Settings) + 'static) -> Bench {
+    Bench::with(Setup { settings: Box::new(change), ..Setup::default() }).await
+}
+
+async fn exchanged(bench: &mut Bench, client: &mut Wire) {
+    client.0.write_all(&headers(1, true, &block(GET))).await.unwrap();
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 204 No Content\r\n\r\n").await;
+    while !matches!(next(client).await.unwrap(), (HEADERS, ..)) {}
+    bench.ended().await;
+}
+
+#[tokio::test]
+async fn an_idle_client_of_http2_is_told_before_its_connection_is_closed() {
+    for answers_pings in [true, false] {
+        let mut bench = bench(|settings| settings.keep_alive = Duration::from_millis(100)).await;
+        let mut client = opened(&bench).await;
+        exchanged(&mut bench, &mut client).await;
+        let said = goodbyes(&mut client, answers_pings).await;
+        assert_eq!(said.first(), Some(&(0x7fff_ffff, 0)), "{said:?}");
+        assert!(!answers_pings || said.last() == Some(&(1, 0)), "{said:?}");
+        assert!(bench.seen.turned_away.lock().unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_client_of_http2_that_asks_nothing_or_never_ends_its_head_is_told_before_it_is_cut() {
+    for begin in [Vec::new(), frame(HEADERS, 0, 1, &block(GET))] {
+        let mut bench = bench(|settings| settings.header_timeout = Duration::from_millis(100)).await;
+        let mut client = opened(&bench).await;
+        client.0.write_all(&begin).await.unwrap();
+        let said = goodbyes(&mut client, false).await;
+        assert_eq!(said.first().map(|(_, error)| *error), Some(0), "{said:?}");
+        assert!(bench.nothing_ended());
+        assert_eq!(bench.seen.turned_away.lock().unwrap().len(), usize::from(!begin.is_empty()));
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_crosses_the_goodbye_is_answered() {
+    let mut bench = bench(|settings| settings.keep_alive = Duration::from_millis(100)).await;
+    let mut client = opened(&bench).await;
+    exchanged(&mut bench, &mut client).await;
+    while !matches!(next(&mut client).await.unwrap(), (GOAWAY, ..)) {}
+    client.0.write_all(&headers(3, true, &block(GET))).await.unwrap();
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send("HTTP/1.1 204 No Content\r\n\r\n").await;
+    while !matches!(next(&mut client).await.unwrap(), (HEADERS, _, 3, _)) {}
+    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+}
+
+#[tokio::test]
+async fn a_client_of_http2_that_ignores_the_end_holds_it_no_longer_than_the_drain() {
+    for answers_pings in [true, false] {
+        let drain = Duration::from_millis(if answers_pings { 60_000 } else { 200 });
+        let mut bench = bench(move |settings| settings.drain = drain).await;
+        let mut client = opened(&bench).await;
+        exchanged(&mut bench, &mut client).await;
+        bench.stop();
+        assert_eq!(goodbyes(&mut client, answers_pings).await.first(), Some(&(0x7fff_ffff, 0)));
+        within(bench.server).await.unwrap();
+    }
+}
