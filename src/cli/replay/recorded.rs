@@ -12,10 +12,15 @@ use crate::{
     upstream::replay::{Recalled, Replay},
 };
 
+/// Most recorded exchanges that are kept to be told at the end; the others are counted.
+const MOST: usize = 1000;
+
 /// What was said about the recorded exchanges.
 #[derive(Debug, Default)]
 pub(super) struct Judged {
-    /// Those with a finding that fails, in recorded order.
+    /// How many have a finding that fails.
+    pub(super) count: usize,
+    /// The first of them, in recorded order.
     pub(super) failing: Vec<Failing>,
 }
 
@@ -24,7 +29,8 @@ pub(super) struct Judged {
 pub(super) struct Failing {
     pub(super) source: String,
     pub(super) entry: usize,
-    pub(super) judged: Redacted<JudgedExchange>,
+    /// Without headers and bodies.
+    pub(super) judged: JudgedExchange,
 }
 
 /// Judges every recorded exchange once, and counts it in `pipeline`.
@@ -52,10 +58,24 @@ pub(super) fn judge(
         let redacted = pipeline.redactor().redact(JudgedExchange::new(exchange, verdict));
         pipeline.collect(Place { source, entry: index, outside }, &redacted)?;
         if policy.fails(&redacted.verdict) {
-            judged.failing.push(Failing { source: source.to_owned(), entry: index, judged: redacted });
+            judged.count += 1;
+            if judged.failing.len() < MOST {
+                let judged_exchange = without_messages(redacted);
+                judged.failing.push(Failing { source: source.to_owned(), entry: index, judged: judged_exchange });
+            }
         }
     }
     Ok(judged)
+}
+
+fn without_messages(redacted: Redacted<JudgedExchange>) -> JudgedExchange {
+    let mut judged = redacted.into_inner();
+    let exchange = &mut judged.exchange;
+    (exchange.request.headers, exchange.request.body) = Default::default();
+    if let Some(response) = &mut exchange.response {
+        (response.headers, response.body) = Default::default();
+    }
+    judged
 }
 
 /// What was attested about authentication does not count where it is not checked.

@@ -54,7 +54,7 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &J
             .collect();
         let mut extra = vec![
             ("recorded", replay.len().into()),
-            ("recorded failing", judged.failing.len().into()),
+            ("recorded failing", judged.count.into()),
             ("unused", unused.iter().map(named).collect()),
             ("unfit", unfit.into()),
         ];
@@ -66,14 +66,17 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &J
     extra.extend(more);
     summary::print(format, outcome, &extra, None);
     let mut text = String::new();
-    if !judged.failing.is_empty() {
+    if judged.count > 0 {
         let _ = writeln!(
             text,
             "{} {} not fit the contract in force, asked for or not:",
-            exchanges(judged.failing.len()),
-            if judged.failing.len() == 1 { "does" } else { "do" }
+            exchanges(judged.count),
+            if judged.count == 1 { "does" } else { "do" }
         );
         list(&mut text, judged.failing.iter().flat_map(findings));
+        if judged.count > judged.failing.len() {
+            let _ = writeln!(text, "  and those of {}", exchanges(judged.count - judged.failing.len()));
+        }
     }
     if !unused.is_empty() {
         let were = if unused.len() == 1 { "was" } else { "were" };
