@@ -105,6 +105,10 @@ pub struct ProxyArgs {
     /// Most HTTP/2 streams of one connection at a time
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_streams: u32,
+    /// Most requests that are with the upstream at a time, each on a connection of its own over HTTP/1; another one waits
+    /// for --connect-timeout, 503 beyond [default: as many as --max-connections]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub max_upstream: Option<usize>,
     /// How long exchanges in progress may go on after a signal or the command's end
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     pub drain: Duration,
@@ -298,11 +302,12 @@ impl ProxyArgs {
     }
 
     fn settings(&self, scheme: &str, authority: &str) -> Settings {
+        let max_connections = connections_that_fit(self.max_connections, self.max_upstream, self.pool);
         Settings {
             max_body: self.max_body,
             max_capture: self.max_capture,
             max_captured: self.max_captured,
-            max_connections: connections_that_fit(self.max_connections, self.pool),
+            max_connections,
             max_headers: self.max_headers,
             max_header_bytes: self.max_header_bytes,
             max_target: self.max_target,
@@ -313,6 +318,8 @@ impl ProxyArgs {
             keep_alive: self.keep_alive,
             tunnel_timeout: self.tunnel_timeout,
             max_streams: self.max_streams,
+            max_upstream: self.max_upstream.unwrap_or(max_connections),
+            turn: self.connect_timeout,
             audience: match &self.audience {
                 Some(audience) => Audience::Force(audience.clone()),
                 None if self.keep_audience => Audience::Keep,

@@ -14,7 +14,7 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
-use tokio::time::Sleep;
+use tokio::{sync::OwnedSemaphorePermit, time::Sleep};
 
 use super::{
     Admitted, Ended, Proxy, Settings, Written, connection::InFlight, copy::Copy, hop, stall, strict::ChunkFault,
@@ -205,6 +205,8 @@ pub(super) struct Recording {
     clock: Instant,
     head_at: Option<Instant>,
     in_flight: InFlight,
+    /// Its place among the requests that are with the upstream.
+    pub(super) turn: Option<OwnedSemaphorePermit>,
 }
 
 /// What is known from the heads.
@@ -229,6 +231,7 @@ impl Recording {
             clock: Instant::now(),
             head_at: None,
             in_flight,
+            turn: None,
         }
     }
 

@@ -17,12 +17,12 @@ use std::{
 };
 
 use http::{HeaderValue, StatusCode};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use self::audience::Audience;
 use crate::{
     exchange::{Exchange, Request},
-    upstream::{Notes, Problem, Upstream, own::OwnAddresses},
+    upstream::{Failure, FailureKind, Notes, Problem, Upstream, own::OwnAddresses},
 };
 
 pub mod audience;
@@ -77,6 +77,10 @@ pub struct Settings {
     pub tunnel_timeout: Duration,
     /// Most HTTP/2 streams of one connection at a time.
     pub max_streams: u32,
+    /// Most requests that are with the upstream at a time, each on a connection of its own over HTTP/1.
+    pub max_upstream: usize,
+    /// How long another one waits for its turn; 503 beyond.
+    pub turn: Duration,
     /// What happens to the `audience` of a token request.
     pub audience: Audience,
     /// contrail's own listeners.
@@ -105,6 +109,8 @@ impl Settings {
             keep_alive: Duration::from_secs(75),
             tunnel_timeout: Duration::from_mins(10),
             max_streams: 128,
+            max_upstream: 1024,
+            turn: Duration::from_secs(10),
             audience: Audience::default(),
             own: OwnAddresses::default(),
             drain: Duration::from_secs(10),
@@ -239,6 +245,8 @@ pub struct Proxy {
     host: HeaderValue,
     /// Connections that are still free, over all listeners.
     slots: Arc<Semaphore>,
+    /// Requests that may go to the upstream besides those that are there.
+    turns: Arc<Semaphore>,
     captured: copy::Budget,
     upstream: Arc<dyn Upstream>,
     observer: Arc<dyn Observer>,
@@ -257,13 +265,30 @@ impl Proxy {
     ) -> Result<Arc<Self>, http::header::InvalidHeaderValue> {
         let host = HeaderValue::from_str(&settings.authority)?;
         let slots = Arc::new(Semaphore::new(settings.max_connections.min(Semaphore::MAX_PERMITS)));
+        let turns = Arc::new(Semaphore::new(settings.max_upstream.min(Semaphore::MAX_PERMITS)));
         let captured = copy::Budget::new(settings.max_captured);
-        Ok(Arc::new(Self { settings, host, slots, captured, upstream, observer }))
+        Ok(Arc::new(Self { settings, host, slots, turns, captured, upstream, observer }))
     }
 
     /// An empty copy of a body.
     fn copy(&self) -> copy::Copy {
         copy::Copy::new(self.settings.max_capture, self.captured.clone())
+    }
+
+    /// A place among the requests that are with the upstream, if one comes free in time.
+    async fn turn(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
+            return Ok(turn);
+        }
+        let waiting = Box::pin(tokio::time::timeout(self.settings.turn, Arc::clone(&self.turns).acquire_owned()));
+        match waiting.await {
+            Ok(Ok(turn)) => Ok(turn),
+            Ok(Err(_)) | Err(_) => {
+                let seconds = self.settings.turn.as_secs_f32();
+                let cause = format!("as many requests as --max-upstream were with the upstream for {seconds} s");
+                Err(Failure::new(FailureKind::Busy, cause))
+            }
+        }
     }
 
     /// The settings.

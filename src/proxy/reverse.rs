@@ -137,7 +137,13 @@ async fn exchange(
     } else {
         MessageBody::stream(body)
     };
-    let answer = proxy.upstream.answer(upstream::Request { target, head, body }).await;
+    let answer = match proxy.turn().await {
+        Ok(turn) => {
+            recording.turn = Some(turn);
+            proxy.upstream.answer(upstream::Request { target, head, body }).await
+        }
+        Err(failure) => Err(failure),
+    };
     let mut response = match answer {
         Ok(response) => response,
         Err(failure) => return Box::pin(failed(proxy, recording, failure)).await,
@@ -449,12 +455,17 @@ async fn failed(proxy: &Proxy, mut recording: Recording, failure: Failure) -> ht
     let status = match failure.kind {
         FailureKind::Unreachable | FailureKind::Broken => StatusCode::BAD_GATEWAY,
         FailureKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        FailureKind::Busy => StatusCode::SERVICE_UNAVAILABLE,
         FailureKind::RequestAborted => {
             let problem = aborted(proxy, &recording, &failure);
             return refuse(recording, problem, Some(failure.cause)).await;
         }
     };
-    let reason = if status == StatusCode::GATEWAY_TIMEOUT { "upstream-timeout" } else { "upstream" };
+    let reason = match failure.kind {
+        FailureKind::Timeout => "upstream-timeout",
+        FailureKind::Busy => "max-upstream",
+        _ => "upstream",
+    };
     let problem = Problem::new(status, reason, failure.cause.clone());
     recording.notes.retried = failure.retried;
     recording.notes.answered_by_contrail = Some(reason);

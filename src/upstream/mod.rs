@@ -105,6 +105,8 @@ pub enum FailureKind {
     Timeout,
     /// It closed the connection, or what it sent is no HTTP response.
     Broken,
+    /// As many requests are with it as may be.
+    Busy,
     /// The request's body broke off (the client went away, or sent too much), so it was never whole.
     RequestAborted,
 }

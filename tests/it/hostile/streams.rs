@@ -186,3 +186,27 @@ async fn a_flood_of_frames_ends_its_connection_or_does_no_harm_and_others_are_se
         assert!(other.message().await.ends_with("good"), "{what}");
     }
 }
+
+#[tokio::test]
+async fn streams_open_no_more_connections_to_the_upstream_than_may_be() {
+    let change = |settings: &mut Settings| settings.max_upstream = 2;
+    let bench = Bench::with(Setup { settings: Box::new(change), ..Setup::default() }).await;
+    let mut client = opened(&bench).await;
+    for stream in 0..20 {
+        client.0.write_all(&headers(2 * stream + 1, true, &block(GET))).await.unwrap();
+    }
+    let mut tenants = [bench.accept().await, bench.accept().await];
+    for tenant in &mut tenants {
+        tenant.message().await;
+    }
+    let third = tokio::time::timeout(Duration::from_millis(100), bench.upstream.accept()).await;
+    assert!(third.is_err(), "a third connection is opened");
+    // All of them are served in turn by these two.
+    let [mut one, mut other] = tenants;
+    one.send("HTTP/1.1 204 No Content\r\n\r\n").await;
+    for _ in 2..20 {
+        one.message().await;
+        one.send("HTTP/1.1 204 No Content\r\n\r\n").await;
+    }
+    other.send("HTTP/1.1 204 No Content\r\n\r\n").await;
+}

@@ -259,6 +259,50 @@ async fn a_connection_beyond_the_limit_gets_503_and_the_others_go_on() {
 }
 
 #[tokio::test]
+async fn a_request_beyond_those_that_may_be_with_the_upstream_waits_for_its_turn() {
+    let mut bench = Bench::with(tight(|settings| settings.max_upstream = 1)).await;
+    let (mut first, mut second) = (bench.client().await, bench.client().await);
+    first.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    second.send("GET /2 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no").await;
+    first.until("o").await;
+    assert!(second.is_silent().await);
+    let other = tokio::time::timeout(Duration::ZERO, bench.upstream.accept()).await;
+    assert!(other.is_err(), "no second connection is opened");
+    tenant.send("k").await;
+    first.until("k").await;
+    assert!(tenant.message().await.starts_with("GET /2 "));
+    tenant.send("HTTP/1.1 204 No Content\r\n\r\n").await;
+    assert_eq!(status(&second.message().await), 204);
+    bench.ended().await;
+}
+
+#[tokio::test]
+async fn a_request_whose_turn_does_not_come_in_time_gets_503_and_one_that_goes_away_leaves_the_line() {
+    let setup = tight(|settings| {
+        settings.max_upstream = 1;
+        settings.turn = Duration::from_millis(100);
+    });
+    let mut bench = Bench::with(setup).await;
+    let (mut first, mut second) = (bench.client().await, bench.client().await);
+    first.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    second.send("GET /2 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    let answer = second.message().await;
+    assert!(status(&answer) == 503 && answer.contains("contrail-answer: max-upstream\r\n"), "{answer}");
+    let ended = bench.ended().await.exchange.transport;
+    assert!(ended.incomplete.unwrap().contains("--max-upstream"));
+    // Who gives up gives its turn back.
+    drop(first);
+    bench.ended().await;
+    second.send("GET /3 HTTP/1.1\r\nHost: p\r\n\r\n").await;
+    assert!(bench.accept().await.message().await.starts_with("GET /3 "));
+}
+
+#[tokio::test]
 async fn too_many_or_too_long_headers_get_431() {
     for (change, head) in [
         (
