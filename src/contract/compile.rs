@@ -3,17 +3,23 @@
 //! What the document says in a way that is not implemented here becomes "nothing is said" in the model, so that it is
 //! never judged wrongly, and is listed ([`Compiled::not_implemented`]).
 
-use std::collections::HashSet;
+mod elsewhere;
+mod messages;
+mod relations;
+mod security;
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Map, Value};
 
+use self::{
+    relations::relations,
+    security::{catalogue, token_paths},
+};
 use super::{
     ContractError,
     error::invalid,
-    model::{
-        Catalogue, Content, Model, Operation, Parameter, Place, Relation, RequestBody, Response, Responses, Security,
-        Spread, Status,
-    },
+    model::{Model, Operation, Parameter, Place, Spread},
     refs,
     route::{Router, base_path},
     schema::{Schema, SchemaError, Schemas},
@@ -25,28 +31,6 @@ use crate::{
 
 /// The methods that a path item can document, as OpenAPI spells them.
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
-
-/// Formats that are asserted: those of Draft 2020-12, and the tenant's. Any other is an annotation.
-const ASSERTED_FORMATS: [&str; 18] = [
-    "date",
-    "date-time",
-    "time",
-    "duration",
-    "email",
-    "hostname",
-    "ipv4",
-    "ipv6",
-    "uri",
-    "uri-reference",
-    "iri",
-    "iri-reference",
-    "uuid",
-    "uri-template",
-    "json-pointer",
-    "relative-json-pointer",
-    "regex",
-    "strict-https-uri",
-];
 
 /// All that a contract needs of its document.
 #[derive(Debug)]
@@ -251,210 +235,8 @@ impl<'d> Compiler<'d> {
         }))
     }
 
-    fn request_body(
-        &mut self,
-        at: &str,
-        operation: &'d Value,
-        not_shown: &mut UncheckedSet,
-    ) -> Result<RequestBody, ContractError> {
-        let Some(body) = operation.get("requestBody") else {
-            let silent = not_shown.contains(Unchecked::RequestBody);
-            return Ok(if silent { RequestBody::NotShown } else { RequestBody::None });
-        };
-        let (at, body) = refs::follow(self.document, &child(at, "requestBody"), body)?;
-        let required = body.get("required").and_then(Value::as_bool).unwrap_or(false);
-        if required {
-            not_shown.remove(Unchecked::RequestRequired);
-        }
-        Ok(RequestBody::Documented { content: self.content(&at, body)?, required })
-    }
-
-    fn responses(&mut self, at: &str, operation: &'d Value) -> Result<Responses, ContractError> {
-        let mut responses = Responses::default();
-        let Some(documented) = operation.get("responses") else { return Ok(responses) };
-        let at = child(at, "responses");
-        for (key, response) in members(documented, &at)? {
-            if key.starts_with("x-") {
-                continue;
-            }
-            let (place, response) = refs::follow(self.document, &child(&at, key), response)?;
-            let response = Response {
-                content: self.content(&place, response)?,
-                headers: self.required_headers(&place, response)?,
-            };
-            match status(key) {
-                Some(Some(status)) => responses.listed.push((status, response)),
-                Some(None) => responses.default = Some(response),
-                None => {
-                    return Err(invalid(&at, format!("`{key}` is neither a status, a class of them nor `default`")));
-                }
-            }
-        }
-        Ok(responses)
-    }
-
-    fn required_headers(&mut self, at: &str, response: &'d Value) -> Result<Vec<Box<str>>, ContractError> {
-        let Some(headers) = response.get("headers") else { return Ok(Vec::new()) };
-        let at = child(at, "headers");
-        let mut required = Vec::new();
-        for (name, header) in members(headers, &at)? {
-            let (place, header) = refs::follow(self.document, &child(&at, name), header)?;
-            // OpenAPI: "If a response header is defined with the name Content-Type, it SHALL be ignored."
-            if name.eq_ignore_ascii_case("content-type") {
-                continue;
-            }
-            if header.get("required") == Some(&Value::Bool(true)) {
-                required.push(name.as_str().into());
-            }
-            if header.get("schema").and_then(Value::as_object).is_some_and(|schema| !schema.is_empty()) {
-                self.not_implemented(&place, &format!("the value of the header `{name}` is not checked"));
-            }
-        }
-        Ok(required)
-    }
-
-    /// The media types of a request body or a response.
-    fn content(&mut self, at: &str, holder: &'d Value) -> Result<Vec<Content>, ContractError> {
-        let Some(content) = holder.get("content") else { return Ok(Vec::new()) };
-        let at = child(at, "content");
-        let mut media_types = Vec::new();
-        for (name, media_type) in members(content, &at)? {
-            let at = child(&at, name);
-            let plain = name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-            if !plain.contains('/') {
-                return Err(invalid(&at, format!("`{name}` is no media type")));
-            }
-            members(media_type, &at)?;
-            let mut schema = None;
-            if media_type.get("schema").is_some() {
-                // Compiled even where it is not used: an unusable schema never passes.
-                let compiled = self.schema(&child(&at, "schema"))?;
-                if is_judged(&plain) {
-                    schema = Some(compiled);
-                } else {
-                    self.not_implemented(&at, &format!("bodies of `{plain}` are not checked against their schema"));
-                }
-            }
-            if plain == "application/x-www-form-urlencoded" {
-                self.encoding(&at, media_type);
-            }
-            media_types.push(Content { media_type: plain.into(), schema });
-        }
-        Ok(media_types)
-    }
-
-    /// A form whose fields are written in an unusual way cannot be read.
-    fn encoding(&mut self, at: &str, media_type: &Value) {
-        for (field, encoding) in media_type.get("encoding").and_then(Value::as_object).into_iter().flatten() {
-            let style = encoding.get("style").and_then(Value::as_str).is_some_and(|style| style != "form");
-            let kind = encoding.get("contentType").and_then(Value::as_str);
-            if style || kind.is_some_and(|kind| !matches!(kind, "application/json" | "text/plain")) {
-                let at = child(&child(at, "encoding"), field);
-                self.not_implemented(&at, "the encoding is taken as OpenAPI's default (containers are JSON text)");
-            }
-        }
-    }
-
     fn schema(&self, at: &str) -> Result<Schema, ContractError> {
         self.schemas.compile(at).map_err(unusable)
-    }
-
-    /// A schema that nothing refers to can be unusable as well as any other.
-    fn unreferenced_schemas(&self) -> Result<(), ContractError> {
-        let Some(schemas) = self.document.pointer("/components/schemas").and_then(Value::as_object) else {
-            return Ok(());
-        };
-        let mut referenced = HashSet::new();
-        refs::walk(self.document, &mut |_, object| {
-            referenced.extend(object.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#')));
-        });
-        for name in schemas.keys() {
-            let at = child("/components/schemas", name);
-            if !referenced.contains(at.as_str()) {
-                self.schema(&at)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// What stands in the document beside its operations, or in its schemas, and is not checked.
-    fn elsewhere(&mut self) {
-        if self.document.get("webhooks").is_some() {
-            self.not_implemented("/webhooks", "webhooks are not checked");
-        }
-        let mut told: Vec<(String, String)> = Vec::new();
-        refs::walk(self.document, &mut |at, object| {
-            if !at.contains("/schema") {
-                return;
-            }
-            let mut tell = |what: String| told.push((at.to_owned(), what));
-            let shown = |name: &Value| name.as_str() == Some("format-grammar");
-            let silent = object.get("x-contrail-not-shown").and_then(Value::as_array).into_iter().flatten().any(shown);
-            match object.get("format").and_then(Value::as_str) {
-                Some(format) if !silent && !ASSERTED_FORMATS.contains(&format) => {
-                    tell(format!("the format `{format}` is not checked"));
-                }
-                _ => {}
-            }
-            for keyword in ["readOnly", "writeOnly"] {
-                if object.get(keyword) == Some(&Value::Bool(true)) {
-                    tell(format!("`{keyword}` is not checked"));
-                }
-            }
-            if object.contains_key("$dynamicRef") {
-                tell("undocumented fields below it are not looked for, because it has a `$dynamicRef`".to_owned());
-            }
-        });
-        for (at, what) in told {
-            self.not_implemented(&at, &what);
-        }
-    }
-
-    /// What an operation asks of a caller; `false` beside it where that is nothing that contrail can judge.
-    fn security(&mut self, at: &str, operation: &Value) -> Result<(Security, bool), ContractError> {
-        let own_scopes = operation.get("x-contrail-required-scope");
-        let own_scopes_at = child(at, "x-contrail-required-scope");
-        let (at, requirements) = match operation.get("security") {
-            Some(own) => (child(at, "security"), own),
-            None => match self.document.get("security") {
-                Some(shared) => ("/security".to_owned(), shared),
-                None => return Ok((Security::default(), true)),
-            },
-        };
-        let Some(requirements) = requirements.as_array() else { return Err(invalid(&at, "it has to be a list")) };
-        let mut security = Security { required: !requirements.is_empty(), scopes: Vec::new() };
-        let mut implemented = true;
-        for (index, requirement) in requirements.iter().enumerate() {
-            let at = format!("{at}/{index}");
-            let mut scopes = Vec::new();
-            let schemes = members(requirement, &at)?;
-            if schemes.is_empty() {
-                security.required = false;
-            }
-            for (name, needed) in schemes {
-                let Some(scheme) = self.document.pointer(&child("/components/securitySchemes", name)) else {
-                    return Err(ContractError::DanglingRef { at, target: child("#/components/securitySchemes", name) });
-                };
-                let (place, scheme) = refs::follow(self.document, &child("/components/securitySchemes", name), scheme)?;
-                if !is_bearer(scheme) {
-                    self.not_implemented(&place, &format!("the security scheme `{name}` is no bearer token"));
-                    implemented = false;
-                }
-                scopes.extend(needed.as_array().into_iter().flatten().filter_map(Value::as_str).map(Into::into));
-            }
-            security.scopes.push(scopes);
-        }
-        if let Some(own) = own_scopes {
-            security.scopes = vec![strings(own, &own_scopes_at)?.into_iter().map(Into::into).collect()];
-            security.required = true;
-        }
-        // Every scheme is the same bearer header here, so an alternative without scopes does not lift those of another.
-        security.scopes.retain(|scopes| !scopes.is_empty());
-        security.scopes.dedup();
-        if !implemented {
-            security = Security::default();
-        }
-        Ok((security, implemented))
     }
 
     fn not_implemented(&mut self, at: &str, what: &str) {
@@ -502,35 +284,6 @@ fn same_parameter(a: &Value, b: &Value) -> bool {
     ["name", "in"].iter().all(|key| a.get(key) == b.get(key))
 }
 
-fn is_judged(media_type: &str) -> bool {
-    matches!(media_type, "application/json" | "application/x-www-form-urlencoded" | "*/*" | "application/*")
-        || media_type.ends_with("+json")
-}
-
-fn is_bearer(scheme: &Value) -> bool {
-    match scheme.get("type").and_then(Value::as_str) {
-        Some("oauth2" | "openIdConnect") => true,
-        Some("http") => {
-            scheme.get("scheme").and_then(Value::as_str).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
-        }
-        _ => false,
-    }
-}
-
-/// `Some(None)` is `default`.
-#[allow(clippy::option_option)]
-fn status(key: &str) -> Option<Option<Status>> {
-    if key == "default" {
-        return Some(None);
-    }
-    let first = key.chars().next()?.to_digit(10).filter(|first| (1..=5).contains(first))?;
-    if key.len() == 3 && key[1..].eq_ignore_ascii_case("XX") {
-        return Some(Some(Status::Class(u16::try_from(first).ok()?)));
-    }
-    let digits = key.len() == 3 && key.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| key.parse().ok()).flatten().map(|status| Some(Status::Exactly(status)))
-}
-
 /// Base paths of the servers that stand at a place; `None` where none do.
 fn bases(document: &Value, at: &str) -> Result<Option<Vec<String>>, ContractError> {
     let at = child(at, "servers");
@@ -547,30 +300,6 @@ fn bases(document: &Value, at: &str) -> Result<Option<Vec<String>>, ContractErro
         }
     }
     Ok(Some(bases))
-}
-
-/// Paths of the token endpoints that the OAuth 2.0 schemes name.
-fn token_paths(document: &Value) -> Vec<String> {
-    flows(document)
-        .filter_map(|flow| base_path(&serde_json::json!({"url": flow.get("tokenUrl")?})).zip(flow.get("tokenUrl")))
-        // `base_path` drops a trailing slash, which is part of this path.
-        .map(|(path, url)| if url.as_str().is_some_and(|url| url.ends_with('/')) { format!("{path}/") } else { path })
-        .collect()
-}
-
-fn flows(document: &Value) -> impl Iterator<Item = &Value> {
-    let schemes = document.pointer("/components/securitySchemes").and_then(Value::as_object).into_iter().flatten();
-    schemes
-        .filter(|(_, scheme)| scheme.get("type").and_then(Value::as_str) == Some("oauth2"))
-        .filter_map(|(_, scheme)| scheme.get("flows")?.as_object())
-        .flat_map(Map::values)
-}
-
-/// Every scope that any OAuth 2.0 scheme declares.
-fn catalogue(document: &Value) -> Option<Catalogue> {
-    let scopes = flows(document).filter_map(|flow| flow.get("scopes")?.as_object()).flat_map(Map::keys);
-    let scopes: Catalogue = scopes.map(|scope| scope.as_str().into()).collect();
-    if scopes.iter().next().is_none() { None } else { Some(scopes) }
 }
 
 fn media_types(document: &Value) -> Result<Vec<Box<str>>, ContractError> {
@@ -595,57 +324,3 @@ fn not_shown(operation: &Value, at: &str) -> Result<UncheckedSet, ContractError>
     }
     Ok(set)
 }
-
-fn relations(operation: &Value, at: &str, parameters: &[(String, &Value)]) -> Result<Vec<Relation>, ContractError> {
-    let Some(relations) = operation.get("x-contrail-relations") else { return Ok(Vec::new()) };
-    let at = child(at, "x-contrail-relations");
-    let Some(relations) = relations.as_array() else { return Err(invalid(&at, "it has to be a list")) };
-    let mut compiled = Vec::new();
-    for (index, relation) in relations.iter().enumerate() {
-        let at = format!("{at}/{index}");
-        let parameter = |place: &str| {
-            let name = text(relation, &at, "parameter")?;
-            let found = parameters.iter().find(|(_, parameter)| {
-                parameter.get("name").and_then(Value::as_str) == Some(name)
-                    && parameter.get("in").and_then(Value::as_str) == Some(place)
-            });
-            match found {
-                Some((_, parameter)) => Ok((name, *parameter)),
-                None => Err(invalid(&at, format!("the operation documents no {place} parameter `{name}`"))),
-            }
-        };
-        let pointer = |value: &str| {
-            if value.is_empty() || value.starts_with('/') {
-                Ok(value.into())
-            } else {
-                Err(invalid(&at, format!("`{value}` is no JSON pointer")))
-            }
-        };
-        compiled.push(match text(relation, &at, "kind")? {
-            "identity" => Relation::Identity {
-                parameter: parameter("path")?.0.into(),
-                response: pointer(text(relation, &at, "response")?)?,
-            },
-            "page-size" => {
-                let (name, parameter) = parameter("query")?;
-                Relation::PageSize {
-                    parameter: name.into(),
-                    default: parameter.pointer("/schema/default").and_then(Value::as_u64),
-                    response: pointer(text(relation, &at, "response")?)?,
-                }
-            }
-            "echo" => {
-                let fields = relation.get("fields").ok_or_else(|| invalid(&at, "an echo needs `fields`"))?;
-                let fields = strings(fields, &child(&at, "fields"))?;
-                Relation::Echo { fields: fields.into_iter().map(pointer).collect::<Result<_, _>>()? }
-            }
-            other => {
-                return Err(invalid(&at, format!("`{other}` is no relation; there are identity, page-size and echo")));
-            }
-        });
-    }
-    Ok(compiled)
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,8 @@
+use std::collections::HashSet;
+
 use serde_json::json;
 
-use super::*;
+use super::{elsewhere::ASSERTED_FORMATS, *};
 use crate::contract::Contract;
 
 #[allow(clippy::needless_pass_by_value)] // `json!` gives values

@@ -1,0 +1,95 @@
+//! Who may call: security schemes, scopes, token endpoints.
+
+use serde_json::{Map, Value};
+
+use super::{Compiler, child, members, strings};
+use crate::contract::{
+    ContractError,
+    error::invalid,
+    model::{Catalogue, Security},
+    refs,
+    route::base_path,
+};
+
+impl Compiler<'_> {
+    /// What an operation asks of a caller; `false` beside it where that is nothing that contrail can judge.
+    pub(super) fn security(&mut self, at: &str, operation: &Value) -> Result<(Security, bool), ContractError> {
+        let own_scopes = operation.get("x-contrail-required-scope");
+        let own_scopes_at = child(at, "x-contrail-required-scope");
+        let (at, requirements) = match operation.get("security") {
+            Some(own) => (child(at, "security"), own),
+            None => match self.document.get("security") {
+                Some(shared) => ("/security".to_owned(), shared),
+                None => return Ok((Security::default(), true)),
+            },
+        };
+        let Some(requirements) = requirements.as_array() else { return Err(invalid(&at, "it has to be a list")) };
+        let mut security = Security { required: !requirements.is_empty(), scopes: Vec::new() };
+        let mut implemented = true;
+        for (index, requirement) in requirements.iter().enumerate() {
+            let at = format!("{at}/{index}");
+            let mut scopes = Vec::new();
+            let schemes = members(requirement, &at)?;
+            if schemes.is_empty() {
+                security.required = false;
+            }
+            for (name, needed) in schemes {
+                let Some(scheme) = self.document.pointer(&child("/components/securitySchemes", name)) else {
+                    return Err(ContractError::DanglingRef { at, target: child("#/components/securitySchemes", name) });
+                };
+                let (place, scheme) = refs::follow(self.document, &child("/components/securitySchemes", name), scheme)?;
+                if !is_bearer(scheme) {
+                    self.not_implemented(&place, &format!("the security scheme `{name}` is no bearer token"));
+                    implemented = false;
+                }
+                scopes.extend(needed.as_array().into_iter().flatten().filter_map(Value::as_str).map(Into::into));
+            }
+            security.scopes.push(scopes);
+        }
+        if let Some(own) = own_scopes {
+            security.scopes = vec![strings(own, &own_scopes_at)?.into_iter().map(Into::into).collect()];
+            security.required = true;
+        }
+        // Every scheme is the same bearer header here, so an alternative without scopes does not lift those of another.
+        security.scopes.retain(|scopes| !scopes.is_empty());
+        security.scopes.dedup();
+        if !implemented {
+            security = Security::default();
+        }
+        Ok((security, implemented))
+    }
+}
+
+fn is_bearer(scheme: &Value) -> bool {
+    match scheme.get("type").and_then(Value::as_str) {
+        Some("oauth2" | "openIdConnect") => true,
+        Some("http") => {
+            scheme.get("scheme").and_then(Value::as_str).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
+        }
+        _ => false,
+    }
+}
+
+/// Paths of the token endpoints that the OAuth 2.0 schemes name.
+pub(super) fn token_paths(document: &Value) -> Vec<String> {
+    flows(document)
+        .filter_map(|flow| base_path(&serde_json::json!({"url": flow.get("tokenUrl")?})).zip(flow.get("tokenUrl")))
+        // `base_path` drops a trailing slash, which is part of this path.
+        .map(|(path, url)| if url.as_str().is_some_and(|url| url.ends_with('/')) { format!("{path}/") } else { path })
+        .collect()
+}
+
+fn flows(document: &Value) -> impl Iterator<Item = &Value> {
+    let schemes = document.pointer("/components/securitySchemes").and_then(Value::as_object).into_iter().flatten();
+    schemes
+        .filter(|(_, scheme)| scheme.get("type").and_then(Value::as_str) == Some("oauth2"))
+        .filter_map(|(_, scheme)| scheme.get("flows")?.as_object())
+        .flat_map(Map::values)
+}
+
+/// Every scope that any OAuth 2.0 scheme declares.
+pub(super) fn catalogue(document: &Value) -> Option<Catalogue> {
+    let scopes = flows(document).filter_map(|flow| flow.get("scopes")?.as_object()).flat_map(Map::keys);
+    let scopes: Catalogue = scopes.map(|scope| scope.as_str().into()).collect();
+    if scopes.iter().next().is_none() { None } else { Some(scopes) }
+}
