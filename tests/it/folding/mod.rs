@@ -1,5 +1,8 @@
 //! From journals to fixtures, and from one layout of a fixture to the other.
 
+mod layouts;
+mod secrets;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -375,54 +378,6 @@ fn what_is_not_whole_is_marked_and_comes_back_so() {
 }
 
 #[test]
-fn bodies_of_every_kind_survive_both_layouts() {
-    let bench = Bench::new();
-    let mut binary = get("/bin", 200, "", 1);
-    binary.response.as_mut().unwrap().headers = headers(&[("content-type", "image/png")]);
-    binary.response.as_mut().unwrap().body = Body::whole(vec![0, 255, 254]);
-    let mut form = post("/form", "a=1&b=%7B%7D", 200, "plain text", 2);
-    form.request.headers = headers(&[("content-type", "application/x-www-form-urlencoded")]);
-    form.response.as_mut().unwrap().headers = headers(&[("content-type", "text/plain")]);
-    let odd = [
-        "{\"a\":1,\"a\":2}",
-        "{\"n\":1e400,\"m\":-0.0}",
-        "{\"s\":\"\\ud83d\\ude00 \\/\"}",
-        " {\"a\": 1}\n",
-        "\u{feff}{}",
-        "nonsense",
-        "[[],{}]",
-    ];
-    let mut exchanges = vec![binary, form];
-    exchanges.extend(odd.iter().enumerate().map(|(index, body)| {
-        let mut exchange = get(&format!("/odd/{index}"), 200, body, 3);
-        // Of a type that calls for no parsing: what claims to be JSON and is not would be withheld.
-        exchange.response.as_mut().unwrap().headers = headers(&[("content-type", "text/plain")]);
-        exchange
-    }));
-    let journal = bench.journal("x.journal", &exchanges);
-    let bodies = |path: &Path| -> Vec<_> {
-        let body = |entry: recording::Entry| {
-            (entry.exchange.request.body.content, entry.exchange.response.unwrap().body.content)
-        };
-        recording::open(path).unwrap().map(|entry| body(entry.unwrap())).collect()
-    };
-    bench.fold(&[&journal], "x");
-    bench.fold(&[&journal], "x.har");
-    assert_eq!(bodies(&bench.path("x")), bodies(&bench.path("x.har")));
-    let recorded: Vec<_> = bodies(&bench.path("x")).into_iter().map(|(_, response)| response).collect();
-    assert_eq!(recorded[0], vec![0, 255, 254]);
-    assert_eq!(recorded[1], "plain text".as_bytes());
-    assert!(recorded[2..].iter().zip(odd).all(|(found, body)| found == body.as_bytes()));
-    let names: Vec<_> = files_by_name(&bench.path("x"));
-    assert!(names.contains(&"getThing-01-response.bin".to_owned()), "{names:?}");
-    assert!(names.contains(&"testAction-01-request.txt".to_owned()), "{names:?}");
-}
-
-fn files_by_name(path: &Path) -> Vec<String> {
-    fs::read_dir(path).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap()).collect()
-}
-
-#[test]
 fn attested_findings_are_those_of_the_fixture_exactly() {
     let bench = Bench::new();
     let live = Finding::new(Rule::RequestBody, "/pin", "at least 8 characters").seen("!pin-7!");
@@ -459,145 +414,6 @@ fn attested_findings_are_those_of_the_fixture_exactly() {
     let check = Some(Check { contract: "c", check: &seeing });
     bench.fold_with(&[&journal], "seen.har", &FoldOptions { check, ..bench.options() });
     assert_eq!(entries(&bench.path("seen.har"))[0]["_contrail"].get("attested"), None);
-}
-
-#[test]
-fn packing_and_unpacking_lose_nothing_either_way() {
-    let bench = Bench::new();
-    let exchanges = [
-        post("/b", r#"{"n":1.0}"#, 200, r#"{"id":"x"}"#, 7),
-        get("/a", 200, r#"{"id":"x"}"#, 3),
-        get("/a", 429, "{ }", 4),
-        get("/c", 200, "not json", 5),
-    ];
-    let journal = bench.journal("x.journal", &exchanges);
-    bench.fold_with(&[&journal], "one", &FoldOptions { keep: &[Keep::All], ..bench.options() });
-    bench.fold_with(&[&journal], "one.har", &FoldOptions { keep: &[Keep::All], ..bench.options() });
-    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
-    let ran = run(["pack", &path("one"), "--out", &path("packed.har")]);
-    assert_eq!((ran.status, &*ran.stdout), (0, ""), "{}", ran.stderr);
-    assert_eq!(ran.stderr, format!("4 exchanges in {}\n", path("packed.har")));
-    assert_eq!(files(&bench.path("packed.har")), files(&bench.path("one.har")));
-    let into = bench.path("elsewhere/one");
-    let ran = run(["unpack", &path("one.har"), "--out", into.to_str().unwrap()]);
-    assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert_eq!(files(&into), files(&bench.path("one")));
-}
-
-#[test]
-fn a_journal_packs_and_a_path_packs_with_its_journal() {
-    let bench = Bench::new();
-    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
-    bench.journal("left.journal", &[get("/a", 200, "1", 1), get("/a", 429, "", 2)]);
-    for from in ["left.journal", "left", "left/"] {
-        let ran = run(["pack", &path(from), "--out", &path("a.har"), "--overwrite"]);
-        assert_eq!(ran.status, 0, "{from}: {}", ran.stderr);
-        let said = "1 transient answers left out (unproven: it was never replayed, verified and scanned";
-        assert!(ran.stderr.contains(said), "{}", ran.stderr);
-        assert_eq!(lines(&bench.path("a.har")), ["/a 200"]);
-    }
-    assert!(fs::read_to_string(bench.path("a.har")).unwrap().contains(r#""unproven": true"#));
-    let old = bench.journal("old", &[get("/b", 200, "1", 1)]);
-    bench.fold(&[&old], "left");
-    let ran = run(["pack", &path("left"), "--out", &path("both.har")]);
-    assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert_eq!(lines(&bench.path("both.har")), ["/a 200", "/b 200"]);
-}
-
-#[test]
-fn what_cannot_be_packed_is_said_in_one_line_with_status_2() {
-    let bench = Bench::new();
-    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
-    fs::write(bench.path("other.har"), r#"{"log":{"creator":{"name":"x"},"entries":[]}}"#).unwrap();
-    fs::write(bench.path("taken.har"), "something").unwrap();
-    let journal = bench.journal("x.journal", &[get("/a", 200, "1", 1)]);
-    bench.fold(&[&journal], "x.har");
-    for (command, from, to, expected) in [
-        ("pack", "none", "new.har", "there is no recording"),
-        ("pack", "x.har", "folder", "a packed recording is one file whose name ends in .har"),
-        ("unpack", "x.har", "new.har", "an unpacked recording is a folder"),
-        ("pack", "other.har", "new.har", "`contrail import` takes other tools'"),
-        ("pack", "x.har", "taken.har", "exists already; add --overwrite to replace it"),
-        ("pack", "taken.har", "new.har", "is no HAR file and no journal"),
-    ] {
-        let ran = run([command, &path(from), "--out", &path(to)]);
-        assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
-        assert!(ran.stderr.starts_with("contrail: ") && ran.stderr.contains(expected), "{}", ran.stderr);
-    }
-    assert!(!bench.path("new.har").exists());
-}
-
-/// A token request: a form with a secret, answered with a token.
-fn token(client: &str, secret: &str, issued: &str, at: u64) -> Exchange {
-    let form = format!("grant_type=client_credentials&client_id={client}&client_secret={secret}");
-    let mut exchange = post("/oauth/token/", &form, 200, &format!(r#"{{"access_token":"{issued}"}}"#), at);
-    exchange.request.headers = headers(&[("content-type", "application/x-www-form-urlencoded")]);
-    exchange.request.credential = Credential::Missing;
-    exchange
-}
-
-fn with_bearer(mut exchange: Exchange, bearer: &str) -> Exchange {
-    let value = HeaderValue::from_str(&format!("Bearer {bearer}")).unwrap();
-    exchange.request.headers.append(http::header::AUTHORIZATION, value);
-    exchange
-}
-
-#[test]
-fn a_fixture_does_not_depend_on_the_order_in_which_secrets_were_met() {
-    let session = |client: &str, at| {
-        let (secret, issued) = (format!("{client}-s3cr3t-0123456789"), format!("{client}-0p4que-t0ken-987654"));
-        [token(client, &secret, &issued, at), with_bearer(get(&format!("/{client}"), 200, "{}", at), &issued)]
-    };
-    let mut fixtures = Vec::new();
-    for order in [["one", "two", "three"], ["three", "one", "two"]] {
-        let bench = Bench::new();
-        let exchanges: Vec<_> = (0..).zip(order).flat_map(|(at, client)| session(client, at)).collect();
-        let journal = bench.journal("x.journal", &exchanges);
-        bench.fold(&[&journal], "x.har");
-        let text = files(&bench.path("x.har")).remove("").unwrap();
-        assert!(!text.contains("s3cr3t") && !text.contains("0p4que"), "{text}");
-        assert!(text.contains("!token-"), "{text}");
-        fixtures.push(text);
-    }
-    assert_eq!(fixtures[0], fixtures[1]);
-}
-
-#[test]
-fn a_secret_that_is_recognised_late_is_taken_out_of_what_came_before() {
-    let bench = Bench::new();
-    let early = get("/early", 200, r#"{"note":"late-s3cr3t-0123456789 leaked"}"#, 1);
-    let journal = bench.journal("x.journal", &[early, token("c", "late-s3cr3t-0123456789", "t0ken-abcdefgh-1234", 2)]);
-    assert!(fs::read_to_string(&journal).unwrap().contains("late-s3cr3t"), "the journal's line was written before");
-    let folded = bench.fold(&[&journal], "x.har");
-    assert_eq!(folded.entries, 2);
-    let text = files(&bench.path("x.har")).remove("").unwrap();
-    assert!(!text.contains("late-s3cr3t"), "{text}");
-    // The same secret has the same label in both places.
-    let label = |text: &str| {
-        let start = text.find("!client-secret-").or_else(|| text.find("!secret-")).unwrap_or_else(|| panic!("{text}"));
-        text[start..].split_inclusive('!').take(2).collect::<String>()
-    };
-    let entries = entries(&bench.path("x.har"));
-    let body = entries[0]["response"]["content"]["text"].as_str().unwrap();
-    let form = entries[1]["request"]["postData"]["text"].as_str().unwrap();
-    assert_eq!(label(body), label(form));
-}
-
-#[test]
-fn labels_of_two_recordings_are_kept_apart_and_numbered_anew() {
-    let one = Bench::new();
-    let first = one.journal("1.journal", &[with_bearer(get("/b", 200, "{}", 1), "first-0p4que-t0ken-1")]);
-    one.fold(&[&first], "x.har");
-    let two = Bench::new();
-    let second = two.journal("2.journal", &[with_bearer(get("/a", 200, "{}", 2), "second-0p4que-t0ken-2")]);
-    two.fold(&[&one.path("x.har"), &second], "x.har");
-    let bearers: Vec<_> = entries(&two.path("x.har"))
-        .iter()
-        .flat_map(|entry| entry["request"]["headers"].as_array().unwrap().clone())
-        .filter(|field| field["name"] == "authorization")
-        .map(|field| field["value"].as_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(bearers, ["Bearer !token-1!", "Bearer !token-2!"]);
 }
 
 #[test]

@@ -1,0 +1,125 @@
+//! What is found in requests.
+
+use super::*;
+
+#[test]
+fn path_parameters_are_judged_decoded_and_in_characters() {
+    for good in ["42", "%F0%9F%98%80%C3%A4xyz", "%7C%2F%2B+x", "..."] {
+        let case = Case::new("GET", &format!("/v1/books/{good}")).answer(404, "");
+        case.finds(&[]).blames(Some(Blame::Agreed));
+    }
+    for bad in ["123456", "%C3%A4%C3%A4%C3%A4%C3%A4%C3%A4x", "%zz", "%f", "%ff"] {
+        let case = Case::new("GET", &format!("/v1/books/{bad}"));
+        case.clone().answer(404, "").finds(&["path.parameter isbn"]).blames(Some(Blame::Caught));
+        case.clone().answer(200, r#"{"isbn":"123456"}"#).blames(Some(Blame::Laxer));
+        case.answer(500, "").blames(None);
+    }
+}
+
+#[test]
+fn query_parameters_are_judged_by_their_schema() {
+    for good in ["", "&take=1", "&take=9", "&t%61ke=5", "&tag=a&tag=b%2B", "&&", "&take=%35"] {
+        Case::list(good).finds(&[]);
+    }
+    for bad in ["&take=0", "&take=10", "&take=", "&take", "&take=5.0", "&take=%zz", "&take=1&take=1", "&take=+5"] {
+        Case::list(bad).finds(&["query.parameter take"]);
+    }
+    Case::list("&tag=a&tag=abc").finds(&["query.parameter tag"]);
+    Case::list("&shelf=b").finds(&["query.parameter shelf"]);
+    Case::new("GET", "/v1/books").answer(200, "{}").finds(&["query.parameter shelf"]);
+    Case::list("&q=1&q=2&Take=5&%zz=1&a+b=1").finds(&[
+        "query.undocumented q",
+        "query.undocumented Take",
+        "query.undocumented %zz",
+        "query.undocumented a b",
+    ]);
+}
+
+#[test]
+fn a_body_where_the_document_says_none_is_a_violation_and_where_it_is_silent_a_gap() {
+    Case::book().send("application/json", "{}").finds(&["request.body.unexpected"]);
+    Case::book().send("application/json", "").finds(&[]);
+    Case::list("").send("application/json", "{}").finds(&["request.body.undocumented"]).leaves(&[
+        "required-scope",
+        "success-status",
+        "request-body",
+    ]);
+    Case::list("").send("", "").finds(&[]).leaves(&["required-scope", "success-status"]);
+}
+
+#[test]
+fn request_media_types_are_those_that_the_document_names() {
+    for good in ["application/json", "Application/JSON; charset=utf-8", "application/json ;x"] {
+        Case::update(good, r#"{"title":"a"}"#).finds(&[]);
+    }
+    for bad in ["", "text/plain", "application/xml", "application/merge-patch+json", "json", "/", "multipart/form-data"]
+    {
+        Case::update(bad, r#"{"title":"aaaaaaaaaaaa"}"#).finds(&["request.content-type Content-Type"]).leaves(&[
+            "required-scope",
+            "success-status",
+            "request-required",
+            "request-body",
+            "response-required",
+        ]);
+    }
+    Case::update("text/plain", "").finds(&[]);
+}
+
+#[test]
+fn request_bodies_are_judged_by_their_schema() {
+    Case::update("application/json", r#"{"title":"12345678","version":1.0,"meta":{"x":[{}]}}"#).finds(&[]);
+    Case::update("application/json", r#"{"title":"123456789","version":1.5,"extra":{"a":1}}"#).finds(&[
+        "request.body /title",
+        "request.body /version",
+        "request.body.undocumented /extra",
+    ]);
+    Case::update("application/json", "[]").finds(&["request.body"]);
+    for bad in ["{", r#"{"title":"a","title":"b"}"#, "\u{feff}{}", r#"{"title":"\ud800"}"#, "{} x", "a=b"] {
+        Case::update("application/json", bad).finds(&["request.body.malformed"]).blames(Some(Blame::Laxer));
+    }
+    Case::update("", "").send("application/json", &b"\"\xff\""[..]).finds(&["request.body.malformed"]);
+    let deep = format!("{}{}", r#"{"meta":"#, "[".repeat(5000));
+    Case::update("application/json", &deep).finds(&[]).leaves(&[
+        "required-scope",
+        "success-status",
+        "request-required",
+        "request-body",
+        "response-required",
+    ]);
+}
+
+#[test]
+fn a_missing_body_is_a_violation_only_where_the_document_requires_one() {
+    Case::update("", "").finds(&[]).leaves(&[
+        "required-scope",
+        "success-status",
+        "request-required",
+        "response-required",
+    ]);
+    Case::new("POST", "/v1/books").answer(202, "").finds(&["request.body"]);
+}
+
+#[test]
+fn a_media_type_that_is_not_read_leaves_the_body_unchecked() {
+    Case::new("POST", "/v1/books").send("text/csv", "a,b").answer(202, "").finds(&[]).leaves(&[
+        "required-scope",
+        "success-status",
+        "request-body",
+        "response-body",
+    ]);
+}
+
+#[test]
+fn forms_are_judged_as_the_object_that_they_stand_for() {
+    let form = |body: &str| Case::update("application/x-www-form-urlencoded", body);
+    form("title=a+b&version=5&meta=%7B%22x%22%3A1%7D").finds(&[]);
+    form("meta[x]=1").finds(&["request.body.undocumented /meta[x]"]);
+    form("version=5.0").finds(&["request.body /version"]);
+    form("version=05").finds(&["request.body /version"]);
+    form("meta=x").finds(&["request.body /meta"]);
+    form("meta=[1]").finds(&["request.body /meta"]);
+    form("title=123456789").finds(&["request.body /title"]);
+    form("title=a&title=a").finds(&["request.body.malformed /title"]);
+    form("title=%zz").finds(&["request.body.malformed /title"]);
+    form("title=%ff").finds(&["request.body.malformed /title"]);
+}

@@ -1,0 +1,112 @@
+//! What is found in responses, and across both messages.
+
+use super::*;
+
+#[test]
+fn statuses_count_only_where_the_document_lists_some() {
+    Case::book().answer(201, r#"{"isbn":"42"}"#).finds(&["status.success"]);
+    Case::book().answer(204, "").finds(&["status.success"]);
+    Case::book().answer(500, "").finds(&["status.undocumented"]).leaves(&["error-body"]);
+    Case::book().answer(302, "").finds(&["status.undocumented"]);
+    Case::book().answer(404, "").finds(&[]).leaves(&["error-body"]);
+    Case::list("").answer(206, "{}").finds(&[]).leaves(&["required-scope", "success-status"]);
+    Case::list("").answer(418, "").finds(&[]).leaves(&["required-scope", "error-status", "error-body"]);
+}
+
+#[test]
+fn documented_headers_have_to_be_there() {
+    Case::book().answer(429, "").finds(&["response.headers X-Rate"]);
+    Case::book().answer(429, "").header("x-rate").finds(&[]);
+}
+
+#[test]
+fn response_bodies_are_json_under_any_status() {
+    for good in ["application/json", "application/json;charset=utf-8", "application/problem+json"] {
+        Case::book().answer_as(404, good, "{}").finds(&[]);
+        Case::book().answer_as(200, good, r#"{"isbn":"42"}"#).finds(&[]);
+    }
+    for bad in ["text/html", "", "application/jsonx", "application/+json"] {
+        Case::book().answer_as(404, bad, "{}").finds(&["response.content-type Content-Type"]);
+        let case = Case::book().answer_as(200, bad, "{}");
+        case.finds(&["response.content-type Content-Type"]).leaves(&["response-body"]);
+    }
+    Case::book().answer(404, "<html>").finds(&["response.body.malformed"]);
+    Case::book().answer(500, r#"{"a":1,"a":2}"#).finds(&["status.undocumented", "response.body.malformed"]);
+    Case::new("POST", "/v1/books")
+        .send("application/json", "{}")
+        .answer(202, "oops")
+        .finds(&["response.body.malformed"]);
+}
+
+#[test]
+fn response_bodies_are_judged_by_their_schema() {
+    Case::book().answer(200, r#"{"isbn":"42","kind":"novel"}"#).finds(&[]);
+    Case::book().answer(200, r#"{"pages":"7","kind":"poem","new":[{}]}"#).finds(&[
+        "response.body /isbn",
+        "response.body /pages",
+        "response.body.undocumented /kind",
+        "response.body.undocumented /new",
+    ]);
+    Case::book().answer(200, "").finds(&["response.body"]);
+    Case::update("", "").answer(204, "").finds(&[]);
+    let finding = &Case::book().answer(200, r#"{"isbn":"42","pages":"7"}"#).verdict().findings[0];
+    assert_eq!(finding.message(), "expected an integer, saw 7");
+}
+
+#[test]
+fn the_response_is_about_what_the_path_names() {
+    Case::new("GET", "/v1/books/a%7Cb").answer(200, r#"{"isbn":"a|b"}"#).finds(&[]);
+    Case::book().answer(200, r#"{"isbn":"43"}"#).finds(&["exchange.identity /isbn"]);
+    Case::book().answer(404, r#"{"isbn":"43"}"#).finds(&[]);
+    Case::book().answer(200, "{}").finds(&["response.body /isbn"]);
+    Case::book()
+        .answer(200, r#"{"isbn":"43"}"#)
+        .change(|exchange| exchange.response.as_mut().unwrap().body.redacted = vec!["/isbn".to_owned()])
+        .finds(&[]);
+}
+
+#[test]
+fn a_page_holds_no_more_than_was_asked_for_or_the_default() {
+    let books = |count: usize| format!(r#"{{"books":[{}]}}"#, vec![r#"{"isbn":"1"}"#; count].join(","));
+    Case::list("").answer(200, &books(2)).finds(&[]);
+    Case::list("").answer(200, &books(3)).finds(&["exchange.page-size /books"]);
+    Case::list("&take=5").answer(200, &books(5)).finds(&[]);
+    Case::list("&take=5").answer(200, &books(6)).finds(&["exchange.page-size /books"]);
+    Case::list("&take=x").answer(200, &books(6)).finds(&["query.parameter take"]);
+    Case::list("&take=5").answer(400, &books(6)).finds(&[]);
+}
+
+#[test]
+fn what_was_sent_comes_back_as_it_was_sent() {
+    let patch = |sent: &str, came: &str| {
+        Case::update("application/json", sent).answer(200, &format!(r#"{{"isbn":"42",{}"#, &came[1..]))
+    };
+    patch(r#"{"title":"a","meta":{"n":1.0,"l":[1,2],"o":{"x":1}}}"#, r#"{"title":"a","meta":{"n":1e0,"l":[1],"p":3}}"#)
+        .finds(&[]);
+    patch(r#"{"title":"a","meta":{"n":1,"l":[1,2],"o":{"x":1}}}"#, r#"{"title":"b","meta":{"n":2,"l":[1,3],"o":5}}"#)
+        .finds(&["exchange.echo /title", "exchange.echo /meta/n", "exchange.echo /meta/l/1"]);
+    patch(r#"{"version":1}"#, r#"{"version":2}"#).finds(&["response.body.undocumented /version"]);
+    Case::update("application/x-www-form-urlencoded", "title=a&meta=%7B%22n%22%3A1%7D")
+        .answer(200, r#"{"isbn":"42","title":"b","meta":{"n":2}}"#)
+        .finds(&["exchange.echo /title", "exchange.echo /meta/n"]);
+}
+
+#[test]
+fn a_response_that_did_not_come_whole_is_said_and_its_body_not_judged() {
+    let cut = Case::book().answer(200, "{").change(|exchange| exchange.transport.incomplete = Some("reset".to_owned()));
+    cut.finds(&["transport.incomplete"]).leaves(&["response-body"]);
+    assert_eq!(cut.verdict().findings[0].message(), "expected a whole response, saw reset");
+    let long = Case::new("GET", "/v1/books/123456");
+    long.clone().change(|exchange| exchange.response = None).finds(&["path.parameter isbn", "transport.incomplete"]);
+    long.answer(0, "").finds(&["path.parameter isbn", "transport.incomplete"]).blames(None);
+}
+
+#[test]
+fn what_contrail_answered_itself_is_not_held_against_the_tenant() {
+    Case::new("GET", "/v1/books/123456")
+        .answer_as(400, "text/plain", "no")
+        .change(|exchange| exchange.transport.answered_by_contrail = Some("refused".to_owned()))
+        .finds(&["path.parameter isbn"])
+        .leaves(&["response-body"])
+        .blames(None);
+}

@@ -1,0 +1,87 @@
+//! What the token endpoint gives.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::Value;
+
+use super::*;
+
+fn token_request(body: &str) -> Request {
+    with_body("POST", "/oauth/token", "application/x-www-form-urlencoded", body)
+}
+
+fn grant(client: &str) -> Request {
+    token_request(&format!("grant_type=client_credentials&client_id={client}&client_secret=s"))
+}
+
+fn issued(replay: &Replay, request: &Request) -> (Value, Value, Vec<String>) {
+    let served = ask(replay, request).unwrap();
+    assert_eq!(served.answer.status, 200);
+    let answer: Value = serde_json::from_slice(&served.answer.body.unwrap()).unwrap();
+    let token = answer["access_token"].as_str().unwrap().to_owned();
+    let parts: Vec<&str> = token.split('.').collect();
+    assert_eq!(parts.len(), 3);
+    assert_eq!(URL_SAFE_NO_PAD.decode(parts[2]).unwrap().len(), 64);
+    let claims = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(parts[1]).unwrap()).unwrap();
+    (answer, claims, served.remarks)
+}
+
+#[test]
+fn a_token_carries_the_scopes_recorded_for_the_requests_client_and_a_fresh_lifetime() {
+    let body = r#"{"access_token":"LABEL-1","expires_in":"7200","token_type":"Bearer","extra":1}"#;
+    let replay = replay([
+        says(token_request("client_id=a&client_secret=LABEL-2"), body),
+        says(by(request("GET", "/x"), "a", &["read:x", "read:y"]), "{}"),
+        says(by(request("GET", "/x"), "b", &["read:z"]), "{}"),
+    ]);
+    let (answer, claims, remarks) = issued(&replay, &grant("a"));
+    assert_eq!(answer["expires_in"], 7200);
+    assert_eq!(answer["extra"], 1);
+    assert_eq!(claims["scope"], "read:x read:y");
+    assert_eq!(claims["azp"], "a");
+    assert_eq!(claims["exp"].as_u64().unwrap() - claims["iat"].as_u64().unwrap(), 7200);
+    assert_eq!(claims["iat"], 1_800_000_001_u64);
+    assert!(remarks.is_empty(), "{remarks:?}");
+    let unused: Vec<_> = replay.unused().into_iter().map(|(_, line)| line).collect();
+    assert_eq!(unused, ["GET /x", "GET /x"], "the recorded token request counts as asked for");
+}
+
+#[test]
+fn a_client_that_was_not_recorded_gets_the_union_of_scopes_and_that_is_said() {
+    let replay = replay([
+        says(by(request("GET", "/x"), "a", &["read:x"]), "{}"),
+        says(by(request("GET", "/x"), "b", &["read:z"]), "{}"),
+    ]);
+    let (answer, claims, remarks) = issued(&replay, &grant("stranger"));
+    assert_eq!(claims["scope"], "read:x read:z");
+    assert_eq!(answer["expires_in"], 86_400);
+    assert_eq!(answer["token_type"], "Bearer");
+    assert!(remarks[0].contains("`stranger`") && remarks[0].contains("union"), "{remarks:?}");
+}
+
+#[test]
+fn the_token_endpoint_takes_forms_json_and_basic_credentials_with_and_without_the_slash() {
+    let replay = replay([says(by(request("GET", "/x"), "a b", &["read:x"]), "{}")]);
+    let form = token_request("grant_type=client_credentials&client_id=a+b&audience=urn:x");
+    assert_eq!(issued(&replay, &form).1["aud"], "urn:x");
+    let json = json("/oauth/token/", r#"{"client_id":"a b","client_secret":"s","organization":null}"#);
+    assert_eq!(issued(&replay, &json).1["azp"], "a b");
+    let mut basic = token_request("grant_type=client_credentials");
+    basic.headers.append(http::header::AUTHORIZATION, HeaderValue::from_static("Basic YSUyMGI6cw=="));
+    assert_eq!(issued(&replay, &basic).1["scope"], "read:x");
+    assert_eq!(body(&replay, &request("GET", "/oauth/token")), "miss: unknown");
+}
+
+#[test]
+fn the_token_endpoint_never_runs_out() {
+    let replay = replay([says(grant("a"), r#"{"access_token":"LABEL-1"}"#)]);
+    for _ in 0..5 {
+        issued(&replay, &grant("a"));
+    }
+}
+
+#[test]
+fn a_client_that_was_only_ever_refused_is_refused_as_recorded() {
+    let replay = replay([answers(grant("bad"), 401, &[], r#"{"error":"access_denied"}"#), says(grant("a"), "{}")]);
+    assert_eq!(ask(&replay, &grant("bad")).unwrap().answer.status, 401);
+    assert_eq!(ask(&replay, &grant("a")).unwrap().answer.status, 200);
+}

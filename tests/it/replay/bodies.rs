@@ -1,0 +1,154 @@
+//! Bodies: how they match, and how they go out.
+
+use super::*;
+
+#[test]
+fn an_answer_that_can_have_no_body_is_whole_without_one() {
+    let place = Place::new();
+    let mut gone = get("/api/v2/x", "{}");
+    gone["response"]["status"] = json!(204);
+    place.write("a.har", &[gone]);
+    let replay = place.replay(&["a.har", "--format", "json"]);
+    assert_eq!(wire::call(replay.address, "HEAD", "/api/v2/y", &[], b"").status(), 421);
+    assert_eq!(wire::call(replay.address, "GET", "/api/v2/x", &[], b"").status(), 204);
+    let ran = replay.finish();
+    assert_eq!(ran.status, 3);
+    let last: Value = serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap();
+    assert_eq!(last["summary"]["incomplete"], 0, "{}", ran.stderr);
+}
+
+#[test]
+fn bodies_that_were_laid_out_go_out_compact_and_another_tools_as_recorded() {
+    let place = Place::new();
+    let pretty = "{\n  \"a\": [\n    1.0,\n    \"x  y\"\n  ]\n}";
+    place.write_own(
+        "own.har",
+        &[
+            own(get("/api/v2/laid-out", pretty), json!({"laidOut": ["response"]})),
+            own(get("/api/v2/as-it-came", pretty), json!({})),
+        ],
+    );
+    place.write("other.har", &[get("/api/v2/other", pretty)]);
+    let replay = place.replay(&["own.har", "other.har"]);
+    let laid_out = ask(replay.address, "/api/v2/laid-out");
+    assert_eq!(text(&laid_out), r#"{"a":[1.0,"x  y"]}"#);
+    assert_eq!(laid_out.header("content-length"), Some("18"));
+    assert_eq!(text(&ask(replay.address, "/api/v2/as-it-came")), pretty);
+    assert_eq!(text(&ask(replay.address, "/api/v2/other")), pretty);
+}
+
+#[test]
+fn redacted_places_match_any_value_of_their_type_and_a_withheld_body_any_body_and_it_is_said() {
+    let place = Place::new();
+    let redacted = post("/api/v2/x", r#"{"secret":"!password-1!","a":1}"#, "1");
+    let withheld = exchange("POST", "/api/v2/y", Some(("application/json", "")), 200, "1");
+    place.write_own(
+        "a.har",
+        &[
+            own(redacted, json!({"request": {"redacted": ["/secret"]}})),
+            own(withheld, json!({"request": {"withheld": "unparsable"}})),
+        ],
+    );
+    let replay = place.replay(&["a.har"]);
+    assert_eq!(send(replay.address, "/api/v2/x", r#"{"a":1,"secret":5}"#).status(), 421);
+    assert_eq!(send(replay.address, "/api/v2/x", r#"{"a":1.0,"secret":"anything"}"#).status(), 200);
+    assert_eq!(send(replay.address, "/api/v2/y", r#"{"any":"thing"}"#).status(), 200);
+    let ran = replay.finish();
+    assert!(ran.stderr.contains("`/secret` is redacted in the recording"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("any body matches"), "{}", ran.stderr);
+}
+
+#[test]
+fn multipart_forms_and_compressed_bodies_match_by_value() {
+    let place = Place::new();
+    let multipart = |boundary: &str, parts: [&str; 2]| {
+        format!("--{boundary}\r\n{}\r\n--{boundary}\r\n{}\r\n--{boundary}--\r\n", parts[0], parts[1])
+    };
+    let one =
+        "Content-Disposition: form-data; name=\"meta\"\r\nContent-Type: application/json\r\n\r\n{\"a\":1,\"b\":2}";
+    let same = "Content-Disposition: form-data; name=\"meta\"\r\n\r\n{\"b\": 2.0, \"a\": 1}";
+    let file = "Content-Disposition: form-data; name=\"file\"; filename=\"f.txt\"\r\n\r\nhello";
+    place.write(
+        "a.har",
+        &[
+            exchange(
+                "POST",
+                "/api/v2/upload",
+                Some(("multipart/form-data; boundary=one", &multipart("one", [one, file]))),
+                200,
+                "1",
+            ),
+            exchange(
+                "POST",
+                "/api/v2/form",
+                Some(("application/x-www-form-urlencoded", "a=1+2&p=%7B%22x%22%3A1%7D")),
+                200,
+                "1",
+            ),
+            post("/api/v2/json", r#"{"a":1}"#, "1"),
+        ],
+    );
+    let replay = place.replay(&["a.har"]);
+    let call = |target: &str, headers: &[(&str, &str)], body: &[u8]| {
+        wire::call(replay.address, "POST", target, headers, body).status()
+    };
+    let body = multipart("two-2", [file, same]);
+    let media_type = [("Content-Type", "multipart/form-data; boundary=\"two-2\"")];
+    assert_eq!(call("/api/v2/upload", &media_type, body.as_bytes()), 200);
+    let media_type = [("Content-Type", "application/x-www-form-urlencoded")];
+    assert_eq!(call("/api/v2/form", &media_type, b"p=%7B%20%22x%22:1.0%7D&a=1%202"), 200);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(br#"{ "a" : 1.0 }"#).unwrap();
+    let gzip = gzip.finish().unwrap();
+    let coded = [("Content-Type", "application/json"), ("Content-Encoding", "gzip")];
+    assert_eq!(call("/api/v2/json", &coded, &gzip), 200);
+    assert_eq!(replay.finish().status, 0);
+}
+
+#[test]
+fn what_was_recorded_in_part_is_never_served_as_whole() {
+    let place = Place::new();
+    let truncated = json!({"response": {"truncated": {"kept": 2, "total": 10}}});
+    place.write_own(
+        "a.har",
+        &[
+            own(get("/api/v2/cut", "{}"), truncated),
+            own(get("/api/v2/withheld", ""), json!({"response": {"withheld": "unparsable"}})),
+            own(exchange("GET", "/api/v2/zero", None, 0, ""), json!({"incomplete": "the upstream closed early"})),
+        ],
+    );
+    let replay = place.replay(&["a.har"]);
+    for (target, why) in [("cut", "2 of 10 bytes"), ("withheld", "unparsable"), ("zero", "closed early")] {
+        let answer = ask(replay.address, &format!("/api/v2/{target}"));
+        assert_eq!((answer.status(), answer.json()["reason"].clone()), (421, "unfit".into()));
+        assert!(answer.json()["detail"].as_str().unwrap().contains(why), "{}", answer.json());
+    }
+    let ran = replay.finish();
+    assert_eq!(ran.status, 3);
+    assert!(ran.stderr.contains("1 recorded exchange cannot be served"), "{}", ran.stderr);
+}
+
+#[test]
+fn head_and_bodiless_answers_keep_their_framing_on_one_connection() {
+    let place = Place::new();
+    let mut head = exchange("HEAD", "/api/v2/x", None, 200, "");
+    head["response"]["headers"] = json!([{"name": "Content-Length", "value": "42"}]);
+    place.write("a.har", &[head, exchange("DELETE", "/api/v2/x", None, 204, ""), get("/api/v2/x", "\"last\"")]);
+    let replay = place.replay(&["a.har"]);
+    let mut stream = std::net::TcpStream::connect(replay.address).unwrap();
+    let request = |method: &str| format!("{method} /api/v2/x HTTP/1.1\r\nHost: h\r\n\r\n");
+    let all = format!(
+        "{}{}{}",
+        request("HEAD"),
+        request("DELETE"),
+        request("GET").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")
+    );
+    stream.write_all(all.as_bytes()).unwrap();
+    let mut raw = String::new();
+    stream.read_to_string(&mut raw).unwrap();
+    let heads: Vec<&str> = raw.split("HTTP/1.1 ").skip(1).collect();
+    assert_eq!(heads.len(), 3, "{raw}");
+    assert!(heads[0].starts_with("200") && heads[0].to_lowercase().contains("content-length: 42\r\n"), "{raw}");
+    assert!(heads[1].starts_with("204") && !heads[1].to_lowercase().contains("content-length"), "{raw}");
+    assert!(heads[2].ends_with("\"last\""), "{raw}");
+}

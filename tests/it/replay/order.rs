@@ -1,0 +1,157 @@
+//! Which of several recorded answers a request gets.
+
+use super::*;
+
+#[test]
+fn the_same_request_gets_its_recorded_answers_in_order_then_the_last_again_if_it_is_safe() {
+    let place = Place::new();
+    let policy = "/api/v2/rate-limit-policies/rlp_1";
+    place.write(
+        "a.har",
+        &[
+            get("/api/v2/x", "1"),
+            post("/api/v2/y", "{}", "1"),
+            get("/api/v2/x", "2"),
+            get(policy, har::POLICY),
+            post("/api/v2/y", "{}", "2"),
+        ],
+    );
+    let replay = place.replay(&["a.har"]);
+    let to = replay.address;
+    let gets: Vec<_> = (0..4).map(|_| text(&ask(to, "/api/v2/x"))).collect();
+    assert_eq!(gets, ["1", "2", "2", "2"]);
+    let posts: Vec<_> = (0..3).map(|_| send(to, "/api/v2/y", "{}")).collect();
+    assert_eq!((text(&posts[0]), text(&posts[1])), ("1".to_owned(), "2".to_owned()));
+    assert_eq!(posts[2].status(), 421);
+    assert_eq!(posts[2].json()["reason"], "exhausted");
+    let ran = replay.finish();
+    assert_eq!(ran.status, 3);
+    assert!(ran.stderr.contains("a.har entry 3: GET /api/v2/rate-limit-policies/rlp_1"), "{}", ran.stderr);
+}
+
+#[test]
+fn exhausted_repeat_loop_and_miss_decide_for_every_method() {
+    let place = Place::new();
+    place.write("a.har", &[post("/api/v2/y", "{}", "1"), post("/api/v2/y", "{}", "2"), get("/api/v2/x", "x")]);
+    for (option, posts, last_get) in [
+        ("repeat", ["1", "2", "2", "2"], 200),
+        ("loop", ["1", "2", "1", "2"], 200),
+        ("miss", ["1", "2", "-", "-"], 421),
+    ] {
+        let replay = place.replay(&["a.har", "--exhausted", option]);
+        let answers: Vec<_> = (0..4)
+            .map(|_| send(replay.address, "/api/v2/y", "{}"))
+            .map(|answer| if answer.status() == 421 { "-".to_owned() } else { text(&answer) })
+            .collect();
+        assert_eq!(answers, posts, "{option}");
+        ask(replay.address, "/api/v2/x");
+        assert_eq!(ask(replay.address, "/api/v2/x").status(), last_get, "{option}");
+        replay.finish();
+    }
+}
+
+#[test]
+fn order_is_counted_per_request_however_many_clients_ask_at_once() {
+    const EACH: usize = 40;
+    let place = Place::new();
+    let entries: Vec<Value> = (0..EACH)
+        .flat_map(|number| {
+            ["x", "y"].map(|path| post(&format!("/api/v2/{path}"), "{}", &format!("\"{path}{number:02}\"")))
+        })
+        .collect();
+    place.write("a.har", &entries);
+    let replay = place.replay(&["a.har"]);
+    let to = replay.address;
+    let clients: Vec<_> = (0..8)
+        .map(|client| {
+            thread::spawn(move || {
+                (0..EACH / 4).map(|_| text(&send(to, ["/api/v2/x", "/api/v2/y"][client % 2], "{}"))).collect::<Vec<_>>()
+            })
+        })
+        .collect();
+    let seen: Vec<Vec<String>> = clients.into_iter().map(|client| client.join().unwrap()).collect();
+    for answers in &seen {
+        assert!(answers.is_sorted(), "one client never sees an older answer after a newer one: {answers:?}");
+    }
+    for (side, path) in ["x", "y"].iter().enumerate() {
+        let mut all: Vec<String> = seen.iter().skip(side).step_by(2).flatten().cloned().collect();
+        all.sort();
+        let expected: Vec<String> = (0..EACH).map(|number| format!("\"{path}{number:02}\"")).collect();
+        assert_eq!(all, expected, "each recorded answer is given once");
+    }
+    assert_eq!(replay.finish().status, 0);
+}
+
+#[test]
+fn the_callers_own_entries_come_first_and_a_fresh_token_makes_the_caller() {
+    let place = Place::new();
+    place.write_own(
+        "a.har",
+        &[
+            by(post("/api/v2/x", "{}", "\"a\""), "client-a", &["read:users"]),
+            by(post("/api/v2/x", "{}", "\"b\""), "client-b", &["read:roles", "read:users"]),
+            own(post("/api/v2/x", "{}", "\"nobody\""), json!({})),
+        ],
+    );
+    let replay = place.replay(&["a.har", "--format", "json"]);
+    let to = replay.address;
+    let token = |client: &str| {
+        let form =
+            format!("grant_type=client_credentials&client_id={client}&client_secret=any&audience=%2Fapi%2Fv2%2F");
+        let headers = [("Content-Type", "application/x-www-form-urlencoded")];
+        let answer = wire::call(to, "POST", "/oauth/token", &headers, form.as_bytes());
+        assert_eq!(answer.status(), 200);
+        let answer = answer.json();
+        assert!(answer["expires_in"].is_u64(), "{answer}");
+        answer["access_token"].as_str().unwrap().to_owned()
+    };
+    let as_client = |token: &str| {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Content-Type", "application/json"), ("Authorization", bearer.as_str())];
+        let answer = wire::call(to, "POST", "/api/v2/x", &headers, b"{}");
+        if answer.status() == 421 { answer.json()["reason"].clone() } else { answer.json() }
+    };
+    let (a, b) = (token("client-a"), token("client-b"));
+    assert_eq!(as_client(&b), "b");
+    assert_eq!(as_client(&b), "exhausted", "never a stranger's answer");
+    assert_eq!(send(to, "/api/v2/x", "{}").json(), "nobody");
+    assert_eq!(as_client(&a), "a");
+    let ran = replay.finish();
+    assert_eq!(ran.status, 3);
+}
+
+#[test]
+fn a_token_for_an_unrecorded_client_carries_the_union_of_scopes_and_that_is_said() {
+    let place = Place::new();
+    place.write_own(
+        "a.har",
+        &[
+            by(get("/api/v2/x", "1"), "client-a", &["read:users"]),
+            by(get("/api/v2/x", "1"), "client-b", &["read:roles"]),
+        ],
+    );
+    let replay = place.replay(&["a.har"]);
+    let body = r#"{"grant_type":"client_credentials","client_id":"stranger","client_secret":"s","organization":null}"#;
+    let answer = send(replay.address, "/oauth/token/", body);
+    assert_eq!((answer.status(), answer.json()["scope"].clone()), (200, "read:roles read:users".into()));
+    let ran = replay.finish();
+    assert!(ran.stderr.contains("union"), "{}", ran.stderr);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+}
+
+#[test]
+fn fixtures_are_merged_in_order_the_same_one_twice_counts_twice_and_an_empty_one_is_no_error() {
+    let place = Place::new();
+    place.write("a.har", &[post("/api/v2/x", "{}", "1")]).write("b.har", &[post("/api/v2/x", "{}", "2")]);
+    place.write("empty.har", &[]);
+    let replay = place.replay(&["b.har", "empty.har", "a.har", "b.har"]);
+    let answers: Vec<_> = (0..4).map(|_| send(replay.address, "/api/v2/x", "{}")).collect();
+    assert_eq!(answers[..3].iter().map(text).collect::<Vec<_>>(), ["2", "1", "2"]);
+    assert_eq!(answers[3].status(), 421);
+    replay.finish();
+
+    let replay = place.replay(&["empty.har"]);
+    assert_eq!(ask(replay.address, "/api/v2/x").json()["reason"], "empty");
+    replay.finish();
+    assert_eq!(place.replay(&["empty.har"]).finish().status, 0);
+}
