@@ -145,6 +145,10 @@ pub struct JudgeArgs {
     /// Deepest nesting of JSON that is looked at, at most 2000; what nests deeper is unchecked
     #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = positive)]
     pub max_depth: usize,
+    /// Most secrets that are looked for by value; beyond it, those that were not met for longest are forgotten, and masked
+    /// only where their field, header or shape tells them
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = positive)]
+    pub max_secrets: usize,
     /// How lines and summary are shaped
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -184,7 +188,7 @@ impl JudgeArgs {
     /// A `--redact` that cannot be understood.
     pub fn redactor(&self, contract: &Arc<Contract>) -> Result<Arc<Redactor>, Failure> {
         let shapes = Arc::new(ContractShapes::new(Arc::clone(contract)));
-        Ok(Arc::new(Redactor::new(Plan::new(&self.redact)?).with_shapes(shapes)))
+        Ok(Arc::new(Redactor::new(Plan::new(&self.redact)?).with_shapes(shapes).with_bound(self.max_secrets)))
     }
 
     /// The cache of tokens that the options ask for.

@@ -81,6 +81,10 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
         let _ = writeln!(out, "{personal}");
     }
     let said = [
+        (
+            outcome.secrets.forgotten,
+            "secrets were forgotten (--max-secrets): where they came again, only their field, header or shape told them",
+        ),
         (outcome.secrets.withheld, "bodies withheld, because they do not parse"),
         (outcome.secrets.cut, "cut bodies whose kept part was dropped"),
         (counts.left_out, "left out by --only or --exclude"),
@@ -147,6 +151,7 @@ fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) ->
     );
     put("secrets", json!(outcome.secrets.secrets));
     put("personal", json!(outcome.secrets.personal));
+    put("forgotten", outcome.secrets.forgotten.into());
     put("withheld", outcome.secrets.withheld.into());
     put("left_out", counts.left_out.into());
     put("incomplete", counts.incomplete.into());

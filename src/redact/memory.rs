@@ -4,6 +4,9 @@
 //! multi-pattern searches, each about twice as large as the next. A new secret adds a small one and merges those of like
 //! size; each is compiled when the sieve first lets a text through, so that a secret that never comes again costs no
 //! compiling. A search never waits for a new secret: it works on a snapshot.
+//!
+//! A memory may have a bound. Beyond it, a quarter of the secrets is forgotten: those that were met last the longest
+//! ago. Where a field, a header or its shape says so, such a value is recognised anew.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -26,7 +29,7 @@ use super::{
 };
 use crate::hex::hex;
 
-/// Which secret; an index into [`Memory::secrets`].
+/// Which secret; none is ever given to another one.
 pub(super) type Id = u32;
 
 /// Secrets longer than this are found by a part of them.
@@ -40,12 +43,21 @@ pub(super) struct Secret {
     pub(super) number: u32,
     /// What it is made of was read already.
     opened: bool,
+    /// When it was met last, by [`Memory::clock`].
+    met: u64,
 }
 
-#[derive(Default)]
 pub(super) struct Memory {
-    secrets: Vec<Secret>,
+    secrets: HashMap<Id, Secret>,
     by_text: HashMap<Arc<[u8]>, Id>,
+    /// The next secret's.
+    next: Id,
+    /// Most secrets that are known at a time.
+    most: usize,
+    /// How many were forgotten.
+    pub(super) forgotten: u64,
+    /// Counts what is met.
+    clock: u64,
     /// Highest label number given or met.
     highest: u32,
     index: Arc<Index>,
@@ -55,10 +67,33 @@ pub(super) struct Memory {
     hasher: RandomState,
 }
 
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            secrets: HashMap::new(),
+            by_text: HashMap::new(),
+            next: 0,
+            most: usize::MAX,
+            forgotten: 0,
+            clock: 0,
+            highest: 0,
+            index: Arc::default(),
+            distinct: BTreeMap::new(),
+            people: BTreeMap::new(),
+            hasher: RandomState::new(),
+        }
+    }
+}
+
 impl Memory {
     /// A memory whose index does without its sieve.
     pub(super) fn thorough() -> Self {
         Self { index: Arc::new(Index { thorough: true, ..Index::default() }), ..Self::default() }
+    }
+
+    /// Knows no more than so many secrets from here on.
+    pub(super) fn bound(&mut self, most: usize) {
+        self.most = most;
     }
 
     /// Remembers a secret; one that is known keeps its label. `None` for an empty text and for a label.
@@ -66,20 +101,20 @@ impl Memory {
         if text.is_empty() || label::is_label_bytes(text) {
             return None;
         }
-        if let Some(known) = self.by_text.get(text) {
-            return Some(*known);
+        if let Some(known) = self.known(text) {
+            self.meet(known);
+            return Some(known);
         }
         let aliases = aliases(text);
         // The same secret in another spelling has the same label.
         let id = aliases.iter().find_map(|alias| self.by_text.get(alias.as_slice()).copied());
-        let id = id.unwrap_or_else(|| {
-            self.highest = self.highest.saturating_add(1);
-            self.secrets.push(Secret { kind, number: self.highest, opened: false });
-            if !kind.is_personal() {
-                *self.distinct.entry(kind.name()).or_default() += 1;
+        let id = match id {
+            Some(known) => {
+                self.meet(known);
+                known
             }
-            Id::try_from(self.secrets.len() - 1).unwrap_or(Id::MAX)
-        });
+            None => self.add(kind),
+        };
         let mut patterns = Vec::new();
         for text in std::iter::once(text).chain(aliases.iter().map(Vec::as_slice)) {
             let text: Arc<[u8]> = text.into();
@@ -93,6 +128,40 @@ impl Memory {
         Some(id)
     }
 
+    fn add(&mut self, kind: Kind) -> Id {
+        if self.secrets.len() >= self.most {
+            self.forget();
+        }
+        let id = self.next;
+        self.next = self.next.wrapping_add(1);
+        self.highest = self.highest.saturating_add(1);
+        self.clock += 1;
+        self.secrets.insert(id, Secret { kind, number: self.highest, opened: false, met: self.clock });
+        if !kind.is_personal() {
+            *self.distinct.entry(kind.name()).or_default() += 1;
+        }
+        id
+    }
+
+    /// Forgets a quarter of the secrets, and at least one.
+    fn forget(&mut self) {
+        let mut met: Vec<u64> = self.secrets.values().map(|secret| secret.met).collect();
+        let (_, newest_forgotten, _) = met.select_nth_unstable(self.secrets.len() / 4);
+        let newest_forgotten = *newest_forgotten;
+        let before = self.secrets.len();
+        self.secrets.retain(|_, secret| secret.met > newest_forgotten);
+        self.forgotten += (before - self.secrets.len()) as u64;
+        self.by_text.retain(|_, id| self.secrets.contains_key(id));
+        self.index = Arc::new(self.index.only(|id| self.secrets.contains_key(&id)));
+    }
+
+    /// The secret was met again; whether it is known still.
+    pub(super) fn meet(&mut self, id: Id) -> bool {
+        self.clock += 1;
+        let secret = self.secrets.get_mut(&id);
+        secret.map(|secret| secret.met = self.clock).is_some()
+    }
+
     pub(super) fn known(&self, text: &[u8]) -> Option<Id> {
         self.by_text.get(text).copied()
     }
@@ -103,13 +172,15 @@ impl Memory {
     }
 
     pub(super) fn set_opened(&mut self, id: Id) {
-        if let Some(secret) = self.secrets.get_mut(id as usize) {
+        if let Some(secret) = self.secrets.get_mut(&id) {
             secret.opened = true;
         }
     }
 
     pub(super) fn secret(&self, id: Id) -> Secret {
-        self.secrets.get(id as usize).copied().unwrap_or(Secret { kind: Kind::Secret, number: 0, opened: false })
+        // One that was forgotten while its exchange was on its way shares the last one's number.
+        let forgotten = Secret { kind: Kind::Secret, number: self.highest.max(1), opened: false, met: 0 };
+        self.secrets.get(&id).copied().unwrap_or(forgotten)
     }
 
     /// The label number has been met in a text; no other secret gets it.
@@ -124,10 +195,14 @@ impl Memory {
         }
     }
 
-    /// Counts a value that looks like personal data, once.
+    /// Counts a value that looks like personal data, once; up to a million of a kind.
     pub(super) fn count_person(&mut self, value: &[u8], kind: Kind) {
+        const MOST: usize = 1_000_000;
         let hash = self.hasher.hash_one(value);
-        self.people.entry(kind.name()).or_default().insert(hash);
+        let people = self.people.entry(kind.name()).or_default();
+        if people.len() < MOST {
+            people.insert(hash);
+        }
     }
 
     pub(super) fn people(&self) -> BTreeMap<&'static str, u64> {
@@ -288,6 +363,19 @@ impl Index {
         let blanks = self.blanks || patterns.iter().any(|pattern| pattern.needle.contains(&b' '));
         levels.push(Arc::new(Level { patterns, search: OnceLock::new() }));
         Self { sieve, levels, blanks, generation: self.generation + 1, thorough: self.thorough }
+    }
+
+    /// The same without the patterns of other secrets than these.
+    fn only(&self, keep: impl Fn(Id) -> bool) -> Self {
+        let patterns: Vec<Pattern> = self
+            .levels
+            .iter()
+            .flat_map(|level| &level.patterns)
+            .filter(|pattern| keep(pattern.secret))
+            .cloned()
+            .collect();
+        let empty = Self { generation: self.generation, thorough: self.thorough, ..Self::default() };
+        if patterns.is_empty() { Self { generation: self.generation + 1, ..empty } } else { empty.with(patterns) }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -463,6 +551,29 @@ mod tests {
         assert_eq!(memory.learn(b"s3cr3t%2Fvalue", Kind::Cookie), one);
         assert_ne!(memory.learn(b"s3cr3t/other", Kind::Secret), one);
         assert_eq!(memory.learn(b"!token-7!", Kind::Secret), None);
+    }
+
+    #[test]
+    fn a_bounded_memory_forgets_what_was_met_last_the_longest_ago_and_gives_no_number_again() {
+        let mut memory = Memory::default();
+        memory.bound(8);
+        let secret = |n: usize| format!("secret-number-{n:05}");
+        let learn = |memory: &mut Memory, n| memory.learn(secret(n).as_bytes(), Kind::Secret).unwrap();
+        let first = learn(&mut memory, 0);
+        let mut numbers = HashSet::from([memory.secret(first).number]);
+        for n in 1..100 {
+            assert_eq!(learn(&mut memory, 0), first, "it comes with every other");
+            let id = learn(&mut memory, n);
+            assert!(numbers.insert(memory.secret(id).number), "{n}");
+            assert!(memory.secrets.len() <= 8 && memory.by_text.len() <= 8);
+            for known in [0, n] {
+                assert_eq!(found(&memory, &secret(known)).len(), 1, "{known} after {n}");
+            }
+        }
+        assert!(memory.forgotten >= 92 && found(&memory, &secret(1)).is_empty());
+        let again = learn(&mut memory, 1);
+        assert!(numbers.insert(memory.secret(again).number) && found(&memory, &secret(1)).len() == 1);
+        assert_eq!(memory.distinct["secret"], 101, "one that was forgotten counts again");
     }
 
     #[test]

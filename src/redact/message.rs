@@ -251,16 +251,16 @@ impl<'r> Work<'r> {
         for (name, value) in headers.iter_mut() {
             let mut marks = marked.next().unwrap_or_default();
             let path = matches!(name.as_str(), "location" | "content-location" | "referer" | "link" | "origin");
-            let covered = is_covered(value.as_bytes(), &marks);
-            if !covered {
+            let covering = covering(value.as_bytes(), &marks);
+            if covering.is_none() {
                 spread::find(index, value.as_bytes(), Reading { path, plus: false }, &mut marks);
             }
             if let Some(new) = self.replaced(value.as_bytes(), marks, None) {
                 let new = HeaderValue::from_bytes(&new).unwrap_or(HeaderValue::from_static("!"));
                 if name == header::AUTHORIZATION && !response {
                     self.touched.authorization = true;
-                    if covered {
-                        self.redactor.keep_authorization(value, &new);
+                    if let Some(secret) = covering {
+                        self.redactor.keep_authorization(value, &new, secret);
                     }
                 } else {
                     self.touched.elsewhere = true;
@@ -425,7 +425,11 @@ impl<'r> Work<'r> {
         let edits: Vec<_> = marks::settle(marks)
             .into_iter()
             .map(|mark| {
-                let secret = self.redactor.memory().secret(mark.secret);
+                let secret = {
+                    let mut memory = self.redactor.memory();
+                    memory.meet(mark.secret);
+                    memory.secret(mark.secret)
+                };
                 let label = if mark.number {
                     secret.number.to_string()
                 } else {
@@ -531,11 +535,12 @@ impl Redactor {
     }
 }
 
-/// Whether a field's value is one secret, but for the scheme before it: then there is no room for another.
-fn is_covered(value: &[u8], marks: &[Mark]) -> bool {
-    let [Mark { range, .. }] = marks else { return false };
+/// The secret that a field's value is, but for the scheme before it: then there is no room for another.
+fn covering(value: &[u8], marks: &[Mark]) -> Option<Id> {
+    let [Mark { range, secret, .. }] = marks else { return None };
     let scheme = value[..range.start].trim_ascii();
-    range.end == value.len() && SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known.as_bytes()))
+    let covers = range.end == value.len() && SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known.as_bytes()));
+    covers.then_some(*secret)
 }
 
 /// Which part of a field's value is the secret: what follows a known scheme, else all of it.

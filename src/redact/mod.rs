@@ -54,7 +54,7 @@ pub use renumber::Renumbering;
 
 use self::{
     kind::{Kind, Spread},
-    memory::{Index, Memory},
+    memory::{Id, Index, Memory},
     message::Work,
 };
 use crate::{
@@ -148,6 +148,8 @@ pub struct Counters {
     pub personal: BTreeMap<&'static str, u64>,
     /// Whether they are masked.
     pub masks_personal: bool,
+    /// Secrets that were forgotten (see [`Redactor::with_bound`]).
+    pub forgotten: u64,
     /// Bodies that were withheld because they do not parse.
     pub withheld: u64,
     /// Cut bodies whose kept part was dropped.
@@ -180,7 +182,7 @@ pub struct Redactor {
     /// Tokens whose facts hold no known secret, with the index that said so.
     clean: Mutex<Vec<(Arc<TokenFacts>, u64)>>,
     /// What takes the place of the `Authorization` values met last.
-    authorizations: Mutex<Recent<HeaderValue>>,
+    authorizations: Mutex<Recent<(HeaderValue, Id)>>,
 }
 
 impl fmt::Debug for Redactor {
@@ -224,6 +226,14 @@ impl Redactor {
     pub fn thorough(mut self) -> Self {
         self.thorough = true;
         self.memory = Mutex::new(Memory::thorough());
+        self
+    }
+
+    /// The same with a memory of at most so many secrets: beyond it, those that were not met for longest are forgotten. Such
+    /// a value is recognised anew where its field, its header or its shape tells it, and nowhere else.
+    #[must_use]
+    pub fn with_bound(self, secrets: usize) -> Self {
+        self.memory().bound(secrets);
         self
     }
 
@@ -312,6 +322,7 @@ impl Redactor {
             secrets: memory.distinct.clone(),
             personal: memory.people(),
             masks_personal: self.plan.personal,
+            forgotten: memory.forgotten,
             withheld: self.withheld.load(Ordering::Relaxed),
             cut: self.cut.load(Ordering::Relaxed),
         }
@@ -331,14 +342,18 @@ impl Redactor {
 
     /// What takes the place of an `Authorization` value that was met before, all of which but the scheme is one secret.
     fn known_authorization(&self, value: &HeaderValue) -> Option<HeaderValue> {
-        if self.thorough { None } else { self.authorizations().get(value.as_bytes()).cloned() }
+        if self.thorough {
+            return None;
+        }
+        let (label, secret) = self.authorizations().get(value.as_bytes()).cloned()?;
+        self.memory().meet(secret).then_some(label)
     }
 
-    fn keep_authorization(&self, value: &HeaderValue, label: &HeaderValue) {
-        self.authorizations().put(value.as_bytes(), label.clone());
+    fn keep_authorization(&self, value: &HeaderValue, label: &HeaderValue, secret: Id) {
+        self.authorizations().put(value.as_bytes(), (label.clone(), secret));
     }
 
-    fn authorizations(&self) -> MutexGuard<'_, Recent<HeaderValue>> {
+    fn authorizations(&self) -> MutexGuard<'_, Recent<(HeaderValue, Id)>> {
         self.authorizations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

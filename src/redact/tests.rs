@@ -112,6 +112,27 @@ fn a_token_that_comes_again_has_its_label_again_whatever_comes_with_it() {
 }
 
 #[test]
+fn a_secret_that_a_bounded_memory_has_forgotten_is_told_by_its_place_and_a_busy_one_is_not_forgotten() {
+    let redactor = Redactor::default().with_bound(4);
+    let busy = "Bearer busy-credential-0001";
+    let ask = |authorization: &str, note: &str| {
+        let fields = [("authorization", authorization), ("x-note", note)];
+        sent(&redactor.redact(Judged::new(exchange("/x", (&fields, ""), (&[], "")), Verdict::default())))
+    };
+    for n in 0..50 {
+        let said = ask(busy, "it was busy-credential-0001");
+        assert_eq!(said, "authorization: Bearer !token-1!\nx-note: it was !token-1!\n", "{n}");
+        let other = ask(&format!("Bearer other-credential-{n:04}"), "");
+        assert!(!other.contains("credential"), "{other}");
+    }
+    // Forgotten: nothing but its header tells it, and from then on it is known again.
+    assert!(ask(busy, "it was other-credential-0001").contains("other-credential-0001"));
+    let again = ask("Bearer other-credential-0001", "it was other-credential-0001");
+    assert!(!again.contains("credential"), "{again}");
+    assert!(redactor.counters().forgotten > 40);
+}
+
+#[test]
 fn a_credential_without_a_known_scheme_is_replaced_whole() {
     for value in ["s3cr3t", "s3cr3t s3cr3t", "Bearer: s3cr3t", "  s3cr3t"] {
         let redacted = redact(exchange("/x", (&[("authorization", value)], ""), (&[], "")));
