@@ -113,7 +113,7 @@ impl Judge {
     }
 
     /// Judges an exchange that is over; `None` for one outside `--only` or inside `--exclude`.
-    pub(super) fn judge(&self, mut exchange: Exchange, notes: &Notes) -> Option<(Judged, bool)> {
+    pub(super) fn judge(&self, mut exchange: Box<Exchange>, notes: &Notes) -> Option<(Judged, bool)> {
         if !self.includes(&exchange.request) {
             return None;
         }
@@ -123,7 +123,7 @@ impl Judge {
     }
 
     /// Judges a message that is held; `None` if it passes unjudged because it is outside `--only` or inside `--exclude`.
-    pub(super) fn admit(&self, mut exchange: Exchange, scope: Scope) -> Option<Result<Judged, Unjudged>> {
+    pub(super) fn admit(&self, mut exchange: Box<Exchange>, scope: Scope) -> Option<Result<Judged, Unjudged>> {
         if !self.includes(&exchange.request) {
             return None;
         }

@@ -494,7 +494,7 @@ impl Pipeline {
     }
 
     /// What was judged, if it passes, unless it passes unjudged.
-    fn admit(&self, exchange: Exchange, scope: Scope) -> Result<Option<Judged>, Problem> {
+    fn admit(&self, exchange: Box<Exchange>, scope: Scope) -> Result<Option<Judged>, Problem> {
         match self.judge.admit(exchange, scope) {
             None => Ok(None),
             Some(Err(judge::Unjudged)) => Err(enforce::unjudged()),
@@ -545,11 +545,11 @@ impl Observer for Pipeline {
         self.judge.includes(request).then_some(problem)
     }
 
-    fn admit_request(&self, exchange: Exchange) -> Result<(), Problem> {
+    fn admit_request(&self, exchange: Box<Exchange>) -> Result<(), Problem> {
         self.admit(exchange, Scope::Request).map(drop)
     }
 
-    fn admit_response(&self, exchange: Exchange) -> Result<Admitted, Problem> {
+    fn admit_response(&self, exchange: Box<Exchange>) -> Result<Admitted, Problem> {
         let judged = self.admit(exchange, Scope::Whole)?;
         Ok(judged.map(|judged| Box::new(judged) as _))
     }

@@ -122,8 +122,8 @@ fn pipeline(checker: Checker, journal: &Memory) -> (Arc<Pipeline>, Said) {
     (pipeline, said)
 }
 
-fn exchange() -> Exchange {
-    Exchange {
+fn exchange() -> Box<Exchange> {
+    Box::new(Exchange {
         request: Request {
             method: http::Method::GET,
             target: Target::new("https", "tenant.example", "/api/v2/connection-profiles/templates"),
@@ -141,7 +141,7 @@ fn exchange() -> Exchange {
         started: Some(SystemTime::now()),
         timings: Timings::default(),
         transport: Transport::default(),
-    }
+    })
 }
 
 fn ended() -> Ended {

@@ -194,7 +194,8 @@ fn chunk_fault(error: &hyper::Error) -> Option<ChunkFault> {
 /// An exchange in progress. However it ends, a drop included, the observer hears of it once.
 pub(super) struct Recording {
     proxy: Arc<Proxy>,
-    begun: Option<Begun>,
+    /// What is known so far: the heads, and when it began.
+    begun: Option<Box<Exchange>>,
     request: SharedRequest,
     copy: Copy,
     /// What the upstream said about its answer.
@@ -209,20 +210,19 @@ pub(super) struct Recording {
     pub(super) turn: Option<OwnedSemaphorePermit>,
 }
 
-/// What is known from the heads.
-struct Begun {
-    request: Request,
-    response: Option<Response>,
-    started: SystemTime,
-}
-
 impl Recording {
     pub(super) fn new(proxy: Arc<Proxy>, request: Request, state: SharedRequest, in_flight: InFlight) -> Self {
         let copy = proxy.copy();
-        let begun = Begun { request, response: None, started: SystemTime::now() };
+        let begun = Exchange {
+            request,
+            response: None,
+            started: Some(SystemTime::now()),
+            timings: Timings::default(),
+            transport: Transport::default(),
+        };
         Self {
             proxy,
-            begun: Some(begun),
+            begun: Some(Box::new(begun)),
             request: state,
             copy,
             notes: Notes::default(),
@@ -267,40 +267,33 @@ impl Recording {
     }
 
     /// The exchange as it would be if it ended now, for admission; the copies stay.
-    pub(super) fn snapshot(&mut self) -> Option<Exchange> {
-        let begun = self.begun.as_mut()?;
-        let mut request = begun.request.clone();
+    pub(super) fn snapshot(&mut self) -> Option<Box<Exchange>> {
+        let mut exchange = self.begun.clone()?;
         {
             let mut state = lock(&self.request);
             let whole = state.whole;
-            request.body = state.copy.take(whole);
-            state.copy.put_back(&request.body);
+            exchange.request.body = state.copy.take(whole);
+            state.copy.put_back(&exchange.request.body);
         }
-        let response = begun.response.clone().map(|mut response| {
+        if let Some(response) = &mut exchange.response {
             response.body = self.copy.take(true);
             self.copy.put_back(&response.body);
-            response
-        });
-        Some(Exchange {
-            request,
-            response,
-            started: Some(begun.started),
-            timings: Timings::default(),
-            transport: Transport { retried: self.notes.retried, ..Transport::default() },
-        })
+        }
+        exchange.transport.retried = self.notes.retried;
+        Some(exchange)
     }
 
     /// The exchange is over; `incomplete` says why it is not whole. Later calls, and the drop, do nothing.
     pub(super) fn end(&mut self, incomplete: Option<String>) -> Written {
-        let Some(Begun { mut request, mut response, started }) = self.begun.take() else { return Written::now() };
+        let Some(mut exchange) = self.begun.take() else { return Written::now() };
         let now = Instant::now();
         let sent_at = {
             let mut state = lock(&self.request);
             let whole = state.whole;
-            request.body = state.copy.take(whole);
+            exchange.request.body = state.copy.take(whole);
             state.ended_at
         };
-        if let Some(response) = &mut response {
+        if let Some(response) = &mut exchange.response {
             response.body = self.copy.take(incomplete.is_none());
         }
         let sent_at = sent_at.unwrap_or(self.clock);
@@ -308,21 +301,16 @@ impl Recording {
         if self.original_audience.is_some() {
             notes.remarks.push("the audience was contrail's own address and became the tenant's".to_owned());
         }
-        let exchange = Exchange {
-            request,
-            response,
-            started: Some(started),
-            timings: Timings {
-                send: Some(sent_at.saturating_duration_since(self.clock)),
-                wait: self.head_at.map(|head| head.saturating_duration_since(sent_at)),
-                receive: self.head_at.map(|head| now.saturating_duration_since(head)),
-            },
-            transport: Transport {
-                incomplete,
-                retried: notes.retried,
-                original_audience: self.original_audience.take(),
-                answered_by_contrail: notes.answered_by_contrail.map(str::to_owned),
-            },
+        exchange.timings = Timings {
+            send: Some(sent_at.saturating_duration_since(self.clock)),
+            wait: self.head_at.map(|head| head.saturating_duration_since(sent_at)),
+            receive: self.head_at.map(|head| now.saturating_duration_since(head)),
+        };
+        exchange.transport = Transport {
+            incomplete,
+            retried: notes.retried,
+            original_audience: self.original_audience.take(),
+            answered_by_contrail: notes.answered_by_contrail.map(str::to_owned),
         };
         let took = now.saturating_duration_since(self.clock);
         self.proxy.observer.ended(Ended { exchange, notes, took, admitted: self.admitted.take() })
@@ -343,12 +331,12 @@ impl Drop for Recording {
 pub(super) struct Gate {
     inner: MessageBody,
     remaining: Option<u64>,
-    recording: Option<Recording>,
+    recording: Option<Box<Recording>>,
     stage: Stage,
     /// A frame that was taken before the head went out.
     ahead: Option<Result<Frame<Bytes>, BodyError>>,
     /// The exchange could not be recorded.
-    refused: Option<Problem>,
+    refused: Option<Box<Problem>>,
     /// In HTTP/2, what is left of the upstream's last piece: it is handed over in small ones, so that a client that takes
     /// nothing is noticed until the end.
     rest: Option<Bytes>,
@@ -373,7 +361,7 @@ enum Stage {
 
 impl Gate {
     /// `length` is the message's Content-Length, if it has one.
-    pub(super) fn new(inner: MessageBody, length: Option<u64>, recording: Recording) -> Self {
+    pub(super) fn new(inner: MessageBody, length: Option<u64>, recording: Box<Recording>) -> Self {
         let stage = Stage::Streaming;
         Self { remaining: length, recording: Some(recording), stage, ..Self::open(inner) }
     }
@@ -389,7 +377,7 @@ impl Gate {
         poll_fn(|cx| {
             let polled = self.poll_piece(cx);
             if let Some(problem) = self.refused.take() {
-                return Poll::Ready(Err(problem));
+                return Poll::Ready(Err(*problem));
             }
             match polled {
                 Poll::Ready(frame) => self.ahead = frame,
@@ -441,7 +429,7 @@ impl Gate {
                         Ok(()) => last.take(),
                         Err(problem) => {
                             let error = BodyError(problem.detail.clone());
-                            self.refused = Some(problem);
+                            self.refused = Some(Box::new(problem));
                             Some(Err(error))
                         }
                     };

@@ -122,7 +122,7 @@ impl Settings {
 #[derive(Debug)]
 pub struct Ended {
     /// The exchange; bodies as they were on the wire, content coding included, the credential not yet read.
-    pub exchange: Exchange,
+    pub exchange: Box<Exchange>,
     /// What the upstream said about its answer.
     pub notes: Notes,
     /// How long it took, from the request's head to the end.
@@ -171,7 +171,7 @@ pub trait Observer: Send + Sync + fmt::Debug {
     /// # Errors
     ///
     /// The answer that the client gets instead.
-    fn admit_request(&self, _exchange: Exchange) -> Result<(), Problem> {
+    fn admit_request(&self, _exchange: Box<Exchange>) -> Result<(), Problem> {
         Ok(())
     }
 
@@ -180,7 +180,7 @@ pub trait Observer: Send + Sync + fmt::Debug {
     /// # Errors
     ///
     /// The answer that the client gets instead.
-    fn admit_response(&self, _exchange: Exchange) -> Result<Admitted, Problem> {
+    fn admit_response(&self, _exchange: Box<Exchange>) -> Result<Admitted, Problem> {
         Ok(None)
     }
 

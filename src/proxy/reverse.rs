@@ -84,7 +84,7 @@ pub(super) async fn serve(
         credential: Credential::Missing,
     };
     let refused = proxy.observer.refuses(&recorded);
-    let recording = Recording::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight);
+    let recording = Box::new(Recording::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight));
 
     if let Some(problem) = refused {
         return Ok(Box::pin(refuse(recording, problem, None)).await);
@@ -101,7 +101,7 @@ pub(super) async fn serve(
 /// What happens seldom is boxed, so that every request does not carry room for it.
 async fn exchange(
     proxy: &Proxy,
-    mut recording: Recording,
+    mut recording: Box<Recording>,
     target: Target,
     mut head: http::request::Parts,
     body: Tee,
@@ -180,7 +180,7 @@ async fn exchange(
 /// Passes on a 101 that the client asked for; any other is no answer.
 async fn switched(
     proxy: &Proxy,
-    mut recording: Recording,
+    mut recording: Box<Recording>,
     mut response: Response,
     asked: Option<Asked>,
     method: &Method,
@@ -377,7 +377,12 @@ fn admitted(proxy: &Proxy, recording: &mut Recording) -> Result<(), Problem> {
 }
 
 /// Reads the whole response, asks the observer about it, and answers with it or in its place.
-async fn held(proxy: &Proxy, mut recording: Recording, response: Response, method: &Method) -> http::Response<Gate> {
+async fn held(
+    proxy: &Proxy,
+    mut recording: Box<Recording>,
+    response: Response,
+    method: &Method,
+) -> http::Response<Gate> {
     let (head, mut body) = response.into_parts();
     let refusal = if is_safe(method) { StatusCode::BAD_GATEWAY } else { StatusCode::FAILED_DEPENDENCY };
     let length = content_length(&head.headers).filter(|_| !is_bodiless(method, head.status.as_u16()));
@@ -430,13 +435,13 @@ async fn held(proxy: &Proxy, mut recording: Recording, response: Response, metho
 }
 
 /// Answers in place of the tenant, whose answer is what is recorded.
-async fn replace(mut recording: Recording, problem: Problem, incomplete: Option<String>) -> http::Response<Gate> {
+async fn replace(mut recording: Box<Recording>, problem: Problem, incomplete: Option<String>) -> http::Response<Gate> {
     let recorded = recording.end(incomplete).await;
     Response::from(recorded.err().unwrap_or(problem)).map(Gate::open)
 }
 
 /// Answers before the tenant has seen the whole request; contrail's answer is what is recorded.
-async fn refuse(mut recording: Recording, problem: Problem, incomplete: Option<String>) -> http::Response<Gate> {
+async fn refuse(mut recording: Box<Recording>, problem: Problem, incomplete: Option<String>) -> http::Response<Gate> {
     let body = problem.body();
     let response = Response::from(problem);
     recording.notes = response.extensions().get::<Notes>().cloned().unwrap_or_default();
@@ -450,7 +455,7 @@ async fn refuse(mut recording: Recording, problem: Problem, incomplete: Option<S
 }
 
 /// Answers for an upstream that did not.
-async fn failed(proxy: &Proxy, mut recording: Recording, failure: Failure) -> http::Response<Gate> {
+async fn failed(proxy: &Proxy, mut recording: Box<Recording>, failure: Failure) -> http::Response<Gate> {
     tracing::debug!(cause = failure.cause, "the upstream gave no answer");
     let status = match failure.kind {
         FailureKind::Unreachable | FailureKind::Broken => StatusCode::BAD_GATEWAY,

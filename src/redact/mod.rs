@@ -85,8 +85,8 @@ impl<T> Redacted<T> {
 /// An exchange with what the check said about it.
 #[derive(Debug, Clone)]
 pub struct Judged {
-    /// The exchange.
-    pub exchange: Exchange,
+    /// The exchange, boxed since it goes through many hands.
+    pub exchange: Box<Exchange>,
     /// What the check said.
     pub verdict: Verdict,
     /// What redaction replaced; nothing before it.
@@ -96,8 +96,8 @@ pub struct Judged {
 impl Judged {
     /// An exchange and its verdict, not yet redacted.
     #[must_use]
-    pub fn new(exchange: Exchange, verdict: Verdict) -> Self {
-        Self { exchange, verdict, touched: Touched::default() }
+    pub fn new(exchange: impl Into<Box<Exchange>>, verdict: Verdict) -> Self {
+        Self { exchange: exchange.into(), verdict, touched: Touched::default() }
     }
 }
 

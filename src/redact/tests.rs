@@ -459,7 +459,7 @@ fn a_label_that_took_the_end_of_what_it_stood_in_is_left_as_it_is() {
     ] {
         let fields = [plain, ("authorization", credential)];
         let once = redact(exchange("/x", (&fields, text), (&[], "")));
-        let twice = redact(once.exchange.clone());
+        let twice = redact(*once.exchange.clone());
         assert_eq!(sent(&twice), sent(&once));
         assert!(sent(&once).contains('!'), "{}", sent(&once));
     }

@@ -39,12 +39,12 @@ impl Observer for Seen {
         self.holds
     }
 
-    fn admit_request(&self, exchange: Exchange) -> Result<(), Problem> {
+    fn admit_request(&self, exchange: Box<Exchange>) -> Result<(), Problem> {
         assert!(exchange.response.is_none());
         self.refuse.lock().unwrap().clone().map_or(Ok(()), Err)
     }
 
-    fn admit_response(&self, exchange: Exchange) -> Result<Admitted, Problem> {
+    fn admit_response(&self, exchange: Box<Exchange>) -> Result<Admitted, Problem> {
         assert!(exchange.response.is_some());
         self.refuse.lock().unwrap().clone().map_or(Ok(None), Err)
     }
