@@ -21,7 +21,7 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::{Instant, Sleep},
+    time::Sleep,
 };
 
 use super::{
@@ -30,7 +30,7 @@ use super::{
     strict::{Fault, Marks},
     upgrade::Switch,
 };
-use crate::upstream::pass_on::pass_on;
+use crate::upstream::{pass_on::pass_on, timer::Timer};
 
 /// How long an exchange in progress may go on after the client's last byte, and a connection of HTTP/2 after its client
 /// was told that it is over.
@@ -181,7 +181,7 @@ pub(super) struct Guarded<IO> {
     header_timeout: Duration,
     keep_alive: Duration,
     phase: Phase,
-    timer: Pin<Box<Sleep>>,
+    timer: Timer,
     begun: bool,
     /// It was told that a head is too slow.
     late: bool,
@@ -211,7 +211,7 @@ enum Phase {
 
 impl<IO> Guarded<IO> {
     pub(super) fn new(io: IO, state: Arc<State>, header_timeout: Duration, keep_alive: Duration) -> Self {
-        let timer = Box::pin(tokio::time::sleep(header_timeout));
+        let timer = Timer::new(header_timeout);
         Self {
             io,
             state,
@@ -267,7 +267,7 @@ impl<IO> Guarded<IO> {
             }
         };
         self.phase = phase;
-        self.timer.as_mut().reset(Instant::now() + time);
+        self.timer.set(time);
     }
 
     /// Looks at what came of a write.
@@ -310,7 +310,7 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Guarded<IO> {
         this.follow();
         if this.phase == Phase::Ended {
             if this.state.busy() {
-                ready!(this.timer.as_mut().poll(cx));
+                ready!(this.timer.poll(cx));
             }
             return Poll::Ready(Ok(()));
         }
@@ -319,7 +319,7 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Guarded<IO> {
             Poll::Ready(Ok(())) if buf.filled().len() == before => {
                 if this.phase == Phase::Busy {
                     this.enter(Phase::Ended);
-                    ready!(this.timer.as_mut().poll(cx));
+                    ready!(this.timer.poll(cx));
                 }
                 Poll::Ready(Ok(()))
             }
@@ -343,7 +343,7 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Guarded<IO> {
                     return this.late(cx);
                 }
                 if matches!(this.phase, Phase::Head | Phase::Idle) {
-                    ready!(this.timer.as_mut().poll(cx));
+                    ready!(this.timer.poll(cx));
                     return this.late(cx);
                 }
                 Poll::Pending
@@ -365,7 +365,7 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Guarded<IO> {
         if !this.state.tunnel.load(Ordering::Acquire) {
             this.follow();
             if matches!(this.phase, Phase::Head | Phase::Idle) {
-                let _ = this.timer.as_mut().poll(cx);
+                let _ = this.timer.poll(cx);
             }
         }
         Poll::Ready(Ok(()))

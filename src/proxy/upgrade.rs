@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use super::{capture::Gate, connection::State, listener};
-use crate::upstream::{Response, clock::Clock, pass_on::pass_on};
+use crate::upstream::{Response, clock::Clock, pass_on::pass_on, timer::Timer};
 
 /// A client that asks for another protocol.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ where
     A: AsyncRead + AsyncWrite + Unpin,
     B: AsyncRead + AsyncWrite + Unpin,
 {
-    let clock = Arc::new(Clock::new());
+    let (clock, mut timer) = (Arc::new(Clock::new()), Timer::new(silence));
     let mut client = Watched { io: client, clock: Arc::clone(&clock) };
     let mut target = Watched { io: target, clock: Arc::clone(&clock) };
     tokio::select! {
@@ -112,7 +112,7 @@ where
             }
             return;
         }
-        () = clock.silent(silence) => tracing::debug!("a tunnel was silent for --tunnel-timeout"),
+        () = clock.silent(silence, &mut timer) => tracing::debug!("a tunnel was silent for --tunnel-timeout"),
         () = listener::stopped(&mut stop) => {}
     }
     let _ = client.shutdown().await;

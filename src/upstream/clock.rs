@@ -1,9 +1,12 @@
 //! Silence, measured: when something last moved.
 
 use std::{
+    future::poll_fn,
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
+
+use super::timer::Timer;
 
 /// When something last moved.
 #[derive(Debug)]
@@ -33,8 +36,8 @@ impl Clock {
         self.last.store(PAUSED, Ordering::Release);
     }
 
-    /// Resolves once nothing moved for this long.
-    pub(crate) async fn silent(&self, silence: Duration) {
+    /// Resolves once nothing moved for this long, by this timer.
+    pub(crate) async fn silent(&self, silence: Duration, timer: &mut Timer) {
         loop {
             let quiet = match self.last.load(Ordering::Acquire) {
                 PAUSED => Duration::ZERO,
@@ -44,7 +47,8 @@ impl Clock {
             if left.is_zero() {
                 return;
             }
-            tokio::time::sleep(left).await;
+            timer.set(left);
+            poll_fn(|cx| timer.poll(cx)).await;
         }
     }
 }

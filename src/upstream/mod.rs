@@ -22,6 +22,7 @@ mod problem;
 pub mod replay;
 pub mod routes;
 pub mod sandbox;
+pub(crate) mod timer;
 
 pub use body::{BodyError, MessageBody, RequestBody, ResponseBody};
 pub use origin::{Origin, OriginError};

@@ -34,6 +34,7 @@ use self::{
 use super::{
     Answer, BodyError, Failure, FailureKind, MessageBody, Notes, Origin, Request, Response, Upstream,
     own::{OwnAddresses, Resolved},
+    timer::Timer,
 };
 
 mod bodies;
@@ -201,7 +202,7 @@ impl Live {
                 .await
                 .map_err(|error| self.broken(&error))?;
             tokio::spawn(ended(connection));
-            let connection = Connection { sender: Sender::Http2(sender), meter, kept_since: None };
+            let connection = Connection { sender: Sender::Http2(sender), meter, kept_since: None, timer: None };
             self.pool.share(&connection);
             return Ok(connection);
         }
@@ -212,7 +213,7 @@ impl Live {
             .await
             .map_err(|error| self.broken(&error))?;
         tokio::spawn(ended(connection.with_upgrades()));
-        Ok(Connection { sender: Sender::Http1(sender), meter, kept_since: None })
+        Ok(Connection { sender: Sender::Http1(sender), meter, kept_since: None, timer: None })
     }
 
     /// The head as this connection wants it.
@@ -294,11 +295,13 @@ impl Live {
             if waits && !http2 {
                 wait_for_leave(&mut outgoing, &progress, self.limits.leave);
             }
+            let silence = self.limits.silence;
+            let timer = connection.timer.get_or_insert_with(|| Timer::new(silence));
             let answer = tokio::select! {
                 answer = connection.sender.send(outgoing) => answer,
-                () = progress.clock.silent(self.limits.silence) => {
+                () = progress.clock.silent(silence, timer) => {
                     self.pool.forget(&connection);
-                    let seconds = self.limits.silence.as_secs_f32();
+                    let seconds = silence.as_secs_f32();
                     let cause = format!("{} did not answer within {seconds} s", self.origin);
                     return Err(Failure { retried, ..Failure::new(FailureKind::Timeout, cause) });
                 }

@@ -1,8 +1,6 @@
 //! Connections to the upstream that wait for another request.
 
 use std::{
-    future::Future,
-    pin::Pin,
     sync::{Arc, Mutex, PoisonError, atomic::Ordering},
     time::Instant,
 };
@@ -17,6 +15,7 @@ use super::{
     bodies::{Progress, Sending},
     counted::Meter,
 };
+use crate::upstream::timer::Timer;
 
 /// Connections that wait for another request. One of HTTP/2 serves many at a time and is never taken out.
 #[derive(Debug, Default)]
@@ -36,6 +35,8 @@ pub(super) struct Connection {
     pub(super) meter: Arc<Meter>,
     /// Since when it has been in the pool; `None` for a fresh one.
     pub(super) kept_since: Option<Instant>,
+    /// Measures the upstream's silence.
+    pub(super) timer: Option<Timer>,
 }
 
 /// The sending side, by protocol.
@@ -45,18 +46,17 @@ pub(super) enum Sender {
     Http2(http2::SendRequest<Sending>),
 }
 
-type Sent<'a> =
-    Pin<Box<dyn Future<Output = Result<http::Response<Incoming>, TrySendError<http::Request<Sending>>>> + Send + 'a>>;
+type Sent = Result<http::Response<Incoming>, TrySendError<http::Request<Sending>>>;
 
 impl Sender {
     pub(super) fn is_http2(&self) -> bool {
         matches!(self, Self::Http2(_))
     }
 
-    pub(super) fn send(&mut self, request: http::Request<Sending>) -> Sent<'_> {
+    pub(super) async fn send(&mut self, request: http::Request<Sending>) -> Sent {
         match self {
-            Self::Http1(sender) => Box::pin(sender.try_send_request(request)),
-            Self::Http2(sender) => Box::pin(sender.try_send_request(request)),
+            Self::Http1(sender) => sender.try_send_request(request).await,
+            Self::Http2(sender) => sender.try_send_request(request).await,
         }
     }
 
@@ -106,6 +106,7 @@ impl Pool {
                 sender: Sender::Http2(sender.clone()),
                 meter: Arc::clone(meter),
                 kept_since: Some(Instant::now()),
+                timer: None,
             }),
             _ => kept.idle.pop(),
         }
@@ -118,6 +119,7 @@ impl Pool {
                 sender: Sender::Http2(sender.clone()),
                 meter: Arc::clone(&connection.meter),
                 kept_since: Some(Instant::now()),
+                timer: None,
             };
             self.0.lock().unwrap_or_else(PoisonError::into_inner).shared = Some(shared);
         }
