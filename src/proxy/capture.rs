@@ -98,9 +98,7 @@ impl Tee {
     pub(super) fn new(inner: Incoming, state: SharedRequest, settings: &Settings) -> Self {
         let done = inner.is_end_stream();
         if done {
-            let mut state = lock(&state);
-            state.whole = true;
-            state.ended_at = Some(Instant::now());
+            lock(&state).whole = true;
         }
         let pace = Pace {
             silence: settings.body_timeout,

@@ -28,7 +28,7 @@ pub fn request(mut headers: HeaderMap, host: &HeaderValue) -> HeaderMap {
     }
     let mut kept = HeaderMap::with_capacity(headers.len() + 1);
     kept.insert(header::HOST, host.clone());
-    end_to_end(&headers, &mut kept, true);
+    end_to_end(headers, &mut kept, true);
     kept
 }
 
@@ -54,7 +54,7 @@ pub fn response(headers: HeaderMap) -> HeaderMap {
         return headers;
     }
     let mut kept = HeaderMap::with_capacity(headers.len());
-    end_to_end(&headers, &mut kept, false);
+    end_to_end(headers, &mut kept, false);
     kept
 }
 
@@ -82,14 +82,18 @@ pub fn join_cookies(headers: &mut HeaderMap) {
     }
 }
 
-fn end_to_end(headers: &HeaderMap, kept: &mut HeaderMap, request: bool) {
-    let named = named_by_connection(headers);
+fn end_to_end(headers: HeaderMap, kept: &mut HeaderMap, request: bool) {
+    let named = named_by_connection(&headers);
+    let goes = |name: &HeaderName| is_hop_by_hop(name) || named.contains(name) || request && name == header::HOST;
+    // A name comes with the first of its values only.
+    let mut current = None;
     for (name, value) in headers {
-        let trailers = request && name == header::TE && accepts_trailers(value);
-        if trailers {
+        current = name.or(current);
+        let Some(name) = &current else { continue };
+        if request && name == header::TE && accepts_trailers(&value) {
             kept.insert(header::TE, HeaderValue::from_static("trailers"));
-        } else if !(is_hop_by_hop(name) || named.contains(name) || request && name == header::HOST) {
-            kept.append(name.clone(), value.clone());
+        } else if !goes(name) {
+            kept.append(name, value);
         }
     }
 }

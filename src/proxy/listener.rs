@@ -34,6 +34,9 @@ use crate::upstream::{Problem, Response};
 /// Bytes that an HTTP/1 connection reads or writes ahead, beside the room for a head.
 const HTTP1_BUFFER: usize = 16 << 10;
 
+/// Header fields that hyper takes in a head over HTTP/1 unless it is told otherwise.
+const HTTP1_FIELDS: usize = 100;
+
 /// How long to wait after an accept failed (out of file descriptors, for example).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -200,9 +203,12 @@ where
         .preserve_header_case(true)
         .auto_date_header(false)
         .header_read_timeout(None)
-        .max_headers(settings.max_headers)
         .max_header_size(settings.max_header_bytes)
         .max_buf_size(settings.max_header_bytes.saturating_add(HTTP1_BUFFER));
+    // The look at heads before hyper counts too, and with a bound of its own hyper needs longer for each head.
+    if settings.max_headers > HTTP1_FIELDS {
+        builder.max_headers(settings.max_headers);
+    }
     let stopping = stop.clone();
     let bounds = Bounds {
         target: settings.max_target,

@@ -125,20 +125,17 @@ impl Head {
             self.fault(Fault::bad("a line of the head ends in a bare line feed"));
             return line.strip_suffix(b"\n").unwrap_or(line);
         };
-        if memchr::memchr2(b'\r', 0, text).is_some() {
-            self.fault(Fault::bad("the head holds a bare carriage return or a NUL"));
-        }
+        // No part of a line may hold a bare carriage return or a NUL, and each is looked at for what it may hold.
         text
     }
 
     pub(super) fn request_line(&mut self, line: &[u8], bounds: &Bounds) {
         let text = self.line(line, bounds);
-        let mut parts = text.split(|byte| *byte == b' ');
-        let (Some(method), Some(target), Some(version), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next())
-        else {
+        let mut blanks = memchr::memchr_iter(b' ', text);
+        let (Some(first), Some(second), None) = (blanks.next(), blanks.next(), blanks.next()) else {
             return self.fault(Fault::bad("a request line is a method, a target and a version, one space apart"));
         };
+        let (method, target, version) = (&text[..first], &text[first + 1..second], &text[second + 1..]);
         self.tunnel = method == b"CONNECT";
         self.headless = method == b"HEAD";
         self.old = version == b"HTTP/1.0";
@@ -258,11 +255,10 @@ fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// A target has one of four forms (RFC 9112, section 3.2), and which one depends on the method.
 fn target_fault(method: &[u8], target: &[u8]) -> Option<&'static str> {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/%?&=._~+:-".contains(byte);
-    if target.contains(&b'#') {
+    if memchr::memchr(b'#', target).is_some() {
         return Some("a request target has no fragment");
     }
-    let unusual = !target.iter().all(plain);
+    let unusual = !target.iter().all(|byte| PLAIN[usize::from(*byte)]);
     if unusual && (!target.iter().all(u8::is_ascii_graphic) || http::Uri::try_from(target).is_err()) {
         return Some("the request target holds characters that no target has");
     }
@@ -289,7 +285,28 @@ fn strip_scheme(target: &[u8]) -> Option<&[u8]> {
 
 /// RFC 9110, section 5.6.2.
 pub(super) fn is_token(byte: u8) -> bool {
-    matches!(byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
+    TOKEN[usize::from(byte)]
+}
+
+/// Bytes that a token is made of.
+const TOKEN: [bool; 256] = table(b"!#$%&'*+-.^_`|~");
+/// Bytes of which ordinary request targets are made.
+const PLAIN: [bool; 256] = table(b"/%?&=._~+:-");
+
+/// Letters, digits and these.
+const fn table(others: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 0x80 {
+        table[byte as usize] = byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < others.len() {
+        table[others[at] as usize] = true;
+        at += 1;
+    }
+    table
 }
 
 pub(super) fn is_control(byte: u8) -> bool {
