@@ -13,6 +13,7 @@ use super::{
     capture::{Gate, Recording, Tee, lock, request_state},
     connection::InFlight,
     hop,
+    strict::{DISGUISED, is_framing_in_disguise},
     upgrade::Asked,
 };
 use crate::{
@@ -252,6 +253,9 @@ pub(super) fn acceptable(head: &http::request::Parts) -> Result<(), Problem> {
         }
         if head.uri.path() == "*" && head.method != Method::OPTIONS {
             return bad("only OPTIONS has the target `*`");
+        }
+        if head.headers.keys().any(|name| is_framing_in_disguise(name.as_str().as_bytes())) {
+            return bad(DISGUISED);
         }
         // RFC 9113, section 8.2.1.
         let blank = |value: &HeaderValue| value.as_bytes().trim_ascii().len() < value.len();

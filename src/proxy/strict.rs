@@ -35,7 +35,7 @@ mod head;
 
 pub(super) use self::{
     chunk::ChunkFault,
-    head::{Bounds, Fault, Marks},
+    head::{Bounds, DISGUISED, Fault, Marks, is_framing_in_disguise},
 };
 
 /// Most bytes that are read behind a request that asks for another protocol, before it is answered.
@@ -179,7 +179,7 @@ impl Scanner {
                 self.head = Head::default();
                 self.head.request_line(line, &self.bounds);
                 self.place = Place::Fields;
-                return self.bounded();
+                return self.faultless();
             }
             Place::Fields if matches!(line, b"\r\n" | b"\n") => match self.head.end(line, &self.bounds) {
                 Err(fault) => return Then::Refuse(fault),
@@ -195,7 +195,7 @@ impl Scanner {
             },
             Place::Fields => {
                 self.head.field(line, &self.bounds);
-                return self.bounded();
+                return self.faultless();
             }
             Place::Size => match self.chunks.size(line, &self.bounds) {
                 Ok(0) => self.place = Place::Trailers,
@@ -212,9 +212,9 @@ impl Scanner {
         Then::More
     }
 
-    /// What is too large is not read to its end.
-    fn bounded(&self) -> Then {
-        self.head.fault.filter(Fault::is_a_bound).map_or(Then::More, Then::Refuse)
+    /// What has a fault is not read to its end: its client may wait for an answer, and never end it.
+    fn faultless(&self) -> Then {
+        self.head.fault.map_or(Then::More, Then::Refuse)
     }
 }
 

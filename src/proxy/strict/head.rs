@@ -39,11 +39,6 @@ impl Fault {
         reason: "header-timeout",
         detail: "the request head did not arrive within --header-timeout",
     };
-    /// Whether it is of a kind that is told before the head is whole.
-    pub(super) fn is_a_bound(&self) -> bool {
-        matches!(self.status, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE | StatusCode::URI_TOO_LONG)
-    }
-
     const LENGTH: Self = Self {
         status: StatusCode::PAYLOAD_TOO_LARGE,
         reason: "max-body",
@@ -185,6 +180,8 @@ impl Head {
             if !value.eq_ignore_ascii_case(b"chunked") {
                 self.fault(Fault::bad("Transfer-Encoding has to be exactly one `chunked`"));
             }
+        } else if is_framing_in_disguise(name) {
+            self.fault(Fault::bad(DISGUISED));
         } else if name.eq_ignore_ascii_case(b"connection") {
             self.upgrade.0 |= list(value).any(|option| option.eq_ignore_ascii_case(b"upgrade"));
         } else if name.eq_ignore_ascii_case(b"upgrade") {
@@ -281,6 +278,15 @@ fn strip_scheme(target: &[u8]) -> Option<&[u8]> {
         let start = target.get(..scheme.len())?;
         start.eq_ignore_ascii_case(scheme.as_bytes()).then(|| &target[scheme.len()..])
     })
+}
+
+/// What is said of [`is_framing_in_disguise`].
+pub(in crate::proxy) const DISGUISED: &str =
+    "a header field's name decides framing once its underscore becomes a hyphen";
+
+/// Whether a name decides framing for an upstream that takes `_` for `-` (CGI and its heirs).
+pub(in crate::proxy) fn is_framing_in_disguise(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"content_length") || name.eq_ignore_ascii_case(b"transfer_encoding")
 }
 
 /// RFC 9110, section 5.6.2.

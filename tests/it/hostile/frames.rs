@@ -188,6 +188,8 @@ pub const REFUSED: &[(&str, Said)] = &[
     (":method=GET|:scheme=http|:path=/x|:authority=a|:=1", Said::Gone),
     (":method=GET|:scheme=http|:path=/x|:authority=a|x=\x01", Said::Gone),
     (":method=GET|:scheme=http|:path=/x|:authority=a|x=\x7f", Said::Gone),
+    (":method=POST|:scheme=http|:path=/x|:authority=a|transfer_encoding=chunked", Said::Problem(400)),
+    (":method=POST|:scheme=http|:path=/x|:authority=a|content_length=5", Said::Problem(400)),
     (":method=GET|:scheme=http|:path=/<<a*17000>>|:authority=a", Said::Problem(414)),
     (":method=GET|:scheme=http|:path=/x|:authority=a<<|x=1*101>>", Said::Problem(431)),
     (":method=GET|:scheme=http|:path=/x|:authority=a|x=<<a*66000>>", Said::Problem(431)),

@@ -32,6 +32,8 @@ pub const REFUSED: &[(&str, u16, &str)] = &[
     ("POST /x HTTP/1.1\r\nHost: a\r\nX: y\r\n Transfer-Encoding: chunked\r\n\r\n", 400, "bad-request"),
     ("POST /x HTTP/1.1\r\nHost: a\r\nX: y\rTransfer-Encoding: chunked\r\n\r\n", 400, "bad-request"),
     ("POST /x HTTP/1.1\r\nHost: a\r\nX: y\nTransfer-Encoding: chunked\r\n\r\n", 400, "bad-request"),
+    ("POST /x HTTP/1.1\r\nHost: a\r\nTransfer_Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "bad-request"),
+    ("POST /x HTTP/1.1\r\nHost: a\r\ncontent_length: 5\r\n\r\nhello", 400, "bad-request"),
     ("POST /x HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "bad-request"),
     // Content-Length is one, digits only.
     ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "bad-request"),
@@ -113,7 +115,13 @@ pub const REFUSED: &[(&str, u16, &str)] = &[
     ("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", 400, "bad-request"),
     ("\x16\x03\x01\x02\0\x01\0\x01\u{fc}\x03\x03", 400, "bad-request"),
     ("SSH-2.0-x\r\n\r\n", 400, "bad-request"),
-    // Limits; what is too large is not read to its end.
+    // What has a fault is not read to its end.
+    ("GET /x\r\n", 400, "bad-request"),
+    ("GET /x HTTP/1.3\r\n", 505, "http-version"),
+    ("GET /x HTTP/1.1\r\nHost: a\r\n\r\r\n", 400, "bad-request"),
+    ("GET /x HTTP/1.1\nHost: a", 400, "bad-request"),
+    ("POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: x\r\nX", 400, "bad-request"),
+    // Limits.
     ("GET /<<a*17000>> HTTP/1.1\r\nHost: a\r\n\r\n", 414, "max-target"),
     ("GET /<<a*17000>>", 414, "max-target"),
     ("GET /<<a*900000>> HTTP/1.1\r\nHost: a\r\n\r\n", 414, "max-target"),
