@@ -353,6 +353,7 @@ enum Stage {
     /// It broke off: what came before is flushed first, then the connection is cut.
     Cutting {
         error: BodyError,
+        flushed: bool,
     },
     Done,
 }
@@ -379,8 +380,13 @@ impl Gate {
             }
             match polled {
                 Poll::Ready(frame) => self.ahead = frame,
-                Poll::Pending if patient || matches!(self.stage, Stage::Holding { .. }) => return Poll::Pending,
-                Poll::Pending => {}
+                Poll::Pending => match &mut self.stage {
+                    // What came before is the head.
+                    Stage::Cutting { flushed, .. } => *flushed = false,
+                    Stage::Holding { .. } => return Poll::Pending,
+                    _ if patient => return Poll::Pending,
+                    _ => {}
+                },
             }
             Poll::Ready(Ok(()))
         })
@@ -432,14 +438,18 @@ impl Gate {
                         }
                     };
                     if let Some(Err(error)) = last {
-                        self.stage = Stage::Cutting { error };
-                        cx.waker().wake_by_ref();
-                        return Poll::Pending;
+                        self.stage = Stage::Cutting { error, flushed: false };
+                        continue;
                     }
                     self.stage = Stage::Done;
                     return Poll::Ready(last);
                 }
-                Stage::Cutting { error } => {
+                Stage::Cutting { flushed, .. } if !*flushed => {
+                    *flushed = true;
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Stage::Cutting { error, .. } => {
                     let error = error.clone();
                     self.stage = Stage::Done;
                     return Poll::Ready(Some(Err(error)));
