@@ -188,6 +188,21 @@ async fn a_flood_of_frames_ends_its_connection_or_does_no_harm_and_others_are_se
 }
 
 #[tokio::test]
+async fn a_small_block_that_stands_for_a_large_head_is_refused() {
+    let mut bench = Bench::new().await;
+    let mut client = opened(&bench).await;
+    // A field of 3900 bytes goes into the table, and comes again 8000 times as one byte each.
+    let mut bomb = block(GET);
+    bomb.extend_from_slice(&[0x40, 1, b'x', 127, 0xbd, 0x1d]);
+    bomb.extend_from_slice(&[b'a'; 3900]);
+    bomb.extend_from_slice(&[0xbe; 8000]);
+    client.0.write_all(&headers(1, true, &bomb)).await.unwrap();
+    assert!(matches!(said(&mut client).await, Said::Gone | Said::Reset | Said::Problem(431)));
+    assert!(bench.nothing_ended());
+    assert!(tokio::time::timeout(Duration::ZERO, bench.upstream.accept()).await.is_err(), "it was forwarded");
+}
+
+#[tokio::test]
 async fn streams_open_no_more_connections_to_the_upstream_than_may_be() {
     let change = |settings: &mut Settings| settings.max_upstream = 2;
     let bench = Bench::with(Setup { settings: Box::new(change), ..Setup::default() }).await;

@@ -3,9 +3,14 @@
 use std::time::Duration;
 
 use contrail::proxy::{Holds, Settings};
+use tokio::io::AsyncWriteExt as _;
 
+use super::{
+    frames::{Said, block, greeting, headers, said},
+    ways::{self, Way},
+};
 use crate::{
-    proxy::bench::{Bench, Setup, Wire, status},
+    proxy::bench::{Bench, Setup, Wire, status, within},
     record::bench::{Place, entries},
 };
 
@@ -227,7 +232,6 @@ async fn a_switched_connection_serves_nobody_else_and_outlives_the_timers_of_req
 
 #[tokio::test]
 async fn a_tunnel_passes_the_end_of_one_side_on_and_keeps_the_other_open() {
-    use tokio::io::AsyncWriteExt as _;
     let bench = Bench::new().await;
     let (mut client, mut tenant) = switched(&bench).await;
     client.send("last\n").await;
@@ -236,6 +240,45 @@ async fn a_tunnel_passes_the_end_of_one_side_on_and_keeps_the_other_open() {
     tenant.send("answer\n").await;
     tenant.0.shutdown().await.unwrap();
     assert_eq!(client.rest().await, "answer\n");
+}
+
+#[tokio::test]
+async fn a_protocol_is_switched_by_every_way_in_and_both_ends_pass() {
+    let upstream = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let place = ways::Place::start("watch", "http", upstream.local_addr().unwrap(), &[]);
+    for way in Way::ALL {
+        let mut client = place.client(way, false).await;
+        let asked = [place.spelled(way, ASK), b"early\n".to_vec()].concat();
+        within(client.0.write_all(&asked)).await.unwrap();
+        let mut tenant = Wire(within(upstream.accept()).await.unwrap().0);
+        assert!(tenant.message().await.to_lowercase().contains("\r\nupgrade: websocket\r\n"), "{way:?}");
+        assert!(tenant.is_silent().await, "{way:?}: something came before the switch");
+        tenant.send(&format!("{SWITCH}hello\n")).await;
+        assert!(client.until("hello\n").await.starts_with("HTTP/1.1 101 "), "{way:?}");
+        client.send("GET / HTTP/1.1\r\n\r\nlast\n").await;
+        within(client.0.shutdown()).await.unwrap();
+        assert_eq!(tenant.rest().await, "early\nGET / HTTP/1.1\r\n\r\nlast\n", "{way:?}");
+        tenant.send("answer\n").await;
+        tenant.0.shutdown().await.unwrap();
+        assert_eq!(client.rest().await, "answer\n", "{way:?}");
+    }
+    let (_, summary, trail) = place.finish();
+    assert_eq!((&summary["exchanges"], &summary["incomplete"]), (&Way::ALL.len().into(), &0.into()), "{summary}");
+    assert!(!trail.contains("early") && !trail.contains("answer\n"), "{trail}");
+}
+
+#[tokio::test]
+async fn over_http2_nobody_is_asked_to_switch() {
+    let upstream = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let place = ways::Place::start("watch", "http", upstream.local_addr().unwrap(), &[]);
+    let fields = ":method=CONNECT|:scheme=https|:path=/chat|:authority=a|:protocol=websocket";
+    for way in [Way::Tls, Way::TlsTunnel] {
+        let mut client = place.client(way, true).await;
+        within(client.0.write_all(&[greeting(), headers(1, false, &block(fields))].concat())).await.unwrap();
+        assert_eq!(said(&mut client).await, Said::Reset, "{way:?}");
+    }
+    let reached = tokio::time::timeout(Duration::ZERO, upstream.accept()).await;
+    assert!(reached.is_err(), "something of it was forwarded");
 }
 
 #[tokio::test]
