@@ -286,7 +286,8 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// Writes batches as long as it is polled: one per turn of the event loop in which an exchange ended.
+    /// Writes batches as long as it is polled: one per turn of the event loop in which an exchange ended, but for one that
+    /// ended alone.
     pub async fn run(&self) {
         loop {
             self.work.notified().await;
@@ -445,7 +446,7 @@ impl Pipeline {
     }
 
     fn record(&self, ended: Ended) -> Written {
-        let Ended { exchange, notes, took, admitted } = ended;
+        let Ended { exchange, notes, took, admitted, alone } = ended;
         let admitted = admitted.and_then(|admitted| admitted.downcast::<Judged>().ok());
         let same = exchange.transport.incomplete.is_none() && self.judge.options(&notes).response;
         let judged = match admitted.filter(|_| same) {
@@ -487,7 +488,7 @@ impl Pipeline {
         state.journal_batch = true;
         let (done, written) = oneshot::channel();
         state.waiting.push(done);
-        if state.journal.as_ref().is_some_and(|journal| journal.queued() >= MOST_QUEUED) {
+        if alone || state.journal.as_ref().is_some_and(|journal| journal.queued() >= MOST_QUEUED) {
             self.write(state);
         }
         Written::when(written)

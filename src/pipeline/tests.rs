@@ -145,7 +145,7 @@ fn exchange() -> Box<Exchange> {
 }
 
 fn ended() -> Ended {
-    Ended { exchange: exchange(), notes: Notes::default(), took: Duration::ZERO, admitted: None }
+    Ended { exchange: exchange(), notes: Notes::default(), took: Duration::ZERO, admitted: None, alone: false }
 }
 
 fn panics(_: &Contract, _: &Exchange, _: &CheckOptions) -> crate::finding::Verdict {
@@ -264,6 +264,17 @@ async fn all_exchanges_that_end_in_one_turn_are_written_at_once_and_only_then_re
     pipeline.ended(ended()).await.unwrap();
     assert_eq!(journal.writes.load(Ordering::Relaxed), 2);
     writer.abort();
+}
+
+#[test]
+fn an_exchange_that_ends_alone_is_written_at_once_with_those_that_wait() {
+    let journal = Memory::default();
+    let (pipeline, _) = pipeline(Contract::check, &journal);
+    let mut waits = Box::pin(pipeline.ended(ended()));
+    assert!(is_pending(&mut waits));
+    let mut last = Box::pin(pipeline.ended(Ended { alone: true, ..ended() }));
+    assert!(!is_pending(&mut last) && !is_pending(&mut waits));
+    assert_eq!(journal.writes.load(Ordering::Relaxed), 1);
 }
 
 #[test]

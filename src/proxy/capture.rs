@@ -6,7 +6,7 @@ use std::{
     future::{Future as _, poll_fn},
     io,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     task::{Context, Poll, ready},
     time::{Duration, Instant, SystemTime},
 };
@@ -211,6 +211,7 @@ pub(super) struct Recording {
 impl Recording {
     pub(super) fn new(proxy: Arc<Proxy>, request: Request, state: SharedRequest, in_flight: InFlight) -> Self {
         let copy = proxy.copy();
+        proxy.exchanges.fetch_add(1, Ordering::AcqRel);
         let begun = Exchange {
             request,
             response: None,
@@ -311,7 +312,8 @@ impl Recording {
             answered_by_contrail: notes.answered_by_contrail.map(str::to_owned),
         };
         let took = now.saturating_duration_since(self.clock);
-        self.proxy.observer.ended(Ended { exchange, notes, took, admitted: self.admitted.take() })
+        let alone = self.proxy.exchanges.fetch_sub(1, Ordering::AcqRel) == 1;
+        self.proxy.observer.ended(Ended { exchange, notes, took, admitted: self.admitted.take(), alone })
     }
 }
 

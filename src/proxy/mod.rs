@@ -11,7 +11,7 @@ use std::{
     fmt,
     future::Future,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, atomic::AtomicUsize},
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -129,6 +129,8 @@ pub struct Ended {
     pub took: Duration,
     /// What [`Observer::admit_response`] made of it. Nothing but timings and transport has changed since.
     pub admitted: Admitted,
+    /// No other exchange was in progress when it ended: nothing is gained by waiting for one that ends beside it.
+    pub alone: bool,
 }
 
 /// What an observer keeps of an exchange that it admitted, for when it ends.
@@ -248,6 +250,8 @@ pub struct Proxy {
     /// Requests that may go to the upstream besides those that are there.
     turns: Arc<Semaphore>,
     captured: copy::Budget,
+    /// How many exchanges are in progress.
+    exchanges: AtomicUsize,
     upstream: Arc<dyn Upstream>,
     observer: Arc<dyn Observer>,
 }
@@ -267,7 +271,16 @@ impl Proxy {
         let slots = Arc::new(Semaphore::new(settings.max_connections.min(Semaphore::MAX_PERMITS)));
         let turns = Arc::new(Semaphore::new(settings.max_upstream.min(Semaphore::MAX_PERMITS)));
         let captured = copy::Budget::new(settings.max_captured);
-        Ok(Arc::new(Self { settings, host, slots, turns, captured, upstream, observer }))
+        Ok(Arc::new(Self {
+            settings,
+            host,
+            slots,
+            turns,
+            captured,
+            exchanges: AtomicUsize::new(0),
+            upstream,
+            observer,
+        }))
     }
 
     /// An empty copy of a body.
