@@ -139,7 +139,7 @@ pub struct JudgeArgs {
     /// Most bytes that a compressed body may decode to; beyond, it is not looked at
     #[arg(long, value_name = "BYTES", default_value_t = DecodeLimits::default().bytes)]
     pub max_decoded: usize,
-    /// Most bytes out per compressed byte in
+    /// Most bytes out per compressed byte in, beyond 64 KiB; beyond, a compressed body is not looked at
     #[arg(long, value_name = "N", default_value_t = DecodeLimits::default().ratio)]
     pub max_ratio: usize,
     /// Deepest nesting of JSON that is looked at, at most 2000; what nests deeper is unchecked

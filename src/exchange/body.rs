@@ -341,6 +341,31 @@ mod tests {
     }
 
     #[test]
+    fn a_body_of_exactly_the_ratio_is_decoded_and_one_byte_more_is_not() {
+        const RATIO: usize = 500;
+        // What hardly gets smaller, and then what gets a thousand times smaller.
+        let of = |length: usize| {
+            let mut number = 1_u32;
+            let noise = std::iter::repeat_with(|| {
+                number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                number.to_be_bytes()[0]
+            });
+            let mut content: Vec<u8> = noise.take(300).collect();
+            content.resize(length, 0);
+            gzip(&content)
+        };
+        let exact = |coded: &usize| of(coded * RATIO).len() == *coded && of(coded * RATIO + 1).len() == *coded;
+        let length = (200..2000).find(exact).unwrap() * RATIO;
+        let decode = |length, ratio| {
+            Body::whole(of(length)).decode(&coded("gzip"), DecodeLimits { ratio, ..DecodeLimits::default() })
+        };
+        assert_eq!(decode(length, RATIO).content.len(), length);
+        assert!(!decode(length + 1, RATIO).is_whole());
+        assert!(decode(length + 1, RATIO + 1).is_whole());
+        assert!(decode(64 << 10, 1).is_whole(), "so little is never too much");
+    }
+
+    #[test]
     fn a_cut_body_stays_truncated_and_coded() {
         let bytes = gzip(TEXT);
         let presence = Presence::Truncated { kept: 10, total: Some(bytes.len() as u64) };

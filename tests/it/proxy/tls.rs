@@ -1,7 +1,8 @@
 //! An upstream over https.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use contrail::upstream::live;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::{TlsAcceptor, rustls};
 
@@ -58,4 +59,27 @@ async fn an_upstream_with_a_strangers_certificate_is_a_502() {
     let answer = client.message().await;
     assert!(status(&answer) == 502 && answer.contains("certificate"), "{answer}");
     bench.ended().await;
+}
+
+#[tokio::test]
+async fn an_upstream_that_accepts_and_shakes_no_hand_is_a_504_after_the_connect_timeout() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.pem");
+    std::fs::write(&file, authority().pem).unwrap();
+    // The upstream itself, and a proxy on the way to it that never answers CONNECT.
+    for via in [false, true] {
+        let limits = live::Limits { connect: Duration::from_millis(100), ..live::Limits::default() };
+        let mut bench = Bench::with(Setup { https: Some(file.clone()), limits, via, ..Setup::default() }).await;
+        let mut client = bench.client().await;
+        client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+        let mut silent = bench.accept().await;
+        let answer = client.message().await;
+        assert!(status(&answer) == 504 && answer.contains("did not accept a connection in 0.1 s"), "{answer}");
+        assert!(answer.contains("contrail-answer: upstream-timeout\r\n"), "{answer}");
+        let mut rest = Vec::new();
+        let _ = within(silent.0.read_to_end(&mut rest)).await;
+        assert!(!rest.is_empty(), "it is given up");
+        let exchange = bench.ended().await.exchange;
+        assert!(exchange.response.is_none() && exchange.transport.incomplete.is_some());
+    }
 }
