@@ -38,6 +38,9 @@ pub(super) use self::{
     head::{Bounds, DISGUISED, Fault, Marks, is_framing_in_disguise},
 };
 
+/// Most empty lines before a request.
+const BLANKS: usize = 100;
+
 /// Most bytes that are read behind a request that asks for another protocol, before it is answered.
 const EARLY: usize = 16 << 10;
 
@@ -50,6 +53,8 @@ pub(super) struct Scanner {
     bounds: Bounds,
     place: Place,
     line: Vec<u8>,
+    /// Empty lines since the last request.
+    blanks: usize,
     head: Head,
     chunks: Chunks,
 }
@@ -95,7 +100,7 @@ enum Then {
 impl Scanner {
     fn new(bounds: Bounds) -> Self {
         let (head, chunks) = (Head::default(), Chunks::default());
-        Self { bounds, place: Place::Start, line: Vec::new(), head, chunks }
+        Self { bounds, place: Place::Start, line: Vec::new(), blanks: 0, head, chunks }
     }
 
     /// Takes what was read; tells how many heads ended in it, and how far it is good.
@@ -174,8 +179,14 @@ impl Scanner {
     fn take(&mut self, line: &[u8]) -> Then {
         match self.place {
             // A client may leave an empty line behind its last body (RFC 9112, section 2.2).
-            Place::Start if line == b"\r\n" => {}
+            Place::Start if line == b"\r\n" => {
+                self.blanks += 1;
+                if self.blanks > BLANKS {
+                    return Then::Refuse(Fault::bad("nothing but empty lines came in place of a request"));
+                }
+            }
             Place::Start => {
+                self.blanks = 0;
                 self.head = Head::default();
                 self.head.request_line(line, &self.bounds);
                 self.place = Place::Fields;

@@ -171,6 +171,29 @@ async fn an_answer_without_a_length_ends_with_its_connection_and_says_so_to_the_
 }
 
 #[tokio::test]
+async fn a_client_of_http_1_0_gets_no_chunks_and_the_end_with_its_connection() {
+    let mut bench = Bench::new().await;
+    for (keep, cut) in [("", false), ("Connection: keep-alive\r\n", false), ("Connection: keep-alive\r\n", true)] {
+        let mut client = bench.client().await;
+        client.send(&format!("GET /x HTTP/1.0\r\nHost: a\r\n{keep}\r\n")).await;
+        let mut tenant = bench.accept().await;
+        assert!(tenant.message().await.starts_with("GET /x HTTP/1.1\r\n"));
+        let end = if cut { "5\r\nde" } else { "0\r\nX-T: 1\r\n\r\n" };
+        tenant
+            .send(&format!(
+                "HTTP/1.1 103 X\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n{end}"
+            ))
+            .await;
+        drop(tenant);
+        let answer = client.rest().await;
+        assert!(answer.starts_with("HTTP/1.0 200 OK\r\n"), "{answer}");
+        assert!(!answer.to_lowercase().contains("transfer-encoding"), "{answer}");
+        assert!(answer.ends_with(if cut { "\r\n\r\nabcde" } else { "\r\n\r\nabc" }), "{answer}");
+        assert_eq!(bench.ended().await.exchange.transport.incomplete.is_some(), cut);
+    }
+}
+
+#[tokio::test]
 async fn a_body_behind_the_answer_to_head_reaches_nobody() {
     let mut bench = Bench::new().await;
     let mut client = bench.client().await;

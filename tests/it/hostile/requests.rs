@@ -121,6 +121,7 @@ pub const REFUSED: &[(&str, u16, &str)] = &[
     ("GET /x HTTP/1.1\r\nHost: a\r\n\r\r\n", 400, "bad-request"),
     ("GET /x HTTP/1.1\nHost: a", 400, "bad-request"),
     ("POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: x\r\nX", 400, "bad-request"),
+    ("<<\r\n*101>>", 400, "bad-request"),
     // Limits.
     ("GET /<<a*17000>> HTTP/1.1\r\nHost: a\r\n\r\n", 414, "max-target"),
     ("GET /<<a*17000>>", 414, "max-target"),
