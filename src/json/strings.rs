@@ -5,20 +5,12 @@ use super::{Fault, SyntaxError};
 /// Position of the next quote or backslash from `at` on; the source's length if there is none.
 pub(super) fn special(source: &[u8], at: usize) -> usize {
     let rest = source.get(at..).unwrap_or_default();
-    // Most strings end within a few words, where a call to memchr costs more than it saves.
-    let (words, _) = rest.as_chunks();
-    for (passed, word) in words.iter().take(WORDS).enumerate() {
-        let marks = marks(u64::from_le_bytes(*word));
-        if marks != 0 {
-            return at + 8 * passed + marks.trailing_zeros() as usize / 8;
-        }
+    // Many names end within a word, where a call to memchr costs more than it saves.
+    match rest.first_chunk().map_or(0, |word| marks(u64::from_le_bytes(*word))) {
+        0 => memchr::memchr2(b'"', b'\\', rest).map_or(source.len(), |position| at + position),
+        marks => at + marks.trailing_zeros() as usize / 8,
     }
-    let passed = 8 * WORDS.min(words.len());
-    memchr::memchr2(b'"', b'\\', &rest[passed..]).map_or(source.len(), |position| at + passed + position)
 }
-
-/// How many words of a string are looked at one by one.
-const WORDS: usize = 4;
 
 /// The high bit of the first of eight bytes, counted from the least, that is a quote or a backslash; bits above it mean
 /// nothing. Plain arithmetic, so that it costs the same however it is compiled.
