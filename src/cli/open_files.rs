@@ -2,14 +2,19 @@
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Files that are open besides connections: listeners, journal, reports, what the runtime needs.
+/// Files that are open besides connections: listeners, journal, reports, what the first worker needs.
 const OTHERS: u64 = 64;
 
-/// Raises the soft limit so that `connections` clients can be served, with `upstream` connections to the upstream (by
-/// default one for each) beside `pool` idle ones. Gives how many clients can be served after that: fewer where the hard limit is too low, which is
-/// said, so that the others are turned away with a reason instead of being left waiting.
-pub(super) fn connections_that_fit(connections: usize, upstream: Option<usize>, pool: usize) -> usize {
-    let pool = pool.saturating_add(upstream.unwrap_or(0).saturating_sub(connections));
+/// Files that the event loop of a further worker takes.
+const OF_A_WORKER: usize = 8;
+
+/// Raises the soft limit so that so many `workers` can serve `connections` clients, with `upstream` connections to the
+/// upstream (by default one for each) beside `pool` idle ones. Gives how many clients can be served after that: fewer where
+/// the hard limit is too low, which is said, so that the others are turned away with a reason instead of being left waiting.
+pub(super) fn connections_that_fit(connections: usize, upstream: Option<usize>, pool: usize, workers: usize) -> usize {
+    let pool = pool
+        .saturating_add(upstream.unwrap_or(0).saturating_sub(connections))
+        .saturating_add(workers.saturating_sub(1).saturating_mul(OF_A_WORKER));
     let needed = files(connections, pool);
     let limit = match getrlimit(Resource::RLIMIT_NOFILE) {
         Ok((soft, _)) if soft >= needed => return connections,

@@ -28,7 +28,7 @@ use crate::{
     finding::Rule,
     json,
     pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline},
-    proxy::{Ended, Observer, Proxy, Settings, Written, audience::Audience, listener},
+    proxy::{Ended, Observer, Proxy, Settings, Written, audience::Audience, listener, workers::Workers},
     redact::{Plan, Redactor},
     report::{self, Collector, Title},
     token::{Jwks, TokenCache},
@@ -38,6 +38,9 @@ use crate::{
         routes::Routes,
     },
 };
+
+/// Threads of which one more would find nothing but the lock of the recording.
+const MOST_WORKERS: usize = 64;
 
 /// How the proxy listens and what it bounds
 #[derive(Debug, Clone, clap::Args)]
@@ -93,6 +96,9 @@ pub struct ProxyArgs {
     /// Longest time to connect to the upstream; 504 beyond
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     pub connect_timeout: Duration,
+    /// Threads that serve connections, each with an event loop of its own, at most 64
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = workers)]
+    pub workers: usize,
     /// Make this the audience of every token request [default: one that names contrail becomes the tenant's]
     #[arg(long, value_name = "AUDIENCE", conflicts_with = "keep_audience")]
     pub audience: Option<String>,
@@ -306,7 +312,7 @@ impl ProxyArgs {
     }
 
     fn settings(&self, scheme: &str, authority: &str) -> Settings {
-        let max_connections = connections_that_fit(self.max_connections, self.max_upstream, self.pool);
+        let max_connections = connections_that_fit(self.max_connections, self.max_upstream, self.pool, self.workers);
         Settings {
             max_body: self.max_body,
             max_capture: self.max_capture,
@@ -351,7 +357,13 @@ impl ProxyArgs {
         self.doors.check()?;
         let origin: Origin = origin.parse()?;
         let own = OwnAddresses::default();
-        let settings = Settings { own: own.clone(), ..self.settings(origin.scheme(), &origin.authority) };
+        let settings = self.settings(origin.scheme(), &origin.authority);
+        let (workers, threads) = Workers::start(self.workers, || {
+            let writer = Arc::clone(pipeline);
+            async move { writer.run().await }
+        })
+        .map_err(|error| format!("cannot start {} workers: {error}; --workers takes fewer", self.workers))?;
+        let settings = Settings { own: own.clone(), workers, ..settings };
         let routes = |first, access| {
             let access = live::Access { own: Some(own.clone()), ..access };
             Arc::new(Routes::new(first, access, self.live_limits()))
@@ -367,7 +379,7 @@ impl ProxyArgs {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let ran = runtime.block_on(self.serve(pipeline, proxy, unseen, &origin, own, ready));
         // Exchanges that the drain did not see to their end are recorded as they are dropped.
-        drop(runtime);
+        drop((runtime, threads));
         pipeline.flush();
         ran
     }
@@ -473,6 +485,11 @@ fn positive(text: &str) -> Result<usize, String> {
         Ok(0) | Err(_) => Err("a whole number from 1 is expected".to_owned()),
         Ok(number) => Ok(number),
     }
+}
+
+fn workers(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=MOST_WORKERS).contains(number));
+    number.ok_or_else(|| format!("a whole number from 1 to {MOST_WORKERS} is expected"))
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //!
 //! A [`Pipeline`] is the proxy's observer. Each exchange that ended is judged and redacted at once; its journal line and
 //! its console line go into a batch, and all that ended in one turn of the event loop are written together
-//! ([`Pipeline::run`]), with one write each. Only then do the ends of their responses go out.
+//! ([`Pipeline::run`]), with one write each. Only then do the ends of their responses go out. Where there are several event
+//! loops, whichever ends its turn first writes for all.
 //!
 //! A checker that panics costs one exchange its verdict, never the recording. A journal that cannot be written stops
 //! no traffic; it is said at once, in the summary, and by the exit status.
@@ -24,7 +25,7 @@ use std::{
     fmt, io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread::{self, JoinHandle},
+    thread::{self, JoinHandle, ThreadId},
     time::{Duration, Instant},
 };
 
@@ -138,7 +139,6 @@ pub struct Pipeline {
     console: Arc<Console>,
     durable: bool,
     state: Mutex<State>,
-    work: Notify,
     to_sync: Condvar,
     syncer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -148,6 +148,7 @@ type Waiting = oneshot::Sender<Result<(), Problem>>;
 
 #[derive(Debug)]
 struct State {
+    turns: Turns,
     collector: Collector,
     journal: Option<Box<dyn Journal>>,
     line_batch: Vec<u8>,
@@ -155,6 +156,31 @@ struct State {
     waiting: Vec<Waiting>,
     disk: Disk,
     counts: Counts,
+}
+
+/// Who writes at the end of a turn, by the thread of its event loop: an exchange waits for no other thread than its own.
+#[derive(Debug, Default)]
+struct Turns(Vec<(ThreadId, Arc<Notify>)>);
+
+impl Turns {
+    /// From now on this thread's event loop has somebody who writes.
+    fn begin(&mut self) -> Arc<Notify> {
+        let turn = Arc::new(Notify::new());
+        // For what came before there was anybody.
+        turn.notify_one();
+        self.0.retain(|(thread, _)| *thread != thread::current().id());
+        self.0.push((thread::current().id(), Arc::clone(&turn)));
+        turn
+    }
+
+    /// There is something to write.
+    fn wake(&self) {
+        let here = thread::current().id();
+        let own = self.0.iter().find(|(thread, _)| *thread == here);
+        if let Some((_, turn)) = own.or(self.0.first()) {
+            turn.notify_one();
+        }
+    }
 }
 
 /// How it stands with the disk, under `--durable`.
@@ -266,6 +292,7 @@ impl Pipeline {
             console: Arc::new(console),
             durable,
             state: Mutex::new(State {
+                turns: Turns::default(),
                 collector,
                 journal,
                 line_batch: Vec::new(),
@@ -274,7 +301,6 @@ impl Pipeline {
                 disk: Disk::default(),
                 counts: Counts::default(),
             }),
-            work: Notify::new(),
             to_sync: Condvar::new(),
             syncer: Mutex::new(None),
         });
@@ -287,10 +313,11 @@ impl Pipeline {
     }
 
     /// Writes batches as long as it is polled: one per turn of the event loop in which an exchange ended, but for one that
-    /// ended alone.
+    /// ended alone. Each event loop wants one of these.
     pub async fn run(&self) {
+        let turn = self.lock().turns.begin();
         loop {
-            self.work.notified().await;
+            turn.notified().await;
             // Everything that is ready in this turn runs first, and so joins the batch.
             tokio::task::yield_now().await;
             self.flush();
@@ -466,7 +493,7 @@ impl Pipeline {
         let Some((judged, attestation)) = redacted else {
             state.counts.unredacted += 1;
             console::unredacted(&mut state.line_batch, self.lines);
-            self.work.notify_one();
+            state.turns.wake();
             return if self.durable && state.journal.is_some() {
                 Written::refused(unrecorded("redaction failed on this exchange; please report it"))
             } else {
@@ -480,7 +507,7 @@ impl Pipeline {
             tracing::warn!(%error, "the report's temporary file cannot be written");
         }
         console::line(&mut state.line_batch, self.lines, &judged, &notes, took);
-        self.work.notify_one();
+        state.turns.wake();
         // A recorded answer is in a recording already.
         let journal = state.journal.as_mut().filter(|_| !notes.response_judged_elsewhere);
         let Some(journal) = journal else { return Written::now() };
@@ -564,7 +591,7 @@ impl Observer for Pipeline {
         let state = &mut *state;
         *state.counts.turned_away.entry(reason.to_owned()).or_default() += 1;
         console::turned_away(&mut state.line_batch, self.lines, status, reason);
-        self.work.notify_one();
+        state.turns.wake();
     }
 }
 

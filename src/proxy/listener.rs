@@ -28,6 +28,7 @@ use super::{
     strict::{Bounds, Fault, Strict},
     tls::{self, Certificates},
     upgrade,
+    workers::Load,
 };
 use crate::upstream::{Problem, Response};
 
@@ -67,8 +68,8 @@ pub enum Door {
     Forward(Arc<Forward>),
 }
 
-/// A connection's share of the settings' most connections; free again when nobody holds it any more.
-pub(super) type Slot = Arc<OwnedSemaphorePermit>;
+/// A connection's share of the settings' most connections, and of its worker's; free again when nobody holds it any more.
+pub(super) type Slot = Arc<(OwnedSemaphorePermit, Load)>;
 
 /// What the requests of a connection are addressed to.
 #[derive(Debug, Clone)]
@@ -110,8 +111,10 @@ pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, door: Door, mut sto
             continue;
         };
         let _ = stream.set_nodelay(true);
+        let worker = proxy.settings.workers.least_busy();
+        let slot = Arc::new((slot, worker.load()));
         let (proxy, door, stop) = (Arc::clone(&proxy), door.clone(), stopping.clone());
-        connections.spawn(enter(proxy, stream, door, Arc::new(slot), stop));
+        worker.serve(&mut connections, stream, |stream| enter(proxy, stream, door, slot, stop));
     }
     drop(listener);
     let drained = async {

@@ -19,7 +19,7 @@ use std::{
 use http::{HeaderValue, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use self::audience::Audience;
+use self::{audience::Audience, workers::Workers};
 use crate::{
     exchange::{Exchange, Request},
     upstream::{Failure, FailureKind, Notes, Problem, Upstream, own::OwnAddresses},
@@ -41,6 +41,7 @@ mod stall;
 mod strict;
 pub mod tls;
 mod upgrade;
+pub mod workers;
 
 /// Bounds and addresses of a proxy. Sizes in bytes.
 #[derive(Debug, Clone)]
@@ -85,6 +86,8 @@ pub struct Settings {
     pub audience: Audience,
     /// contrail's own listeners.
     pub own: OwnAddresses,
+    /// Who serves the connections.
+    pub workers: Workers,
     /// How long exchanges in progress may go on after a shutdown was asked for.
     pub drain: Duration,
 }
@@ -113,6 +116,7 @@ impl Settings {
             turn: Duration::from_secs(10),
             audience: Audience::default(),
             own: OwnAddresses::default(),
+            workers: Workers::default(),
             drain: Duration::from_secs(10),
         }
     }

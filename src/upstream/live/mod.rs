@@ -202,7 +202,7 @@ impl Live {
                 .await
                 .map_err(|error| self.broken(&error))?;
             tokio::spawn(ended(connection));
-            let connection = Connection { sender: Sender::Http2(sender), meter, kept_since: None, timer: None };
+            let connection = Connection::new(Sender::Http2(sender), meter);
             self.pool.share(&connection);
             return Ok(connection);
         }
@@ -213,7 +213,7 @@ impl Live {
             .await
             .map_err(|error| self.broken(&error))?;
         tokio::spawn(ended(connection.with_upgrades()));
-        Ok(Connection { sender: Sender::Http1(sender), meter, kept_since: None, timer: None })
+        Ok(Connection::new(Sender::Http1(sender), meter))
     }
 
     /// The head as this connection wants it.

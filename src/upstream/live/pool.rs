@@ -1,7 +1,8 @@
 //! Connections to the upstream that wait for another request.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    thread::{self, ThreadId},
     time::Instant,
 };
 
@@ -17,14 +18,16 @@ use super::{
 };
 use crate::upstream::timer::Timer;
 
-/// Connections that wait for another request. One of HTTP/2 serves many at a time and is never taken out.
+/// Connections that wait for another request. One of HTTP/2 serves many at a time and is never taken out. Each serves
+/// requests of its own thread only: the event loop that it was made in is the one that moves its bytes and its timer.
 #[derive(Debug, Default)]
 pub(super) struct Pool(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
     idle: Vec<Connection>,
-    shared: Option<Connection>,
+    /// At most one for each thread.
+    shared: Vec<Connection>,
 }
 
 /// A connection, or a handle on a shared one.
@@ -33,6 +36,7 @@ pub(super) struct Connection {
     pub(super) sender: Sender,
     /// What came in on it.
     pub(super) meter: Arc<Meter>,
+    thread: ThreadId,
     /// Since when it has been in the pool; `None` for a fresh one.
     pub(super) kept_since: Option<Instant>,
     /// Measures the upstream's silence.
@@ -75,6 +79,20 @@ impl Sender {
     }
 }
 
+impl Connection {
+    /// A fresh one, of this thread.
+    pub(super) fn new(sender: Sender, meter: Arc<Meter>) -> Self {
+        Self { sender, meter, thread: thread::current().id(), kept_since: None, timer: None }
+    }
+
+    /// Another handle on it, if it is a shared one.
+    fn handle(&self) -> Option<Self> {
+        let Sender::Http2(sender) = &self.sender else { return None };
+        let (sender, meter) = (Sender::Http2(sender.clone()), Arc::clone(&self.meter));
+        Some(Self { sender, meter, thread: self.thread, kept_since: Some(Instant::now()), timer: None })
+    }
+}
+
 impl Pool {
     /// A kept connection that is not known to be closed. For a request that is `repeatable` what is known already is
     /// enough: it goes out again if the connection turns out closed.
@@ -97,52 +115,49 @@ impl Pool {
     }
 
     fn next(&self) -> Option<Connection> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.shared.as_ref().is_some_and(|shared| shared.sender.is_closed()) {
-            kept.shared = None;
+        let here = thread::current().id();
+        let mut kept = self.lock();
+        kept.shared.retain(|shared| !shared.sender.is_closed());
+        if let Some(shared) = kept.shared.iter().find(|shared| shared.thread == here) {
+            return shared.handle();
         }
-        match &kept.shared {
-            Some(Connection { sender: Sender::Http2(sender), meter, .. }) => Some(Connection {
-                sender: Sender::Http2(sender.clone()),
-                meter: Arc::clone(meter),
-                kept_since: Some(Instant::now()),
-                timer: None,
-            }),
-            _ => kept.idle.pop(),
-        }
+        let last = kept.idle.iter().rposition(|idle| idle.thread == here)?;
+        Some(kept.idle.remove(last))
     }
 
     /// Lets others use a fresh connection of HTTP/2 too.
     pub(super) fn share(&self, connection: &Connection) {
-        if let Sender::Http2(sender) = &connection.sender {
-            let shared = Connection {
-                sender: Sender::Http2(sender.clone()),
-                meter: Arc::clone(&connection.meter),
-                kept_since: Some(Instant::now()),
-                timer: None,
-            };
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).shared = Some(shared);
+        if let Some(shared) = connection.handle() {
+            let mut kept = self.lock();
+            kept.shared.retain(|held| held.thread != shared.thread);
+            kept.shared.push(shared);
         }
     }
 
     /// Gives this shared connection to nobody any more: an answer did not come on it, and nobody knows why.
     pub(super) fn forget(&self, connection: &Connection) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.shared.as_ref().is_some_and(|shared| Arc::ptr_eq(&shared.meter, &connection.meter)) {
-            kept.shared = None;
-        }
+        self.lock().shared.retain(|shared| !Arc::ptr_eq(&shared.meter, &connection.meter));
     }
 
     fn put(&self, mut connection: Connection, limits: &Limits) {
         if connection.sender.is_http2() {
             return;
         }
-        connection.kept_since = Some(Instant::now());
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.idle.retain(|other| !other.sender.is_closed());
+        let now = Instant::now();
+        connection.kept_since = Some(now);
+        let mut kept = self.lock();
+        // What is too old for its own thread takes no room from the others.
+        let young = |other: &Connection| {
+            other.kept_since.is_some_and(|since| now.saturating_duration_since(since) <= limits.idle)
+        };
+        kept.idle.retain(|other| young(other) && !other.sender.is_closed());
         if kept.idle.len() < limits.kept && !connection.sender.is_closed() {
             kept.idle.push(connection);
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -122,9 +122,9 @@ fn of_upstream(place: &Place, way: Way, fields: &str) -> String {
     fields.split('|').map(named).collect::<Vec<_>>().join("|")
 }
 
-async fn holds(command: &str) {
+async fn holds(command: &str, options: &[&str]) {
     let mut tenant = Tenant::start().await;
-    let place = Place::start(command, "http", tenant.address, &[]);
+    let place = Place::start(command, "http", tenant.address, options);
     let mut refused = 0;
     for way in Way::ALL {
         refused += refused_heads(&place, way).await;
@@ -156,15 +156,20 @@ async fn holds(command: &str) {
 
 #[tokio::test]
 async fn hostile_requests_are_refused_by_every_way_into_a_recording() {
-    holds("record").await;
+    holds("record", &[]).await;
 }
 
 #[tokio::test]
 async fn hostile_requests_are_refused_by_every_way_into_a_watch() {
-    holds("watch").await;
+    holds("watch", &[]).await;
 }
 
 #[tokio::test]
 async fn hostile_requests_are_refused_by_every_way_into_a_replay() {
-    holds("replay").await;
+    holds("replay", &[]).await;
+}
+
+#[tokio::test]
+async fn hostile_requests_are_refused_by_every_worker() {
+    holds("record", &["--workers", "3"]).await;
 }

@@ -97,7 +97,7 @@ fn kills(times: usize, options: &[&str]) {
 fn a_hundred_kills_at_any_moment_lose_nothing_that_a_client_had_whole_and_duplicate_nothing() {
     let trail = ["--durable", "--trail", "trail", "--trail-segment", "3000"];
     thread::scope(|scope| {
-        for options in [&[][..], &["--durable"], &trail[1..], &trail] {
+        for options in [&[][..], &["--durable", "--workers", "3"], &trail[1..], &trail] {
             scope.spawn(move || kills(25, options));
         }
     });

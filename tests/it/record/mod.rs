@@ -9,3 +9,4 @@ mod killed;
 mod lines;
 mod settings;
 mod trail;
+mod workers;

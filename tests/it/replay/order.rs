@@ -51,7 +51,7 @@ fn exhausted_repeat_loop_and_miss_decide_for_every_method() {
 }
 
 #[test]
-fn order_is_counted_per_request_however_many_clients_ask_at_once() {
+fn order_is_counted_per_request_however_many_clients_ask_and_workers_answer_at_once() {
     const EACH: usize = 40;
     let place = Place::new();
     let entries: Vec<Value> = (0..EACH)
@@ -60,26 +60,30 @@ fn order_is_counted_per_request_however_many_clients_ask_at_once() {
         })
         .collect();
     place.write("a.har", &entries);
-    let replay = place.replay(&["a.har"]);
-    let to = replay.address;
-    let clients: Vec<_> = (0..8)
-        .map(|client| {
-            thread::spawn(move || {
-                (0..EACH / 4).map(|_| text(&send(to, ["/api/v2/x", "/api/v2/y"][client % 2], "{}"))).collect::<Vec<_>>()
+    for workers in ["1", "4"] {
+        let replay = place.replay(&["a.har", "--workers", workers]);
+        let to = replay.address;
+        let clients: Vec<_> = (0..8)
+            .map(|client| {
+                thread::spawn(move || {
+                    (0..EACH / 4)
+                        .map(|_| text(&send(to, ["/api/v2/x", "/api/v2/y"][client % 2], "{}")))
+                        .collect::<Vec<_>>()
+                })
             })
-        })
-        .collect();
-    let seen: Vec<Vec<String>> = clients.into_iter().map(|client| client.join().unwrap()).collect();
-    for answers in &seen {
-        assert!(answers.is_sorted(), "one client never sees an older answer after a newer one: {answers:?}");
+            .collect();
+        let seen: Vec<Vec<String>> = clients.into_iter().map(|client| client.join().unwrap()).collect();
+        for answers in &seen {
+            assert!(answers.is_sorted(), "one client never sees an older answer after a newer one: {answers:?}");
+        }
+        for (side, path) in ["x", "y"].iter().enumerate() {
+            let mut all: Vec<String> = seen.iter().skip(side).step_by(2).flatten().cloned().collect();
+            all.sort();
+            let expected: Vec<String> = (0..EACH).map(|number| format!("\"{path}{number:02}\"")).collect();
+            assert_eq!(all, expected, "each recorded answer is given once");
+        }
+        assert_eq!(replay.finish().status, 0);
     }
-    for (side, path) in ["x", "y"].iter().enumerate() {
-        let mut all: Vec<String> = seen.iter().skip(side).step_by(2).flatten().cloned().collect();
-        all.sort();
-        let expected: Vec<String> = (0..EACH).map(|number| format!("\"{path}{number:02}\"")).collect();
-        assert_eq!(all, expected, "each recorded answer is given once");
-    }
-    assert_eq!(replay.finish().status, 0);
 }
 
 #[test]
