@@ -29,7 +29,7 @@ struct Options {
     systems: Vec<String>,
 }
 
-/// A running process, killed when dropped.
+/// A running process, ended when dropped, with those that it started.
 pub struct Running {
     pub child: Child,
     pub address: SocketAddr,
@@ -37,7 +37,10 @@ pub struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = nix::sys::signal::kill(pid(&self.child), nix::sys::signal::Signal::SIGTERM);
+        for process in processes(&self.child) {
+            let process = Pid::from_raw(i32::try_from(process).unwrap_or(i32::MAX));
+            let _ = nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGTERM);
+        }
         let _ = self.child.wait();
     }
 }
@@ -185,14 +188,31 @@ async fn sample(running: &Running, front: &Front, connections: usize, requests: 
     })
 }
 
-/// User and system time of all threads, by the scheduler's nanosecond clock.
+/// User and system time of all threads, by the scheduler's nanosecond clock, and of the processes that they started (a
+/// launcher's is not what it launches).
 pub fn cpu_time(child: &Child) -> Result<Duration, Error> {
     let mut nanos = 0;
-    for task in std::fs::read_dir(format!("/proc/{}/task", child.id()))? {
-        let text = std::fs::read_to_string(task?.path().join("schedstat"))?;
-        nanos += text.split(' ').next().ok_or("an empty schedstat")?.parse::<u64>()?;
+    for process in processes(child) {
+        for task in std::fs::read_dir(format!("/proc/{process}/task"))? {
+            let text = std::fs::read_to_string(task?.path().join("schedstat"))?;
+            nanos += text.split(' ').next().ok_or("an empty schedstat")?.parse::<u64>()?;
+        }
     }
     Ok(Duration::from_nanos(nanos))
+}
+
+/// A process and those below it.
+fn processes(child: &Child) -> Vec<u32> {
+    let mut found = vec![child.id()];
+    let mut next = 0;
+    while let Some(process) = found.get(next) {
+        let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+        let children = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+        let children = children.collect::<String>();
+        found.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        next += 1;
+    }
+    found
 }
 
 /// Starts a process, on one core if so asked; its address is the first line that holds `marker` (on stdout, else on stderr).
