@@ -60,6 +60,18 @@ fn clients<const N: usize>(running: &Running) -> [TcpStream; N] {
     })
 }
 
+/// Eight clients that wait for an answer, each with the connection that it is to come by.
+fn waiting(running: &Running, tenant: &TcpListener) -> Vec<(TcpStream, TcpStream)> {
+    let ask = |number| {
+        let client = TcpStream::connect(running.address).unwrap();
+        ask(&client, &format!("/{number}"));
+        let (upstream, _) = tenant.accept().unwrap();
+        read(&mut BufReader::new(&upstream), false, false).unwrap();
+        (client, upstream)
+    };
+    (0..8).map(ask).collect()
+}
+
 /// How often each target stands in the trail.
 fn recorded(place: &Place, target: &str) -> usize {
     place.read(SEGMENT).matches(&format!("{target}\"")).count()
@@ -126,15 +138,7 @@ fn a_signal_drains_the_exchanges_of_every_worker() {
     let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
     let options = ["--trail", "trail", "--workers", "4"];
     let running = place.start_at(tenant.local_addr().unwrap(), "watch", &options);
-    let pairs: Vec<(TcpStream, TcpStream)> = (0..8)
-        .map(|number| {
-            let client = TcpStream::connect(running.address).unwrap();
-            ask(&client, &format!("/{number}"));
-            let (upstream, _) = tenant.accept().unwrap();
-            read(&mut BufReader::new(&upstream), false, false).unwrap();
-            (client, upstream)
-        })
-        .collect();
+    let pairs = waiting(&running, &tenant);
     kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGTERM).unwrap();
     // Its listener is closed once the drain has begun.
     while TcpStream::connect(running.address).is_ok() {
@@ -157,15 +161,7 @@ fn what_the_drain_cuts_on_any_worker_is_recorded_as_not_whole() {
     let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
     let options = ["--trail", "trail", "--workers", "4", "--drain", "0.1"];
     let running = place.start_at(tenant.local_addr().unwrap(), "watch", &options);
-    let pairs: Vec<_> = (0..8)
-        .map(|number| {
-            let client = TcpStream::connect(running.address).unwrap();
-            ask(&client, &format!("/{number}"));
-            let (upstream, _) = tenant.accept().unwrap();
-            read(&mut BufReader::new(&upstream), false, false).unwrap();
-            (client, upstream)
-        })
-        .collect();
+    let pairs = waiting(&running, &tenant);
     let ran = running.finish();
     assert!(ran.stderr.contains("8 exchanges: "), "{}", ran.stderr);
     for (client, _) in &pairs {
