@@ -75,15 +75,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     from.push(FoldSource { paths: args.recordings.clone(), take: Take::All });
     let today = recording::today();
     let options = FoldOptions {
-        redactor: &redactor,
         check: Some(Check { contract: contract.hash(), check: &check }),
         keep: &args.keep,
         keep_host: args.keep_host,
         origin: Some(&origin),
-        unproven: false,
-        today: &today,
-        recorded: None,
-        journal: None,
+        ..FoldOptions::new(&redactor, &today)
     };
     let folded = recording::fold(&from, &args.out, &options)?;
     say(&folded, &origin, &args.out, &redactor);

@@ -82,15 +82,11 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
         &found.sources,
         to,
         &FoldOptions {
-            redactor: &Redactor::new(Plan::default()),
             check: Some(Check { contract: contract.hash(), check: &check }),
             keep: if found.recorded.is_some() { &[Keep::All] } else { &[] },
-            keep_host: false,
-            origin: None,
             unproven: found.unproven,
-            today: &today,
             recorded: found.recorded.as_deref(),
-            journal: None,
+            ..FoldOptions::new(&Redactor::new(Plan::default()), &today)
         },
     )?;
     let exchanges = if folded.entries == 1 { "exchange" } else { "exchanges" };

@@ -54,6 +54,24 @@ pub struct FoldOptions<'a> {
     pub journal: Option<&'a Journal>,
 }
 
+impl<'a> FoldOptions<'a> {
+    /// A plain fold on this day.
+    #[must_use]
+    pub fn new(redactor: &'a Redactor, today: &'a str) -> Self {
+        Self {
+            redactor,
+            check: None,
+            keep: &[],
+            keep_host: false,
+            origin: None,
+            unproven: false,
+            today,
+            recorded: None,
+            journal: None,
+        }
+    }
+}
+
 /// A check of exchanges by a contract, which this module does not know.
 #[derive(Clone, Copy)]
 pub struct Check<'a> {

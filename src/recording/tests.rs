@@ -222,16 +222,11 @@ proptest! {
 
 /// Folds a recording into another place, everything in it kept.
 fn folded(from: &std::path::Path, to: std::path::PathBuf) -> std::path::PathBuf {
+    let redactor = crate::redact::Redactor::new(crate::redact::Plan::default());
     let options = super::FoldOptions {
-        redactor: &crate::redact::Redactor::new(crate::redact::Plan::default()),
-        check: None,
         keep: &[super::Keep::All],
-        keep_host: false,
-        origin: None,
-        unproven: false,
-        today: "2026-11-21",
         recorded: Some("2026-11-21"),
-        journal: None,
+        ..super::FoldOptions::new(&redactor, "2026-11-21")
     };
     let source = super::FoldSource { paths: vec![from.to_path_buf()], take: super::Take::All };
     super::fold(&[source], &to, &options).unwrap();

@@ -229,17 +229,7 @@ fn write_all(redactor: &Redactor, judged: Judged, folder: &std::path::Path) -> V
     let (mut journal, _) = Journal::open(&folder.join("a.journal"), context).unwrap();
     journal.add(&redacted, None);
     journal.write().unwrap();
-    let options = FoldOptions {
-        redactor,
-        check: None,
-        keep: &[],
-        keep_host: false,
-        origin: None,
-        unproven: false,
-        today: "2026-11-21",
-        recorded: None,
-        journal: None,
-    };
+    let options = FoldOptions::new(redactor, "2026-11-21");
     let source = FoldSource { paths: vec![folder.join("a.journal")], take: Take::All };
     for target in ["a/", "a.har"] {
         fold(std::slice::from_ref(&source), &folder.join(target), &options).unwrap();

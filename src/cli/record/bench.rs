@@ -13,7 +13,7 @@ use crate::{
     cli::{Failure, Format, summary::Extra},
     contract::{CheckOptions, Contract},
     pipeline,
-    recording::{Check, FoldOptions, FoldSource, Folded, Journal, Keep, Take, fold},
+    recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, Keep, Take, fold},
     redact::Redactor,
 };
 
@@ -80,17 +80,14 @@ impl Bench {
         }
         from.push(FoldSource { paths: journal.segments(), take: new });
         let check = |exchange: &crate::exchange::Exchange| self.contract.check(exchange, &self.options);
-        let today = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+        let today = recording::today();
         let options = FoldOptions {
-            redactor: &self.redactor,
             check: Some(Check { contract: self.contract.hash(), check: &check }),
             keep: &self.keep,
             keep_host: self.keep_host,
-            origin: None,
             unproven,
-            today: &today,
-            recorded: None,
             journal: Some(journal),
+            ..FoldOptions::new(&self.redactor, &today)
         };
         Ok(fold(&from, &self.out, &options)?)
     }

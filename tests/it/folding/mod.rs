@@ -101,17 +101,7 @@ impl Bench {
     }
 
     fn options(&self) -> FoldOptions<'_> {
-        FoldOptions {
-            redactor: &self.redactor,
-            check: None,
-            keep: &[],
-            keep_host: false,
-            origin: None,
-            unproven: false,
-            today: "2026-11-21",
-            recorded: None,
-            journal: None,
-        }
+        FoldOptions::new(&self.redactor, "2026-11-21")
     }
 
     fn fold(&self, from: &[&Path], to: &str) -> Folded {
