@@ -17,7 +17,11 @@ use hyper::body::Incoming;
 use tokio::{sync::OwnedSemaphorePermit, time::Sleep};
 
 use super::{
-    Admitted, Ended, Proxy, Settings, Written, connection::InFlight, copy::Copy, hop, stall, strict::ChunkFault,
+    Admitted, Ended, Proxy, Settings, Written,
+    connection::{InFlight, State},
+    copy::Copy,
+    hop, stall,
+    strict::ChunkFault,
 };
 use crate::{
     exchange::{Body, Exchange, Headers, Request, Response, Timings, Transport},
@@ -232,6 +236,11 @@ impl Recording {
             in_flight,
             turn: None,
         }
+    }
+
+    /// Its client's connection.
+    pub(super) fn connection(&self) -> &Arc<State> {
+        self.in_flight.state()
     }
 
     pub(super) fn request(&self) -> &SharedRequest {

@@ -26,6 +26,7 @@ use tokio::{
 
 use super::{
     frames::Frames,
+    interim::Interim,
     stall,
     strict::{Fault, Marks},
     upgrade::Switch,
@@ -54,6 +55,7 @@ pub(super) struct State {
     /// A connection of HTTP/2 is over, and its client is to be told before it is cut.
     leaving: AtomicBool,
     upgrade: Mutex<Upgrade>,
+    interim: Interim,
 }
 
 /// How a request stands that asks for another protocol.
@@ -149,6 +151,11 @@ impl State {
     /// polled after it.
     pub(super) fn leaving(&self) -> impl Future<Output = ()> {
         poll_fn(|_| if self.leaving.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending })
+    }
+
+    /// What is said before an answer.
+    pub(super) fn interim(&self) -> &Interim {
+        &self.interim
     }
 
     fn busy(&self) -> bool {

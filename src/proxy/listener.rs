@@ -22,6 +22,7 @@ use super::{
     capture::Gate,
     connection::{Guarded, State},
     forward::{self, Forward},
+    interim::Between,
     reverse::{self, Destination},
     rewind::Rewind,
     stall::{self, Patient, Streams},
@@ -219,7 +220,7 @@ where
         fields: settings.max_headers,
         body: settings.max_body,
     };
-    let io = Strict::new(io, Arc::clone(&state), bounds);
+    let io = Between::new(Strict::new(io, Arc::clone(&state), bounds), Arc::clone(&state));
     let service = service_fn(|request| dispatch(&proxy, &state, &way, &stopping, request));
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service).with_upgrades());
     let ended = tokio::select! {

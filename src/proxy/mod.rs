@@ -34,6 +34,7 @@ pub mod forward;
 mod frames;
 pub mod hop;
 mod intercept;
+mod interim;
 pub mod listener;
 pub mod reverse;
 mod rewind;

@@ -12,14 +12,14 @@ use super::{
     audience::{Audience, Rewriter},
     capture::{Gate, Recording, Tee, lock, request_state},
     connection::InFlight,
-    hop,
+    hop, interim,
     strict::{DISGUISED, is_framing_in_disguise},
     upgrade::Asked,
 };
 use crate::{
     exchange::{Body, Headers, Request, Target, is_bodiless},
     token::{self, Credential},
-    upstream::{self, Failure, FailureKind, MessageBody, Notes, Problem, Response},
+    upstream::{self, Failure, FailureKind, Informed, MessageBody, Notes, Problem, Response},
 };
 
 /// Where requests go, and what the Host header says there.
@@ -141,7 +141,15 @@ async fn exchange(
     let answer = match proxy.turn().await {
         Ok(turn) => {
             recording.turn = Some(turn);
-            proxy.upstream.answer(upstream::Request { target, head, body }).await
+            // HTTP/1.0 knows none (RFC 9110, section 15.2), and --enforce lets nothing through unjudged.
+            if head.version == Version::HTTP_11 && !holds.responses {
+                let state = Arc::clone(recording.connection());
+                let turn = state.interim().begin();
+                head.extensions.insert(Informed(Arc::new(interim::To { state, turn })));
+            }
+            let answer = proxy.upstream.answer(upstream::Request { target, head, body }).await;
+            recording.connection().interim().end();
+            answer
         }
         Err(failure) => Err(failure),
     };

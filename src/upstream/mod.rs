@@ -4,9 +4,10 @@
 //! A request arrives here as the tenant is to see it: raw target, hop-by-hop headers gone, Host set. What an upstream
 //! knows about its answer beyond the message (a retry, a miss) it attaches as [`Notes`] to the response's extensions.
 
-use std::{fmt, future::Future, pin::Pin};
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt as _;
 
 use crate::exchange::Target;
@@ -66,6 +67,16 @@ pub trait Upstream: Send + Sync + fmt::Debug {
     /// [`Failure`] if no response head came; the proxy then answers 502 or 504 itself.
     fn answer(&self, request: Request) -> Answer<'_>;
 }
+
+/// Hears of an upstream's interim answers (1xx, but 100 and 101), which come before its answer.
+pub trait Inform: Send + Sync {
+    /// One has come.
+    fn inform(&self, status: StatusCode, headers: &HeaderMap);
+}
+
+/// Who hears of the interim answers to a request, in its extensions; without one they go nowhere.
+#[derive(Clone)]
+pub struct Informed(pub Arc<dyn Inform>);
 
 /// What an upstream says about its answer, in the response's extensions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

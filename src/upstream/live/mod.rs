@@ -32,7 +32,7 @@ use self::{
     pool::{Connection, Lease, Pool, Sender},
 };
 use super::{
-    Answer, BodyError, Failure, FailureKind, MessageBody, Notes, Origin, Request, Response, Upstream,
+    Answer, BodyError, Failure, FailureKind, Informed, MessageBody, Notes, Origin, Request, Response, Upstream,
     own::{OwnAddresses, Resolved},
     timer::Timer,
 };
@@ -266,6 +266,7 @@ impl Live {
 
     async fn ask(&self, request: Request) -> Result<Response, Failure> {
         let Request { mut head, body, .. } = request;
+        let informed = head.extensions.remove::<Informed>();
         let bodiless = body.is_end_stream();
         let repeatable = is_idempotent(&head.method) && bodiless;
         let waits = !bodiless && matches!(body, MessageBody::Stream(_)) && expects(&head.headers);
@@ -293,7 +294,10 @@ impl Live {
             self.address(&mut head, http2);
             let mut outgoing = http::Request::from_parts(head, outgoing);
             if waits && !http2 {
-                wait_for_leave(&mut outgoing, &progress, self.limits.leave);
+                progress.await_leave(self.limits.leave);
+            }
+            if !http2 && (waits || informed.is_some()) {
+                hear_interim(&mut outgoing, Arc::clone(&progress), informed.clone());
             }
             let silence = self.limits.silence;
             let timer = connection.timer.get_or_insert_with(|| Timer::new(silence));
@@ -367,14 +371,13 @@ fn expects(headers: &HeaderMap) -> bool {
     headers.get(header::EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
-/// Lets the body wait until the upstream wants it; hyper asks the client for it no sooner.
-fn wait_for_leave(request: &mut http::Request<Sending>, progress: &Arc<Progress>, patience: Duration) {
-    progress.await_leave(patience);
-    let progress = Arc::clone(progress);
-    hyper::ext::on_informational(request, move |answer| {
-        if answer.status() == StatusCode::CONTINUE {
-            progress.give_leave();
-        }
+/// Hears of interim answers: one lets a body go out that waits for it (hyper asks the client for it no sooner), the
+/// others go on.
+fn hear_interim(request: &mut http::Request<Sending>, progress: Arc<Progress>, informed: Option<Informed>) {
+    hyper::ext::on_informational(request, move |answer| match (answer.status(), &informed) {
+        (StatusCode::CONTINUE, _) => progress.give_leave(),
+        (status, Some(Informed(informed))) => informed.inform(status, answer.headers()),
+        (_, None) => {}
     });
 }
 

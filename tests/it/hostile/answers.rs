@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use contrail::{exchange::Presence, upstream::live};
+use contrail::{exchange::Presence, proxy::Holds, upstream::live};
+use tokio::io::AsyncWriteExt as _;
 
-use super::expand;
+use super::{expand, frames};
 use crate::proxy::bench::{Bench, Setup, status, within};
 
 const GET: &str = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -40,7 +41,6 @@ pub const UNUSABLE: &[&str] = &[
     "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n",
     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
     "HTTP/1.1 100 Continue\r\n\r\n",
-    "HTTP/1.1 103 Early Hints\r\nContent-Length: 2\r\n\r\nabHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
     "hello\r\n\r\n",
     "\x16\x03\x01\r\n\r\n",
 ];
@@ -54,7 +54,6 @@ async fn an_unusable_answer_is_a_502_and_the_next_request_gets_a_fresh_connectio
         let mut tenant = bench.accept().await;
         tenant.message().await;
         {
-            use tokio::io::AsyncWriteExt as _;
             let _ = tenant.0.write_all(expand(sent).as_bytes()).await;
             let _ = tenant.0.shutdown().await;
         }
@@ -89,10 +88,10 @@ pub const ENDS: &[(&str, &str, bool)] = &[
     ("HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\nevil", "HTTP/1.1 204 No Content\r\n\r\n", true),
     ("HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nevil\r\n0\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n", true),
     ("HTTP/1.1 304 Not Modified\r\n\r\nevil", "HTTP/1.1 304 Not Modified\r\n\r\n", true),
-    ("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
+    ("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
     ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
-    ("<<HTTP/1.1 102 Processing\r\n\r\n*20>>HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
-    ("HTTP/1.1 103 X\r\nContent-Length: 3\r\nConnection: close\r\n\r\nHTTP/1.1 199 X\r\nTransfer-Encoding: chunked\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
+    ("<<HTTP/1.1 102 Processing\r\n\r\n*20>>HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "<<HTTP/1.1 102 Processing\r\n\r\n*20>>HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
+    ("HTTP/1.1 103 X\r\nContent-Length: 3\r\nConnection: close\r\n\r\nHTTP/1.1 199 X\r\nTransfer-Encoding: chunked\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 199 \r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
     ("HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
     ("HTTP/1.1 200 OK\r\nUpgrade: h2c\r\nConnection: upgrade, x-a\r\nX-A: 1\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", true),
 ];
@@ -107,6 +106,7 @@ async fn an_answer_ends_where_its_framing_says_and_nothing_of_it_leaks_into_the_
         tenant.message().await;
         tenant.send(&expand(sent)).await;
         drop(tenant);
+        let expected = &*expand(expected);
         if !whole {
             assert_eq!(client.rest().await, *expected, "{sent:?}");
             let exchange = bench.ended().await.exchange;
@@ -125,8 +125,61 @@ async fn an_answer_ends_where_its_framing_says_and_nothing_of_it_leaks_into_the_
 }
 
 #[tokio::test]
+async fn an_interim_answer_reaches_the_client_before_the_answer_is_there() {
+    for request in
+        [GET, "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo", "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"]
+    {
+        let mut bench = Bench::new().await;
+        let mut client = bench.client().await;
+        client.send(request).await;
+        let mut tenant = bench.accept().await;
+        tenant.until(if request.ends_with("bo") { "bo" } else { "\r\n\r\n" }).await;
+        for hint in ["a", "b"] {
+            tenant
+                .send(&format!(
+                    "HTTP/1.1 103 Early Hints\r\nLink: {hint}\r\nConnection: x-hop\r\nX-Hop: 1\r\nContent-Length: 3\r\n\r\n"
+                ))
+                .await;
+            let got = client.until("\r\n\r\n").await;
+            assert_eq!(got, format!("HTTP/1.1 103 Early Hints\r\nlink: {hint}\r\n\r\n"), "{request}");
+        }
+        if request.ends_with("bo") {
+            client.send("dy").await;
+            tenant.until("dy").await;
+        }
+        tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no").await;
+        client.until("\r\n\r\no").await;
+        // Too late: it is no longer before the answer.
+        tenant.send("kHTTP/1.1 103 Early Hints\r\n\r\n").await;
+        assert_eq!(client.until("k").await, "k");
+        let exchange = bench.ended().await.exchange;
+        assert_eq!((exchange.response.unwrap().status, exchange.transport.incomplete), (200, None));
+        client.send(GET).await;
+        assert!(client.is_silent().await);
+    }
+}
+
+#[tokio::test]
+async fn who_cannot_be_told_of_interim_answers_gets_none() {
+    let hints = "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n";
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood";
+    let judging = Holds { responses: true, ..Holds::default() };
+    for (request, holds) in [("GET /x HTTP/1.0\r\nHost: a\r\n\r\n", Holds::default()), (GET, judging)] {
+        let mut bench = Bench::with(Setup { holds, ..Setup::default() }).await;
+        let (_, got, _) = bench.exchange(request, &format!("{hints}{answer}")).await;
+        assert!(status(&got) == 200 && got.ends_with("good"), "{got}");
+    }
+    let bench = Bench::new().await;
+    let mut client = frames::opened(&bench).await;
+    client.0.write_all(&frames::headers(1, true, &frames::block(frames::GET))).await.unwrap();
+    let mut tenant = bench.accept().await;
+    tenant.message().await;
+    tenant.send(&format!("{hints}{answer}")).await;
+    assert_eq!(frames::said(&mut client).await, frames::Said::Whole);
+}
+
+#[tokio::test]
 async fn interim_answers_without_end_are_a_502_however_fast_and_a_504_however_slow() {
-    use tokio::io::AsyncWriteExt as _;
     const HINTS: &str = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n";
     for (pause, expected) in [(Duration::ZERO, 502), (Duration::from_millis(20), 504)] {
         let limits = live::Limits { silence: Duration::from_millis(300), ..live::Limits::default() };
@@ -145,9 +198,14 @@ async fn interim_answers_without_end_are_a_502_however_fast_and_a_504_however_sl
             }
             sent
         });
-        let answer = client.message().await;
+        let mut answer = client.message().await;
+        let mut passed = 0;
+        while status(&answer) == 103 {
+            passed += answer.len();
+            answer = client.message().await;
+        }
         assert_eq!(status(&answer), expected, "{answer}");
-        assert!(!answer.contains("Early Hints"), "{answer}");
+        assert!(0 < passed && passed <= 64 << 10, "{passed}");
         let exchange = bench.ended().await.exchange;
         let reason = exchange.transport.incomplete.unwrap();
         assert!(exchange.response.is_none() && (expected == 504 || reason.contains("interim")), "{reason}");

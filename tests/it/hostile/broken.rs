@@ -84,13 +84,14 @@ async fn over_http1(place: &Place, way: Way) {
     }
     for (index, (sent, expected, whole)) in ENDS.iter().enumerate() {
         let mut client = place.client(way, false).await;
+        let expected = &*expand(expected);
         within(client.0.write_all(&place.spelled(way, &get(&format!("/e/{index}"))))).await.unwrap();
         if *whole {
-            assert_eq!(client.until(expected).await, *expected, "{way:?} {sent:?}");
+            assert_eq!(client.until(expected).await, expected, "{way:?} {sent:?}");
             within(client.0.write_all(&place.spelled(way, &get("/")))).await.unwrap();
             assert!(good(&client.message().await), "{way:?} {sent:?}");
         } else {
-            assert_eq!(client.rest().await, *expected, "{way:?} {sent:?}");
+            assert_eq!(client.rest().await, expected, "{way:?} {sent:?}");
         }
     }
 }
