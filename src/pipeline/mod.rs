@@ -13,28 +13,30 @@
 //! refused: its response does not end, and new requests get 503 until an entry can be written again.
 
 mod console;
+mod counts;
 mod enforce;
 mod judge;
 mod lines;
 mod shapes;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::{
-    collections::BTreeMap,
     fmt, io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread::{self, JoinHandle, ThreadId},
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use http::StatusCode;
+use tokio::sync::oneshot;
 
-use tokio::sync::{Notify, oneshot};
-
+use self::turns::Turns;
 pub use self::{
     console::LineFormat,
+    counts::{Counts, Queue},
     enforce::Enforce,
     judge::{Attestation, Checker, Judge, Scope},
     lines::Console,
@@ -47,7 +49,7 @@ use crate::{
     recording,
     redact::{Counters, Judged, Redacted, Redactor},
     report::{Collector, Place},
-    upstream::{Notes, Problem},
+    upstream::Problem,
 };
 
 /// Where entries go. Both methods are called from the event loop and must not block longer than a write does.
@@ -158,31 +160,6 @@ struct State {
     counts: Counts,
 }
 
-/// Who writes at the end of a turn, by the thread of its event loop: an exchange waits for no other thread than its own.
-#[derive(Debug, Default)]
-struct Turns(Vec<(ThreadId, Arc<Notify>)>);
-
-impl Turns {
-    /// From now on this thread's event loop has somebody who writes.
-    fn begin(&mut self) -> Arc<Notify> {
-        let turn = Arc::new(Notify::new());
-        // For what came before there was anybody.
-        turn.notify_one();
-        self.0.retain(|(thread, _)| *thread != thread::current().id());
-        self.0.push((thread::current().id(), Arc::clone(&turn)));
-        turn
-    }
-
-    /// There is something to write.
-    fn wake(&self) {
-        let here = thread::current().id();
-        let own = self.0.iter().find(|(thread, _)| *thread == here);
-        if let Some((_, turn)) = own.or(self.0.first()) {
-            turn.notify_one();
-        }
-    }
-}
-
 /// How it stands with the disk, under `--durable`.
 #[derive(Debug, Default)]
 struct Disk {
@@ -209,52 +186,6 @@ impl Disk {
 /// Bytes of entries that are written at once, without waiting for the turn of the event loop to end.
 const MOST_QUEUED: usize = 4 << 20;
 
-/// What a pipeline counted besides the verdicts.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Exchanges that were judged.
-    pub exchanges: u64,
-    /// Exchanges outside `--only`, or inside `--exclude`: forwarded, neither judged nor recorded.
-    pub left_out: u64,
-    /// Exchanges whose check panicked: recorded, nothing about them checked.
-    pub unjudged: u64,
-    /// Exchanges whose redaction panicked: forwarded, and neither shown nor recorded, since they may hold secrets.
-    pub unredacted: u64,
-    /// Exchanges that are not whole.
-    pub incomplete: u64,
-    /// Requests that contrail answered itself, by the value of `Contrail-Answer`.
-    pub answered: BTreeMap<String, u64>,
-    /// Requests that were sent twice.
-    pub retried: u64,
-    /// Replay misses.
-    pub misses: u64,
-    /// Requests that were turned away before they became exchanges, by reason.
-    pub turned_away: BTreeMap<String, u64>,
-    /// Exchanges that could not be written to the journal.
-    pub unwritten: u64,
-    /// The first reason why.
-    pub journal_error: Option<String>,
-    /// Entries of a kept trail in which a secret stands that was recognised only after they were written.
-    pub late: u64,
-    /// How the journal kept up.
-    pub queue: Queue,
-}
-
-/// How the journal kept up with the traffic.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Queue {
-    /// Most bytes that waited to be written.
-    pub most_bytes: usize,
-    /// Most exchanges that waited to be written or synced.
-    pub most_exchanges: usize,
-    /// The longest that one write or sync took.
-    pub slowest: Duration,
-    /// Writes.
-    pub writes: u64,
-    /// Syncs.
-    pub syncs: u64,
-}
-
 /// What a pipeline came to, at its end.
 #[derive(Debug)]
 pub struct Outcome {
@@ -266,14 +197,6 @@ pub struct Outcome {
     pub secrets: Counters,
     /// Where exchange lines went; to be closed before anything else is said.
     pub console: Arc<Console>,
-}
-
-impl Counts {
-    /// Whether an exchange was not recorded that was to be, or not judged because the check failed on it.
-    #[must_use]
-    pub fn lost(&self) -> bool {
-        self.unwritten > 0 || self.unredacted > 0 || self.unjudged > 0 || self.journal_error.is_some()
-    }
 }
 
 impl Pipeline {
@@ -500,7 +423,7 @@ impl Pipeline {
                 Written::now()
             };
         };
-        count(&mut state.counts, &judged.exchange, &notes, panicked);
+        state.counts.exchange(&judged.exchange, &notes, panicked);
         let place =
             Place { source: "live", entry: usize::try_from(state.counts.exchanges - 1).unwrap_or(0), outside: false };
         if let Err(error) = state.collector.exchange(place, &judged, None) {
@@ -532,17 +455,6 @@ impl Pipeline {
                 Err(redacted.map_or_else(|_| enforce::unjudged(), |redacted| enforce::refusal(&redacted, scope)))
             }
         }
-    }
-}
-
-fn count(counts: &mut Counts, exchange: &Exchange, notes: &Notes, panicked: bool) {
-    counts.exchanges += 1;
-    counts.unjudged += u64::from(panicked);
-    counts.incomplete += u64::from(exchange.transport.incomplete.is_some());
-    counts.retried += u64::from(exchange.transport.retried);
-    counts.misses += u64::from(notes.miss);
-    if let Some(reason) = &exchange.transport.answered_by_contrail {
-        *counts.answered.entry(reason.clone()).or_default() += 1;
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
     redact::Plan,
     report::Title,
     token::{Credential, TokenCache},
+    upstream::Notes,
 };
 
 /// A journal in memory that can fail.

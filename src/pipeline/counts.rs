@@ -1,0 +1,71 @@
+//! What a pipeline counts besides verdicts.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::{exchange::Exchange, upstream::Notes};
+
+/// What a pipeline counted besides the verdicts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Exchanges that were judged.
+    pub exchanges: u64,
+    /// Exchanges outside `--only`, or inside `--exclude`: forwarded, neither judged nor recorded.
+    pub left_out: u64,
+    /// Exchanges whose check panicked: recorded, nothing about them checked.
+    pub unjudged: u64,
+    /// Exchanges whose redaction panicked: forwarded, and neither shown nor recorded, since they may hold secrets.
+    pub unredacted: u64,
+    /// Exchanges that are not whole.
+    pub incomplete: u64,
+    /// Requests that contrail answered itself, by the value of `Contrail-Answer`.
+    pub answered: BTreeMap<String, u64>,
+    /// Requests that were sent twice.
+    pub retried: u64,
+    /// Replay misses.
+    pub misses: u64,
+    /// Requests that were turned away before they became exchanges, by reason.
+    pub turned_away: BTreeMap<String, u64>,
+    /// Exchanges that could not be written to the journal.
+    pub unwritten: u64,
+    /// The first reason why.
+    pub journal_error: Option<String>,
+    /// Entries of a kept trail in which a secret stands that was recognised only after they were written.
+    pub late: u64,
+    /// How the journal kept up.
+    pub queue: Queue,
+}
+
+/// How the journal kept up with the traffic.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// Most bytes that waited to be written.
+    pub most_bytes: usize,
+    /// Most exchanges that waited to be written or synced.
+    pub most_exchanges: usize,
+    /// The longest that one write or sync took.
+    pub slowest: Duration,
+    /// Writes.
+    pub writes: u64,
+    /// Syncs.
+    pub syncs: u64,
+}
+
+impl Counts {
+    /// Whether an exchange was not recorded that was to be, or not judged because the check failed on it.
+    #[must_use]
+    pub fn lost(&self) -> bool {
+        self.unwritten > 0 || self.unredacted > 0 || self.unjudged > 0 || self.journal_error.is_some()
+    }
+
+    /// An exchange ended; `panicked` if nothing about it was checked.
+    pub(super) fn exchange(&mut self, exchange: &Exchange, notes: &Notes, panicked: bool) {
+        self.exchanges += 1;
+        self.unjudged += u64::from(panicked);
+        self.incomplete += u64::from(exchange.transport.incomplete.is_some());
+        self.retried += u64::from(exchange.transport.retried);
+        self.misses += u64::from(notes.miss);
+        if let Some(reason) = &exchange.transport.answered_by_contrail {
+            *self.answered.entry(reason.clone()).or_default() += 1;
+        }
+    }
+}
