@@ -13,6 +13,12 @@ impl Headers {
         Self(Vec::new())
     }
 
+    /// No fields, with room for so many.
+    #[must_use]
+    pub fn with_capacity(count: usize) -> Self {
+        Self(Vec::with_capacity(count))
+    }
+
     /// Adds a field at the end.
     pub fn append(&mut self, name: HeaderName, value: HeaderValue) {
         self.0.push((name, value));

@@ -11,6 +11,7 @@
 mod canonical;
 mod compare;
 mod layout;
+pub mod lenient;
 mod names;
 mod node;
 mod parse;

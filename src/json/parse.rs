@@ -92,11 +92,13 @@ fn fail<T>(fault: Fault, offset: usize) -> Step<T> {
 
 /// The next byte that is no white space, to which `at` goes.
 #[inline]
-fn next(source: &[u8], at: &mut usize) -> Option<u8> {
-    while matches!(source.get(*at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-        *at += 1;
+pub(super) fn next(source: &[u8], at: &mut usize) -> Option<u8> {
+    loop {
+        match source.get(*at) {
+            Some(b' ' | b'\n' | b'\r' | b'\t') => *at += 1,
+            other => return other.copied(),
+        }
     }
-    source.get(*at).copied()
 }
 
 /// The pass over valid UTF-8; `controls` where there are control characters, if only white space.
@@ -221,7 +223,7 @@ fn word(source: &[u8], at: usize) -> Step<(usize, Kind)> {
 }
 
 /// The end of the number at `at`, and whether it has a fraction or an exponent.
-fn number(source: &[u8], at: usize) -> Step<(usize, bool)> {
+pub(super) fn number(source: &[u8], at: usize) -> Step<(usize, bool)> {
     let digits =
         |from: usize| source[from..].iter().position(|byte| !byte.is_ascii_digit()).map_or(source.len(), |n| from + n);
     let first = at + usize::from(source[at] == b'-');

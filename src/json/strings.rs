@@ -12,6 +12,12 @@ pub(super) fn special(source: &[u8], at: usize) -> usize {
     }
 }
 
+/// How many of eight bytes come before the first quote or backslash.
+#[inline]
+pub(super) fn plain(word: [u8; 8]) -> usize {
+    marks(u64::from_le_bytes(word)).trailing_zeros() as usize / 8
+}
+
 /// The high bit of the first of eight bytes, counted from the least, that is a quote or a backslash; bits above it mean
 /// nothing. Plain arithmetic, so that it costs the same however it is compiled.
 #[inline]
@@ -54,7 +60,7 @@ pub(super) fn escape(source: &[u8], at: usize) -> Result<usize, SyntaxError> {
 }
 
 /// The four hexadecimal digits at `at`.
-fn hex(source: &[u8], at: usize) -> Option<u32> {
+pub(super) fn hex(source: &[u8], at: usize) -> Option<u32> {
     source.get(at..at + 4)?.iter().try_fold(0, |value, byte| Some(value << 4 | char::from(*byte).to_digit(16)?))
 }
 

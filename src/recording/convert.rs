@@ -8,7 +8,6 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration, time::SystemTim
 use base64::Engine as _;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Version};
-use serde_json::value::RawValue;
 
 use super::{
     LaidOut, Note,
@@ -20,7 +19,10 @@ use crate::{
     exchange::{
         Body, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Withheld, is_bodiless,
     },
-    json,
+    json::{
+        self,
+        lenient::{self, Raw},
+    },
     token::{Credential, TokenCache},
 };
 
@@ -78,8 +80,8 @@ impl Shared {
 /// Reads one entry from its text.
 pub(super) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, Fault> {
     let files = &mut shared.files;
-    let entry: har::Entry<'_> = serde_json::from_slice(text)
-        .map_err(|error| Fault::Entry(format!("it cannot be read ({})", har::plain(&error))))?;
+    let entry: har::Entry<'_> =
+        lenient::read(text).map_err(|misfit| Fault::Entry(format!("it cannot be read ({})", har::plain(misfit))))?;
     let request = entry.request.ok_or("it has no `request`")?;
     let Some(target) = target(&request)? else { return Ok(Converted::NotHttp) };
     let record = entry.contrail.filter(|raw| raw.get().starts_with('{')).map(Record::parse).transpose();
@@ -373,7 +375,7 @@ fn form(params: &[har::Param<'_>], wire_size: Option<u64>, headers: &Headers) ->
 }
 
 fn headers(fields: Vec<har::Header<'_>>) -> Headers {
-    let mut headers = Headers::new();
+    let mut headers = Headers::with_capacity(fields.len());
     for field in fields {
         let name = field.name.as_ref().map(Text::as_str).unwrap_or_default();
         // `:authority` and its like are no fields; a name that HTTP does not allow was never on the wire.
@@ -385,9 +387,12 @@ fn headers(fields: Vec<har::Header<'_>>) -> Headers {
             continue;
         }
         // Browsers join repeated fields with line feeds.
-        for line in value.split('\n') {
-            headers.extend(name.clone(), line.trim_matches(['\r', ' ', '\t']).as_bytes());
+        let mut lines = value.split('\n').map(|line| line.trim_matches(['\r', ' ', '\t']).as_bytes());
+        let last = lines.next_back().unwrap_or_default();
+        for line in lines {
+            headers.extend(name.clone(), line);
         }
+        headers.extend(name, last);
     }
     headers
 }
@@ -426,7 +431,7 @@ fn instant(text: &str) -> Option<SystemTime> {
 }
 
 fn timings(timings: &har::Timings<'_>) -> Timings {
-    let duration = |raw: Option<&RawValue>| {
+    let duration = |raw: Option<Raw<'_>>| {
         har::number(raw)
             .filter(|millis| *millis >= 0.0)
             .and_then(|millis| Duration::try_from_secs_f64(millis / 1000.0).ok())

@@ -5,7 +5,8 @@
 use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Deserializer, de};
-use serde_json::value::RawValue;
+
+use crate::json::lenient::{Misfit, Raw};
 
 /// `log.entries[]`
 #[derive(Debug, Deserialize)]
@@ -20,7 +21,7 @@ pub(super) struct Entry<'a> {
     #[serde(borrow)]
     pub(super) timings: Option<Timings<'a>>,
     #[serde(borrow, rename = "_contrail")]
-    pub(super) contrail: Option<&'a RawValue>,
+    pub(super) contrail: Option<Raw<'a>>,
 }
 
 /// `request`
@@ -38,7 +39,7 @@ pub(super) struct Request<'a> {
     #[serde(borrow)]
     pub(super) post_data: Option<PostData<'a>>,
     #[serde(borrow)]
-    pub(super) body_size: Option<&'a RawValue>,
+    pub(super) body_size: Option<Raw<'a>>,
 }
 
 /// `response`
@@ -46,7 +47,7 @@ pub(super) struct Request<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Response<'a> {
     #[serde(borrow)]
-    pub(super) status: Option<&'a RawValue>,
+    pub(super) status: Option<Raw<'a>>,
     #[serde(borrow)]
     pub(super) http_version: Option<Text<'a>>,
     #[serde(borrow)]
@@ -54,7 +55,7 @@ pub(super) struct Response<'a> {
     #[serde(borrow)]
     pub(super) content: Option<Content<'a>>,
     #[serde(borrow)]
-    pub(super) body_size: Option<&'a RawValue>,
+    pub(super) body_size: Option<Raw<'a>>,
     /// Chrome: why it failed.
     #[serde(borrow, rename = "_error")]
     pub(super) error: Option<Text<'a>>,
@@ -112,7 +113,7 @@ pub(super) struct Param<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Content<'a> {
     #[serde(borrow)]
-    pub(super) size: Option<&'a RawValue>,
+    pub(super) size: Option<Raw<'a>>,
     #[serde(borrow)]
     pub(super) mime_type: Option<Text<'a>>,
     #[serde(borrow)]
@@ -127,11 +128,11 @@ pub(super) struct Content<'a> {
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Timings<'a> {
     #[serde(borrow)]
-    pub(super) send: Option<&'a RawValue>,
+    pub(super) send: Option<Raw<'a>>,
     #[serde(borrow)]
-    pub(super) wait: Option<&'a RawValue>,
+    pub(super) wait: Option<Raw<'a>>,
     #[serde(borrow)]
-    pub(super) receive: Option<&'a RawValue>,
+    pub(super) receive: Option<Raw<'a>>,
 }
 
 /// A string. Half surrogate pairs and invalid UTF-8, which some producers write, become U+FFFD.
@@ -155,6 +156,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
                 f.write_str("a string")
             }
 
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
             fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Text<'de>, E> {
                 Ok(Text(text(bytes)))
             }
@@ -164,7 +169,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
             }
         }
 
-        // Asked for bytes, serde_json takes half surrogate pairs, too.
+        // Asked for bytes, the reader takes what is no text, too.
         deserializer.deserialize_bytes(Visitor)
     }
 }
@@ -175,21 +180,21 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// The number in a member, however it is written (`12`, `12.0`, `"12"`); `None` if it is none.
-pub(super) fn number(raw: Option<&RawValue>) -> Option<f64> {
+pub(super) fn number(raw: Option<Raw<'_>>) -> Option<f64> {
     raw?.get().trim_matches('"').trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// A count; `None` for `-1` and whatever else is no count.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked: not negative, and beyond 2^53 nobody counts
-pub(super) fn count(raw: Option<&RawValue>) -> Option<u64> {
+pub(super) fn count(raw: Option<Raw<'_>>) -> Option<u64> {
     number(raw).filter(|number| *number >= 0.0 && *number < 9e15).map(|number| number as u64)
 }
 
-/// What a parser found wrong, without its place (it is that in one entry) and without the file's content.
-pub(super) fn plain(error: &serde_json::Error) -> &'static str {
-    match error.classify() {
-        serde_json::error::Category::Data => "a member is missing or of another type than HAR 1.2 says",
-        serde_json::error::Category::Eof => "it ends in the middle",
-        serde_json::error::Category::Syntax | serde_json::error::Category::Io => "it is not valid JSON",
+/// What is wrong with an entry, without its place (it is that in one entry) and without the file's content.
+pub(super) fn plain(misfit: Misfit) -> &'static str {
+    match misfit {
+        Misfit::Shape => "a member is missing or of another type than HAR 1.2 says",
+        Misfit::Cut => "it ends in the middle",
+        Misfit::Grammar => "it is not valid JSON",
     }
 }

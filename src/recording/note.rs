@@ -6,12 +6,12 @@
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::{Attested, LaidOut, Note, har};
 use crate::{
     exchange::{Body, Presence, Transport, Withheld},
     finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict},
+    json::lenient::Raw,
     token::{Credential, SignatureCheck, TokenFacts, TokenTime},
 };
 
@@ -20,7 +20,7 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 pub(super) struct Record<'a> {
     #[serde(borrow)]
-    pub(super) version: Option<&'a RawValue>,
+    pub(super) version: Option<Raw<'a>>,
     operation: Option<String>,
     blame: Option<String>,
     #[serde(default)]
@@ -30,7 +30,7 @@ pub(super) struct Record<'a> {
     contract: Option<String>,
     attested: Option<AttestedRecord>,
     #[serde(borrow)]
-    token: Option<&'a RawValue>,
+    token: Option<Raw<'a>>,
     upstream: Option<String>,
     #[serde(default)]
     retried: bool,
@@ -84,13 +84,13 @@ struct TokenRecord<'a> {
     #[serde(default)]
     audience: Vec<String>,
     #[serde(borrow)]
-    issued_at: Option<&'a RawValue>,
+    issued_at: Option<Raw<'a>>,
     #[serde(borrow)]
-    not_before: Option<&'a RawValue>,
+    not_before: Option<Raw<'a>>,
     #[serde(borrow)]
-    expires_at: Option<&'a RawValue>,
+    expires_at: Option<Raw<'a>>,
     #[serde(borrow)]
-    lifetime: Option<&'a RawValue>,
+    lifetime: Option<Raw<'a>>,
     outcome: Option<String>,
     signature: Option<String>,
 }
@@ -120,7 +120,7 @@ impl KnownTokens {
     /// Most tokens that are kept; then they are read anew.
     const MOST: usize = 256;
 
-    fn credential(&mut self, raw: &RawValue) -> Result<Credential, String> {
+    fn credential(&mut self, raw: Raw<'_>) -> Result<Credential, String> {
         if let Some(known) = self.0.get(raw.get()) {
             return Ok(known.clone());
         }
@@ -133,13 +133,13 @@ impl KnownTokens {
     }
 }
 
-fn parse<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
-    serde_json::from_str(raw.get()).map_err(|error| format!("`_contrail` cannot be read ({})", har::plain(&error)))
+fn parse<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<T, String> {
+    raw.read().map_err(|misfit| format!("`_contrail` cannot be read ({})", har::plain(misfit)))
 }
 
 impl<'a> Record<'a> {
     /// Reads the member; what is wrong with it otherwise, without the file's content.
-    pub(super) fn parse(raw: &'a RawValue) -> Result<Self, String> {
+    pub(super) fn parse(raw: Raw<'a>) -> Result<Self, String> {
         parse(raw)
     }
 
@@ -222,7 +222,7 @@ impl TokenRecord<'_> {
         if self.unknown {
             return Credential::Unknown;
         }
-        let seconds = |raw: Option<&RawValue>| {
+        let seconds = |raw: Option<Raw<'_>>| {
             raw.and_then(|raw| raw.get().parse().ok()).or_else(|| har::number(raw).map(|number| number as i64))
         };
         Credential::Token(Arc::new(TokenFacts {
