@@ -17,6 +17,7 @@
 pub mod cli;
 pub mod config;
 pub mod contract;
+mod digest;
 pub mod exchange;
 pub mod finding;
 mod hex;

@@ -12,10 +12,10 @@ use std::{
 use super::{
     Entry, Head, ReadError, ReadFault,
     convert::{self, Converted, Fault, Shared},
-    shelf::{Digests, Shelf, Spot},
+    shelf::{self, Shelf, Spot},
     texts::{Standing, Texts},
 };
-use crate::token::TokenCache;
+use crate::{digest::Digests, token::TokenCache};
 
 /// The recordings that `path` names, in the order of their names: itself if it is a file or `-`; of a folder every
 /// `.har` and `.journal` file in it and below.
@@ -106,7 +106,7 @@ impl Reader {
         let entry = self.entry(text, standing)?;
         Ok(entry.map(|entry| {
             let has_files = self.shared.files.asked() != asked;
-            let digest = self.digests.of(text, &entry, has_files);
+            let digest = shelf::digest(self.digests, text, &entry, has_files);
             (entry, Spot::new(standing, text.len(), digest))
         }))
     }

@@ -5,13 +5,12 @@
 
 use std::{
     fs::File,
-    hash::{BuildHasher as _, RandomState},
     os::unix::fs::FileExt as _,
     sync::{Mutex, PoisonError},
 };
 
 use super::{Entry, ReadError, ReadFault, read::Reader, texts::Standing};
-use crate::exchange::Exchange;
+use crate::{digest::Digests, exchange::Exchange};
 
 /// A recording whose entries can be read again.
 pub struct Shelf {
@@ -27,45 +26,16 @@ pub struct Spot {
     digest: u64,
 }
 
-/// Tells entries that changed from those that did not. Keyed, so that nobody can prepare a change that is not told.
-#[derive(Debug, Clone)]
-pub(super) struct Digests {
-    seed: u64,
-    factor: u64,
-}
-
-impl Default for Digests {
-    fn default() -> Self {
-        let random = RandomState::new();
-        Self { seed: random.hash_one(1), factor: random.hash_one(2) | 1 }
+/// The digest of an entry: its text, and what of it stands in body files. Tells entries that changed from those that did
+/// not.
+pub(super) fn digest(digests: Digests, text: &[u8], entry: &Entry, has_files: bool) -> u64 {
+    let digest = digests.of(text);
+    if !has_files {
+        return digest;
     }
-}
-
-impl Digests {
-    /// The digest of an entry: its text, and what of it stands in body files.
-    pub(super) fn of(&self, text: &[u8], entry: &Entry, has_files: bool) -> u64 {
-        let digest = self.mixed(self.seed, text);
-        if !has_files {
-            return digest;
-        }
-        let Exchange { request, response, .. } = &entry.exchange;
-        let digest = self.mixed(digest, &request.body.content);
-        self.mixed(digest, response.as_ref().map_or(&[], |response| &response.body.content))
-    }
-
-    /// Multiplies and folds word by word: entries are long, and this is done to each of them when it is first read.
-    fn mixed(&self, seed: u64, bytes: &[u8]) -> u64 {
-        let step = |state: u64, word: u64| {
-            let wide = u128::from(state ^ word) * u128::from(self.factor);
-            #[allow(clippy::cast_possible_truncation)] // both halves are taken
-            let folded = wide as u64 ^ (wide >> 64) as u64;
-            folded
-        };
-        let (words, rest) = bytes.as_chunks::<8>();
-        let state =
-            words.iter().fold(step(seed, bytes.len() as u64), |state, word| step(state, u64::from_le_bytes(*word)));
-        rest.iter().fold(state, |state, byte| step(state, u64::from(*byte) + 1))
-    }
+    let Exchange { request, response, .. } = &entry.exchange;
+    let digest = digests.and(digest, &request.body.content);
+    digests.and(digest, response.as_ref().map_or(&[], |response| &response.body.content))
 }
 
 impl Spot {
@@ -99,25 +69,5 @@ impl Shelf {
 impl std::fmt::Debug for Shelf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shelf").field("file", &self.file).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_that_differ_in_a_byte_or_in_length_have_different_digests() {
-        let digests = Digests::default();
-        let of = |text: &[u8]| digests.mixed(digests.seed, text);
-        let text = b"a text that is longer than a few words";
-        assert_eq!(of(text), of(text));
-        for at in 0..text.len() {
-            let mut other = text.to_vec();
-            other[at] ^= 1;
-            assert_ne!(of(text), of(&other), "byte {at}");
-            assert_ne!(of(text), of(&text[..at]), "cut at {at}");
-        }
-        assert_ne!(of(b""), of(b"\0"));
     }
 }

@@ -10,10 +10,11 @@ use super::{
     ignore::{Ignore, IgnoreSet},
     mask::{Key, Keys, Mask},
     parts::Parts,
-    serve::{self, Answer, Shelved},
+    serve::{self, Answer, Digested, Shelved},
     token_endpoint::Learned,
 };
 use crate::{
+    digest::Digests,
     exchange::Request,
     recording::{Entry, ReadError, ReadFault, Shelf, Spot},
 };
@@ -88,7 +89,7 @@ pub struct Prepared {
     by_contrail: bool,
     redacted: bool,
     unfit: Option<Box<str>>,
-    answer: Option<Answer>,
+    answer: Option<Digested>,
     carries_authorization: bool,
     pub(super) learned: Learned,
     kept: Kept,
@@ -101,6 +102,7 @@ pub(super) struct Rules {
     has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     redact: RedactRequest,
     keys: Keys,
+    digests: Digests,
 }
 
 impl Rules {
@@ -110,7 +112,7 @@ impl Rules {
         has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
         redact: RedactRequest,
     ) -> Self {
-        Self { ignore, operation_of, has_label, redact, keys: Keys::default() }
+        Self { ignore, operation_of, has_label, redact, keys: Keys::default(), digests: Digests::default() }
     }
 
     /// What is left out when requests of this method and path are compared.
@@ -144,7 +146,8 @@ impl Rules {
             status: exchange.response.as_ref().map_or(0, |response| response.status),
             by_contrail: entry.note.is_some() && !redact,
             redacted: redact,
-            answer: if unfit.is_none() { serve::answer(exchange) } else { None },
+            answer: if unfit.is_none() { serve::answer(exchange) } else { None }
+                .map(|answer| Digested::new(answer, self.digests)),
             unfit: unfit.map(Into::into),
             carries_authorization: entry.note.is_none() && exchange.request.headers.contains("authorization"),
             learned: Learned::of(exchange),

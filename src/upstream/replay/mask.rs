@@ -4,6 +4,7 @@
 //! value, with masked places replaced by their type: looking up needs no scan, however much was redacted.
 
 use std::{
+    borrow::Cow,
     hash::{BuildHasher, Hash as _, Hasher, RandomState},
     ops::ControlFlow,
 };
@@ -41,7 +42,7 @@ impl Mask {
             .path
             .split('/')
             .enumerate()
-            .filter(|(_, segment)| label(&percent_encoding::percent_decode_str(segment).collect::<Vec<u8>>()))
+            .filter(|(_, segment)| label(&Cow::from(percent_encoding::percent_decode_str(segment))))
             .map(|(at, _)| at)
             .collect();
         let any_body = matches!(parts.body, Content::Unseen(_)) || request.body.redacted.iter().any(String::is_empty);

@@ -2,14 +2,16 @@
 
 use std::{
     collections::{HashMap, hash_map::Entry},
-    hash::{BuildHasher as _, Hasher as _, RandomState},
     sync::Arc,
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
-use crate::exchange::{Exchange, Presence, is_bodiless, is_hop_by_hop};
+use crate::{
+    digest::Digests,
+    exchange::{Exchange, Presence, is_bodiless, is_hop_by_hop},
+};
 
 /// What goes to the client. Cheap to copy: answers that are alike share what they hold.
 #[derive(Debug, Clone)]
@@ -34,12 +36,28 @@ impl Answer {
     }
 }
 
+/// An answer, and what tells it from most others.
+#[derive(Debug)]
+pub(super) struct Digested {
+    answer: Answer,
+    head: u64,
+    body: u64,
+}
+
+impl Digested {
+    pub(super) fn new(answer: Answer, digests: Digests) -> Self {
+        let fields = answer.headers.iter().flat_map(|(name, value)| [name.as_str().as_bytes(), value.as_bytes()]);
+        let head = fields.fold(digests.of(b""), |digest, text| digests.and(digest, text));
+        let body = digests.of(answer.body.as_deref().unwrap_or_default());
+        Self { answer, head, body }
+    }
+}
+
 /// Answers that are kept in memory, ready to go out, up to a bound; equal heads and equal bodies once.
 #[derive(Debug, Default)]
 pub(super) struct Shelved {
     heads: HashMap<u64, Arc<HeaderMap>>,
     bodies: HashMap<u64, Bytes>,
-    hasher: RandomState,
     bytes: usize,
 }
 
@@ -50,27 +68,18 @@ impl Shelved {
     const FIELD: usize = 96;
 
     /// The answer as it is kept; `None` if there is no room for it any more.
-    pub(super) fn keep(&mut self, answer: Answer) -> Option<Answer> {
-        let Answer { status, headers, body } = answer;
-        let mut hasher = self.hasher.build_hasher();
-        let mut size = 0;
-        for (name, value) in &*headers {
-            for text in [name.as_str().as_bytes(), value.as_bytes()] {
-                hasher.write_usize(text.len());
-                hasher.write(text);
-                size += text.len();
-            }
-            size += Self::FIELD;
-        }
-        // Equal by hash is not taken for equal: whoever writes a recording writes both.
-        let headers = match self.heads.entry(hasher.finish()) {
+    pub(super) fn keep(&mut self, digested: Digested) -> Option<Answer> {
+        let Digested { answer: Answer { status, headers, body }, head, body: digest } = digested;
+        // An equal digest is not taken for equality: whoever writes a recording writes both.
+        let headers = match self.heads.entry(head) {
             Entry::Occupied(held) if *held.get() == headers => Arc::clone(held.get()),
             entry => {
-                self.bytes += size;
+                let size = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + Self::FIELD;
+                self.bytes += headers.iter().map(size).sum::<usize>();
                 Arc::clone(entry.insert_entry(headers).get())
             }
         };
-        let body = body.map(|body| match self.bodies.entry(self.hasher.hash_one(&body)) {
+        let body = body.map(|body| match self.bodies.entry(digest) {
             Entry::Occupied(held) if *held.get() == body => held.get().clone(),
             entry => {
                 self.bytes += body.len();
