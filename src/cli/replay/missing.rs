@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::Args;
+use super::{Args, Terms};
 use crate::{
     cli::{
         Failure, Format,
@@ -18,10 +18,9 @@ use crate::{
         summary::Extra,
         watch::{Ready, UpstreamArgs},
     },
-    contract::{CheckOptions, Contract},
+    contract::CheckOptions,
     pipeline::{self, SharedJournal},
     recording::{Journal, JournalContext},
-    redact::Redactor,
     upstream::{
         Upstream,
         replay::{Recorded, RecordedOr},
@@ -69,8 +68,7 @@ impl Missing {
     pub(super) fn begin(
         args: &Args,
         upstream: &UpstreamArgs,
-        contract: &Arc<Contract>,
-        redactor: &Arc<Redactor>,
+        terms: &Terms,
         options: &CheckOptions,
     ) -> Result<Self, Failure> {
         if env::var_os("CI").is_some_and(|value| value == "true") && !args.missing.force {
@@ -86,11 +84,11 @@ impl Missing {
             keep: Vec::new(),
             keep_host: false,
             format: args.judge.format,
-            contract: Arc::clone(contract),
-            redactor: Arc::clone(redactor),
+            contract: Arc::clone(&terms.contract),
+            redactor: Arc::clone(&terms.redactor),
             options: options.clone(),
         };
-        let context = JournalContext { upstream: ready.origin.as_str().into(), contract: contract.hash().into() };
+        let context = JournalContext { upstream: ready.origin.as_str().into(), contract: terms.contract.hash().into() };
         let path = Journal::path_for(fixture);
         let (mut journal, leftover) = Journal::open(&path, context)?;
         let mut earlier = fixture.exists();

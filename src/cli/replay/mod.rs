@@ -7,7 +7,12 @@ mod missing;
 mod recorded;
 mod said;
 
-use std::{path::PathBuf, sync::Arc, thread};
+use std::{
+    error::Error,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    thread,
+};
 
 use self::missing::{Missing, MissingArgs};
 use super::{
@@ -21,6 +26,7 @@ use crate::{
     exchange::DecodeLimits,
     recording::{self, Entry, ReadError, Spot, TENANT_ORIGIN},
     redact::{self, Redactor},
+    token::TokenCache,
     upstream::Upstream,
     upstream::replay::{Builder, Exhausted, Ignore, Recorded, Replay, Settings},
 };
@@ -50,10 +56,34 @@ pub struct Args {
     proxy: ProxyArgs,
 }
 
+/// What exchanges are judged and redacted by.
+#[derive(Debug, Clone)]
+struct Terms {
+    contract: Arc<Contract>,
+    redactor: Arc<Redactor>,
+    tokens: Arc<TokenCache>,
+}
+
+/// [`Terms`], made once by whoever needs them first; others wait.
+struct Pending {
+    args: JudgeArgs,
+    made: OnceLock<Result<Terms, Arc<dyn Error + Send + Sync>>>,
+}
+
+impl Pending {
+    fn get(&self) -> Result<&Terms, Failure> {
+        let make = || -> Result<Terms, Failure> {
+            let contract = self.args.contract.load()?;
+            let redactor = self.args.redactor(&contract)?;
+            Ok(Terms { contract, redactor, tokens: self.args.tokens()? })
+        };
+        let made = self.made.get_or_init(|| make().map_err(Arc::from));
+        made.as_ref().map_err(|failure| Arc::clone(failure).into())
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
-    let contract = args.judge.contract.load()?;
-    let redactor = args.judge.redactor(&contract)?;
-    let tokens = args.judge.tokens()?;
+    let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
     let options = CheckOptions { auth: args.check_auth, clock_skew: args.judge.clock_skew, ..CheckOptions::default() };
     // Without --record-missing it only says what the tenant is called; replay alone never asks one.
     let named = args.missing.upstream.as_ref().and_then(UpstreamArgs::origin);
@@ -62,9 +92,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     if let (None, Some(origin)) = (upstream, &named) {
         proxy.doors.intercept.push(format!("{}:{}", origin.bracketed_host(), origin.port));
     }
-    let missing =
-        upstream.map(|upstream| Missing::begin(args, upstream, &contract, &redactor, &options)).transpose()?;
-    let replay = Arc::new(load(args, &contract, &redactor)?);
+    let missing = upstream.map(|upstream| Missing::begin(args, upstream, terms.get()?, &options)).transpose()?;
+    // Beside each other: of the terms, most recordings need nothing.
+    let loaded = thread::scope(|scope| {
+        scope.spawn(|| terms.get().is_ok());
+        load(args, &terms)
+    });
+    // What is wrong with the terms is told first, whichever was there first.
+    let Terms { contract, redactor, tokens } = terms.get()?.clone();
+    let replay = Arc::new(loaded?);
     let pipeline = args.judge.pipeline(Setup {
         options: options.clone(),
         contract: Some(Arc::clone(&contract)),
@@ -113,17 +149,18 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 /// Takes the recordings in, in the order in which they were named.
-fn load(args: &Args, contract: &Arc<Contract>, redactor: &Arc<Redactor>) -> Result<Replay, Failure> {
-    let routes = Arc::clone(contract);
+fn load(args: &Args, terms: &Arc<Pending>) -> Result<Replay, Failure> {
+    let (routes, plan) = (Arc::clone(terms), Arc::clone(terms));
     let mut builder = Builder::new(Settings {
         ignore: args.ignore.clone(),
         exhausted: args.exhausted,
-        operation_of: Arc::new(move |method, path| routes.operation_id(method, path)),
+        // Without terms nothing of this is used.
+        operation_of: Arc::new(move |method, path| routes.get().ok()?.contract.operation_id(method, path)),
         has_label: Arc::new(redact::has_label),
-        redact: {
-            let redactor = Arc::clone(redactor);
-            Arc::new(move |request| redactor.request(request).into_inner())
-        },
+        redact: Arc::new(move |request| match plan.get() {
+            Ok(terms) => terms.redactor.request(request).into_inner(),
+            Err(_) => request.clone(),
+        }),
     })?;
     let preparer = builder.preparer();
     let more_rules = !args.judge.redact.is_empty();

@@ -227,6 +227,16 @@ fn a_fixture_that_is_not_there_or_no_recording_is_exit_status_2_and_one_line() {
 }
 
 #[test]
+fn a_contract_that_cannot_be_used_is_told_before_a_fixture_that_cannot_be_read() {
+    let place = Place::new();
+    fs::write(place.path().join("not.har"), "<html>").unwrap();
+    fs::write(place.path().join("not.yaml"), "openapi: 1.0").unwrap();
+    let ran = run_in(place.path(), ["replay", "not.har", "--contract", "not.yaml", "--listen", "127.0.0.1:0"]);
+    assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the contract is no OpenAPI document"), "{}", ran.stderr);
+}
+
+#[test]
 fn replay_opens_no_socket_to_anywhere_hit_or_miss() {
     let visits = Arc::new(AtomicUsize::new(0));
     let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
