@@ -5,7 +5,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, LazyLock},
+    sync::{Arc, LazyLock, OnceLock},
     time::Duration,
 };
 
@@ -43,7 +43,8 @@ const BUILT_IN_NAME: &str = "contracts/tenant-management.yaml";
 #[derive(Debug)]
 pub struct Contract {
     document: Value,
-    hash: String,
+    /// Made when it is first asked for.
+    hash: OnceLock<String>,
     title: String,
     version: String,
     compiled: compile::Compiled,
@@ -133,15 +134,14 @@ impl Contract {
         refs::resolve_anchors(&mut document);
         refs::check(&document)?;
         let compiled = compile::compile(&document)?;
-        let digest = ring::digest::digest(&ring::digest::SHA256, document.to_string().as_bytes());
-        let hash = hex(digest.as_ref());
         let info = |key: &str| match document.pointer("/info").and_then(|info| info.get(key)) {
             Some(Value::String(text)) => text.clone(),
             // `version: 2.0` without quotes is a number in YAML.
             Some(Value::Number(number)) => number.to_string(),
             _ => String::new(),
         };
-        Ok(Self { title: info("title"), version: info("version"), hash, compiled, document, idle_actions: Vec::new() })
+        let (title, version) = (info("title"), info("version"));
+        Ok(Self { title, version, hash: OnceLock::new(), compiled, document, idle_actions: Vec::new() })
     }
 
     /// The effective document: upgraded to 3.1, overlays applied.
@@ -159,7 +159,10 @@ impl Contract {
     /// SHA-256 of the effective document, as 64 hex digits; attested findings carry it.
     #[must_use]
     pub fn hash(&self) -> &str {
-        &self.hash
+        self.hash.get_or_init(|| {
+            let digest = ring::digest::digest(&ring::digest::SHA256, self.document.to_string().as_bytes());
+            hex(digest.as_ref())
+        })
     }
 
     /// `info.title`.
