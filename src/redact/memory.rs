@@ -6,7 +6,8 @@
 //! compiling. A search never waits for a new secret: it works on a snapshot.
 //!
 //! A memory may have a bound. Beyond it, a quarter of the secrets is forgotten: those that were met last the longest
-//! ago. Where a field, a header or its shape says so, such a value is recognised anew.
+//! ago, and none that an exchange at work has met. Where a field, a header or its shape says so, such a value is
+//! recognised anew.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -52,8 +53,12 @@ pub(super) struct Memory {
     by_text: HashMap<Arc<[u8]>, Id>,
     /// The next secret's.
     next: Id,
-    /// Most secrets that are known at a time.
+    /// Most secrets that are known at a time, beside those that the exchanges at work met.
     most: usize,
+    /// How many there have to be for some to be forgotten.
+    full: usize,
+    /// When each exchange at work began, by [`Memory::clock`].
+    at_work: Vec<u64>,
     /// How many were forgotten.
     pub(super) forgotten: u64,
     /// Counts what is met.
@@ -74,6 +79,8 @@ impl Default for Memory {
             by_text: HashMap::new(),
             next: 0,
             most: usize::MAX,
+            full: usize::MAX,
+            at_work: Vec::new(),
             forgotten: 0,
             clock: 0,
             highest: 0,
@@ -94,6 +101,23 @@ impl Memory {
     /// Knows no more than so many secrets from here on.
     pub(super) fn bound(&mut self, most: usize) {
         self.most = most;
+        self.full = most;
+    }
+
+    /// Work on an exchange begins. What it meets is not forgotten before its end, [`Self::done`] with what this gives.
+    pub(super) fn begin(&mut self) -> u64 {
+        self.at_work.push(self.clock);
+        self.clock
+    }
+
+    /// Work that began then is done.
+    pub(super) fn done(&mut self, began: u64) {
+        if let Some(at) = self.at_work.iter().position(|other| *other == began) {
+            self.at_work.swap_remove(at);
+        }
+        if self.secrets.len() > self.most {
+            self.forget();
+        }
     }
 
     /// Remembers a secret; one that is known keeps its label. `None` for an empty text and for a label.
@@ -129,7 +153,7 @@ impl Memory {
     }
 
     fn add(&mut self, kind: Kind) -> Id {
-        if self.secrets.len() >= self.most {
+        if self.secrets.len() >= self.full {
             self.forget();
         }
         let id = self.next;
@@ -143,14 +167,21 @@ impl Memory {
         id
     }
 
-    /// Forgets a quarter of the secrets, and at least one.
+    /// Forgets secrets until there are three quarters of the most, or none but what exchanges at work met.
     fn forget(&mut self) {
         let mut met: Vec<u64> = self.secrets.values().map(|secret| secret.met).collect();
-        let (_, newest_forgotten, _) = met.select_nth_unstable(self.secrets.len() / 4);
-        let newest_forgotten = *newest_forgotten;
+        let surplus = met.len().saturating_sub(self.most - self.most / 4);
+        let (_, newest_forgotten, _) = met.select_nth_unstable(surplus);
+        let newest_forgotten = self.at_work.iter().copied().fold(*newest_forgotten, u64::min);
         let before = self.secrets.len();
         self.secrets.retain(|_, secret| secret.met > newest_forgotten);
-        self.forgotten += (before - self.secrets.len()) as u64;
+        let left = self.secrets.len();
+        // Where little could be forgotten, the next look at all of them waits until there are some more.
+        self.full = self.most.max(left + left / 4);
+        if left == before {
+            return;
+        }
+        self.forgotten += (before - left) as u64;
         self.by_text.retain(|_, id| self.secrets.contains_key(id));
         self.index = Arc::new(self.index.only(|id| self.secrets.contains_key(&id)));
     }
@@ -166,9 +197,11 @@ impl Memory {
         self.by_text.get(text).copied()
     }
 
-    /// The secret of this text, if what it is made of was read already.
-    pub(super) fn opened(&self, text: &[u8]) -> Option<Id> {
-        self.known(text).filter(|id| self.secret(*id).opened)
+    /// The secret of this text, met again, if what it is made of was read already.
+    pub(super) fn opened(&mut self, text: &[u8]) -> Option<Id> {
+        let id = self.known(text).filter(|id| self.secret(*id).opened)?;
+        self.meet(id);
+        Some(id)
     }
 
     pub(super) fn set_opened(&mut self, id: Id) {
@@ -574,6 +607,25 @@ mod tests {
         let again = learn(&mut memory, 1);
         assert!(numbers.insert(memory.secret(again).number) && found(&memory, &secret(1)).len() == 1);
         assert_eq!(memory.distinct["secret"], 101, "one that was forgotten counts again");
+    }
+
+    #[test]
+    fn what_an_exchange_at_work_met_is_forgotten_only_when_it_is_done() {
+        let mut memory = Memory::default();
+        memory.bound(8);
+        let secret = |n: usize| format!("secret-number-{n:05}");
+        let learn = |memory: &mut Memory, n: usize| memory.learn(secret(n).as_bytes(), Kind::Secret).unwrap();
+        learn(&mut memory, 0);
+        let first = memory.begin();
+        (1..50).for_each(|n| _ = learn(&mut memory, n));
+        let second = memory.begin();
+        (50..100).for_each(|n| _ = learn(&mut memory, n));
+        memory.done(first);
+        assert!(found(&memory, &secret(49)).is_empty());
+        assert!((50..100).all(|n| found(&memory, &secret(n)).len() == 1));
+        memory.done(second);
+        assert!(memory.secrets.len() <= 8 && memory.by_text.len() <= 8, "{}", memory.secrets.len());
+        assert_eq!(memory.forgotten, 100 - memory.secrets.len() as u64);
     }
 
     #[test]

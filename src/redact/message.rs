@@ -67,6 +67,8 @@ struct Spot {
 /// One exchange on its way through redaction: recognise everything first, then replace.
 pub(super) struct Work<'r> {
     redactor: &'r Redactor,
+    /// See [`super::memory::Memory::begin`].
+    began: u64,
     /// Where bodies' bounds come from.
     operation: Option<&'r str>,
     pub(super) touched: Touched,
@@ -77,7 +79,8 @@ pub(super) struct Work<'r> {
 
 impl<'r> Work<'r> {
     pub(super) fn new(redactor: &'r Redactor, operation: Option<&'r str>) -> Self {
-        Self { redactor, operation, touched: Touched::default(), spots: Vec::new(), heads: Vec::new() }
+        let began = redactor.memory().begin();
+        Self { redactor, began, operation, touched: Touched::default(), spots: Vec::new(), heads: Vec::new() }
     }
 
     /// Redacts both messages; afterwards the index holds every secret of them.
@@ -439,6 +442,12 @@ impl<'r> Work<'r> {
             })
             .collect();
         Some(json::splice(text, &edits))
+    }
+}
+
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        self.redactor.memory().done(self.began);
     }
 }
 

@@ -264,11 +264,11 @@ impl Redactor {
     /// URL).
     #[must_use]
     pub fn text(&self, text: &str) -> Redacted<String> {
+        let work = Work::new(self, None);
         let mut marks = Vec::new();
         self.detect_text(text.as_bytes(), 2, &mut marks);
         let index = self.memory().index();
         spread::find(&index, text.as_bytes(), spread::Reading::default(), &mut marks);
-        let work = Work::new(self, None);
         let new = work.replaced(text.as_bytes(), marks, None);
         Redacted(new.map_or_else(|| text.to_owned(), |new| String::from_utf8_lossy(&new).into_owned()))
     }

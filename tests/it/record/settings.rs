@@ -3,7 +3,10 @@
 use std::fs;
 
 use super::bench::Place;
-use crate::support::command::{Ran, contrail};
+use crate::support::{
+    command::{Ran, contrail},
+    wire::{Origin, call},
+};
 
 fn refused(place: &Place, arguments: &[&str]) -> String {
     let ran = place.run(arguments);
@@ -77,4 +80,23 @@ fn a_wrong_value_in_the_file_or_a_variable_is_an_error_that_names_it() {
     fs::write(place.path().join("contrail.toml"), "max-body = \"much\"\n").unwrap();
     let ran = began(&place, &["--upstream", "sandbox"], &[]);
     assert!(ran.status == 2 && ran.stderr.contains("--max-body"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_exchange_with_more_secrets_than_are_looked_for_leaves_none_of_its_own_in_clear() {
+    let place = Place::new();
+    let body = "{\"note\":\"you are presented-credential-0001\"}";
+    let length = body.len();
+    let origin = Origin::start();
+    let running = place.start_at(origin.address, "record", &["--out", "x.har", "--max-secrets", "2"]);
+    let cookies: Vec<String> = (0..8).map(|n| format!("a{n}=visiting-credential-{n:04}")).collect();
+    let headers = [("Authorization", "Bearer presented-credential-0001"), ("Cookie", &cookies.join("; "))];
+    origin.will_answer(format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    ));
+    assert_eq!(call(running.address, "GET", "/api/v2/x", &headers, b"").status(), 200);
+    let ran = running.finish();
+    let har = place.read("x.har");
+    assert!(har.contains("you are !token-") && !har.contains("presented-credential"), "{har}");
+    assert!(ran.stderr.contains("forgotten"), "{}", ran.stderr);
 }
