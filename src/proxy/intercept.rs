@@ -21,10 +21,11 @@ pub(super) async fn serve(
     proxy: Arc<Proxy>,
     target: HostPort,
     upgraded: Upgraded,
-    stop: watch::Receiver<bool>,
+    mut stop: watch::Receiver<bool>,
 ) {
     let patience = proxy.settings.header_timeout;
-    let opened = tokio::time::timeout(patience, Rewind::first_byte(TokioIo::new(upgraded))).await;
+    let opening = tokio::time::timeout(patience, Rewind::first_byte(TokioIo::new(upgraded)));
+    let Some(opened) = listener::unless_stopped(&mut stop, opening).await else { return };
     let Ok(Ok((Some(first), io))) = opened else {
         proxy.observer.turned_away(0, "nothing came after a CONNECT within --header-timeout");
         return;
@@ -42,7 +43,9 @@ pub(super) async fn serve(
             return;
         }
     };
-    match tokio::time::timeout(patience, tls::accept(config, io)).await {
+    let handshake = tokio::time::timeout(patience, tls::accept(config, io));
+    let Some(ended) = listener::unless_stopped(&mut stop, handshake).await else { return };
+    match ended {
         Ok(Ok(stream)) => listener::serve_tls(proxy, stream, way, stop).await,
         Ok(Err(error)) => {
             tracing::debug!(error, "a TLS handshake after CONNECT failed");

@@ -150,10 +150,11 @@ async fn enter_tls(
     stream: Patient<TcpStream>,
     certificates: Certificates,
     local: IpAddr,
-    stop: watch::Receiver<bool>,
+    mut stop: watch::Receiver<bool>,
 ) {
-    let handshake = certificates.accept(stream, local);
-    match tokio::time::timeout(proxy.settings.header_timeout, handshake).await {
+    let handshake = tokio::time::timeout(proxy.settings.header_timeout, certificates.accept(stream, local));
+    let Some(ended) = unless_stopped(&mut stop, handshake).await else { return };
+    match ended {
         Ok(Ok(stream)) => serve_tls(proxy, stream, Way::Reverse, stop).await,
         Ok(Err(error)) => {
             tracing::debug!(error, "a TLS handshake failed");
@@ -179,12 +180,13 @@ where
 
 /// Serves one connection until it ends, or, once `stop` is true, until its exchanges in progress end. HTTP/2 with
 /// prior knowledge is told from HTTP/1 by its preface.
-pub(super) async fn serve_connection<IO>(proxy: Arc<Proxy>, io: IO, way: Way, stop: watch::Receiver<bool>)
+pub(super) async fn serve_connection<IO>(proxy: Arc<Proxy>, io: IO, way: Way, mut stop: watch::Receiver<bool>)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (io, state) = guarded(&proxy, io);
-    match Rewind::speaks_http2(io).await {
+    let Some(looked) = unless_stopped(&mut stop, Rewind::speaks_http2(io)).await else { return };
+    match looked {
         Ok((true, io)) => Box::pin(serve_http2(proxy, io, state, way, stop)).await,
         Ok((false, io)) => serve_http1(proxy, io, state, way, stop).await,
         Err(error) => tracing::debug!(%error, "a client connection ended before it said anything"),
@@ -381,6 +383,15 @@ fn out_of_bounds(proxy: &Proxy, request: &http::Request<Incoming>) -> Option<Fau
 
 pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
+}
+
+/// What comes before a connection's first request; `None` if `stop` turns true first, since there is nothing to end.
+pub(super) async fn unless_stopped<T>(stop: &mut watch::Receiver<bool>, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased; // a request that is here is still looked at
+        done = work => Some(done),
+        () = stopped(stop) => None,
+    }
 }
 
 async fn turn_away(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {

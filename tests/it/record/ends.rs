@@ -1,6 +1,11 @@
 //! How it ends: around a command, by signals, and when it cannot begin.
 
-use std::{net::TcpListener, process::Stdio, time::Duration};
+use std::{
+    io::{BufReader, Write as _},
+    net::{TcpListener, TcpStream},
+    process::Stdio,
+    time::{Duration, Instant},
+};
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -8,7 +13,7 @@ use nix::{
 };
 
 use super::bench::{Place, entries};
-use crate::support::command::contrail;
+use crate::support::{command::contrail, wire::read};
 
 const SANDBOX: [&str; 3] = ["watch", "--upstream", "sandbox"];
 
@@ -106,4 +111,24 @@ fn a_second_signal_does_not_wait_for_the_drain() {
     let ran = running.wait();
     assert!(ran.stderr.contains("1 exchange"), "{}", ran.stderr);
     assert!(entries(&place.read("rec.har"))[0]["response"]["status"] == 0);
+}
+
+#[test]
+fn connections_on_which_nothing_was_asked_do_not_hold_up_the_end() {
+    let place = Place::new();
+    let listeners = ["--tls-listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0", "--ca-dir", "ca"];
+    let running = place.start("watch", &[&listeners[..], &["--drain", "20", "--intercept", "other.example"]].concat());
+    let clients: Vec<TcpStream> = running
+        .addresses
+        .iter()
+        .chain(&running.addresses)
+        .map(|address| TcpStream::connect(address).unwrap())
+        .collect();
+    let connect = b"CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\n\r\n";
+    (&clients[2]).write_all(connect).unwrap();
+    assert_eq!(read(&mut BufReader::new(&clients[2]), true, true).unwrap().status(), 200);
+    (&clients[4]).write_all(&[22, 3, 1]).unwrap();
+    let told = Instant::now();
+    assert_eq!(running.finish().status, 0);
+    assert!(told.elapsed() < Duration::from_secs(10), "{:?}", told.elapsed());
 }
