@@ -94,12 +94,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let missing = upstream.map(|upstream| Missing::begin(args, upstream, terms.get()?, &options)).transpose()?;
     // Beside each other: of the terms, most recordings need nothing.
-    let loaded = thread::scope(|scope| {
-        scope.spawn(|| terms.get().is_ok());
-        load(args, &terms)
+    let (terms, loaded) = thread::scope(|scope| {
+        let loading = scope.spawn(|| load(args, &terms));
+        (terms.get().cloned(), loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     // What is wrong with the terms is told first, whichever was there first.
-    let Terms { contract, redactor, tokens } = terms.get()?.clone();
+    let Terms { contract, redactor, tokens } = terms?;
     let replay = Arc::new(loaded?);
     let pipeline = args.judge.pipeline(Setup {
         options: options.clone(),

@@ -158,7 +158,7 @@ impl Rules {
 
 /// Method and target, without the origin.
 pub(super) fn asked(request: &Request) -> String {
-    format!("{} {}", request.method, request.target.path_and_query)
+    [request.method.as_str(), " ", &request.target.path_and_query].concat()
 }
 
 /// Entries of one identity.
