@@ -10,16 +10,17 @@ use std::{
     path::Path,
 };
 
-/// Makes (or empties) a file that only its owner may read, as recordings are: reports show what was recorded.
+/// Opens a file that only its owner may read, as recordings are: reports show what was recorded. It is made if it is not
+/// there; `empty` says what becomes of what is in it.
 ///
 /// # Errors
 ///
 /// The system's.
-pub(super) fn private_file(path: &Path) -> io::Result<File> {
+pub(super) fn private_file(path: &Path, empty: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.write(true).create(true).truncate(true).open(path)
+    options.write(true).create(true).truncate(empty).open(path)
 }
 
 /// Standard output for data.

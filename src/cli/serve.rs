@@ -20,6 +20,7 @@ use super::{
     environment::Environment,
     open_files::connections_that_fit,
     policy::PolicyArgs,
+    printer::private_file,
     wrap,
 };
 use crate::{
@@ -205,6 +206,22 @@ impl JudgeArgs {
     pub fn tokens(&self) -> Result<Arc<TokenCache>, Failure> {
         let keys = self.jwks.as_deref().map(Jwks::read).transpose()?.map(Arc::new);
         Ok(Arc::new(TokenCache::new(self.clock_skew, keys)))
+    }
+
+    /// Tells before anything is served that a report could not be written after it.
+    ///
+    /// # Errors
+    ///
+    /// The file of a `--report` cannot be written; it is made if it is not there, and else left as it is.
+    pub fn check_reports(&self) -> Result<(), Failure> {
+        for file in self.report.iter().filter_map(|request| request.file.as_deref()) {
+            if file.exists() && !file.is_file() && !file.is_dir() {
+                continue; // the reader of a pipe would take the look for the report
+            }
+            private_file(file, false)
+                .map_err(|error| format!("--report: cannot write to {}: {error}; name another file", file.display()))?;
+        }
+        Ok(())
     }
 
     /// An empty collector for the reports that the options ask for.

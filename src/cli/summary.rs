@@ -35,7 +35,7 @@ pub(super) fn reports(outcome: &mut Outcome, redactor: &Redactor, requests: &[re
             None => outcome.collector.write(request.kind, redactor, &mut io::stderr().lock(), false)?,
             Some(path) => {
                 let cannot = |error: io::Error| format!("cannot write the report to {}: {error}", path.display());
-                let mut file = BufWriter::new(private_file(path).map_err(cannot)?);
+                let mut file = BufWriter::new(private_file(path, true).map_err(cannot)?);
                 outcome
                     .collector
                     .write(request.kind, redactor, &mut file, false)

@@ -157,7 +157,7 @@ fn write(request: &Request, redactor: &Redactor, collector: &mut Collector) -> R
         }
         Some(path) => {
             let failed = |error| format!("cannot write the report `{}`: {error}", path.display());
-            let mut file = std::io::BufWriter::new(private_file(path).map_err(failed)?);
+            let mut file = std::io::BufWriter::new(private_file(path, true).map_err(failed)?);
             collector.write(request.kind, redactor, &mut file, false).map_err(failed)?;
             file.flush().map_err(failed)?;
         }

@@ -250,6 +250,7 @@ impl FilterArgs {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    args.judge.check_reports()?;
     let ready = args.upstream.ready(&args.proxy)?;
     let contract = args.judge.contract.load()?;
     let mut setup = args.filter.setup(&ready.origin);

@@ -63,6 +63,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.judge.contract.load()?;
     known_operations(&contract, "--replace", &args.replace)?;
     known_operations(&contract, "--only", &args.filter.only)?;
+    args.judge.check_reports()?;
     let existed = exists(args)?;
     let ready = args.upstream.ready(&args.proxy)?;
     let redactor = args.judge.redactor(&contract)?;

@@ -83,6 +83,7 @@ impl Pending {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    args.judge.check_reports()?;
     let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
     let options = CheckOptions { auth: args.check_auth, clock_skew: args.judge.clock_skew, ..CheckOptions::default() };
     // Without --record-missing it only says what the tenant is called; replay alone never asks one.

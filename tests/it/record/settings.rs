@@ -45,6 +45,20 @@ fn files_that_cannot_be_used_are_named() {
     }
 }
 
+#[test]
+fn a_report_that_could_not_be_written_is_said_before_anything_is_recorded() {
+    let place = Place::new();
+    fs::create_dir(place.path().join("folder")).unwrap();
+    for file in ["none/report.json", "folder"] {
+        let report = format!("json={file}");
+        for command in [&["record", "--out", "x", "--upstream", "sandbox"][..], &["watch", "--upstream", "sandbox"]] {
+            let said = refused(&place, &[command, &["--report", &report]].concat());
+            assert!(said.starts_with(&format!("contrail: --report: cannot write to {file}: ")), "{said}");
+        }
+        assert!(!place.has("x.journal"));
+    }
+}
+
 /// `watch` around a command that does nothing: whether it could begin.
 fn began(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
     let mut command = contrail();
