@@ -76,7 +76,8 @@ fn list(format: Format, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\nWhat can be unchecked:\n")?;
     for name in Unchecked::ALL {
         let why = aspect(name).0;
-        writeln!(out, "  {:width$}  {}", name.name(), why.split_once(['.', ':']).map_or(why, |(first, _)| first))?;
+        let short = why.split(['(', '.', ':']).next().unwrap_or(why).trim_end();
+        writeln!(out, "  {:width$}  {short}", name.name())?;
     }
     Ok(())
 }
@@ -226,6 +227,17 @@ mod tests {
                 "{rule} cites neither a section nor an RFC"
             );
         }
+    }
+
+    #[test]
+    fn the_list_says_of_each_name_what_it_is_and_breaks_off_in_no_sentence() {
+        let mut out = Vec::new();
+        list(Format::Text, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains(
+            "required-scope              The documentation does not show which scope the operation requires\n"
+        ));
+        assert!(text.lines().all(|line| line.matches('(').count() == line.matches(')').count()), "{text}");
     }
 
     #[test]
