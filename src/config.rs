@@ -95,6 +95,9 @@ pub fn with_variables(command: Command) -> Command {
     names.into_iter().fold(command, |command, name| {
         command.mut_subcommand(name, |sub| {
             sub.mut_args(|arg| {
+                // Else `-1` is said to be an option of its own.
+                let takes = arg.get_long().is_some() && arg.get_action().takes_values();
+                let arg = arg.allow_negative_numbers(takes);
                 let Some(long) = arg.get_long() else { return arg };
                 if NO_SETTINGS.contains(&long) || arg.get_env().is_some() {
                     return arg.hide_env_values(true);

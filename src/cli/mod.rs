@@ -197,7 +197,9 @@ fn parse() -> Result<Cli, ExitCode> {
 fn one_line(message: &str) -> String {
     let (wrong, rest) = message.split_once("\n\n").unwrap_or((message, ""));
     let wrong = wrong.trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ");
-    let tip = rest.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    // How to write what looks like an option as an argument is no help where it is one, misspelt.
+    let tips = rest.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    let tip = tips.into_iter().find(|tip| !tip.starts_with("to pass '"));
     let command: Vec<&str> = rest
         .lines()
         .find_map(|line| line.strip_prefix("Usage: "))
@@ -241,6 +243,10 @@ mod tests {
         assert_eq!(
             wrong(&["contrail", "record", "--lissten", "x"]),
             "unexpected argument '--lissten' found; a similar argument exists: '--listen'; `contrail record --help` tells more"
+        );
+        assert_eq!(
+            wrong(&["contrail", "watch", "--bogus"]),
+            "unexpected argument '--bogus' found; `contrail watch --help` tells more"
         );
         assert!(wrong(&["contrail", "nothing"]).starts_with("unrecognized subcommand 'nothing'"));
     }

@@ -4,6 +4,7 @@ use std::{
     ffi::OsString,
     io::{self, Write as _},
     path::PathBuf,
+    str::FromStr,
     sync::Arc,
     time::Duration,
 };
@@ -51,14 +52,14 @@ pub struct ProxyArgs {
     #[command(flatten)]
     pub doors: DoorArgs,
     /// Largest request body; 413 beyond. Responses are never cut by size
-    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20, value_parser = whole::<u64>)]
     pub max_body: u64,
     /// Most bytes of each body that are judged and recorded; all of it passes through
-    #[arg(long, value_name = "BYTES", default_value_t = 4 << 20)]
+    #[arg(long, value_name = "BYTES", default_value_t = 4 << 20, value_parser = whole::<usize>)]
     pub max_capture: usize,
     /// Most bytes of all bodies in progress that are kept at a time, beyond 64 KiB of each; larger bodies are cut in the
     /// recording while there is no more
-    #[arg(long, value_name = "BYTES", default_value_t = 256 << 20)]
+    #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, value_parser = whole::<usize>)]
     pub max_captured: usize,
     /// Most connections at a time; 503 beyond. Fewer where too few files may be open, which is said
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive)]
@@ -79,7 +80,7 @@ pub struct ProxyArgs {
     #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
     pub body_timeout: Duration,
     /// Fewest bytes per second of a request body, on the average beyond the first --body-timeout; 408 below. 0 for any
-    #[arg(long, value_name = "BYTES", default_value_t = 500)]
+    #[arg(long, value_name = "BYTES", default_value_t = 500, value_parser = whole::<u64>)]
     pub body_rate: u64,
     /// Longest time in which a client takes no byte of an answer that is there; its connection, or its HTTP/2 stream, is
     /// cut beyond
@@ -107,7 +108,7 @@ pub struct ProxyArgs {
     #[arg(long)]
     pub keep_audience: bool,
     /// Most idle connections to the upstream that are kept for another request
-    #[arg(long, value_name = "N", default_value_t = 64)]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole::<usize>)]
     pub pool: usize,
     /// Most HTTP/2 streams of one connection at a time
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
@@ -144,13 +145,13 @@ pub struct JudgeArgs {
     #[arg(long, value_name = "WHAT")]
     pub redact: Vec<String>,
     /// Most bytes that a compressed body may decode to; beyond, it is not looked at
-    #[arg(long, value_name = "BYTES", default_value_t = DecodeLimits::default().bytes)]
+    #[arg(long, value_name = "BYTES", default_value_t = DecodeLimits::default().bytes, value_parser = whole::<usize>)]
     pub max_decoded: usize,
     /// Most bytes out per compressed byte in, beyond 64 KiB; beyond, a compressed body is not looked at
-    #[arg(long, value_name = "N", default_value_t = DecodeLimits::default().ratio)]
+    #[arg(long, value_name = "N", default_value_t = DecodeLimits::default().ratio, value_parser = whole::<usize>)]
     pub max_ratio: usize,
     /// Deepest nesting of JSON that is looked at, at most 2000; what nests deeper is unchecked
-    #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = positive)]
+    #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = depth)]
     pub max_depth: usize,
     /// Most secrets that are looked for by value; beyond it, those that were not met for longest are forgotten, and masked
     /// only where their field, header or shape tells them
@@ -499,6 +500,24 @@ pub fn seconds_or_none(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number).map_err(|_| "a number of seconds from 0 is expected".to_owned())
 }
 
+/// A whole number.
+///
+/// # Errors
+///
+/// What to write instead.
+pub(super) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "a whole number from 0 is expected".to_owned())
+}
+
+/// How deep JSON may nest.
+///
+/// # Errors
+///
+/// What to write instead.
+pub(super) fn depth(text: &str) -> Result<usize, String> {
+    between(text, json::MAX_DEPTH)
+}
+
 fn positive(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err("a whole number from 1 is expected".to_owned()),
@@ -507,8 +526,12 @@ fn positive(text: &str) -> Result<usize, String> {
 }
 
 fn workers(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| (1..=MOST_WORKERS).contains(number));
-    number.ok_or_else(|| format!("a whole number from 1 to {MOST_WORKERS} is expected"))
+    between(text, MOST_WORKERS)
+}
+
+fn between(text: &str, most: usize) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| format!("a whole number from 1 to {most} is expected"))
 }
 
 #[cfg(test)]

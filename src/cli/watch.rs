@@ -73,7 +73,7 @@ pub struct TrailArgs {
     #[arg(long, value_name = "DIR")]
     pub trail: Option<PathBuf>,
     /// Bytes after which the trail goes on in a new segment
-    #[arg(long, value_name = "BYTES", default_value_t = TrailOptions::default().segment)]
+    #[arg(long, value_name = "BYTES", default_value_t = TrailOptions::default().segment, value_parser = super::serve::whole::<u64>)]
     pub trail_segment: u64,
     /// Add the head of the trail's chain to this file, at the start, at each new segment and at the end; keep it where
     /// nobody who can write to the trail can write to it

@@ -81,3 +81,26 @@ fn a_file_that_is_not_there_is_status_2_and_one_line_that_names_it() {
         assert_eq!(ran.stderr.lines().count(), 1, "{arguments:?}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn a_number_that_is_none_or_out_of_bounds_is_told_from_what_is_expected() {
+    let number = "a whole number from 0 is expected";
+    for (command, option, value, expected) in [
+        ("watch", "--body-rate", "x", number),
+        ("watch", "--max-body", "1.5", number),
+        ("watch", "--trail-segment", "-1", number),
+        ("verify", "--clock-skew", "soon", number),
+        ("watch", "--workers", "-1", "a whole number from 1 to 64 is expected"),
+        ("watch", "--max-depth", "2001", "a whole number from 1 to 2000 is expected"),
+        ("verify", "--max-depth", "0", "a whole number from 1 to 2000 is expected"),
+    ] {
+        let ran = run([command, option, value]);
+        assert_eq!(ran.status, 2, "{option} {value}: {}", ran.stderr);
+        assert!(
+            ran.stderr.starts_with(&format!("contrail: invalid value '{value}' for '{option} <")),
+            "{}",
+            ran.stderr
+        );
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+}
