@@ -226,7 +226,7 @@ fn said(error: &(dyn std::error::Error + 'static)) -> String {
         line.push_str(&error.to_string());
         cause = error.source();
     }
-    line
+    if line.contains('\n') { line.split_whitespace().collect::<Vec<_>>().join(" ") } else { line }
 }
 
 #[cfg(test)]

@@ -104,3 +104,10 @@ fn a_number_that_is_none_or_out_of_bounds_is_told_from_what_is_expected() {
         assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn what_is_wrong_with_an_expression_is_said_in_one_line() {
+    let ran = run(["watch", "--upstream", "sandbox", "--redact", "regex:("]);
+    assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("error: unclosed group\n"), "{}", ran.stderr);
+}
