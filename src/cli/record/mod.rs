@@ -23,7 +23,7 @@ use super::{
 use crate::{
     contract::{CheckOptions, Contract},
     pipeline,
-    recording::{Folded, Journal, JournalContext, Keep},
+    recording::{Folded, Journal, JournalContext, Keep, is_single_file},
 };
 
 /// Proxy, check and record
@@ -179,6 +179,13 @@ fn folded(
 fn exists(args: &Args) -> Result<bool, Failure> {
     if !args.out.exists() {
         return Ok(false);
+    }
+    let is_file = args.out.is_file();
+    if is_file != is_single_file(&args.out) {
+        let (there, meant) = if is_file { ("a file", "a folder") } else { ("a folder", "one file, named .har,") };
+        return Err(
+            format!("--out {}: {there} is there, and {meant} is meant; name another", args.out.display()).into()
+        );
     }
     if args.append || args.overwrite || !args.replace.is_empty() {
         return Ok(true);

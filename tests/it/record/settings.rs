@@ -46,6 +46,20 @@ fn files_that_cannot_be_used_are_named() {
 }
 
 #[test]
+fn a_place_that_holds_something_else_than_the_fixture_meant_is_refused() {
+    let place = Place::new();
+    fs::write(place.path().join("notes"), "mine").unwrap();
+    fs::create_dir(place.path().join("folder.har")).unwrap();
+    for (out, there) in [("notes", "a file is there"), ("folder.har", "a folder is there")] {
+        for how in ["--append", "--overwrite"] {
+            let said = refused(&place, &["record", "--upstream", "sandbox", "--out", out, how]);
+            assert!(said.starts_with(&format!("contrail: --out {out}: {there}")), "{said}");
+            assert!(!place.has(&format!("{out}.journal")));
+        }
+    }
+}
+
+#[test]
 fn a_report_that_could_not_be_written_is_said_before_anything_is_recorded() {
     let place = Place::new();
     fs::create_dir(place.path().join("folder")).unwrap();
