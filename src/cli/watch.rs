@@ -136,7 +136,7 @@ pub struct FilterArgs {
     #[arg(long, value_name = "OPERATION")]
     pub only: Vec<String>,
     /// Neither judge nor record this path, as sent; a `*` at its end stands for anything; repeatable
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = excluded)]
     pub exclude: Vec<String>,
     /// Hold messages until they have been judged, and answer in place of those that violate the contract
     #[arg(long, value_enum)]
@@ -234,6 +234,15 @@ impl Ready {
         let Some(client) = self.tenant.as_ref().and_then(|tenant| tenant.clients().first()) else { return };
         let secret = client.secret.as_deref().unwrap_or_default();
         let _ = writeln!(io::stderr(), "sandbox client {} secret {secret}", client.id);
+    }
+}
+
+/// A path as requests have it, or the begin of one; any other would leave nothing out.
+fn excluded(text: &str) -> Result<String, String> {
+    if text.starts_with(['/', '*']) {
+        Ok(text.to_owned())
+    } else {
+        Err("a path begins with a slash: /health".to_owned())
     }
 }
 

@@ -31,6 +31,12 @@ fn an_operation_that_the_contract_does_not_have_is_refused() {
 }
 
 #[test]
+fn a_path_to_exclude_that_no_request_can_have_is_refused() {
+    let said = refused(&Place::new(), &["watch", "--upstream", "sandbox", "--exclude", "health"]);
+    assert!(said.contains("--exclude") && said.contains("begins with a slash"), "{said}");
+}
+
+#[test]
 fn files_that_cannot_be_used_are_named() {
     let place = Place::new();
     fs::write(place.path().join("empty.pem"), "").unwrap();
