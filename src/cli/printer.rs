@@ -60,7 +60,8 @@ impl<W: Write> Printer<W> {
                 self.closed = true;
                 Ok(dropped)
             }
-            other => other,
+            Err(error) => Err(io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))),
+            Ok(done) => Ok(done),
         }
     }
 }

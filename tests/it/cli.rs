@@ -1,6 +1,8 @@
 //! The command line's manners: help, usage errors, exit statuses, one clear line on standard error.
 
-use crate::support::command::{run, run_in};
+use std::{fs::File, process::Stdio};
+
+use crate::support::command::{Ran, contrail, run, run_in};
 
 fn subcommands() -> Vec<String> {
     contrail::cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
@@ -110,4 +112,14 @@ fn what_is_wrong_with_an_expression_is_said_in_one_line() {
     let ran = run(["watch", "--upstream", "sandbox", "--redact", "regex:("]);
     assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
     assert!(ran.stderr.ends_with("error: unclosed group\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_full_disk_below_standard_output_is_status_2_and_named() {
+    for arguments in [&["contract"][..], &["contract", "--export"], &["explain"], &["sandbox", "--explain"]] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let ran: Ran = contrail().args(arguments).stdout(full).stderr(Stdio::piped()).output().unwrap().into();
+        assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with("contrail: cannot write to standard output: "), "{arguments:?}: {}", ran.stderr);
+    }
 }
