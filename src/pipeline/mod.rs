@@ -30,7 +30,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use tokio::sync::oneshot;
 
 use self::turns::Turns;
@@ -43,7 +43,7 @@ pub use self::{
     shapes::ContractShapes,
 };
 use crate::{
-    exchange::{Exchange, Request},
+    exchange::{Exchange, Headers, Request},
     finding::{Kind, Rule},
     proxy::{Admitted, Ended, Holds, Observer, Written},
     recording,
@@ -496,6 +496,11 @@ impl Observer for Pipeline {
 
     fn ended(&self, ended: Ended) -> Written {
         self.record(ended)
+    }
+
+    fn informed(&self, headers: &HeaderMap) {
+        // What fails here fails on the exchange too, and is said there.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.redactor.recognise_headers(&Headers::from(headers))));
     }
 
     fn turned_away(&self, status: u16, reason: &str) {

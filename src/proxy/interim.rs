@@ -17,7 +17,7 @@ use bytes::{Buf as _, BytesMut};
 use http::{HeaderMap, StatusCode, header};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::{connection::State, hop};
+use super::{Observer, connection::State, hop};
 use crate::upstream::{Inform, pass_on::pass_on};
 
 /// Most bytes of interim answers to one request; no more go on.
@@ -109,6 +109,7 @@ fn write_head(status: StatusCode, headers: &HeaderMap, out: &mut BytesMut) {
 pub(super) struct To {
     pub(super) state: Arc<State>,
     pub(super) turn: u64,
+    pub(super) observer: Arc<dyn Observer>,
 }
 
 impl fmt::Debug for To {
@@ -119,6 +120,7 @@ impl fmt::Debug for To {
 
 impl Inform for To {
     fn inform(&self, status: StatusCode, headers: &HeaderMap) {
+        self.observer.informed(headers);
         self.state.interim().inform(self.turn, status, headers);
     }
 }

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use self::{audience::Audience, workers::Workers};
@@ -193,6 +193,10 @@ pub trait Observer: Send + Sync + fmt::Debug {
 
     /// Takes an exchange that is over. The end of its response waits for the future.
     fn ended(&self, ended: Ended) -> Written;
+
+    /// Hears of the header fields of an interim answer (1xx) that is passed on. They are recorded nowhere, but what they hold
+    /// may come again.
+    fn informed(&self, _headers: &HeaderMap) {}
 
     /// Hears of a request that was turned away before it could become an exchange. The reason holds nothing of it.
     fn turned_away(&self, _status: u16, _reason: &str) {}

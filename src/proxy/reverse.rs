@@ -145,7 +145,8 @@ async fn exchange(
             if head.version == Version::HTTP_11 && !holds.responses {
                 let state = Arc::clone(recording.connection());
                 let turn = state.interim().begin();
-                head.extensions.insert(Informed(Arc::new(interim::To { state, turn })));
+                let observer = Arc::clone(&proxy.observer);
+                head.extensions.insert(Informed(Arc::new(interim::To { state, turn, observer })));
             }
             let answer = proxy.upstream.answer(upstream::Request { target, head, body }).await;
             recording.connection().interim().end();

@@ -106,6 +106,11 @@ impl<'r> Work<'r> {
         }
     }
 
+    /// Recognises the secrets of a response's header fields.
+    pub(super) fn recognise_headers(&mut self, headers: &Headers) {
+        self.read_head(headers, true);
+    }
+
     fn detect_target(&self, target: &Target) -> (Vec<Mark>, Vec<Mark>) {
         let (mut path, mut query) = (Vec::new(), Vec::new());
         if self.is_plain_target(target) {

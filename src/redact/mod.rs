@@ -58,7 +58,7 @@ use self::{
     message::Work,
 };
 use crate::{
-    exchange::{Exchange, Request},
+    exchange::{Exchange, Headers, Request},
     finding::Verdict,
     token::{Recent, TokenFacts},
 };
@@ -258,6 +258,11 @@ impl Redactor {
     /// Recognises the secrets of an exchange of which nothing is told, so that they are replaced wherever they come again.
     pub fn recognise(&self, exchange: &Exchange) {
         Work::new(self, None).recognise(&exchange.request, exchange.response.as_ref());
+    }
+
+    /// Recognises the secrets of header fields that are recorded nowhere (an interim answer's).
+    pub fn recognise_headers(&self, headers: &Headers) {
+        Work::new(self, None).recognise_headers(headers);
     }
 
     /// Takes secrets, known ones in any coding and others by shape and name, out of a text for people (an error, a

@@ -318,3 +318,29 @@ fn no_secret_that_came_through_a_forward_proxy_is_in_any_line_or_file() {
 fn no_secret_that_came_through_a_tunnel_is_in_any_line_or_file_of_a_watch() {
     holds("watch", "text", Way::Tunnel, 0x5EC2_E705);
 }
+
+#[test]
+fn a_secret_that_comes_first_in_an_interim_answer_is_in_no_recording() {
+    const SECRET: &str = "ea7ly-h1nted-session-value";
+    let folder = tempfile::tempdir().unwrap();
+    let origin = Origin::start();
+    origin.will_answer(format!(
+        "HTTP/1.1 103 Early Hints\r\nSet-Cookie: session={SECRET}; Secure\r\n\r\n\
+         HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\nhello {SECRET}",
+        6 + SECRET.len()
+    ));
+    let upstream = format!("http://{}", origin.address);
+    let running = Running::start(
+        folder.path(),
+        ["record", "--upstream", &upstream, "--out", "out.har", "--listen", "127.0.0.1:0"],
+    );
+    let mut client = TcpStream::connect(running.addresses[0]).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    client.write_all(b"GET /api/v2/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    let mut got = String::new();
+    client.read_to_string(&mut got).unwrap();
+    assert!(got.starts_with("HTTP/1.1 103 ") && got.ends_with(&format!("hello {SECRET}")), "{got}");
+    let ran = running.finish();
+    let recorded = fs::read_to_string(folder.path().join("out.har")).unwrap();
+    assert!(recorded.contains("hello !cookie-") && !recorded.contains(SECRET), "{recorded} {}", ran.stderr);
+}
