@@ -7,10 +7,10 @@ use http::header;
 use super::{
     Redactor,
     detect::DEPTH,
+    index::Index,
     kind::{self, Kind, Place},
     label,
     marks::Mark,
-    memory::Index,
     spread::{self, Reading},
     view::View,
     walk::{Token, Walk},

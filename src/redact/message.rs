@@ -9,10 +9,11 @@ use super::{
     Bounds, Redactor, Touched,
     body::{self, Parsed},
     detect::DEPTH,
+    index::Index,
     kind::{self, Kind, Spread},
     label,
     marks::{self, Mark},
-    memory::{Id, Index},
+    memory::Id,
     spread::{self, Reading},
 };
 use crate::{

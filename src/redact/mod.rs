@@ -22,6 +22,7 @@ mod detect;
 mod file;
 mod glance;
 mod hints;
+mod index;
 mod kind;
 mod label;
 mod marks;
@@ -53,8 +54,9 @@ pub use plan::{Plan, PlanError};
 pub use renumber::Renumbering;
 
 use self::{
+    index::Index,
     kind::{Kind, Spread},
-    memory::{Id, Index, Memory},
+    memory::{Id, Memory},
     message::Work,
 };
 use crate::{

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::{
     Redactor,
+    index::{Found, Index},
     kind::{self, Spread},
     marks::Mark,
-    memory::{Found, Index},
     view::View,
     walk::{Token, Walk},
 };
