@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// Tolerance for a token's `exp` and `nbf`, in seconds
-    #[arg(long, value_name = "SECS", default_value_t = 0, value_parser = super::serve::whole::<u64>)]
+    #[arg(long, value_name = "SECS", default_value_t = 0, value_parser = super::values::whole::<u64>)]
     clock_skew: u64,
     #[command(flatten)]
     policy: PolicyArgs,

@@ -33,6 +33,7 @@ pub mod sandbox;
 pub mod scan;
 pub mod serve;
 mod summary;
+mod values;
 pub mod verify;
 pub mod watch;
 mod wrap;

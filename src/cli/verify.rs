@@ -45,10 +45,10 @@ pub struct Args {
     #[arg(long, value_name = "FORMAT[=FILE]")]
     report: Vec<Request>,
     /// Tolerance for a token's `exp` and `nbf`, in seconds
-    #[arg(long, value_name = "SECS", default_value_t = 0, value_parser = super::serve::whole::<u64>, env = "CONTRAIL_CLOCK_SKEW")]
+    #[arg(long, value_name = "SECS", default_value_t = 0, value_parser = super::values::whole::<u64>, env = "CONTRAIL_CLOCK_SKEW")]
     clock_skew: u64,
     /// Deepest nesting of JSON that is looked at, at most 2000; what nests deeper is unchecked
-    #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = super::serve::depth, env = "CONTRAIL_MAX_DEPTH")]
+    #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = super::values::depth, env = "CONTRAIL_MAX_DEPTH")]
     max_depth: usize,
     /// JSON Web Key Set; with it, signatures of tokens are checked where a file still has the token
     #[arg(long, value_name = "FILE", env = "CONTRAIL_JWKS")]

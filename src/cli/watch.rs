@@ -73,7 +73,7 @@ pub struct TrailArgs {
     #[arg(long, value_name = "DIR")]
     pub trail: Option<PathBuf>,
     /// Bytes after which the trail goes on in a new segment
-    #[arg(long, value_name = "BYTES", default_value_t = TrailOptions::default().segment, value_parser = super::serve::whole::<u64>)]
+    #[arg(long, value_name = "BYTES", default_value_t = TrailOptions::default().segment, value_parser = super::values::whole::<u64>)]
     pub trail_segment: u64,
     /// Add the head of the trail's chain to this file, at the start, at each new segment and at the end; keep it where
     /// nobody who can write to the trail can write to it
@@ -136,7 +136,7 @@ pub struct FilterArgs {
     #[arg(long, value_name = "OPERATION")]
     pub only: Vec<String>,
     /// Neither judge nor record this path, as sent; a `*` at its end stands for anything; repeatable
-    #[arg(long, value_name = "PATH", value_parser = excluded)]
+    #[arg(long, value_name = "PATH", value_parser = super::values::excluded)]
     pub exclude: Vec<String>,
     /// Hold messages until they have been judged, and answer in place of those that violate the contract
     #[arg(long, value_enum)]
@@ -234,15 +234,6 @@ impl Ready {
         let Some(client) = self.tenant.as_ref().and_then(|tenant| tenant.clients().first()) else { return };
         let secret = client.secret.as_deref().unwrap_or_default();
         let _ = writeln!(io::stderr(), "sandbox client {} secret {secret}", client.id);
-    }
-}
-
-/// A path as requests have it, or the begin of one; any other would leave nothing out.
-fn excluded(text: &str) -> Result<String, String> {
-    if text.starts_with(['/', '*']) {
-        Ok(text.to_owned())
-    } else {
-        Err("a path begins with a slash: /health".to_owned())
     }
 }
 
