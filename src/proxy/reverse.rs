@@ -19,7 +19,7 @@ use super::{
 use crate::{
     exchange::{Body, Headers, Request, Target, is_bodiless},
     token::{self, Credential},
-    upstream::{self, Failure, FailureKind, Informed, MessageBody, Notes, Problem, Response},
+    upstream::{self, Failure, FailureKind, Inform, MessageBody, Notes, Problem, Response},
 };
 
 /// Where requests go, and what the Host header says there.
@@ -142,13 +142,12 @@ async fn exchange(
         Ok(turn) => {
             recording.turn = Some(turn);
             // HTTP/1.0 knows none (RFC 9110, section 15.2), and --enforce lets nothing through unjudged.
-            if head.version == Version::HTTP_11 && !holds.responses {
+            let informed = (head.version == Version::HTTP_11 && !holds.responses).then(|| -> Arc<dyn Inform> {
                 let state = Arc::clone(recording.connection());
                 let turn = state.interim().begin();
-                let observer = Arc::clone(&proxy.observer);
-                head.extensions.insert(Informed(Arc::new(interim::To { state, turn, observer })));
-            }
-            let answer = proxy.upstream.answer(upstream::Request { target, head, body }).await;
+                Arc::new(interim::To { state, turn, observer: Arc::clone(&proxy.observer) })
+            });
+            let answer = proxy.upstream.answer(upstream::Request { target, head, body, informed }).await;
             recording.connection().interim().end();
             answer
         }

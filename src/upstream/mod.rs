@@ -38,6 +38,8 @@ pub struct Request {
     pub head: http::request::Parts,
     /// The body, as it streams in.
     pub body: RequestBody,
+    /// Who hears of interim answers to it; without one they go nowhere.
+    pub informed: Option<Arc<dyn Inform>>,
 }
 
 impl Request {
@@ -69,14 +71,10 @@ pub trait Upstream: Send + Sync + fmt::Debug {
 }
 
 /// Hears of an upstream's interim answers (1xx, but 100 and 101), which come before its answer.
-pub trait Inform: Send + Sync {
+pub trait Inform: Send + Sync + fmt::Debug {
     /// One has come.
     fn inform(&self, status: StatusCode, headers: &HeaderMap);
 }
-
-/// Who hears of the interim answers to a request, in its extensions; without one they go nowhere.
-#[derive(Clone)]
-pub struct Informed(pub Arc<dyn Inform>);
 
 /// What an upstream says about its answer, in the response's extensions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -32,7 +32,7 @@ use self::{
     pool::{Connection, Lease, Pool, Sender},
 };
 use super::{
-    Answer, BodyError, Failure, FailureKind, Informed, MessageBody, Notes, Origin, Request, Response, Upstream,
+    Answer, BodyError, Failure, FailureKind, Inform, MessageBody, Notes, Origin, Request, Response, Upstream,
     own::{OwnAddresses, Resolved},
     timer::Timer,
 };
@@ -265,8 +265,7 @@ impl Live {
     }
 
     async fn ask(&self, request: Request) -> Result<Response, Failure> {
-        let Request { mut head, body, .. } = request;
-        let informed = head.extensions.remove::<Informed>();
+        let Request { mut head, body, informed, .. } = request;
         let bodiless = body.is_end_stream();
         let repeatable = is_idempotent(&head.method) && bodiless;
         let waits = !bodiless && matches!(body, MessageBody::Stream(_)) && expects(&head.headers);
@@ -373,10 +372,10 @@ fn expects(headers: &HeaderMap) -> bool {
 
 /// Hears of interim answers: one lets a body go out that waits for it (hyper asks the client for it no sooner), the
 /// others go on.
-fn hear_interim(request: &mut http::Request<Sending>, progress: Arc<Progress>, informed: Option<Informed>) {
+fn hear_interim(request: &mut http::Request<Sending>, progress: Arc<Progress>, informed: Option<Arc<dyn Inform>>) {
     hyper::ext::on_informational(request, move |answer| match (answer.status(), &informed) {
         (StatusCode::CONTINUE, _) => progress.give_leave(),
-        (status, Some(Informed(informed))) => informed.inform(status, answer.headers()),
+        (status, Some(informed)) => informed.inform(status, answer.headers()),
         (_, None) => {}
     });
 }

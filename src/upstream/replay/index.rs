@@ -134,6 +134,8 @@ impl Rules {
         let line = self.keys.line(method, &parts.path, &mask.segments);
         let ignored = self.ignored(method, &parts.path);
         let unfit = serve::unfit(exchange);
+        let answer = if unfit.is_none() { serve::answer(exchange) } else { None };
+        let answer = answer.map(|answer| Digested::new(answer, self.digests));
         Prepared {
             asked: asked(request).into(),
             index: entry.index,
@@ -146,8 +148,7 @@ impl Rules {
             status: exchange.response.as_ref().map_or(0, |response| response.status),
             by_contrail: entry.note.is_some() && !redact,
             redacted: redact,
-            answer: if unfit.is_none() { serve::answer(exchange) } else { None }
-                .map(|answer| Digested::new(answer, self.digests)),
+            answer,
             unfit: unfit.map(Into::into),
             carries_authorization: entry.note.is_none() && exchange.request.headers.contains("authorization"),
             learned: Learned::of(exchange),

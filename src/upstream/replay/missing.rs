@@ -20,8 +20,9 @@ impl RecordedOr {
 }
 
 impl Upstream for RecordedOr {
-    fn answer(&self, request: upstream::Request) -> upstream::Answer<'_> {
+    fn answer(&self, mut request: upstream::Request) -> upstream::Answer<'_> {
         Box::pin(async move {
+            let informed = request.informed.take();
             let (target, head, body) = request.collect().await?;
             let request = self.recorded.read(target.clone(), &head, body.clone());
             let is_known_token = match self.recorded.known_token(&request) {
@@ -31,7 +32,8 @@ impl Upstream for RecordedOr {
                 },
                 Some(known) => known,
             };
-            let mut response = self.other.answer(upstream::Request { target, head, body: body.into() }).await?;
+            let mut response =
+                self.other.answer(upstream::Request { target, head, body: body.into(), informed }).await?;
             let notes = response.extensions_mut().get_or_insert_default::<Notes>();
             if is_known_token {
                 notes.response_judged_elsewhere = true;
