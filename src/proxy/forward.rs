@@ -15,8 +15,8 @@ use tokio::{net::TcpStream, sync::watch};
 use super::{
     Proxy,
     authority::Authority,
-    capture::Gate,
     connection::InFlight,
+    gate::Gate,
     intercept,
     listener::Slot,
     reverse::{self, Destination},

@@ -19,9 +19,9 @@ use tokio_rustls::server::TlsStream;
 
 use super::{
     Proxy,
-    capture::Gate,
     connection::{Guarded, State},
     forward::{self, Forward},
+    gate::Gate,
     interim::Between,
     reverse::{self, Destination},
     rewind::Rewind,

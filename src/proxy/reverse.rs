@@ -10,10 +10,12 @@ use hyper::body::{Body as _, Incoming};
 use super::{
     Proxy,
     audience::{Audience, Rewriter},
-    capture::{Gate, Recording, Tee, lock, request_state},
+    capture::Recording,
     connection::InFlight,
+    gate::Gate,
     hop, interim,
     strict::{DISGUISED, is_framing_in_disguise},
+    tee::{Tee, lock, request_state},
     upgrade::Asked,
 };
 use crate::{

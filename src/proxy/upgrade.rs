@@ -19,7 +19,7 @@ use tokio::{
     sync::watch,
 };
 
-use super::{capture::Gate, connection::State, listener};
+use super::{connection::State, gate::Gate, listener};
 use crate::upstream::{Response, clock::Clock, pass_on::pass_on, timer::Timer};
 
 /// A client that asks for another protocol.
