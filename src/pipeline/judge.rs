@@ -112,14 +112,11 @@ impl Judge {
         (verdict, true)
     }
 
-    /// Judges an exchange that is over; `None` for one outside `--only` or inside `--exclude`.
-    pub(super) fn judge(&self, mut exchange: Box<Exchange>, notes: &Notes) -> Option<(Judged, bool)> {
-        if !self.includes(&exchange.request) {
-            return None;
-        }
+    /// Judges an exchange that is over, and says whether the checker panicked instead.
+    pub(super) fn judge(&self, mut exchange: Box<Exchange>, notes: &Notes) -> (Judged, bool) {
         self.prepare(&mut exchange);
         let (verdict, panicked) = self.check(&exchange, &self.options(notes));
-        Some((Judged::new(exchange, verdict), panicked))
+        (Judged::new(exchange, verdict), panicked)
     }
 
     /// Judges a message that is held; `None` if it passes unjudged because it is outside `--only` or inside `--exclude`.

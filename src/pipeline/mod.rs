@@ -1,9 +1,10 @@
 //! The only place that knows all stages: capture → decode → credential → check → redact → journal, console, counters.
 //!
-//! A [`Pipeline`] is the proxy's observer. Each exchange that ended is judged and redacted at once; its journal line and
-//! its console line go into a batch, and all that ended in one turn of the event loop are written together
-//! ([`Pipeline::run`]), with one write each. Only then do the ends of their responses go out. Where there are several event
-//! loops, whichever ends its turn first writes for all.
+//! A [`Pipeline`] is the proxy's observer. Exchanges that ended in one turn of an event loop are taken up together at its end
+//! ([`Pipeline::run`]): all are judged, then all redacted, then their entries and lines go into batches that are given to
+//! the kernel with one write each. Stage by stage, since what one exchange leaves in the processor's caches serves the next.
+//! Only then do the ends of their responses go out. Where there are several event loops, each takes up its own, and
+//! whichever ends its turn first writes for all.
 //!
 //! A checker that panics costs one exchange its verdict, never the recording. A journal that cannot be written stops
 //! no traffic; it is said at once, in the summary, and by the exit status.
@@ -33,7 +34,7 @@ use std::{
 use http::{HeaderMap, StatusCode};
 use tokio::sync::oneshot;
 
-use self::turns::Turns;
+use self::turns::{Pending, Turn, Turns, Waiting};
 pub use self::{
     console::LineFormat,
     counts::{Counts, Queue},
@@ -49,7 +50,7 @@ use crate::{
     recording,
     redact::{Counters, Judged, Redacted, Redactor},
     report::{Collector, Place},
-    upstream::Problem,
+    upstream::{Notes, Problem},
 };
 
 /// Where entries go. Both methods are called from the event loop and must not block longer than a write does.
@@ -140,17 +141,24 @@ pub struct Pipeline {
     lines: LineFormat,
     console: Arc<Console>,
     durable: bool,
+    records: bool,
+    turns: Turns,
     state: Mutex<State>,
     to_sync: Condvar,
     syncer: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Who waits for an exchange to be recorded.
-type Waiting = oneshot::Sender<Result<(), Problem>>;
+/// An exchange between its end and its entry.
+struct Settling<T> {
+    /// What became of it so far; `None` if that failed, and nothing of it may be written or shown.
+    of: Option<T>,
+    notes: Notes,
+    took: Duration,
+    waiting: Option<Waiting>,
+}
 
 #[derive(Debug)]
 struct State {
-    turns: Turns,
     collector: Collector,
     journal: Option<Box<dyn Journal>>,
     line_batch: Vec<u8>,
@@ -214,8 +222,9 @@ impl Pipeline {
             lines,
             console: Arc::new(console),
             durable,
+            records: journal.is_some(),
+            turns: Turns::default(),
             state: Mutex::new(State {
-                turns: Turns::default(),
                 collector,
                 journal,
                 line_batch: Vec::new(),
@@ -235,20 +244,28 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// Writes batches as long as it is polled: one per turn of the event loop in which an exchange ended, but for one that
-    /// ended alone. Each event loop wants one of these.
+    /// Takes up what ended, and writes it, as long as it is polled: once per turn of the event loop in which an exchange ended,
+    /// but for one that ended alone. Each event loop wants one of these.
     pub async fn run(&self) {
-        let turn = self.lock().turns.begin();
+        let turn = self.turns.begin();
         loop {
             turn.notified().await;
             // Everything that is ready in this turn runs first, and so joins the batch.
             tokio::task::yield_now().await;
-            self.flush();
+            self.settle(&turn);
+            self.write_out();
         }
     }
 
-    /// Writes what is there. [`Pipeline::run`] does it; the end of a run does it once more.
+    /// Takes up what ended, and writes it. [`Pipeline::run`] does it; the end of a run does it once more.
     pub fn flush(&self) {
+        for turn in self.turns.each() {
+            self.settle(&turn);
+        }
+        self.write_out();
+    }
+
+    fn write_out(&self) {
         let mut state = self.lock();
         let state = &mut *state;
         self.write(state);
@@ -396,7 +413,48 @@ impl Pipeline {
     }
 
     fn record(&self, ended: Ended) -> Written {
-        let Ended { exchange, notes, took, admitted, alone } = ended;
+        if !self.judge.includes(&ended.exchange.request) {
+            self.lock().counts.left_out += 1;
+            return Written::now();
+        }
+        let turn = self.turns.here();
+        // What one event loop takes up later cannot be met sooner by itself, but it can by another one.
+        let waits =
+            self.records && (self.durable || !ended.notes.response_judged_elsewhere) || self.turns.are_several();
+        let (waiting, written) = if waits {
+            let (waiting, written) = oneshot::channel();
+            (Some(waiting), Written::when(written))
+        } else {
+            (None, Written::now())
+        };
+        let alone = ended.alone;
+        let full = turn.add(Pending { ended, waiting });
+        if alone || full {
+            self.settle(&turn);
+        }
+        if alone {
+            self.write(&mut self.lock());
+        }
+        turn.wake();
+        written
+    }
+
+    /// Judges and redacts what ended in a turn, and puts it into the batches.
+    fn settle(&self, turn: &Turn) {
+        let pending = turn.take();
+        if pending.is_empty() {
+            return;
+        }
+        let judged: Vec<_> = pending.into_iter().map(|pending| self.judged(pending)).collect();
+        let settled: Vec<_> = judged.into_iter().map(|judged| self.redacted(judged)).collect();
+        let mut state = self.lock();
+        for settled in settled {
+            self.batch(&mut state, settled);
+        }
+    }
+
+    fn judged(&self, Pending { ended, waiting }: Pending) -> Settling<(Judged, bool)> {
+        let Ended { exchange, notes, took, admitted, alone: _ } = ended;
         let admitted = admitted.and_then(|admitted| admitted.downcast::<Judged>().ok());
         let same = exchange.transport.incomplete.is_none() && self.judge.options(&notes).response;
         let judged = match admitted.filter(|_| same) {
@@ -404,24 +462,33 @@ impl Pipeline {
                 (judged.exchange.timings, judged.exchange.transport) = (exchange.timings, exchange.transport);
                 Some((*judged, false))
             }
-            None => self.judge.judge(exchange, &notes),
+            // A panic costs this exchange, not those that ended with it.
+            None => catch_unwind(AssertUnwindSafe(|| self.judge.judge(exchange, &notes))).ok(),
         };
-        let Some((judged, panicked)) = judged else {
-            self.lock().counts.left_out += 1;
-            return Written::now();
-        };
-        let redacted = self.judge.redact(&self.redactor, judged, &notes);
-        let mut state = self.lock();
-        let state = &mut *state;
-        let Some((judged, attestation)) = redacted else {
+        Settling { of: judged, notes, took, waiting }
+    }
+
+    fn redacted(&self, judged: Settling<(Judged, bool)>) -> Settling<(Redacted<Judged>, Attestation, bool)> {
+        let Settling { of, notes, took, waiting } = judged;
+        let redacted = of.and_then(|(judged, panicked)| {
+            let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &notes)?;
+            Some((redacted, attestation, panicked))
+        });
+        Settling { of: redacted, notes, took, waiting }
+    }
+
+    /// Counts an exchange, and puts its line and its entry into the batches.
+    fn batch(&self, state: &mut State, settled: Settling<(Redacted<Judged>, Attestation, bool)>) {
+        let Settling { of, notes, took, waiting } = settled;
+        let Some((judged, attestation, panicked)) = of else {
             state.counts.unredacted += 1;
             console::unredacted(&mut state.line_batch, self.lines);
-            state.turns.wake();
-            return if self.durable && state.journal.is_some() {
-                Written::refused(unrecorded("redaction failed on this exchange; please report it"))
-            } else {
-                Written::now()
-            };
+            if let Some(waiting) = waiting {
+                let refused = self.durable && state.journal.is_some();
+                let problem = || unrecorded("redaction failed on this exchange; please report it");
+                let _ = waiting.send(if refused { Err(problem()) } else { Ok(()) });
+            }
+            return;
         };
         state.counts.exchange(&judged.exchange, &notes, panicked);
         let place =
@@ -430,18 +497,22 @@ impl Pipeline {
             tracing::warn!(%error, "the report's temporary file cannot be written");
         }
         console::line(&mut state.line_batch, self.lines, &judged, &notes, took);
-        state.turns.wake();
         // A recorded answer is in a recording already.
-        let journal = state.journal.as_mut().filter(|_| !notes.response_judged_elsewhere);
-        let Some(journal) = journal else { return Written::now() };
-        journal.add(&judged, attestation);
-        state.journal_batch = true;
-        let (done, written) = oneshot::channel();
-        state.waiting.push(done);
-        if alone || state.journal.as_ref().is_some_and(|journal| journal.queued() >= MOST_QUEUED) {
-            self.write(state);
+        match state.journal.as_mut().filter(|_| !notes.response_judged_elsewhere) {
+            Some(journal) => {
+                journal.add(&judged, attestation);
+                state.journal_batch = true;
+                state.waiting.extend(waiting);
+                if state.journal.as_ref().is_some_and(|journal| journal.queued() >= MOST_QUEUED) {
+                    self.write(state);
+                }
+            }
+            None => {
+                if let Some(waiting) = waiting {
+                    let _ = waiting.send(Ok(()));
+                }
+            }
         }
-        Written::when(written)
     }
 
     /// What was judged, if it passes, unless it passes unjudged.
@@ -451,6 +522,8 @@ impl Pipeline {
             Some(Err(judge::Unjudged)) => Err(enforce::unjudged()),
             Some(Ok(judged)) if enforce::passes(&judged.verdict, scope) => Ok(Some(judged)),
             Some(Ok(judged)) => {
+                // What ended before may tell of secrets in it.
+                self.settle(&self.turns.here());
                 let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.redact(judged)));
                 Err(redacted.map_or_else(|_| enforce::unjudged(), |redacted| enforce::refusal(&redacted, scope)))
             }
@@ -508,7 +581,7 @@ impl Observer for Pipeline {
         let state = &mut *state;
         *state.counts.turned_away.entry(reason.to_owned()).or_default() += 1;
         console::turned_away(&mut state.line_batch, self.lines, status, reason);
-        state.turns.wake();
+        self.turns.here().wake();
     }
 }
 

@@ -189,11 +189,28 @@ fn entries_that_wait_for_one_write_are_bounded_however_many_end_in_one_turn() {
     let journal = Memory { entry: 1 << 20, ..Memory::default() };
     let (pipeline, _) = pipeline(Contract::check, &journal);
     // All in one turn of the event loop: nothing flushes in between.
-    let written: Vec<_> = (0..10).map(|_| pipeline.ended(ended())).collect();
-    assert_eq!(journal.writes.load(Ordering::Relaxed), 2);
+    let written: Vec<_> = (0..turns::MOST_PENDING + 2).map(|_| pipeline.ended(ended())).collect();
+    assert_eq!(journal.writes.load(Ordering::Relaxed), turns::MOST_PENDING / 4);
     let queue = pipeline.finish(collector()).counts.queue;
-    assert_eq!((queue.most_bytes, queue.most_exchanges, queue.writes), (4 << 20, 4, 3));
+    assert_eq!((queue.most_bytes, queue.most_exchanges), (4 << 20, 4));
+    assert_eq!(queue.writes, turns::MOST_PENDING as u64 / 4 + 1);
     drop(written);
+}
+
+#[test]
+fn bodies_that_wait_for_the_end_of_a_turn_are_bounded() {
+    let journal = Memory::default();
+    let (pipeline, _) = pipeline(Contract::check, &journal);
+    let with_body = || {
+        let mut ended = ended();
+        ended.exchange.request.body = Body::whole(vec![b' '; turns::MOST_BYTES / 2]);
+        ended
+    };
+    let one = pipeline.ended(with_body());
+    assert_eq!(journal.entries.load(Ordering::Relaxed), 0);
+    let other = pipeline.ended(with_body());
+    assert_eq!(journal.entries.load(Ordering::Relaxed), 2);
+    drop((one, other));
 }
 
 #[test]
@@ -219,6 +236,7 @@ fn under_enforce_a_response_is_judged_once_unless_it_ends_otherwise() {
         ended.exchange.transport.retried = true;
         ended.exchange.transport.incomplete = incomplete.map(str::to_owned);
         drop(pipeline.ended(ended));
+        pipeline.flush();
         assert_eq!(CHECKS.load(Ordering::Relaxed), checks);
     }
     let outcome = pipeline.finish(collector());
@@ -374,7 +392,7 @@ fn a_clock_that_jumps_reorders_nothing_and_panics_nowhere() {
         let mut exchange = exchange();
         exchange.started = Some(time);
         exchange.request.target = Target::new("https", "tenant.example", format!("/{number}"));
-        let (judged, panicked) = pipeline.judge.judge(exchange, &Notes::default()).unwrap();
+        let (judged, panicked) = pipeline.judge.judge(exchange, &Notes::default());
         assert!(!panicked);
         let (redacted, attestation) = pipeline.judge.redact(&pipeline.redactor, judged, &Notes::default()).unwrap();
         Journal::add(&mut journal, &redacted, attestation);

@@ -1,33 +1,121 @@
-//! Whose turn it is to write.
+//! What ended in the turn of an event loop, until it is taken up at the turn's end.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread::{self, ThreadId},
 };
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
-/// Who writes at the end of a turn, by the thread of its event loop: an exchange waits for no other thread than its own.
+use crate::{proxy::Ended, upstream::Problem};
+
+/// Who waits for an exchange to be recorded.
+pub(super) type Waiting = oneshot::Sender<Result<(), Problem>>;
+
+/// An exchange that ended and is not judged yet.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) ended: Ended,
+    pub(super) waiting: Option<Waiting>,
+}
+
+/// Exchanges that are taken up without waiting for the turn's end: the first of them waits for the last, and more in one
+/// batch gain nothing.
+pub(super) const MOST_PENDING: usize = 32;
+
+/// Bytes of bodies that may wait for the turn's end.
+pub(super) const MOST_BYTES: usize = 4 << 20;
+
+/// The turn of one event loop.
 #[derive(Debug, Default)]
-pub(super) struct Turns(Vec<(ThreadId, Arc<Notify>)>);
+pub(super) struct Turn {
+    notify: Notify,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    pending: Vec<Pending>,
+    bytes: usize,
+}
+
+impl Turn {
+    /// Says whether it is time to take up what is there.
+    pub(super) fn add(&self, pending: Pending) -> bool {
+        let exchange = &pending.ended.exchange;
+        let response = exchange.response.as_ref().map_or(0, |response| response.body.content.len());
+        let mut queue = self.queue();
+        queue.bytes += exchange.request.body.content.len() + response;
+        queue.pending.push(pending);
+        queue.pending.len() >= MOST_PENDING || queue.bytes >= MOST_BYTES
+    }
+
+    /// What is there, in the order in which it ended.
+    pub(super) fn take(&self) -> Vec<Pending> {
+        std::mem::take(&mut *self.queue()).pending
+    }
+
+    /// There is something to take up or to write.
+    pub(super) fn wake(&self) {
+        self.notify.notify_one();
+    }
+
+    /// Resolves when there is.
+    pub(super) async fn notified(&self) {
+        self.notify.notified().await;
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The turns of all event loops, by thread: an exchange waits for no other thread than its own.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    /// What ends on a thread that takes nothing up is taken up by the first one that does.
+    first: Arc<Turn>,
+    all: Mutex<Vec<(ThreadId, Arc<Turn>)>>,
+}
 
 impl Turns {
-    /// From now on this thread's event loop has somebody who writes.
-    pub(super) fn begin(&mut self) -> Arc<Notify> {
-        let turn = Arc::new(Notify::new());
+    /// From now on this thread's event loop takes up what ends on it.
+    pub(super) fn begin(&self) -> Arc<Turn> {
+        let mut all = self.all();
+        let here = thread::current().id();
+        all.retain(|(thread, _)| *thread != here);
+        let turn = if all.is_empty() { Arc::clone(&self.first) } else { Arc::default() };
         // For what came before there was anybody.
-        turn.notify_one();
-        self.0.retain(|(thread, _)| *thread != thread::current().id());
-        self.0.push((thread::current().id(), Arc::clone(&turn)));
+        turn.wake();
+        all.push((here, Arc::clone(&turn)));
         turn
     }
 
-    /// There is something to write.
-    pub(super) fn wake(&self) {
-        let here = thread::current().id();
-        let own = self.0.iter().find(|(thread, _)| *thread == here);
-        if let Some((_, turn)) = own.or(self.0.first()) {
-            turn.notify_one();
+    /// The turn of this thread's event loop.
+    pub(super) fn here(&self) -> Arc<Turn> {
+        let all = self.all();
+        if all.len() > 1 {
+            let here = thread::current().id();
+            if let Some((_, turn)) = all.iter().find(|(thread, _)| *thread == here) {
+                return Arc::clone(turn);
+            }
         }
+        Arc::clone(&self.first)
+    }
+
+    /// Whether there are several event loops.
+    pub(super) fn are_several(&self) -> bool {
+        self.all().len() > 1
+    }
+
+    /// The turns of all of them.
+    pub(super) fn each(&self) -> Vec<Arc<Turn>> {
+        let mut each: Vec<_> = self.all().iter().map(|(_, turn)| Arc::clone(turn)).collect();
+        each.push(Arc::clone(&self.first));
+        each
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<(ThreadId, Arc<Turn>)>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
