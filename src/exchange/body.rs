@@ -137,16 +137,22 @@ impl Body {
     ///
     /// Those of [`Document::parse`].
     pub fn document(&self) -> Result<Arc<Document>, SyntaxError> {
-        // The document keeps its source alive, so the same address is the same bytes.
-        let same = |held: &&Arc<Document>| {
-            held.source().as_ptr() == self.content.as_ptr() && held.source().len() == self.content.len()
-        };
-        if let Some(held) = self.read.0.get().filter(same) {
+        if let Some(held) = self.held_document() {
             return Ok(Arc::clone(held));
         }
         let document = Arc::new(Document::parse(self.content.clone())?);
         let _ = self.read.0.set(Arc::clone(&document));
         Ok(document)
+    }
+
+    /// What [`Body::document`] gives, if it was asked before.
+    #[must_use]
+    pub fn held_document(&self) -> Option<&Arc<Document>> {
+        // The document keeps its source alive, so the same address is the same bytes.
+        let same = |held: &&Arc<Document>| {
+            held.source().as_ptr() == self.content.as_ptr() && held.source().len() == self.content.len()
+        };
+        self.read.0.get().filter(same)
     }
 
     /// Whether all of it is here.

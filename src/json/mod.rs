@@ -54,6 +54,8 @@ pub struct Document {
     source: Bytes,
     tape: Vec<Slot>,
     depth: usize,
+    /// There are control characters: line ends and tabs between its tokens.
+    controls: bool,
 }
 
 /// Why bytes are no JSON document.
@@ -122,8 +124,8 @@ impl Document {
     /// [`SyntaxError`] with a fault and its offset; where a document has several, the one that ended the pass.
     pub fn parse(source: impl Into<Bytes>) -> Result<Self, SyntaxError> {
         let source = source.into();
-        let (tape, depth) = parse::parse(&source)?;
-        Ok(Self { source, tape, depth })
+        let parse::Parsed { tape, depth, controls } = parse::parse(&source)?;
+        Ok(Self { source, tape, depth, controls })
     }
 
     /// The bytes that were parsed.
@@ -136,6 +138,13 @@ impl Document {
     #[must_use]
     pub fn depth(&self) -> usize {
         self.depth
+    }
+
+    /// Its strings, names of members among them, in their order: each with its quotes, and whether it has escapes. `None`
+    /// where there are control characters between its tokens.
+    pub(crate) fn strings_without_controls(&self) -> Option<impl Iterator<Item = (Range<usize>, bool)>> {
+        let strings = self.tape.iter().filter(|slot| slot.kind() == Kind::String);
+        (!self.controls).then(|| strings.map(|slot| (slot.start as usize..slot.end as usize, slot.is_marked())))
     }
 
     /// The outermost value.

@@ -59,8 +59,18 @@ fn small(position: usize) -> u32 {
     position as u32
 }
 
-/// Tape for `source`, never empty, and how deep it goes.
-pub(super) fn parse(source: &[u8]) -> Result<(Vec<Slot>, usize), SyntaxError> {
+/// What a pass gives.
+pub(super) struct Parsed {
+    /// Never empty.
+    pub(super) tape: Vec<Slot>,
+    /// How deep it goes.
+    pub(super) depth: usize,
+    /// There are control characters in the source.
+    pub(super) controls: bool,
+}
+
+/// The tape for `source`.
+pub(super) fn parse(source: &[u8]) -> Result<Parsed, SyntaxError> {
     let fail = |fault, offset| Err(SyntaxError { fault, offset });
     if source.len() > MAX_SOURCE {
         return fail(Fault::TooLong, MAX_SOURCE);
@@ -106,7 +116,7 @@ pub(super) fn next(source: &[u8], at: &mut usize) -> Option<u8> {
 /// One function with its state in locals, which stay in registers; what is rare is a function of its own. While a
 /// container is open, its slot says where the one around it is (`next`, one more than its index) and how many members or
 /// items that one has so far (`end`).
-fn pass(source: &[u8], controls: bool) -> Step<(Vec<Slot>, usize)> {
+fn pass(source: &[u8], controls: bool) -> Step<Parsed> {
     let max_depth = DEPTH.load(Ordering::Relaxed);
     let mut tape: Vec<Slot> = Vec::with_capacity(source.len() / 12 + 1);
     // How many containers are open, and the most that were at once.
@@ -178,7 +188,7 @@ fn pass(source: &[u8], controls: bool) -> Step<(Vec<Slot>, usize)> {
                     break;
                 }
                 Some(byte) if byte == close => {}
-                None if close == NOTHING => return Ok((tape, depth)),
+                None if close == NOTHING => return Ok(Parsed { tape, depth, controls }),
                 _ => return fail(Fault::Grammar, at),
             }
             at += 1;

@@ -1,6 +1,11 @@
 //! How the pieces of an entry are written: strings, numbers and instants, straight into the buffer.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    ops::Range,
+    time::{Duration, SystemTime},
+};
+
+use crate::json::Document;
 
 /// Text that is no JSON string yet, as it is.
 pub(crate) fn raw(out: &mut Vec<u8>, text: &str) {
@@ -84,6 +89,60 @@ pub(super) fn escaped(text: &str, out: &mut Vec<u8>) {
     }
     length -= last.len() - rest.len();
     out.extend_from_slice(&piece[..length]);
+}
+
+/// A JSON string literal that holds this document, whose quotes need not be looked for; whether it was written, which a
+/// document with control characters is not.
+pub(super) fn document(document: &Document, out: &mut Vec<u8>) -> bool {
+    let Some(strings) = document.strings_without_controls() else { return false };
+    let source = document.source();
+    out.reserve(source.len() + source.len() / 4);
+    out.push(b'"');
+    let (mut piece, mut length, mut copied): (Piece, _, _) = ([0; _], 0, 0);
+    for (span, has_escapes) in strings {
+        let close = span.end - 1;
+        length = copy(&mut piece, length, source, copied..span.start, out);
+        length = put_backslash(&mut piece, length);
+        copied = span.start;
+        if has_escapes {
+            out.extend_from_slice(&piece[..length]);
+            out.push(b'"');
+            escaped(str::from_utf8(&source[span.start + 1..close]).unwrap_or_default(), out);
+            (length, copied) = (0, close);
+        }
+        length = copy(&mut piece, length, source, copied..close, out);
+        length = put_backslash(&mut piece, length);
+        copied = close;
+    }
+    length = copy(&mut piece, length, source, copied..source.len(), out);
+    out.extend_from_slice(&piece[..length]);
+    out.push(b'"');
+    true
+}
+
+/// Puts text where the piece ends, sixteen bytes at a time; where it ends then.
+#[inline]
+fn copy(piece: &mut Piece, mut length: usize, text: &[u8], range: Range<usize>, out: &mut Vec<u8>) -> usize {
+    let mut at = range.start;
+    while at < range.end {
+        if length >= 512 {
+            out.extend_from_slice(&piece[..length]);
+            length = 0;
+        }
+        let taken = (range.end - at).min(16);
+        match text[at..].first_chunk::<16>() {
+            Some(chunk) => put_bytes(piece, length, *chunk),
+            None => piece[length..length + taken].copy_from_slice(&text[at..at + taken]),
+        }
+        (at, length) = (at + taken, length + taken);
+    }
+    length
+}
+
+#[inline]
+fn put_backslash(piece: &mut Piece, at: usize) -> usize {
+    put_bytes(piece, at, [b'\\']);
+    at + 1
 }
 
 /// Puts sixteen bytes, escaped, where the piece ends; where it ends then.
@@ -237,6 +296,7 @@ fn calendar(since: Duration, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
 
@@ -253,6 +313,25 @@ mod tests {
         ) {
             let text = text.repeat(times);
             prop_assert_eq!(written(|out| string(&text, out)), serde_json::to_string(&text).unwrap());
+        }
+
+        #[test]
+        fn a_document_is_written_as_its_text_is(
+            items in prop::collection::vec(("([ -~]|\\PC|[\"\\\\]|[\\x00-\\x1f]|[a-z]{5,40}){0,9}", any::<i32>(), any::<bool>()), 0..60),
+            pretty in any::<bool>(),
+        ) {
+            let items: Vec<_> = items
+                .into_iter()
+                .map(|(text, number, named)| if named { json!({ text: number }) } else { json!([text, number, null, ""]) })
+                .collect();
+            let form = if pretty { serde_json::to_string_pretty } else { serde_json::to_string };
+            let source = form(&items).unwrap();
+            let document = Document::parse(source.clone()).unwrap();
+            let mut written_so = false;
+            let text = written(|out| written_so = super::document(&document, out));
+            prop_assert_eq!(written_so, !source.contains('\n'));
+            let expected = if written_so { serde_json::to_string(&source).unwrap() } else { String::new() };
+            prop_assert_eq!(text, expected);
         }
 
         #[test]

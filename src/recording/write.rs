@@ -10,7 +10,7 @@ use http::Version;
 use super::{
     Attested, LaidOut, VERSION,
     convert::NO_INSTANT,
-    text::{comma, escaped, instant, is_plain, millis, number, raw, signed, string, strings},
+    text::{self, comma, escaped, instant, is_plain, millis, number, raw, signed, string, strings},
 };
 use crate::{
     exchange::{Body, Exchange, Headers, Presence, Request, Response, Timings},
@@ -112,7 +112,7 @@ fn request(request: &Request, place: Place<'_>, run: bool, out: &mut Vec<u8>) {
     if holds_text(body) {
         raw(out, "],\"postData\":{\"mimeType\":");
         string(request.headers.get_str("content-type").unwrap_or_default(), out);
-        text(&body.content, place, "_encoding", out);
+        text(body, place, "_encoding", out);
         out.push(b'}');
     } else {
         out.push(b']');
@@ -142,7 +142,7 @@ fn response(response: Option<&Response>, place: Place<'_>, run: bool, out: &mut 
     let mime = response.and_then(|response| response.headers.get_str("content-type"));
     string(mime.unwrap_or_default(), out);
     if holds_text(body) {
-        text(&body.content, place, "encoding", out);
+        text(body, place, "encoding", out);
     }
     raw(out, "},\"redirectURL\":");
     let location = response.and_then(|response| response.headers.get_str("location"));
@@ -157,19 +157,22 @@ fn holds_text(body: &Body) -> bool {
 }
 
 /// A body's text (as base64 where it is not UTF-8, said in `encoding`) or the file that holds it.
-fn text(content: &[u8], place: Place<'_>, encoding: &str, out: &mut Vec<u8>) {
+fn text(body: &Body, place: Place<'_>, encoding: &str, out: &mut Vec<u8>) {
     if let Place::File(name) = place {
         raw(out, ",\"_file\":");
         string(name, out);
         return;
     }
     raw(out, ",\"text\":");
-    if let Ok(text) = std::str::from_utf8(content) {
+    if body.held_document().is_some_and(|document| text::document(document, out)) {
+        return;
+    }
+    if let Ok(text) = std::str::from_utf8(&body.content) {
         string(text, out);
         return;
     }
     out.push(b'"');
-    raw(out, &base64::engine::general_purpose::STANDARD.encode(content));
+    raw(out, &base64::engine::general_purpose::STANDARD.encode(&body.content));
     raw(out, "\",\"");
     raw(out, encoding);
     raw(out, "\":\"base64\"");
