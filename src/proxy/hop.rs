@@ -1,6 +1,7 @@
 //! Hop-by-hop header fields (RFC 9110, section 7.6.1): they end at each hop, in both directions.
 //!
-//! Where there are any, the rest is copied into a new map: removal would change its order.
+//! Where there are any, the map is filled anew with the rest: removal would change its order. It is the same map, since hyper
+//! uses it for later messages, and a smaller one would have to grow.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
@@ -26,10 +27,8 @@ pub fn request(mut headers: HeaderMap, host: &HeaderValue) -> HeaderMap {
         headers.insert(header::HOST, host.clone());
         return headers;
     }
-    let mut kept = HeaderMap::with_capacity(headers.len() + 1);
-    kept.insert(header::HOST, host.clone());
-    end_to_end(headers, &mut kept, true);
-    kept
+    end_to_end(&mut headers, Some(host));
+    headers
 }
 
 /// How many more hops a request may take, where it says so (RFC 9110, section 7.6.2).
@@ -49,13 +48,11 @@ pub fn upgrade(headers: &mut HeaderMap, protocols: HeaderValue) {
 
 /// The fields of a response that go on to the client.
 #[must_use]
-pub fn response(headers: HeaderMap) -> HeaderMap {
-    if !headers.keys().any(is_hop_by_hop) {
-        return headers;
+pub fn response(mut headers: HeaderMap) -> HeaderMap {
+    if headers.keys().any(is_hop_by_hop) {
+        end_to_end(&mut headers, None);
     }
-    let mut kept = HeaderMap::with_capacity(headers.len());
-    end_to_end(headers, &mut kept, false);
-    kept
+    headers
 }
 
 /// Takes out of trailers what decides framing, routing or who asks (RFC 9110, section 6.5.1): none of it may come so
@@ -82,18 +79,24 @@ pub fn join_cookies(headers: &mut HeaderMap) {
     }
 }
 
-fn end_to_end(headers: HeaderMap, kept: &mut HeaderMap, request: bool) {
-    let named = named_by_connection(&headers);
+/// Takes out what ends at this hop. A request has a `host` for the next one.
+fn end_to_end(headers: &mut HeaderMap, host: Option<&HeaderValue>) {
+    let named = named_by_connection(headers);
+    let request = host.is_some();
     let goes = |name: &HeaderName| is_hop_by_hop(name) || named.contains(name) || request && name == header::HOST;
+    let fields: Vec<_> = headers.drain().collect();
+    if let Some(host) = host {
+        headers.insert(header::HOST, host.clone());
+    }
     // A name comes with the first of its values only.
     let mut current = None;
-    for (name, value) in headers {
+    for (name, value) in fields {
         current = name.or(current);
         let Some(name) = &current else { continue };
         if request && name == header::TE && accepts_trailers(&value) {
-            kept.insert(header::TE, HeaderValue::from_static("trailers"));
+            headers.insert(header::TE, HeaderValue::from_static("trailers"));
         } else if !goes(name) {
-            kept.append(name, value);
+            headers.append(name, value);
         }
     }
 }
