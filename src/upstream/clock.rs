@@ -36,19 +36,17 @@ impl Clock {
         self.last.store(PAUSED, Ordering::Release);
     }
 
-    /// Resolves once nothing moved for this long, by this timer.
+    /// Resolves once nothing moved for this long from now on, by this timer.
     pub(crate) async fn silent(&self, silence: Duration, timer: &mut Timer) {
-        loop {
+        let mut left = silence;
+        while !left.is_zero() {
+            timer.set(left);
+            poll_fn(|cx| timer.poll(cx)).await;
             let quiet = match self.last.load(Ordering::Acquire) {
                 PAUSED => Duration::ZERO,
                 millis => (self.started + Duration::from_millis(millis)).elapsed(),
             };
-            let left = silence.saturating_sub(quiet);
-            if left.is_zero() {
-                return;
-            }
-            timer.set(left);
-            poll_fn(|cx| timer.poll(cx)).await;
+            left = silence.saturating_sub(quiet);
         }
     }
 }

@@ -77,6 +77,11 @@ impl Progress {
         self.orders().leave = Leave::Awaited(patience);
     }
 
+    /// Whether it does.
+    pub(super) fn waits(&self) -> bool {
+        matches!(self.orders().leave, Leave::Awaited(_))
+    }
+
     /// The upstream wants the body.
     pub(super) fn give_leave(&self) {
         self.order(|orders| orders.leave = Leave::Given);
@@ -187,7 +192,7 @@ impl Body for Receiving {
         let this = &mut *self;
         let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) else {
             let Some(lease) = &this.lease else { return Poll::Pending };
-            let silence = lease.limits.silence;
+            let silence = lease.silence();
             let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(silence)));
             ready!(std::future::Future::poll(timer.as_mut(), cx));
             this.lease = None;

@@ -22,11 +22,18 @@ pub(super) fn settle(version: Version, headers: &mut HeaderMap) -> Result<(), &'
     if chunked {
         return Err("it has both Content-Length and Transfer-Encoding");
     }
-    if first.is_empty() || !first.as_bytes().iter().all(u8::is_ascii_digit) || lengths.any(|other| other != first) {
+    let mut others = 0;
+    let differs = |other| {
+        others += 1;
+        other != first
+    };
+    if first.is_empty() || !first.as_bytes().iter().all(u8::is_ascii_digit) || lengths.any(differs) {
         return Err("it has no one Content-Length");
     }
-    let first = first.clone();
-    headers.insert(header::CONTENT_LENGTH, first);
+    if others > 0 {
+        let first = first.clone();
+        headers.insert(header::CONTENT_LENGTH, first);
+    }
     Ok(())
 }
 

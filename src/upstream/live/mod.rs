@@ -8,6 +8,7 @@ use std::{
     error::Error as _,
     fmt,
     path::PathBuf,
+    pin::{Pin, pin},
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -136,7 +137,15 @@ impl Live {
     /// [`SetupError`], before anything is connected.
     pub fn new(origin: Origin, access: Access, limits: Limits) -> Result<Self, SetupError> {
         let tls = if origin.https { Some(tls::connector(&origin, &access)?) } else { None };
-        Ok(Self { origin, access, limits, tls, pool: Arc::default() })
+        Ok(Self { origin, access, limits, tls, pool: Arc::new(Pool::new(limits)) })
+    }
+
+    /// A connection for a request; `fresh` says that no kept one will do.
+    async fn connection(&self, repeatable: bool, fresh: bool, switching: bool) -> Result<Connection, Failure> {
+        if !fresh && let Some(kept) = self.pool.take(repeatable).await {
+            return Ok(kept);
+        }
+        Box::pin(self.connect(switching)).await
     }
 
     /// Connects; `switching` says that only HTTP/1.1 will do, since another protocol is asked for on it.
@@ -264,8 +273,27 @@ impl Live {
         }
     }
 
-    async fn ask(&self, request: Request) -> Result<Response, Failure> {
-        let Request { mut head, body, informed, .. } = request;
+    /// The request as this connection wants it.
+    fn outgoing(
+        &self,
+        mut head: http::request::Parts,
+        body: Sending,
+        http2: bool,
+        informed: Option<Arc<dyn Inform>>,
+    ) -> http::Request<Sending> {
+        self.address(&mut head, http2);
+        let progress = Arc::clone(&body.progress);
+        let mut outgoing = http::Request::from_parts(head, body);
+        if !http2 && (progress.waits() || informed.is_some()) {
+            hear_interim(&mut outgoing, progress, informed);
+        }
+        outgoing
+    }
+
+    /// Asks until there is an answer or a reason why there is none. What the future owns from the begin, and what lives while
+    /// an answer is waited for, is all that it has room for.
+    fn ask(&self, request: Request) -> impl Future<Output = Result<Response, Failure>> + Send {
+        let Request { mut head, mut body, informed, .. } = request;
         let bodiless = body.is_end_stream();
         let repeatable = is_idempotent(&head.method) && bodiless;
         let waits = !bodiless && matches!(body, MessageBody::Stream(_)) && expects(&head.headers);
@@ -274,88 +302,95 @@ impl Live {
         let switching = head.headers.contains_key(header::UPGRADE);
         // What is kept of a TLS upstream may speak HTTP/2.
         let fresh = switching && self.tls.is_some();
-        let (mut body, mut retried) = (body, false);
-        loop {
-            let kept = if retried || fresh { None } else { self.pool.take(&self.limits, repeatable).await };
-            let mut connection = match kept {
-                Some(connection) => connection,
-                None => Box::pin(self.connect(switching)).await.map_err(|failure| Failure { retried, ..failure })?,
-            };
-            let reused = connection.kept_since.is_some();
-            let before = connection.meter.read();
-            let progress = Arc::new(Progress::new());
-            let outgoing = Sending::new(std::mem::take(&mut body), Arc::clone(&progress));
-            let http2 = connection.sender.is_http2();
-            if !http2 {
-                connection.meter.expect();
-            }
-            let again = for_another_attempt(&head);
-            self.address(&mut head, http2);
-            let mut outgoing = http::Request::from_parts(head, outgoing);
-            if waits && !http2 {
-                progress.await_leave(self.limits.leave);
-            }
-            if !http2 && (waits || informed.is_some()) {
-                hear_interim(&mut outgoing, Arc::clone(&progress), informed.clone());
-            }
-            let silence = self.limits.silence;
-            let timer = connection.timer.get_or_insert_with(|| Timer::new(silence));
-            let answer = tokio::select! {
-                answer = connection.sender.send(outgoing) => answer,
-                () = progress.clock.silent(silence, timer) => {
+        let mut retried = false;
+        async move {
+            loop {
+                let connection = self.connection(repeatable, retried || fresh, switching).await;
+                let mut connection = connection.map_err(|failure| Failure { retried, ..failure })?;
+                let reused = connection.kept_since.is_some();
+                let before = connection.meter.read();
+                let progress = Arc::new(Progress::new());
+                let http2 = connection.sender.is_http2();
+                if !http2 {
+                    connection.meter.expect();
+                }
+                if waits && !http2 {
+                    progress.await_leave(self.limits.leave);
+                }
+                let copy = if http2 || reused && repeatable { for_another_attempt(&head) } else { no_head() };
+                let outgoing = self.outgoing(
+                    std::mem::replace(&mut head, copy),
+                    Sending::new(std::mem::take(&mut body), Arc::clone(&progress)),
+                    http2,
+                    informed.clone(),
+                );
+                let silence = self.limits.silence;
+                let timer = connection.timer.get_or_insert_with(|| Timer::new(silence));
+                let answer = match &mut connection.sender {
+                    Sender::Http1(sender) => {
+                        let answer = pin!(sender.try_send_request(outgoing));
+                        unless_silent(answer, &progress, silence, timer).await
+                    }
+                    Sender::Http2(sender) => {
+                        let answer = pin!(sender.try_send_request(outgoing));
+                        unless_silent(answer, &progress, silence, timer).await
+                    }
+                };
+                let Some(answer) = answer else {
                     self.pool.forget(&connection);
                     let seconds = silence.as_secs_f32();
                     let cause = format!("{} did not answer within {seconds} s", self.origin);
                     return Err(Failure { retried, ..Failure::new(FailureKind::Timeout, cause) });
-                }
-            };
-            match answer {
-                Ok(answer) => {
-                    progress.answered();
-                    connection.meter.answered();
-                    let lease = Lease {
-                        connection: Some(connection),
-                        progress,
-                        pool: Arc::clone(&self.pool),
-                        limits: self.limits,
-                    };
-                    let ambiguous = |fault| {
-                        let cause = format!("the answer of {} cannot be read in one way: {fault}", self.origin);
-                        Failure { retried, ..Failure::new(FailureKind::Broken, cause) }
-                    };
-                    let progress = Arc::clone(&lease.progress);
-                    self.of_the_tenant(&answer, retried)?;
-                    return response(answer, lease, retried).map_err(|fault| {
-                        progress.stop();
-                        ambiguous(fault)
-                    });
-                }
-                Err(mut error) => {
-                    if let Some(unsent) = error.take_message() {
-                        if reused {
-                            (head, body) = (again, unsent.into_body().inner);
-                            continue;
-                        }
-                    } else if !retried {
-                        let sent = error.error();
-                        let untouched = reason::is_unprocessed(sent) && (bodiless || spare.is_some());
-                        let no_answer = if http2 { !reason::is_reset(sent) } else { connection.meter.read() == before };
-                        if untouched || reused && repeatable && no_answer {
-                            (head, body) = (again, spare.clone().map_or(MessageBody::Empty, MessageBody::from));
-                            retried = true;
-                            continue;
-                        }
+                };
+                match answer {
+                    Ok(answer) => {
+                        progress.answered();
+                        connection.meter.answered();
+                        let pool = Arc::clone(&self.pool);
+                        return self.answered(answer, Lease { connection: Some(connection), progress, pool }, retried);
                     }
-                    let error = error.into_error();
-                    if error.is_user()
-                        && let Some(aborted) = error.source().and_then(|source| source.downcast_ref::<BodyError>())
-                    {
-                        return Err(aborted.clone().into());
+                    Err(mut error) => {
+                        if let Some(unsent) = error.take_message() {
+                            if reused {
+                                let (unsent, sending) = unsent.into_parts();
+                                // Over HTTP/2 it lacks what only HTTP/1 has.
+                                head = if http2 { head } else { unsent };
+                                body = sending.inner;
+                                continue;
+                            }
+                        } else if !retried {
+                            let sent = error.error();
+                            let untouched = reason::is_unprocessed(sent) && (bodiless || spare.is_some());
+                            let no_answer =
+                                if http2 { !reason::is_reset(sent) } else { connection.meter.read() == before };
+                            if untouched || reused && repeatable && no_answer {
+                                body = spare.clone().map_or(MessageBody::Empty, MessageBody::from);
+                                retried = true;
+                                continue;
+                            }
+                        }
+                        let error = error.into_error();
+                        if error.is_user()
+                            && let Some(aborted) = error.source().and_then(|source| source.downcast_ref::<BodyError>())
+                        {
+                            return Err(aborted.clone().into());
+                        }
+                        return Err(Failure { retried, ..self.broken(&error) });
                     }
-                    return Err(Failure { retried, ..self.broken(&error) });
                 }
             }
         }
+    }
+
+    /// The answer, if it can be read in one way and is the tenant's.
+    fn answered(&self, answer: http::Response<Incoming>, lease: Lease, retried: bool) -> Result<Response, Failure> {
+        let progress = Arc::clone(&lease.progress);
+        self.of_the_tenant(&answer, retried)?;
+        response(answer, lease, retried).map_err(|fault| {
+            progress.stop();
+            let cause = format!("the answer of {} cannot be read in one way: {fault}", self.origin);
+            Failure { retried, ..Failure::new(FailureKind::Broken, cause) }
+        })
     }
 }
 
@@ -380,6 +415,20 @@ fn hear_interim(request: &mut http::Request<Sending>, progress: Arc<Progress>, i
     });
 }
 
+/// What is sent, or `None` once the upstream was silent for so long.
+async fn unless_silent<F: Future>(
+    answer: Pin<&mut F>,
+    progress: &Progress,
+    silence: Duration,
+    timer: &mut Timer,
+) -> Option<F::Output> {
+    tokio::select! {
+        biased;
+        answer = answer => Some(answer),
+        () = progress.clock.silent(silence, timer) => None,
+    }
+}
+
 /// Drives a connection to its end.
 async fn ended(connection: impl Future<Output = hyper::Result<()>>) {
     if let Err(error) = connection.await {
@@ -390,12 +439,16 @@ async fn ended(connection: impl Future<Output = hyper::Result<()>>) {
 /// A copy of the head. How its names were spelled is not worth one with every request (HTTP/1 keeps that in the
 /// extensions): their case means nothing (RFC 9110, section 5.1).
 fn for_another_attempt(head: &http::request::Parts) -> http::request::Parts {
-    let (mut copy, ()) = http::Request::new(()).into_parts();
+    let mut copy = no_head();
     copy.method = head.method.clone();
     copy.uri = head.uri.clone();
     copy.version = head.version;
     copy.headers = head.headers.clone();
     copy
+}
+
+fn no_head() -> http::request::Parts {
+    http::Request::new(()).into_parts().0
 }
 
 /// Methods whose repetition does no harm (RFC 9110, section 9.2.2).

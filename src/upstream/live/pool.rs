@@ -3,13 +3,10 @@
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     thread::{self, ThreadId},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
-use hyper::{
-    body::Incoming,
-    client::conn::{TrySendError, http1, http2},
-};
+use hyper::client::conn::{http1, http2};
 
 use super::{
     Limits,
@@ -20,8 +17,11 @@ use crate::upstream::timer::Timer;
 
 /// Connections that wait for another request. One of HTTP/2 serves many at a time and is never taken out. Each serves
 /// requests of its own thread only: the event loop that it was made in is the one that moves its bytes and its timer.
-#[derive(Debug, Default)]
-pub(super) struct Pool(Mutex<Kept>);
+#[derive(Debug)]
+pub(super) struct Pool {
+    limits: Limits,
+    kept: Mutex<Kept>,
+}
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -50,18 +50,9 @@ pub(super) enum Sender {
     Http2(http2::SendRequest<Sending>),
 }
 
-type Sent = Result<http::Response<Incoming>, TrySendError<http::Request<Sending>>>;
-
 impl Sender {
     pub(super) fn is_http2(&self) -> bool {
         matches!(self, Self::Http2(_))
-    }
-
-    pub(super) async fn send(&mut self, request: http::Request<Sending>) -> Sent {
-        match self {
-            Self::Http1(sender) => sender.try_send_request(request).await,
-            Self::Http2(sender) => sender.try_send_request(request).await,
-        }
     }
 
     fn is_closed(&self) -> bool {
@@ -94,13 +85,18 @@ impl Connection {
 }
 
 impl Pool {
+    /// An empty one.
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits, kept: Mutex::default() }
+    }
+
     /// A kept connection that is not known to be closed. For a request that is `repeatable` what is known already is
     /// enough: it goes out again if the connection turns out closed.
-    pub(super) async fn take(&self, limits: &Limits, repeatable: bool) -> Option<Connection> {
+    pub(super) async fn take(&self, repeatable: bool) -> Option<Connection> {
         let mut looked = repeatable;
         loop {
             let mut connection = self.next()?;
-            if connection.kept_since.is_none_or(|since| since.elapsed() > limits.idle) {
+            if connection.kept_since.is_none_or(|since| since.elapsed() > self.limits.idle) {
                 continue;
             }
             if !looked {
@@ -139,7 +135,7 @@ impl Pool {
         self.lock().shared.retain(|shared| !Arc::ptr_eq(&shared.meter, &connection.meter));
     }
 
-    fn put(&self, mut connection: Connection, limits: &Limits) {
+    fn put(&self, mut connection: Connection) {
         if connection.sender.is_http2() {
             return;
         }
@@ -148,16 +144,16 @@ impl Pool {
         let mut kept = self.lock();
         // What is too old for its own thread takes no room from the others.
         let young = |other: &Connection| {
-            other.kept_since.is_some_and(|since| now.saturating_duration_since(since) <= limits.idle)
+            other.kept_since.is_some_and(|since| now.saturating_duration_since(since) <= self.limits.idle)
         };
         kept.idle.retain(|other| young(other) && !other.sender.is_closed());
-        if kept.idle.len() < limits.kept && !connection.sender.is_closed() {
+        if kept.idle.len() < self.limits.kept && !connection.sender.is_closed() {
             kept.idle.push(connection);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -166,16 +162,20 @@ pub(super) struct Lease {
     pub(super) connection: Option<Connection>,
     pub(super) progress: Arc<Progress>,
     pub(super) pool: Arc<Pool>,
-    pub(super) limits: Limits,
 }
 
 impl Lease {
+    /// How long the upstream may be silent.
+    pub(super) fn silence(&self) -> Duration {
+        self.pool.limits.silence
+    }
+
     /// The response is whole; if the request was too, the connection can serve another one.
     pub(super) fn give_back(mut self) {
         if self.progress.done.load(Ordering::Acquire)
             && let Some(connection) = self.connection.take()
         {
-            self.pool.put(connection, &self.limits);
+            self.pool.put(connection);
         }
     }
 }
