@@ -19,8 +19,8 @@ pub(super) struct Gate {
     remaining: Option<u64>,
     recording: Option<Box<Recording>>,
     stage: Stage,
-    /// A frame that was taken before the head went out.
-    ahead: Option<Result<Frame<Bytes>, BodyError>>,
+    /// A frame that is here and did not go out yet: the last one, or one that was taken before the head went out.
+    next: Option<Result<Frame<Bytes>, BodyError>>,
     /// The exchange could not be recorded.
     refused: Option<Box<Problem>>,
     /// In HTTP/2, what is left of the upstream's last piece: it is handed over in small ones, so that a client that takes
@@ -34,10 +34,7 @@ const HTTP2_PIECE: usize = 16 << 10;
 enum Stage {
     Streaming,
     /// The end is here and waits until the exchange is written.
-    Holding {
-        written: Written,
-        last: Option<Result<Frame<Bytes>, BodyError>>,
-    },
+    Holding(Written),
     /// It broke off: what came before is flushed first, then the connection is cut.
     Cutting {
         error: BodyError,
@@ -53,9 +50,15 @@ impl Gate {
         Self { remaining: length, recording: Some(recording), stage, ..Self::open(inner) }
     }
 
+    /// The body of a message that has none; `incomplete` says what is wrong with that.
+    pub(super) fn ended(mut recording: Box<Recording>, incomplete: Option<String>) -> Self {
+        let stage = Stage::Holding(recording.end(incomplete));
+        Self { stage, ..Self::open(MessageBody::Empty) }
+    }
+
     /// Looks at the begin of the body before the head goes out. If all of it is there already, waits until the exchange
     /// is recorded, so that head and end go out in one write. Waits for the upstream only if the `patient` ask for the
-    /// first piece.
+    /// first piece of a body of known length.
     ///
     /// # Errors
     ///
@@ -67,12 +70,12 @@ impl Gate {
                 return Poll::Ready(Err(*problem));
             }
             match polled {
-                Poll::Ready(frame) => self.ahead = frame,
+                Poll::Ready(frame) => self.next = frame,
                 Poll::Pending => match &mut self.stage {
                     // What came before is the head.
                     Stage::Cutting { flushed, .. } => *flushed = false,
-                    Stage::Holding { .. } => return Poll::Pending,
-                    _ if patient => return Poll::Pending,
+                    Stage::Holding(_) => return Poll::Pending,
+                    _ if patient && self.remaining.is_some() => return Poll::Pending,
                     _ => {}
                 },
             }
@@ -85,7 +88,7 @@ impl Gate {
     pub(super) fn open(inner: MessageBody) -> Self {
         let stage = if inner.is_end_stream() { Stage::Done } else { Stage::Streaming };
         let rest = stall::in_stream().then(Bytes::new);
-        Self { inner, remaining: None, recording: None, stage, ahead: None, refused: None, rest }
+        Self { inner, remaining: None, recording: None, stage, next: None, refused: None, rest }
     }
 
     /// The next piece from the upstream; in HTTP/2, of a size that a client takes at a time.
@@ -109,29 +112,24 @@ impl Gate {
     }
 
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        if let Some(ahead) = self.ahead.take() {
-            return Poll::Ready(Some(ahead));
-        }
         loop {
             match &mut self.stage {
-                Stage::Done => return Poll::Ready(None),
-                Stage::Holding { written, last } => {
-                    let recorded = ready!(Pin::new(written).poll(cx));
-                    let last = match recorded {
-                        Ok(()) => last.take(),
-                        Err(problem) => {
-                            let error = BodyError(problem.detail.clone());
-                            self.refused = Some(Box::new(problem));
-                            Some(Err(error))
+                Stage::Holding(written) => {
+                    if let Err(problem) = ready!(Pin::new(written).poll(cx)) {
+                        self.next = Some(Err(BodyError(problem.detail.clone())));
+                        self.refused = Some(Box::new(problem));
+                    }
+                    self.stage = match self.next.take() {
+                        Some(Err(error)) => Stage::Cutting { error, flushed: false },
+                        next => {
+                            self.next = next;
+                            Stage::Done
                         }
                     };
-                    if let Some(Err(error)) = last {
-                        self.stage = Stage::Cutting { error, flushed: false };
-                        continue;
-                    }
-                    self.stage = Stage::Done;
-                    return Poll::Ready(last);
+                    continue;
                 }
+                _ if self.next.is_some() => return Poll::Ready(self.next.take()),
+                Stage::Done => return Poll::Ready(None),
                 Stage::Cutting { flushed, .. } if !*flushed => {
                     *flushed = true;
                     cx.waker().wake_by_ref();
@@ -181,7 +179,8 @@ impl Gate {
             Some(mut recording) => recording.end(incomplete),
             None => Written::now(),
         };
-        self.stage = Stage::Holding { written, last };
+        self.stage = Stage::Holding(written);
+        self.next = last;
     }
 }
 
@@ -202,12 +201,12 @@ impl http_body::Body for Gate {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.ahead.is_none() && matches!(self.stage, Stage::Done)
+        self.next.is_none() && matches!(self.stage, Stage::Done)
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.stage {
-            _ if self.ahead.is_some() => SizeHint::default(),
+            _ if self.next.is_some() => SizeHint::default(),
             Stage::Streaming => match self.remaining {
                 Some(remaining) => SizeHint::with_exact(remaining),
                 None => self.inner.size_hint(),

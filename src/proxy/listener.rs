@@ -1,6 +1,6 @@
 //! Accepting connections: limits, serving, draining.
 
-use std::{convert::Infallible, future::Future, io, net::IpAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{io, net::IpAddr, sync::Arc, time::Duration};
 
 use http::{StatusCode, Version};
 use hyper::{
@@ -23,7 +23,7 @@ use super::{
     forward::{self, Forward},
     gate::Gate,
     interim::Between,
-    reverse::{self, Destination},
+    reverse::{self, Answering, Destination},
     rewind::Rewind,
     stall::{self, Patient, Streams},
     strict::{Bounds, Fault, Strict},
@@ -226,6 +226,7 @@ where
     let service = service_fn(|request| dispatch(&proxy, &state, &way, &stopping, request));
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service).with_upgrades());
     let ended = tokio::select! {
+        biased; // without it each poll draws lots
         ended = connection.as_mut() => ended,
         () = stopped(&mut stop) => {
             connection.as_mut().graceful_shutdown();
@@ -321,8 +322,6 @@ impl<IO: AsyncRead + AsyncWrite + Unpin + Send + 'static> Http2<IO> for Rewind<G
     }
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<http::Response<Gate>, Infallible>> + Send>>;
-
 fn dispatch(
     proxy: &Arc<Proxy>,
     state: &Arc<State>,
@@ -342,9 +341,9 @@ fn dispatch(
     let answering: Answering = match way {
         Way::Reverse => {
             let destination = Destination::upstream(&proxy);
-            Box::pin(reverse::serve(proxy, in_flight, request, destination))
+            reverse::serve(proxy, in_flight, request, destination)
         }
-        Way::Tunnel(destination) => Box::pin(reverse::serve(proxy, in_flight, request, destination.clone())),
+        Way::Tunnel(destination) => reverse::serve(proxy, in_flight, request, destination.clone()),
         Way::Forward(forward, slot) => {
             let connection =
                 forward::Connection { forward: Arc::clone(forward), slot: Arc::clone(slot), stop: stop.clone() };

@@ -1,6 +1,6 @@
 //! Reverse mode: whatever comes in goes to the one upstream, its target byte for byte.
 
-use std::{borrow::Cow, convert::Infallible, sync::Arc};
+use std::{borrow::Cow, convert::Infallible, pin::Pin, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header};
@@ -8,7 +8,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 
 use super::{
-    Proxy,
+    Holds, Proxy,
     audience::{Audience, Rewriter},
     capture::Recording,
     connection::InFlight,
@@ -21,8 +21,11 @@ use super::{
 use crate::{
     exchange::{Body, Headers, Request, Target, is_bodiless},
     token::{self, Credential},
-    upstream::{self, Failure, FailureKind, Inform, MessageBody, Notes, Problem, Response},
+    upstream::{self, Failure, FailureKind, MessageBody, Notes, Problem, Response},
 };
+
+/// An answer to a client's request, in time.
+pub(super) type Answering = Pin<Box<dyn Future<Output = Result<http::Response<Gate>, Infallible>> + Send>>;
 
 /// Where requests go, and what the Host header says there.
 #[derive(Debug, Clone)]
@@ -51,23 +54,24 @@ impl Destination {
 }
 
 /// Answers one request: forwards it, or says why not. Never fails; what goes wrong is an answer of contrail's own.
-pub(super) async fn serve(
+///
+/// What needs no waiting is done before there is a future, so that it takes no room in it.
+pub(super) fn serve(
     proxy: Arc<Proxy>,
     in_flight: InFlight,
     mut request: http::Request<Incoming>,
     destination: Destination,
-) -> Result<http::Response<Gate>, Infallible> {
+) -> Answering {
     let marks = in_flight.marks;
     let asked = if marks.asks { Asked::of(&mut request) } else { None };
     let (mut head, body) = request.into_parts();
     if let Err(problem) = acceptable(&head) {
         proxy.observer.turned_away(problem.status.as_u16(), problem.reason);
-        return Ok(Response::from(problem).map(Gate::open));
+        return Box::pin(async { Ok(Response::from(problem).map(Gate::open)) });
     }
     if marks.of_the_server {
         head.uri = http::Uri::from_static("*");
     }
-    let settings = &proxy.settings;
     let target = Target::new(destination.scheme, destination.authority, raw_target(&head.uri));
     let asks_for_head = head.method == Method::HEAD;
     let asks_for_token = token::is_token_request(&head.method, target.path()).then(|| client_host(&head));
@@ -88,104 +92,132 @@ pub(super) async fn serve(
     };
     let refused = proxy.observer.refuses(&recorded);
     let recording = Box::new(Recording::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight));
-
+    let max_body = proxy.settings.max_body;
+    let refused = refused.or_else(|| (body.size_hint().lower() > max_body).then(|| too_large(max_body)));
     if let Some(problem) = refused {
-        return Ok(Box::pin(refuse(recording, problem, None)).await);
+        return Box::pin(async { Ok(refuse(recording, problem, None).await) });
     }
-    if body.size_hint().lower() > settings.max_body {
-        return Ok(Box::pin(refuse(recording, too_large(settings.max_body), None)).await);
+    let body = MessageBody::stream(Tee::new(body, state, &proxy.settings));
+    let request = upstream::Request { target, head, body, informed: None };
+    let answering = exchange(proxy, recording, request, asks_for_token, asked);
+    if !asks_for_head {
+        return answering;
     }
-    let body = Tee::new(body, state, settings);
-    let response = exchange(&proxy, recording, target, head, body, asks_for_token, asked).await;
     // HTTP/2 would send what contrail says of itself even so.
-    Ok(if asks_for_head { response.map(|_| Gate::open(MessageBody::Empty)) } else { response })
+    Box::pin(async { Ok(answering.await?.map(|_| Gate::open(MessageBody::Empty))) })
 }
 
 /// What happens seldom is boxed, so that every request does not carry room for it.
-async fn exchange(
-    proxy: &Proxy,
+fn exchange(
+    proxy: Arc<Proxy>,
     mut recording: Box<Recording>,
-    target: Target,
-    mut head: http::request::Parts,
-    body: Tee,
+    mut request: upstream::Request,
     asks_for_token: Option<String>,
     asked: Option<Asked>,
-) -> http::Response<Gate> {
-    let method = head.method.clone();
+) -> Answering {
+    let method = request.head.method.clone();
     let holds = proxy.observer.holds();
-    let rewriter = asks_for_token.filter(|_| proxy.settings.audience != Audience::Keep).map(|host| Rewriter {
+    let asks_for_token = asks_for_token.filter(|_| proxy.settings.audience != Audience::Keep);
+    Box::pin(async move {
+        if holds.requests || asks_for_token.is_some() {
+            let whole = Box::pin(whole(&proxy, &mut recording, &mut request, asks_for_token, holds)).await;
+            if let Err((problem, incomplete)) = whole {
+                return Ok(Box::pin(refuse(recording, problem, incomplete)).await);
+            }
+        }
+        let answer = match proxy.turn().await {
+            Ok(turn) => {
+                recording.turn = Some(turn);
+                // HTTP/1.0 knows none (RFC 9110, section 15.2), and --enforce lets nothing through unjudged.
+                if request.head.version == Version::HTTP_11 && !holds.responses {
+                    let state = Arc::clone(recording.connection());
+                    let turn = state.interim().begin();
+                    request.informed =
+                        Some(Arc::new(interim::To { state, turn, observer: Arc::clone(&proxy.observer) }));
+                }
+                let answer = proxy.upstream.answer(request).await;
+                recording.connection().interim().end();
+                answer
+            }
+            Err(failure) => Err(failure),
+        };
+        let going = match answer {
+            Ok(response) => answered(&proxy, recording, response, holds, asked, &method),
+            Err(failure) => Box::pin(failed(&proxy, recording, failure)),
+        };
+        Ok(going.await)
+    })
+}
+
+/// Reads a whole request that is judged before it goes on, or whose audience may have to change.
+async fn whole(
+    proxy: &Proxy,
+    recording: &mut Recording,
+    request: &mut upstream::Request,
+    asks_for_token: Option<String>,
+    holds: Holds,
+) -> Result<(), (Problem, Option<String>)> {
+    let mut whole = collected(proxy, recording, std::mem::take(&mut request.body)).await?;
+    let rewriter = asks_for_token.map(|host| Rewriter {
         audience: &proxy.settings.audience,
-        origin: target.origin(),
+        origin: request.target.origin(),
         host: Some(host).filter(|host| !host.is_empty()),
         own: &proxy.settings.own,
     });
-    let body = if holds.requests || rewriter.is_some() {
-        let mut whole = match collected(proxy, &recording, body).await {
-            Ok(whole) => whole,
-            Err((problem, incomplete)) => return Box::pin(refuse(recording, problem, incomplete)).await,
-        };
-        if let Some((body, original)) = rewriter.and_then(|rewriter| rewriter.rewrite(&head.headers, &whole)) {
-            if head.headers.contains_key(header::CONTENT_LENGTH) {
-                head.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
-            }
-            recording.rewritten(&head.headers, &body, original);
-            whole = body;
+    let headers = &mut request.head.headers;
+    if let Some((body, original)) = rewriter.and_then(|rewriter| rewriter.rewrite(headers, &whole)) {
+        if headers.contains_key(header::CONTENT_LENGTH) {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
         }
-        if holds.requests
-            && let Err(problem) = admitted(proxy, &mut recording)
-        {
-            return Box::pin(refuse(recording, problem, None)).await;
-        }
-        whole.into()
-    } else {
-        MessageBody::stream(body)
-    };
-    let answer = match proxy.turn().await {
-        Ok(turn) => {
-            recording.turn = Some(turn);
-            // HTTP/1.0 knows none (RFC 9110, section 15.2), and --enforce lets nothing through unjudged.
-            let informed = (head.version == Version::HTTP_11 && !holds.responses).then(|| -> Arc<dyn Inform> {
-                let state = Arc::clone(recording.connection());
-                let turn = state.interim().begin();
-                Arc::new(interim::To { state, turn, observer: Arc::clone(&proxy.observer) })
-            });
-            let answer = proxy.upstream.answer(upstream::Request { target, head, body, informed }).await;
-            recording.connection().interim().end();
-            answer
-        }
-        Err(failure) => Err(failure),
-    };
-    let mut response = match answer {
-        Ok(response) => response,
-        Err(failure) => return Box::pin(failed(proxy, recording, failure)).await,
-    };
+        recording.rewritten(headers, &body, original);
+        whole = body;
+    }
+    if holds.requests {
+        admitted(proxy, recording).map_err(|problem| (problem, None))?;
+    }
+    request.body = whole.into();
+    Ok(())
+}
+
+/// An answer on its way to the client, before its head goes out.
+type Going<'a> = Pin<Box<dyn Future<Output = http::Response<Gate>> + Send + 'a>>;
+
+/// What of the upstream's answer goes to the client.
+fn answered<'a>(
+    proxy: &'a Proxy,
+    mut recording: Box<Recording>,
+    mut response: Response,
+    holds: Holds,
+    asked: Option<Asked>,
+    method: &'a Method,
+) -> Going<'a> {
     recording.notes = response.extensions_mut().remove::<Notes>().unwrap_or_default();
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return Box::pin(switched(proxy, recording, response, asked, &method)).await;
+        return Box::pin(switched(proxy, recording, response, asked, method));
     }
     let headers = hop::response(std::mem::take(response.headers_mut()));
     recording.head(response.status().as_u16(), response.version(), &headers);
     *response.headers_mut() = headers;
     // The version is the hop's own (RFC 9110, section 2.5); a client of HTTP/1.0 gets that from hyper.
     *response.version_mut() = Version::HTTP_11;
-    let length = content_length(response.headers());
     if holds.responses && recording.notes.answered_by_contrail.is_none() {
-        return Box::pin(held(proxy, recording, response, &method)).await;
+        return Box::pin(held(proxy, recording, response, method));
     }
-    let bodiless = is_bodiless(&method, response.status().as_u16());
-    if bodiless || response.body().is_end_stream() {
+    let length = content_length(response.headers());
+    let bodiless = is_bodiless(method, response.status().as_u16());
+    let mut response = if bodiless || response.body().is_end_stream() {
         let missing = length.filter(|length| *length > 0 && !bodiless);
         let incomplete = missing.map(|missing| format!("the response ended {missing} bytes short"));
-        return match recording.end(incomplete).await {
-            Ok(()) => response.map(|body| Gate::open(if bodiless { MessageBody::Empty } else { body })),
-            Err(problem) => unrecorded(problem, &method),
-        };
-    }
-    let mut response = response.map(|body| Gate::new(body, length, recording));
-    match response.body_mut().begin(holds.heads && length.is_some()).await {
-        Ok(()) => response,
-        Err(problem) => unrecorded(problem, &method),
-    }
+        response.map(|_| Gate::ended(recording, incomplete))
+    } else {
+        response.map(|body| Gate::new(body, length, recording))
+    };
+    Box::pin(async move {
+        match response.body_mut().begin(holds.heads).await {
+            Ok(()) => response,
+            Err(problem) => unrecorded(problem, method),
+        }
+    })
 }
 
 /// Passes on a 101 that the client asked for; any other is no answer.
@@ -369,7 +401,11 @@ fn client_host(head: &http::request::Parts) -> String {
 }
 
 /// Reads the whole request.
-async fn collected(proxy: &Proxy, recording: &Recording, body: Tee) -> Result<Bytes, (Problem, Option<String>)> {
+async fn collected(
+    proxy: &Proxy,
+    recording: &Recording,
+    body: MessageBody,
+) -> Result<Bytes, (Problem, Option<String>)> {
     match body.collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) => {
