@@ -13,15 +13,19 @@ use std::{
     process::Command,
 };
 
-use crate::{Error, front::Front, load, measure, options};
+use crate::{Error, front::Front, load, measure, options, process};
 
 /// Stages of a request, by the function that each is done in.
-const STAGES: [(&str, &str); 4] = [
+const STAGES: [(&str, &str); 5] = [
     ("credential", "contrail::token::cache::TokenCache::credential"),
+    ("match", "contrail::upstream::replay::Replay::answer"),
     ("check", "contrail::contract::Contract::check"),
     ("redaction", "contrail::redact::Redactor::redact"),
     ("entry", "contrail::pipeline::Journal>::add"),
 ];
+
+/// Two that pass on after one that does nothing else, and one that answers after one that does nothing else.
+const SYSTEMS: [&str; 5] = ["bare", "watch", "record", "answer", "replay"];
 
 const WARM_UP: usize = 300;
 const REQUESTS: usize = 1000;
@@ -47,7 +51,7 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     let scratch = std::env::temp_dir().join(format!("contrail-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
     let mut counts = BTreeMap::new();
-    for system in ["bare", "watch", "record"] {
+    for system in SYSTEMS {
         count(system, &contrail, &scratch, &mut counts).await?;
     }
     let _ = std::fs::remove_dir_all(&scratch);
@@ -94,6 +98,7 @@ async fn count(system: &str, contrail: &Path, scratch: &Path, counts: &mut BTree
     })?;
     let pid = running.child.id().to_string();
     load::burst(running.address, &Front::Http1, 1, WARM_UP).await?;
+    process::idle(&running.child).await?; // `replay` judges what was recorded beside the traffic
     control("-z", &pid)?;
     load::burst(running.address, &Front::Http1, 1, REQUESTS).await?;
     control("-d", &pid)?;
