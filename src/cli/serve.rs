@@ -248,7 +248,9 @@ impl JudgeArgs {
             )
             .into());
         }
-        let collector = self.collector(contract.title(), contract.version());
+        // The contract may not be compiled yet, and only reports tell its name.
+        let (title, version) = if self.report.is_empty() { ("", "") } else { (contract.title(), contract.version()) };
+        let collector = self.collector(title, version);
         let redactor = match setup.redactor {
             Some(redactor) => redactor,
             None => self.redactor(&contract)?,

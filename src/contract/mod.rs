@@ -39,16 +39,22 @@ const BUILT_IN: &str = include_str!("../../contracts/tenant-management.yaml");
 /// The name of the built-in contract in messages.
 const BUILT_IN_NAME: &str = "contracts/tenant-management.yaml";
 
-/// A compiled contract.
+/// A compiled contract. The built-in one, in which nothing can be wrong, is compiled when it is first asked something.
 #[derive(Debug)]
 pub struct Contract {
-    document: Value,
+    made: OnceLock<Made>,
     /// Made when it is first asked for.
     hash: OnceLock<String>,
+    idle_actions: Vec<IdleAction>,
+}
+
+/// What is made of a document.
+#[derive(Debug)]
+struct Made {
+    document: Value,
     title: String,
     version: String,
     compiled: compile::Compiled,
-    idle_actions: Vec<IdleAction>,
 }
 
 /// An action of an overlay whose target selects nothing; allowed, and mostly a slip.
@@ -86,15 +92,12 @@ impl Default for CheckOptions {
 }
 
 impl Contract {
-    /// The built-in tenant contract (`contracts/tenant-management.yaml`), compiled once per process.
-    ///
-    /// # Panics
-    ///
-    /// Never: a test compiles the embedded document.
+    /// The built-in tenant contract (`contracts/tenant-management.yaml`), one per process.
     #[must_use]
     pub fn built_in() -> Arc<Self> {
-        static CONTRACT: LazyLock<Arc<Contract>> =
-            LazyLock::new(|| Arc::new(Contract::load_with(None, &[]).expect("a test compiles the embedded document")));
+        static CONTRACT: LazyLock<Arc<Contract>> = LazyLock::new(|| {
+            Arc::new(Contract { made: OnceLock::new(), hash: OnceLock::new(), idle_actions: Vec::new() })
+        });
         Arc::clone(&CONTRACT)
     }
 
@@ -109,7 +112,7 @@ impl Contract {
 
     fn load_with(file: Option<&Path>, overlays: &[PathBuf]) -> Result<Self, ContractError> {
         let mut document = match file {
-            None => document::parse(BUILT_IN, Path::new(BUILT_IN_NAME))?,
+            None => built_in_document()?,
             Some(file) => document::read(file)?,
         };
         let mut idle_actions = Vec::new();
@@ -129,38 +132,33 @@ impl Contract {
     /// # Errors
     ///
     /// [`ContractError`] names the place in it.
-    pub fn from_document(mut document: Value) -> Result<Self, ContractError> {
-        upgrade::upgrade(&mut document)?;
-        refs::resolve_anchors(&mut document);
-        refs::check(&document)?;
-        let compiled = compile::compile(&document)?;
-        let info = |key: &str| match document.pointer("/info").and_then(|info| info.get(key)) {
-            Some(Value::String(text)) => text.clone(),
-            // `version: 2.0` without quotes is a number in YAML.
-            Some(Value::Number(number)) => number.to_string(),
-            _ => String::new(),
-        };
-        let (title, version) = (info("title"), info("version"));
-        Ok(Self { title, version, hash: OnceLock::new(), compiled, document, idle_actions: Vec::new() })
+    pub fn from_document(document: Value) -> Result<Self, ContractError> {
+        let made = Made::of(document)?;
+        Ok(Self { made: made.into(), hash: OnceLock::new(), idle_actions: Vec::new() })
+    }
+
+    fn made(&self) -> &Made {
+        // Any other was made when it was loaded.
+        self.made.get_or_init(Made::built_in)
     }
 
     /// The effective document: upgraded to 3.1, overlays applied.
     #[must_use]
     pub fn document(&self) -> &Value {
-        &self.document
+        &self.made().document
     }
 
     /// The effective document as YAML that reads back as the same value.
     #[must_use]
     pub fn to_yaml(&self) -> String {
-        yaml::write(&self.document)
+        yaml::write(self.document())
     }
 
     /// SHA-256 of the effective document, as 64 hex digits; attested findings carry it.
     #[must_use]
     pub fn hash(&self) -> &str {
         self.hash.get_or_init(|| {
-            let digest = ring::digest::digest(&ring::digest::SHA256, self.document.to_string().as_bytes());
+            let digest = ring::digest::digest(&ring::digest::SHA256, self.document().to_string().as_bytes());
             hex(digest.as_ref())
         })
     }
@@ -168,25 +166,25 @@ impl Contract {
     /// `info.title`.
     #[must_use]
     pub fn title(&self) -> &str {
-        &self.title
+        &self.made().title
     }
 
     /// `info.version`.
     #[must_use]
     pub fn version(&self) -> &str {
-        &self.version
+        &self.made().version
     }
 
     /// What the check reads.
     #[must_use]
     pub fn model(&self) -> &model::Model {
-        &self.compiled.model
+        &self.made().compiled.model
     }
 
     /// What the document says and contrail does not check.
     #[must_use]
     pub fn not_implemented(&self) -> &[NotImplemented] {
-        &self.compiled.not_implemented
+        &self.made().compiled.not_implemented
     }
 
     /// Actions of overlays that changed nothing.
@@ -198,7 +196,7 @@ impl Contract {
     /// Base paths of the document's servers, without a trailing slash.
     #[must_use]
     pub fn base_paths(&self) -> &[String] {
-        &self.compiled.bases
+        &self.made().compiled.bases
     }
 
     /// Checks one exchange.
@@ -206,7 +204,7 @@ impl Contract {
     pub fn check(&self, exchange: &Exchange, options: &CheckOptions) -> Verdict {
         let path = exchange.request.target.path();
         let matched = self.find(exchange.request.method.as_str(), path);
-        let methods = if matched.is_none() { self.compiled.router.methods(path) } else { Vec::new() };
+        let methods = if matched.is_none() { self.made().compiled.router.methods(path) } else { Vec::new() };
         let mut verdict = check::check(self.model(), matched.as_ref(), &methods, exchange, options);
         if matched.is_none() && !self.covers(path) {
             // Another site in a browser's export, where requests fail every day: counted, not blamed.
@@ -218,9 +216,10 @@ impl Contract {
     /// The documented operation that has this method and raw path, if there is one.
     #[must_use]
     pub fn find<'m, 'e>(&'m self, method: &str, path: &'e str) -> Option<model::Matched<'m, 'e>> {
-        let route = self.compiled.router.find(method, path)?;
+        let Made { compiled, .. } = self.made();
+        let route = compiled.router.find(method, path)?;
         Some(model::Matched {
-            operation: self.compiled.model.operations.get(route.to.operation)?,
+            operation: compiled.model.operations.get(route.to.operation)?,
             raw: route.raw,
             other_spelling: route.to.other_spelling,
         })
@@ -238,6 +237,36 @@ impl Contract {
     pub fn covers(&self, path: &str) -> bool {
         let under =
             |base: &String| path.strip_prefix(&**base).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        self.compiled.bases.iter().any(under) || self.compiled.router.knows(path)
+        let Made { compiled, .. } = self.made();
+        compiled.bases.iter().any(under) || compiled.router.knows(path)
     }
+}
+
+impl Made {
+    /// # Panics
+    ///
+    /// Never: a test compiles the embedded document.
+    fn built_in() -> Self {
+        let made = built_in_document().and_then(Self::of);
+        made.expect("a test compiles the embedded document")
+    }
+
+    fn of(mut document: Value) -> Result<Self, ContractError> {
+        upgrade::upgrade(&mut document)?;
+        refs::resolve_anchors(&mut document);
+        refs::check(&document)?;
+        let compiled = compile::compile(&document)?;
+        let info = |key: &str| match document.pointer("/info").and_then(|info| info.get(key)) {
+            Some(Value::String(text)) => text.clone(),
+            // `version: 2.0` without quotes is a number in YAML.
+            Some(Value::Number(number)) => number.to_string(),
+            _ => String::new(),
+        };
+        let (title, version) = (info("title"), info("version"));
+        Ok(Self { document, title, version, compiled })
+    }
+}
+
+fn built_in_document() -> Result<Value, ContractError> {
+    document::parse(BUILT_IN, Path::new(BUILT_IN_NAME))
 }
