@@ -387,14 +387,19 @@ fn headers(fields: Vec<har::Header<'_>>) -> Headers {
             continue;
         }
         // Browsers join repeated fields with line feeds.
-        let mut lines = value.split('\n').map(|line| line.trim_matches(['\r', ' ', '\t']).as_bytes());
-        let last = lines.next_back().unwrap_or_default();
-        for line in lines {
-            headers.extend(name.clone(), line);
+        let mut rest = value;
+        while let Some(end) = memchr::memchr(b'\n', rest.as_bytes()) {
+            headers.extend(name.clone(), trimmed(&rest[..end]));
+            rest = &rest[end + 1..];
         }
-        headers.extend(name, last);
+        headers.extend(name, trimmed(rest));
     }
     headers
+}
+
+/// A line of a field's value, without white space around it.
+fn trimmed(line: &str) -> &[u8] {
+    line.trim_matches(['\r', ' ', '\t']).as_bytes()
 }
 
 impl Headers {

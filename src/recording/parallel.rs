@@ -140,10 +140,10 @@ impl Recording {
         };
         // A file of one batch is not worth a thread.
         let (first, error) = Batch::next(&mut texts);
-        let whole = first.text.len() < BATCH;
-        take(first.done(&mut reader, &work))?;
-        error.map_or(Ok(()), |error| Err(E::from(error)))?;
-        if !whole {
+        if first.text.len() < BATCH {
+            take(first.done(&mut reader, &work))?;
+            error.map_or(Ok(()), |error| Err(E::from(error)))?;
+        } else {
             thread::scope(|scope| -> Result<(), E> {
                 let (mut to, mut from) = (Vec::new(), Vec::new());
                 for _ in 0..threads {
@@ -155,7 +155,7 @@ impl Recording {
                     from.push(done);
                 }
                 let texts = &mut texts;
-                let cutting = scope.spawn(move || cut(texts, &to));
+                let cutting = scope.spawn(move || cut(first, texts, &to));
                 for done in from.iter().cycle() {
                     match done.recv() {
                         Ok(results) => take(results)?,
@@ -179,13 +179,14 @@ fn threads() -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS)
 }
 
-/// Cuts the file into batches, the n-th for the n-th thread; what ended it, if not its end.
-fn cut(texts: &mut Texts, to: &[SyncSender<Batch>]) -> Option<ReadError> {
+/// Cuts what follows the `first` batch into further ones, the n-th for the n-th thread; what ended it, if not its end.
+fn cut(first: Batch, texts: &mut Texts, to: &[SyncSender<Batch>]) -> Option<ReadError> {
+    let (mut batch, mut error) = (first, None);
     for batches in to.iter().cycle() {
-        let (batch, error) = Batch::next(texts);
         if batch.ends.is_empty() && error.is_none() || batches.send(batch).is_err() || error.is_some() {
             return error;
         }
+        (batch, error) = Batch::next(texts);
     }
     None
 }

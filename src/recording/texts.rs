@@ -1,6 +1,6 @@
 //! The texts of a recording's entries, one after the other: the file is followed, nothing of an entry is understood yet.
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
 
 use super::{
     ReadError, ReadFault, convert, owed,
@@ -225,7 +225,7 @@ impl Texts {
         let start = out.len();
         loop {
             out.truncate(start);
-            *offset += input.read_until(b'\n', out).map_err(ReadFault::Io)? as u64;
+            *offset += read_line(input, out).map_err(ReadFault::Io)? as u64;
             let text = &out[start..];
             if text.last() != Some(&b'\n') {
                 return Ok(false);
@@ -260,6 +260,26 @@ impl Texts {
             }
         }
         Ok(Some(standing))
+    }
+}
+
+/// Appends a line with its end, or what there is of it; how many bytes. As [`BufRead::read_until`], whose search looks at
+/// one word at a time.
+fn read_line(input: &mut dyn BufRead, out: &mut Vec<u8>) -> io::Result<usize> {
+    let start = out.len();
+    loop {
+        let held = match input.fill_buf() {
+            Ok(held) => held,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let end = memchr::memchr(b'\n', held);
+        let taken = end.map_or(held.len(), |end| end + 1);
+        out.extend_from_slice(&held[..taken]);
+        input.consume(taken);
+        if end.is_some() || taken == 0 {
+            return Ok(out.len() - start);
+        }
     }
 }
 
