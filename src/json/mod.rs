@@ -200,7 +200,9 @@ pub fn quote(text: &str, out: &mut String) {
     out.reserve(text.len() + 2);
     out.push('"');
     let mut copied = 0;
-    for (at, byte) in text.bytes().enumerate() {
+    while let Some(found) = strings::escaped(&text.as_bytes()[copied..]) {
+        let at = copied + found;
+        let byte = text.as_bytes()[at];
         let short = match byte {
             b'"' => '"',
             b'\\' => '\\',
@@ -209,8 +211,7 @@ pub fn quote(text: &str, out: &mut String) {
             b'\n' => 'n',
             b'\r' => 'r',
             b'\t' => 't',
-            0..0x20 => 'u',
-            _ => continue,
+            _ => 'u',
         };
         out.push_str(&text[copied..at]);
         copied = at + 1;

@@ -2,6 +2,11 @@
 
 use super::{Fault, SyntaxError};
 
+/// One in each byte of a word.
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+/// The high bit of each.
+const HIGH: u64 = ONES << 7;
+
 /// Position of the next quote or backslash from `at` on; the source's length if there is none.
 pub(super) fn special(source: &[u8], at: usize) -> usize {
     let rest = source.get(at..).unwrap_or_default();
@@ -22,10 +27,24 @@ pub(super) fn plain(word: [u8; 8]) -> usize {
 /// nothing. Plain arithmetic, so that it costs the same however it is compiled.
 #[inline]
 fn marks(word: u64) -> u64 {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
     let quotes = word ^ (ONES * 0x22);
     let backslashes = word ^ (ONES * 0x5C);
-    (quotes.wrapping_sub(ONES) & !quotes | backslashes.wrapping_sub(ONES) & !backslashes) & (ONES << 7)
+    (quotes.wrapping_sub(ONES) & !quotes | backslashes.wrapping_sub(ONES) & !backslashes) & HIGH
+}
+
+/// Position of the first byte that a string literal cannot hold as it is: a quote, a backslash or a control character.
+pub(super) fn escaped(text: &[u8]) -> Option<usize> {
+    const SPACES: u64 = u64::from_ne_bytes([b' '; 8]);
+    let (words, rest) = text.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let marks = marks(word) | word.wrapping_sub(SPACES) & !word & HIGH;
+        if marks != 0 {
+            return Some(index * 8 + marks.trailing_zeros() as usize / 8);
+        }
+    }
+    let found = rest.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\'))?;
+    Some(words.len() * 8 + found)
 }
 
 /// Position of the first control character.

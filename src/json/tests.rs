@@ -286,6 +286,20 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
+#[test]
+fn what_a_literal_cannot_hold_is_escaped_wherever_it_stands_in_a_word() {
+    for filler in ["x", "é"] {
+        for at in 0..20 {
+            for byte in 0..0x80_u8 {
+                let text = format!("{}{}\"rest", filler.repeat(at), char::from(byte));
+                let mut out = String::new();
+                quote(&text, &mut out);
+                assert_eq!(out, serde_json::to_string(&text).unwrap());
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn what_serde_json_writes_is_read_alike(value in values()) {

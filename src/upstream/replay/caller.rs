@@ -1,8 +1,8 @@
 //! Who asks: the client with its set of scopes.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
-use crate::token::Credential;
+use crate::token::{Credential, TokenFacts};
 
 /// Who sent a request, as far as its token says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -60,5 +60,34 @@ impl Callers {
             Caller::Client { client, scopes } if id.is_none() || client.as_deref() == id => Some(scopes.as_slice()),
             _ => None,
         })
+    }
+}
+
+/// What was worked out of the tokens met last: a few come again and again.
+#[derive(Debug)]
+pub(super) struct Met<T>(Vec<(Arc<TokenFacts>, T)>);
+
+impl<T> Default for Met<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Copy> Met<T> {
+    /// Callers at work at the same time.
+    const MOST: usize = 16;
+
+    /// What `work_out` gives of a credential.
+    pub(super) fn of(&mut self, credential: &Credential, work_out: impl FnOnce() -> T) -> T {
+        let Credential::Token(facts) = credential else { return work_out() };
+        if let Some((_, known)) = self.0.iter().find(|(met, _)| Arc::ptr_eq(met, facts)) {
+            return *known;
+        }
+        if self.0.len() >= Self::MOST {
+            self.0.remove(0);
+        }
+        let known = work_out();
+        self.0.push((Arc::clone(facts), known));
+        known
     }
 }

@@ -6,17 +6,18 @@
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use super::{
-    caller::{Caller, CallerId, Callers},
+    caller::{Caller, CallerId, Callers, Met},
     ignore::{Ignore, IgnoreSet},
     mask::{Key, Keys, Mask},
     parts::Parts,
-    serve::{self, Answer, Digested, Shelved},
+    serve::{self, Answer, Digested, Plain, Shelved},
     token_endpoint::Learned,
 };
 use crate::{
     digest::Digests,
     exchange::Request,
     recording::{Entry, ReadError, ReadFault, Shelf, Spot},
+    token::Credential,
 };
 
 /// The documented operation of a method and raw path, if there is one.
@@ -84,7 +85,7 @@ pub struct Prepared {
     /// Method and number of path segments, where the path is masked.
     shape: Option<(String, usize)>,
     ignored: IgnoreSet,
-    caller: Caller,
+    credential: Credential,
     status: u16,
     by_contrail: bool,
     redacted: bool,
@@ -101,7 +102,7 @@ pub(super) struct Rules {
     operation_of: OperationOf,
     has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     redact: RedactRequest,
-    keys: Keys,
+    pub(super) keys: Keys,
     digests: Digests,
 }
 
@@ -144,7 +145,7 @@ impl Rules {
             shape: (!mask.segments.is_empty()).then(|| (method.to_owned(), parts.path.split('/').count())),
             mask,
             ignored,
-            caller: Caller::of(&request.credential),
+            credential: request.credential.clone(),
             status: exchange.response.as_ref().map_or(0, |response| response.status),
             by_contrail: entry.note.is_some() && !redact,
             redacted: redact,
@@ -186,6 +187,7 @@ pub(super) struct Index {
     pub(super) sources: Vec<Source>,
     pub(super) held: Vec<Held>,
     pub(super) callers: Callers,
+    met: Met<CallerId>,
     pub(super) buckets: Vec<Bucket>,
     pub(super) lines: HashMap<Key, Line>,
     /// The lines in recorded order, for looking for near ones.
@@ -206,6 +208,7 @@ impl Index {
             sources: Vec::new(),
             held: Vec::new(),
             callers: Callers::default(),
+            met: Met::default(),
             buckets: Vec::new(),
             lines: HashMap::new(),
             line_order: Vec::new(),
@@ -264,7 +267,7 @@ impl Index {
             asked: prepared.asked,
             index: prepared.index,
             source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX),
-            caller: self.callers.intern(prepared.caller),
+            caller: self.met.of(&prepared.credential, || self.callers.intern(Caller::of(&prepared.credential))),
             status: prepared.status,
             by_contrail: prepared.by_contrail,
             redacted: prepared.redacted,
@@ -276,7 +279,7 @@ impl Index {
 
     /// Everything was taken in.
     pub(super) fn complete(&mut self) {
-        self.shelved = Shelved::default();
+        (self.shelved, self.met) = Default::default();
     }
 
     /// A recorded exchange, whole.
@@ -304,13 +307,13 @@ impl Index {
     pub(super) fn answer(&self, number: u32) -> Result<Option<Answer>, ReadError> {
         match &self.held[number as usize].answer {
             Some(answer) => Ok(Some(answer.clone())),
-            None => Ok(serve::answer(&self.entry(number)?.exchange)),
+            None => Ok(serve::answer(&self.entry(number)?.exchange).map(Plain::ready)),
         }
     }
 
     /// The bucket that answers `parts`: the most specific one whose mask it fits.
     pub(super) fn find(&self, parts: &Parts) -> Option<u32> {
-        self.lines_of(parts).into_iter().find_map(|line_key| {
+        self.lines_of(parts).find_map(|line_key| {
             let line = self.lines.get(&line_key)?;
             let ignored = &self.ignore_sets[usize::from(line.ignored)];
             line.masks.iter().find_map(|id| {
@@ -322,16 +325,14 @@ impl Index {
     }
 
     /// The keys under which the line of `parts` may stand, the exact one first.
-    pub(super) fn lines_of(&self, parts: &Parts) -> Vec<Key> {
+    pub(super) fn lines_of<'a>(&'a self, parts: &'a Parts) -> impl Iterator<Item = Key> + 'a {
         let method = parts.method.as_str();
-        let keys = &self.rules.keys;
-        let mut lines = vec![keys.line(method, &parts.path, &[])];
-        if !self.path_masks.is_empty()
-            && let Some(shapes) = self.path_masks.get(&(method.to_owned(), parts.path.split('/').count()))
-        {
-            lines.extend(shapes.iter().map(|segments| keys.line(method, &parts.path, segments)));
-        }
-        lines
+        let line = move |segments: &[usize]| self.rules.keys.line(method, &parts.path, segments);
+        let shapes = (!self.path_masks.is_empty())
+            .then(|| self.path_masks.get(&(method.to_owned(), parts.path.split('/').count())))
+            .flatten();
+        let masked = shapes.into_iter().flatten().map(move |segments| line(segments));
+        std::iter::once_with(move || line(&[])).chain(masked)
     }
 
     pub(super) fn mask(&self, bucket: u32) -> &Mask {

@@ -5,9 +5,11 @@
 
 use std::{
     borrow::Cow,
-    hash::{BuildHasher, Hash as _, Hasher, RandomState},
+    hash::{BuildHasher, Hash, Hasher, RandomState},
     ops::ControlFlow,
 };
+
+use http::HeaderValue;
 
 use super::{
     ignore::{IgnoreSet, tokens},
@@ -42,7 +44,10 @@ impl Mask {
             .path
             .split('/')
             .enumerate()
-            .filter(|(_, segment)| label(&Cow::from(percent_encoding::percent_decode_str(segment))))
+            .filter(|(_, segment)| match memchr::memchr(b'%', segment.as_bytes()) {
+                None => has_label(segment),
+                Some(_) => label(&Cow::from(percent_encoding::percent_decode_str(segment))),
+            })
             .map(|(at, _)| at)
             .collect();
         let any_body = matches!(parts.body, Content::Unseen(_)) || request.body.redacted.iter().any(String::is_empty);
@@ -54,7 +59,8 @@ impl Mask {
 
     /// Whether every place has to be equal.
     pub(super) fn is_exact(&self) -> bool {
-        *self == Self::default()
+        let Self { any_body, places, query, segments } = self;
+        !any_body && places.is_empty() && query.is_empty() && segments.is_empty()
     }
 
     /// What a match that needs this mask has to say.
@@ -102,14 +108,25 @@ impl Keys {
         sink.key()
     }
 
+    /// The key of a request by its bytes, as far as they take part in the comparison.
+    pub(super) fn sent(&self, request: &Request) -> Key {
+        let mut sink = self.sink();
+        sink.text(request.method.as_str().as_bytes());
+        sink.text(request.target.path_and_query.as_bytes());
+        sink.text(request.headers.get("content-type").map_or(b"", HeaderValue::as_bytes));
+        sink.text(&request.body.content);
+        if !request.body.is_whole() {
+            sink.tag(0);
+        }
+        sink.key()
+    }
+
     /// The key of a request whose method and path have the key `line`, under `mask`.
     pub(super) fn request(&self, line: Key, parts: &Parts, mask: &Mask, ignored: &IgnoreSet) -> Key {
         let mut sink = self.sink();
-        sink.0.write_u128(line);
-        sink.1.write_u128(line);
+        sink.put(&line.to_ne_bytes());
         if !mask.is_exact() {
-            mask.hash(&mut sink.0);
-            mask.hash(&mut sink.1);
+            sink.value(mask);
         }
         for Pair { name, value } in &parts.query {
             if ignored.leaves_out_parameter(name) {
@@ -131,30 +148,58 @@ impl Keys {
     }
 
     fn sink(&self) -> Sink<impl Hasher + use<>> {
-        Sink(self.0.build_hasher(), self.1.build_hasher())
+        Sink { hashers: (self.0.build_hasher(), self.1.build_hasher()), held: [0; HELD], length: 0 }
     }
 }
 
-struct Sink<H>(H, H);
+/// Bytes that are hashed together: a word at a time a hasher takes longer than to look at several.
+const HELD: usize = 256;
+
+struct Sink<H> {
+    hashers: (H, H),
+    /// What waits to be hashed.
+    held: [u8; HELD],
+    length: usize,
+}
 
 impl<H: Hasher> Sink<H> {
     fn text(&mut self, bytes: &[u8]) {
-        self.0.write_usize(bytes.len());
-        self.0.write(bytes);
-        self.1.write_usize(bytes.len());
-        self.1.write(bytes);
+        self.put(&bytes.len().to_ne_bytes());
+        self.put(bytes);
     }
 
     /// Something that no text is taken for.
     fn tag(&mut self, tag: u8) {
-        self.0.write_usize(usize::MAX);
-        self.0.write_u8(tag);
-        self.1.write_usize(usize::MAX);
-        self.1.write_u8(tag);
+        self.put(&usize::MAX.to_ne_bytes());
+        self.put(&[tag]);
     }
 
-    fn key(self) -> Key {
-        u128::from(self.0.finish()) << 64 | u128::from(self.1.finish())
+    fn value(&mut self, value: &impl Hash) {
+        self.flush();
+        value.hash(&mut self.hashers.0);
+        value.hash(&mut self.hashers.1);
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        if let Some(room) = self.held[self.length..].get_mut(..bytes.len()) {
+            room.copy_from_slice(bytes);
+            self.length += bytes.len();
+        } else {
+            self.flush();
+            self.hashers.0.write(bytes);
+            self.hashers.1.write(bytes);
+        }
+    }
+
+    fn flush(&mut self) {
+        let held = &self.held[..std::mem::take(&mut self.length)];
+        self.hashers.0.write(held);
+        self.hashers.1.write(held);
+    }
+
+    fn key(mut self) -> Key {
+        self.flush();
+        u128::from(self.hashers.0.finish()) << 64 | u128::from(self.hashers.1.finish())
     }
 }
 

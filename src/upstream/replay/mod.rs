@@ -25,14 +25,15 @@ mod tests;
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
     time::SystemTime,
 };
 
 use self::{
-    caller::Caller,
+    caller::{Caller, CallerId, Met},
     index::{Index, Rules},
+    mask::Key,
     parts::Parts,
     sequence::{Choice, Sequence},
     token_endpoint::{Reply, TokenEndpoint},
@@ -137,7 +138,10 @@ pub struct Replay {
 
 #[derive(Debug, Default)]
 struct State {
+    /// The buckets of requests that were found as they came, by their bytes.
+    found: HashMap<Key, u32>,
     sequence: Sequence,
+    met: Met<Option<CallerId>>,
     /// Entries whose loose match has been said.
     said: HashSet<u32>,
 }
@@ -201,10 +205,11 @@ impl Replay {
             return Ok(Served { answer, clean: false, remarks });
         }
         let bucket = self.find(request, redact)?;
-        let caller = self.index.callers.known(&Caller::of(&request.credential));
         let exhausted =
             self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
         let mut state = self.state();
+        let known = || self.index.callers.known(&Caller::of(&request.credential));
+        let caller = state.met.of(&request.credential, known);
         let entry = match state.sequence.next(&self.index, bucket, caller, exhausted) {
             Choice::Serve(entry) => entry,
             Choice::Exhausted(last) => {
@@ -259,7 +264,18 @@ impl Replay {
 
     /// The recorded exchanges that are the same request: as it came, else redacted.
     fn find(&self, request: &Request, redact: &dyn Fn(&Request) -> Request) -> Result<u32, Box<Miss>> {
+        /// Most requests that are known by their bytes; then they are looked for anew.
+        const MOST: usize = 16_384;
+        let sent = self.index.rules.keys.sent(request);
+        if let Some(bucket) = self.state().found.get(&sent) {
+            return Ok(*bucket);
+        }
         if let Some(bucket) = self.index.find(&Parts::of(request)) {
+            let found = &mut self.state().found;
+            if found.len() >= MOST {
+                found.clear();
+            }
+            found.insert(sent, bucket);
             return Ok(bucket);
         }
         let redacted = redact(request);

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
 use crate::{
     digest::Digests,
-    exchange::{Exchange, Presence, is_bodiless, is_hop_by_hop},
+    exchange::{Exchange, Headers, Presence, is_bodiless, is_hop_by_hop},
 };
 
 /// What goes to the client. Cheap to copy: answers that are alike share what they hold.
@@ -18,7 +18,8 @@ use crate::{
 pub struct Answer {
     /// The status.
     pub status: u16,
-    /// Header fields in recorded order, repeats apart; without the body's length, unless there is no body to measure.
+    /// Header fields in recorded order, repeats apart. Where there is a body, a place for its length, which is not known
+    /// to those that share them.
     pub headers: Arc<HeaderMap>,
     /// The body; `None` where a response has none by definition (RFC 9110, section 6.4.1).
     pub body: Option<Bytes>,
@@ -36,16 +37,38 @@ impl Answer {
     }
 }
 
+/// An answer that is not laid out to go out yet; see [`Answer`].
+#[derive(Debug)]
+pub(super) struct Plain {
+    status: u16,
+    headers: Headers,
+    body: Option<Bytes>,
+}
+
+impl Plain {
+    pub(super) fn ready(self) -> Answer {
+        Answer { status: self.status, headers: Arc::new(laid_out(&self.headers)), body: self.body }
+    }
+}
+
+fn laid_out(headers: &Headers) -> HeaderMap {
+    let mut map = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers.iter() {
+        map.append(name, value.clone());
+    }
+    map
+}
+
 /// An answer, and what tells it from most others.
 #[derive(Debug)]
 pub(super) struct Digested {
-    answer: Answer,
+    answer: Plain,
     head: u64,
     body: u64,
 }
 
 impl Digested {
-    pub(super) fn new(answer: Answer, digests: Digests) -> Self {
+    pub(super) fn new(answer: Plain, digests: Digests) -> Self {
         let fields = answer.headers.iter().flat_map(|(name, value)| [name.as_str().as_bytes(), value.as_bytes()]);
         let head = fields.fold(digests.of(b""), |digest, text| digests.and(digest, text));
         let body = digests.of(answer.body.as_deref().unwrap_or_default());
@@ -56,7 +79,7 @@ impl Digested {
 /// Answers that are kept in memory, ready to go out, up to a bound; equal heads and equal bodies once.
 #[derive(Debug, Default)]
 pub(super) struct Shelved {
-    heads: HashMap<u64, Arc<HeaderMap>>,
+    heads: HashMap<u64, (Headers, Arc<HeaderMap>)>,
     bodies: HashMap<u64, Bytes>,
     bytes: usize,
 }
@@ -69,14 +92,15 @@ impl Shelved {
 
     /// The answer as it is kept; `None` if there is no room for it any more.
     pub(super) fn keep(&mut self, digested: Digested) -> Option<Answer> {
-        let Digested { answer: Answer { status, headers, body }, head, body: digest } = digested;
+        let Digested { answer: Plain { status, headers, body }, head, body: digest } = digested;
         // An equal digest is not taken for equality: whoever writes a recording writes both.
         let headers = match self.heads.entry(head) {
-            Entry::Occupied(held) if *held.get() == headers => Arc::clone(held.get()),
+            Entry::Occupied(held) if held.get().0 == headers => Arc::clone(&held.get().1),
             entry => {
                 let size = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + Self::FIELD;
                 self.bytes += headers.iter().map(size).sum::<usize>();
-                Arc::clone(entry.insert_entry(headers).get())
+                let ready = Arc::new(laid_out(&headers));
+                Arc::clone(&entry.insert_entry((headers, ready)).get().1)
             }
         };
         let body = body.map(|body| match self.bodies.entry(digest) {
@@ -130,7 +154,7 @@ pub(super) fn unfit(exchange: &Exchange) -> Option<String> {
 /// The answer that a recorded exchange gives.
 ///
 /// Hop-by-hop fields and the content coding are gone (bodies are kept decoded), `Content-Length` is fresh.
-pub(super) fn answer(exchange: &Exchange) -> Option<Answer> {
+pub(super) fn answer(exchange: &Exchange) -> Option<Plain> {
     let response = exchange.response.as_ref()?;
     let named: Vec<String> = response
         .headers
@@ -142,7 +166,7 @@ pub(super) fn answer(exchange: &Exchange) -> Option<Answer> {
     let coded = response.headers.contains("content-encoding");
     let head = exchange.request.method == Method::HEAD;
     let bodiless = is_bodiless(&exchange.request.method, response.status);
-    let headers: HeaderMap = response
+    let mut headers: Headers = response
         .headers
         .iter()
         .filter(|(name, _)| {
@@ -151,10 +175,11 @@ pub(super) fn answer(exchange: &Exchange) -> Option<Answer> {
             let undone = [header::TRAILER, header::CONTENT_ENCODING].contains(name);
             !is_hop_by_hop(name) && !undone && !stale_length && !named.iter().any(|named| named == name.as_str())
         })
-        .fold(HeaderMap::with_capacity(response.headers.len()), |mut headers, (name, value)| {
-            headers.append(name, value.clone());
-            headers
-        });
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    if !bodiless {
+        headers.append(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
     let body = (!bodiless).then(|| response.body.content.clone());
-    Some(Answer { status: response.status, headers: Arc::new(headers), body })
+    Some(Plain { status: response.status, headers, body })
 }

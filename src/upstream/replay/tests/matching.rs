@@ -42,6 +42,35 @@ fn json_bodies_compare_by_value_with_exact_numbers() {
 }
 
 #[test]
+fn a_request_that_comes_again_is_told_from_those_that_differ_from_it_in_one_part() {
+    let form = |body: &str| with_body("POST", "/x", "application/x-www-form-urlencoded", body);
+    let replay = exhausting(
+        Exhausted::Repeat,
+        [
+            says(json("/x", r#"{"a":1}"#), "json"),
+            says(form("a=1&b=2"), "form"),
+            says(with_body("POST", "/x", "text/plain", "b=2&a=1"), "text"),
+            says(json("/x?q", r#"{"a":1}"#), "query"),
+            says(request("POST", "/x"), "nothing"),
+            says(request("DELETE", "/x"), "method"),
+        ],
+    );
+    for _ in 0..3 {
+        assert_eq!(body(&replay, &json("/x", r#"{"a":1}"#)), "json");
+        assert_eq!(body(&replay, &json("/x", r#"{"a": 1.0}"#)), "json");
+        assert_eq!(body(&replay, &json("/x", r#"{"a":2}"#)), "miss: unknown");
+        assert_eq!(body(&replay, &form("b=2&a=1")), "form");
+        assert_eq!(body(&replay, &with_body("POST", "/x", "text/plain", "b=2&a=1")), "text");
+        assert_eq!(body(&replay, &json("/x?q", r#"{"a":1}"#)), "query");
+        assert_eq!(body(&replay, &request("POST", "/x")), "nothing");
+        assert_eq!(body(&replay, &request("DELETE", "/x")), "method");
+        let mut unseen = request("POST", "/x");
+        unseen.body = Body::withheld(Withheld::Undecodable, None);
+        assert_eq!(body(&replay, &unseen), "miss: unknown");
+    }
+}
+
+#[test]
 fn headers_do_not_take_part_not_even_the_content_type() {
     let recorded = || json("/x", r#"{"a":1}"#);
     assert!(same(recorded(), &with_body("POST", "/x", "text/plain", r#"{"a":1}"#)));
