@@ -65,8 +65,13 @@ pub(super) fn is_plain(bytes: &[u8]) -> bool {
     }
 }
 
-/// A piece that is being escaped: it is taken away at 512 bytes, with room behind for what sixteen can become.
+/// A piece that is being written: it is taken away at 512 bytes, with room behind for what sixteen can become escaped, and
+/// for two copies of [`COPIED`].
 type Piece = [u8; 512 + 16 * 6 + 32];
+
+/// Bytes that are copied at a time, of which fewer may be meant: most strings fit, and how long they are need not be guessed
+/// by the processor.
+const COPIED: usize = 32;
 
 /// The inside of a JSON string literal.
 pub(super) fn escaped(text: &str, out: &mut Vec<u8>) {
@@ -120,7 +125,7 @@ pub(super) fn document(document: &Document, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Puts text where the piece ends, sixteen bytes at a time; where it ends then.
+/// Puts text where the piece ends; where it ends then.
 #[inline]
 fn copy(piece: &mut Piece, mut length: usize, text: &[u8], range: Range<usize>, out: &mut Vec<u8>) -> usize {
     let mut at = range.start;
@@ -129,8 +134,8 @@ fn copy(piece: &mut Piece, mut length: usize, text: &[u8], range: Range<usize>, 
             out.extend_from_slice(&piece[..length]);
             length = 0;
         }
-        let taken = (range.end - at).min(16);
-        match text[at..].first_chunk::<16>() {
+        let taken = (range.end - at).min(COPIED);
+        match text[at..].first_chunk::<COPIED>() {
             Some(chunk) => put_bytes(piece, length, *chunk),
             None => piece[length..length + taken].copy_from_slice(&text[at..at + taken]),
         }

@@ -142,11 +142,15 @@ impl Pool {
         let now = Instant::now();
         connection.kept_since = Some(now);
         let mut kept = self.lock();
-        // What is too old for its own thread takes no room from the others.
-        let young = |other: &Connection| {
+        // What is too old for its own thread takes no room from the others. It was put first.
+        let is_young = |other: &Connection| {
             other.kept_since.is_some_and(|since| now.saturating_duration_since(since) <= self.limits.idle)
         };
-        kept.idle.retain(|other| young(other) && !other.sender.is_closed());
+        let young = kept.idle.iter().position(is_young).unwrap_or(kept.idle.len());
+        kept.idle.drain(..young);
+        if kept.idle.len() >= self.limits.kept {
+            kept.idle.retain(|other| !other.sender.is_closed());
+        }
         if kept.idle.len() < self.limits.kept && !connection.sender.is_closed() {
             kept.idle.push(connection);
         }
