@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     contract::{CheckOptions, Contract},
-    exchange::{Body, DecodeLimits, Exchange, Headers, Request},
+    exchange::{Body, DecodeLimits, Exchange, Headers, Request, Transport},
     finding::{Unchecked, Verdict},
     recording::{Attested, attest},
     redact::{Judged, Redacted, Redactor},
@@ -115,8 +115,31 @@ impl Judge {
     /// Judges an exchange that is over, and says whether the checker panicked instead.
     pub(super) fn judge(&self, mut exchange: Box<Exchange>, notes: &Notes) -> (Judged, bool) {
         self.prepare(&mut exchange);
-        let (verdict, panicked) = self.check(&exchange, &self.options(notes));
+        let (verdict, panicked) = self.verdict(&exchange, notes);
         (Judged::new(exchange, verdict), panicked)
+    }
+
+    /// As [`Self::check`], once for requests that share the verdict.
+    fn verdict(&self, exchange: &Exchange, notes: &Notes) -> (Verdict, bool) {
+        let options = self.options(notes);
+        let is_alike = options.request && !options.auth && !options.response && exchange.request.body.is_whole();
+        let shared = notes.verdict.as_ref().filter(|_| is_alike && exchange.transport == Transport::default());
+        let (Some(shared), Some(response)) = (shared, &exchange.response) else {
+            return self.check(exchange, &options);
+        };
+        match shared.get() {
+            Some((status, verdict)) if *status == response.status => {
+                debug_assert_eq!(*verdict, self.check(exchange, &options).0);
+                (verdict.clone(), false)
+            }
+            _ => {
+                let (verdict, panicked) = self.check(exchange, &options);
+                if !panicked {
+                    let _ = shared.set((response.status, verdict.clone()));
+                }
+                (verdict, panicked)
+            }
+        }
     }
 
     /// Judges a message that is held; `None` if it passes unjudged because it is outside `--only` or inside `--exclude`.

@@ -123,6 +123,39 @@ fn pipeline(checker: Checker, journal: &Memory) -> (Arc<Pipeline>, Said) {
     (pipeline, said)
 }
 
+#[test]
+fn a_verdict_is_shared_by_requests_with_the_same_status_where_their_credentials_are_not_judged() {
+    let judge = |auth| Judge {
+        contract: Contract::built_in(),
+        checker: Contract::check,
+        options: CheckOptions { auth, ..CheckOptions::default() },
+        tokens: Arc::new(TokenCache::new(Duration::ZERO, None)),
+        decode: DecodeLimits::default(),
+        only: Vec::new(),
+        exclude: Vec::new(),
+    };
+    let notes = Notes { response_judged_elsewhere: true, verdict: Some(Arc::default()), ..Notes::default() };
+    let answered = |status| {
+        let mut exchange = exchange();
+        exchange.response.as_mut().unwrap().status = status;
+        exchange
+    };
+    let shared = || notes.verdict.as_ref().unwrap().get();
+    let judged = |judge: &Judge, exchange| judge.judge(exchange, &notes).0.verdict;
+
+    judged(&judge(true), answered(200));
+    assert_eq!(shared(), None, "the next one may have another token");
+    let mut cut = answered(200);
+    cut.transport.incomplete = Some("the client went away".to_owned());
+    judged(&judge(false), cut);
+    assert_eq!(shared(), None, "the next one may be whole");
+    let first = judged(&judge(false), answered(200));
+    assert_eq!(shared(), Some(&(200, first.clone())));
+    assert_eq!(judged(&judge(false), answered(200)), first);
+    assert_ne!(judged(&judge(false), answered(400)).blame, first.blame, "whose business it is depends on the status");
+    assert_eq!(shared(), Some(&(200, first)));
+}
+
 fn exchange() -> Box<Exchange> {
     Box::new(Exchange {
         request: Request {

@@ -88,8 +88,10 @@ impl Recording {
     /// Notes the response's head.
     pub(super) fn head(&mut self, status: u16, version: http::Version, headers: &http::HeaderMap) {
         self.head_at = Some(Instant::now());
+        // Of what is recorded already nothing but the status is told.
+        let headers = if self.notes.response_redacted { Headers::new() } else { Headers::from(headers) };
         if let Some(begun) = &mut self.begun {
-            begun.response = Some(Response { status, version, headers: Headers::from(headers), body: Body::default() });
+            begun.response = Some(Response { status, version, headers, body: Body::default() });
         }
     }
 

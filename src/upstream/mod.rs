@@ -4,14 +4,19 @@
 //! A request arrives here as the tenant is to see it: raw target, hop-by-hop headers gone, Host set. What an upstream
 //! knows about its answer beyond the message (a retry, a miss) it attaches as [`Notes`] to the response's extensions.
 
-use std::{fmt, future::Future, pin::Pin, sync::Arc};
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, OnceLock},
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 
-use crate::exchange::Target;
+use crate::{exchange::Target, finding::Verdict};
 
 mod body;
 pub(crate) mod clock;
@@ -77,6 +82,10 @@ pub trait Inform: Send + Sync + fmt::Debug {
     fn inform(&self, status: StatusCode, headers: &HeaderMap);
 }
 
+/// What the check says of requests of the same bytes, `Content-Type` included and no other header, where neither the
+/// response nor the credential is judged; and the status that it was said at. Whoever judges one first sets it.
+pub type SharedVerdict = Arc<OnceLock<(u16, Verdict)>>;
+
 /// What an upstream says about its answer, in the response's extensions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // independent facts
@@ -91,6 +100,8 @@ pub struct Notes {
     pub response_judged_elsewhere: bool,
     /// The response is one of contrail's own recordings, from which secrets are gone: nothing is to be looked for in it.
     pub response_redacted: bool,
+    /// Where the verdict on this request is kept, if it shares one with others.
+    pub verdict: Option<SharedVerdict>,
     /// Things worth saying beside the exchange's line (for example that a redacted place took part in a match).
     /// Never a secret.
     pub remarks: Vec<String>,

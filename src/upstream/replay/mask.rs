@@ -108,11 +108,14 @@ impl Keys {
         sink.key()
     }
 
-    /// The key of a request by its bytes, as far as they take part in the comparison.
+    /// The key of a request by its bytes, as far as they take part in the comparison or in the check, the credential aside.
     pub(super) fn sent(&self, request: &Request) -> Key {
         let mut sink = self.sink();
         sink.text(request.method.as_str().as_bytes());
-        sink.text(request.target.path_and_query.as_bytes());
+        let target = &request.target;
+        for part in [&target.scheme, &target.authority, &target.path_and_query] {
+            sink.text(part.as_bytes());
+        }
         sink.text(request.headers.get("content-type").map_or(b"", HeaderValue::as_bytes));
         sink.text(&request.body.content);
         if !request.body.is_whole() {

@@ -53,6 +53,7 @@ use crate::{
     exchange::Request,
     recording::{Entry, ReadError, Shelf, Spot, parts},
     token,
+    upstream::SharedVerdict,
 };
 
 /// How recordings are served.
@@ -138,12 +139,19 @@ pub struct Replay {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The buckets of requests that were found as they came, by their bytes.
-    found: HashMap<Key, u32>,
+    /// Requests that were found as they came, by their bytes.
+    found: HashMap<Key, Found>,
     sequence: Sequence,
     met: Met<Option<CallerId>>,
     /// Entries whose loose match has been said.
     said: HashSet<u32>,
+}
+
+/// What is known of requests of the same bytes.
+#[derive(Debug, Clone)]
+struct Found {
+    bucket: u32,
+    verdict: SharedVerdict,
 }
 
 /// A recorded answer, and what has to be said beside it.
@@ -153,6 +161,8 @@ pub struct Served {
     pub answer: Answer,
     /// The answer is from a recording of contrail's own, so there is no secret in it.
     pub clean: bool,
+    /// Shared by requests of the same bytes.
+    pub verdict: Option<SharedVerdict>,
     /// What the match needed (once per entry), where a fresh token's scopes come from. Never a secret.
     pub remarks: Vec<String>,
 }
@@ -202,9 +212,9 @@ impl Replay {
             for entry in stands_for {
                 state.sequence.mark(entry);
             }
-            return Ok(Served { answer, clean: false, remarks });
+            return Ok(Served { answer, clean: false, verdict: None, remarks });
         }
-        let bucket = self.find(request, redact)?;
+        let (bucket, verdict) = self.find(request, redact)?;
         let exhausted =
             self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
         let mut state = self.state();
@@ -232,7 +242,7 @@ impl Replay {
         if !mask.is_exact() && state.said.insert(entry) {
             remarks.push(format!("matches {} although {}", self.index.name(entry), mask.describe()));
         }
-        Ok(Served { answer, clean: self.index.held[entry as usize].by_contrail, remarks })
+        Ok(Served { answer, clean: self.index.held[entry as usize].by_contrail, verdict, remarks })
     }
 
     /// Of a token request, whether one of the same client is recorded; `None` for any other request.
@@ -263,24 +273,31 @@ impl Replay {
     }
 
     /// The recorded exchanges that are the same request: as it came, else redacted.
-    fn find(&self, request: &Request, redact: &dyn Fn(&Request) -> Request) -> Result<u32, Box<Miss>> {
+    fn find(
+        &self,
+        request: &Request,
+        redact: &dyn Fn(&Request) -> Request,
+    ) -> Result<(u32, Option<SharedVerdict>), Box<Miss>> {
         /// Most requests that are known by their bytes; then they are looked for anew.
         const MOST: usize = 16_384;
         let sent = self.index.rules.keys.sent(request);
-        if let Some(bucket) = self.state().found.get(&sent) {
-            return Ok(*bucket);
+        if let Some(Found { bucket, verdict }) = self.state().found.get(&sent) {
+            return Ok((*bucket, Some(Arc::clone(verdict))));
         }
         if let Some(bucket) = self.index.find(&Parts::of(request)) {
             let found = &mut self.state().found;
             if found.len() >= MOST {
                 found.clear();
             }
-            found.insert(sent, bucket);
-            return Ok(bucket);
+            let verdict = SharedVerdict::default();
+            found.insert(sent, Found { bucket, verdict: Arc::clone(&verdict) });
+            return Ok((bucket, Some(verdict)));
         }
         let redacted = redact(request);
         let parts = Parts::of(&redacted);
-        self.index.find(&parts).ok_or_else(|| Box::new(Miss::unknown(&self.index, &redacted, &parts)))
+        let bucket = self.index.find(&parts);
+        let bucket = bucket.ok_or_else(|| Box::new(Miss::unknown(&self.index, &redacted, &parts)))?;
+        Ok((bucket, None))
     }
 
     /// Replays the recordings against themselves: every recorded request, asked in recorded order, has to get its own

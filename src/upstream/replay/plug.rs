@@ -84,12 +84,13 @@ impl fmt::Debug for Recorded {
     }
 }
 
-fn recorded(Served { answer, clean, remarks }: Served) -> Response {
+fn recorded(Served { answer, clean, verdict, remarks }: Served) -> Response {
     let headers = answer.fields();
     let mut response = Response::new(MessageBody::from(answer.body.unwrap_or_default()));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     *response.headers_mut() = headers;
-    let notes = Notes { response_judged_elsewhere: true, response_redacted: clean, remarks, ..Notes::default() };
+    let notes =
+        Notes { response_judged_elsewhere: true, response_redacted: clean, verdict, remarks, ..Notes::default() };
     response.extensions_mut().insert(notes);
     response
 }
