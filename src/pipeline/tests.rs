@@ -100,6 +100,11 @@ fn collector() -> Collector {
 }
 
 fn pipeline(checker: Checker, journal: &Memory) -> (Arc<Pipeline>, Said) {
+    let entries: Box<dyn Journal> = Box::new(journal.clone());
+    pipeline_with(checker, Some(entries), journal.durable)
+}
+
+fn pipeline_with(checker: Checker, journal: Option<Box<dyn Journal>>, durable: bool) -> (Arc<Pipeline>, Said) {
     let said = Said::default();
     let pipeline = Pipeline::new(Parts {
         judge: Judge {
@@ -114,8 +119,8 @@ fn pipeline(checker: Checker, journal: &Memory) -> (Arc<Pipeline>, Said) {
         redactor: Arc::new(Redactor::new(Plan::default())),
         enforce: Enforce::All,
         collector: collector(),
-        journal: Some(Box::new(journal.clone())),
-        durable: journal.durable,
+        journal,
+        durable,
         lines: LineFormat::Text,
         console: Console::new(said.clone(), LineFormat::Text).unwrap(),
     })
@@ -316,6 +321,32 @@ async fn all_exchanges_that_end_in_one_turn_are_written_at_once_and_only_then_re
     pipeline.ended(ended()).await.unwrap();
     assert_eq!(journal.writes.load(Ordering::Relaxed), 2);
     writer.abort();
+}
+
+#[test]
+fn without_a_journal_a_response_waits_only_where_another_event_loop_may_meet_its_secrets_first() {
+    let (pipeline, said) = pipeline_with(Contract::check, None, false);
+    let of_this_loop = pipeline.turns.begin();
+    assert!(!is_pending(&mut Box::pin(pipeline.ended(ended()))));
+    pipeline.settle(&of_this_loop);
+    std::thread::scope(|scope| scope.spawn(|| pipeline.turns.begin()).join().unwrap());
+    let mut waits = Box::pin(pipeline.ended(ended()));
+    assert!(is_pending(&mut waits));
+    pipeline.settle(&of_this_loop);
+    assert!(!is_pending(&mut waits));
+    let outcome = pipeline.finish(collector());
+    outcome.console.close();
+    assert_eq!((outcome.counts.exchanges, said.text().lines().count()), (2, 2));
+}
+
+#[test]
+fn what_ended_before_is_taken_up_before_a_refusal_is_put_in_words() {
+    let journal = Memory::default();
+    let (pipeline, _) = pipeline(Contract::check, &journal);
+    drop(pipeline.ended(ended()));
+    assert_eq!(journal.entries.load(Ordering::Relaxed), 0);
+    assert!(pipeline.admit_request(exchange()).is_err());
+    assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
 }
 
 #[test]
