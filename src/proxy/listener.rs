@@ -23,6 +23,7 @@ use super::{
     forward::{self, Forward},
     gate::Gate,
     interim::Between,
+    rarely::Rarely,
     reverse::{self, Answering, Destination},
     rewind::Rewind,
     stall::{self, Patient, Streams},
@@ -225,14 +226,16 @@ where
     let io = Between::new(Strict::new(io, Arc::clone(&state), bounds), Arc::clone(&state));
     let service = service_fn(|request| dispatch(&proxy, &state, &way, &stopping, request));
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service).with_upgrades());
+    let mut over = Rarely::new(stopped(&mut stop));
     let ended = tokio::select! {
         biased; // without it each poll draws lots
         ended = connection.as_mut() => ended,
-        () = stopped(&mut stop) => {
+        () = &mut over => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
     };
+    drop(over);
     if let Err(error) = ended {
         tracing::debug!(%error, "a client connection ended early");
         if error.is_parse() {

@@ -37,6 +37,7 @@ pub mod hop;
 mod intercept;
 mod interim;
 pub mod listener;
+mod rarely;
 pub mod reverse;
 mod rewind;
 mod stall;
