@@ -102,6 +102,9 @@ fn end_to_end(headers: &mut HeaderMap, host: Option<&HeaderValue>) {
 }
 
 fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
+    if !headers.keys().any(|name| *name == header::CONNECTION || *name == PROXY_CONNECTION) {
+        return Vec::new();
+    }
     headers
         .get_all(header::CONNECTION)
         .iter()

@@ -346,8 +346,9 @@ pub(super) fn is_authority(authority: &[u8]) -> bool {
 
 /// Whether this is a port as it stands in an authority; it may be empty there (RFC 3986, section 3.2.3).
 fn is_port(text: &[u8]) -> bool {
-    text.iter().all(u8::is_ascii_digit)
-        && (text.is_empty() || str::from_utf8(text).is_ok_and(|text| text.parse::<u16>().is_ok()))
+    const MOST: u32 = u16::MAX as u32;
+    let number = |port: u32, digit: &u8| (port * 10 + u32::from(digit - b'0')).min(MOST + 1);
+    text.iter().all(u8::is_ascii_digit) && text.iter().fold(0, number) <= MOST
 }
 
 /// Path and query as they were sent; an absolute target without a path has the path `/` (RFC 9112, section 3.2.1).
