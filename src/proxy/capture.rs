@@ -123,6 +123,7 @@ impl Recording {
     /// The exchange is over; `incomplete` says why it is not whole. Later calls, and the drop, do nothing.
     pub(super) fn end(&mut self, incomplete: Option<String>) -> Written {
         let Some(mut exchange) = self.begun.take() else { return Written::now() };
+        self.turn = None; // it is with the upstream no longer
         let now = Instant::now();
         let sent_at = {
             let mut state = lock(&self.request);

@@ -17,6 +17,7 @@ use crate::upstream::{BodyError, MessageBody, Problem};
 pub(super) struct Gate {
     inner: MessageBody,
     remaining: Option<u64>,
+    /// Kept until the end may go out: until then the exchange is in progress on its connection.
     recording: Option<Box<Recording>>,
     stage: Stage,
     /// A frame that is here and did not go out yet: the last one, or one that was taken before the head went out.
@@ -53,7 +54,7 @@ impl Gate {
     /// The body of a message that has none; `incomplete` says what is wrong with that.
     pub(super) fn ended(mut recording: Box<Recording>, incomplete: Option<String>) -> Self {
         let stage = Stage::Holding(recording.end(incomplete));
-        Self { stage, ..Self::open(MessageBody::Empty) }
+        Self { recording: Some(recording), stage, ..Self::open(MessageBody::Empty) }
     }
 
     /// Looks at the begin of the body before the head goes out. If all of it is there already, waits until the exchange
@@ -119,6 +120,7 @@ impl Gate {
                         self.next = Some(Err(BodyError(problem.detail.clone())));
                         self.refused = Some(Box::new(problem));
                     }
+                    self.recording = None;
                     self.stage = match self.next.take() {
                         Some(Err(error)) => Stage::Cutting { error, flushed: false },
                         next => {
@@ -175,8 +177,8 @@ impl Gate {
     }
 
     fn hold(&mut self, incomplete: Option<String>, last: Option<Result<Frame<Bytes>, BodyError>>) {
-        let written = match self.recording.take() {
-            Some(mut recording) => recording.end(incomplete),
+        let written = match &mut self.recording {
+            Some(recording) => recording.end(incomplete),
             None => Written::now(),
         };
         self.stage = Stage::Holding(written);

@@ -269,6 +269,26 @@ async fn a_half_closed_client_still_gets_its_answer() {
     assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
 }
 
+#[tokio::test]
+async fn a_half_closed_client_still_gets_an_answer_that_waits_for_its_entry() {
+    use tokio::io::AsyncWriteExt as _;
+    for (response, end) in
+        [("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "ok"), ("HTTP/1.1 204 No Content\r\n\r\n", "\r\n\r\n")]
+    {
+        let mut bench = Bench::with(Setup { hold_ends: true, ..Setup::default() }).await;
+        let mut client = bench.client().await;
+        client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
+        let mut tenant = bench.accept().await;
+        tenant.message().await;
+        client.0.shutdown().await.unwrap();
+        tenant.send(response).await;
+        let (_, release) = bench.held().await;
+        assert!(client.is_silent().await, "{response}");
+        release.send(Ok(())).unwrap();
+        client.until(end).await;
+    }
+}
+
 fn refusal() -> Problem {
     Problem::new(http::StatusCode::BAD_REQUEST, "enforce", "it breaks a rule")
 }
