@@ -23,6 +23,7 @@ pub mod finding;
 mod hex;
 pub mod json;
 pub mod pipeline;
+mod plural;
 pub mod proxy;
 pub mod recording;
 pub mod redact;

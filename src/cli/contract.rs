@@ -9,9 +9,12 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{ContractArgs, Failure, Format, Outcome, printer::Printer};
-use crate::contract::{
-    Contract,
-    outline::{Fact, Operation, Outline},
+use crate::{
+    contract::{
+        Contract,
+        outline::{Fact, Operation, Outline},
+    },
+    plural::plural,
 };
 
 /// Show the contract in force: operations, scopes, and every "not shown"
@@ -120,7 +123,7 @@ fn scopes(outline: &Outline, out: &mut impl Write) -> io::Result<()> {
     if outline.scopes.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nScopes: {} of {} resources", outline.scope_count, outline.scopes.len())?;
+    writeln!(out, "\nScopes: {} of {}", outline.scope_count, plural(outline.scopes.len(), "resource"))?;
     let width = outline.scopes.keys().map(String::len).max().unwrap_or_default();
     for (resource, verbs) in &outline.scopes {
         writeln!(out, "  {resource:width$}  {}", verbs.join(" "))?;

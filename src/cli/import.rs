@@ -12,6 +12,7 @@ use crate::{
     contract::{CheckOptions, Contract},
     exchange::Exchange,
     pipeline::ContractShapes,
+    plural::plural,
     recording::{self, Check, FoldOptions, FoldSource, Folded, Keep, Take},
     redact::{Plan, Redactor},
 };
@@ -117,16 +118,20 @@ fn guessed(recordings: &[PathBuf], contract: &Contract) -> Result<String, Failur
 
 fn say(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
     let mut told = std::io::stderr();
-    let exchanges = if folded.entries == 1 { "exchange" } else { "exchanges" };
-    let _ = writeln!(told, "{} {exchanges} with {origin} in {}", folded.entries, folded.har.display());
+    let _ = writeln!(told, "{} with {origin} in {}", plural(folded.entries, "exchange"), folded.har.display());
     let transient: usize = folded.transient.values().sum();
-    for (count, what) in [
-        (folded.elsewhere, "with other sites left out"),
-        (transient, "transient answers left out (--keep keeps them)"),
-        (folded.incomplete, "are not whole; they are marked, and never served as whole"),
+    let (elsewhere, incomplete) = (folded.elsewhere, folded.incomplete);
+    for (count, one, many) in [
+        (elsewhere, "with another site left out", "with other sites left out"),
+        (transient, "transient answer left out (--keep keeps it)", "transient answers left out (--keep keeps them)"),
+        (
+            incomplete,
+            "is not whole; it is marked, and never served as whole",
+            "are not whole; they are marked, and never served as whole",
+        ),
     ] {
         if count > 0 {
-            let _ = writeln!(told, "{count} {what}");
+            let _ = writeln!(told, "{count} {}", if count == 1 { one } else { many });
         }
     }
     let counters = redactor.counters();

@@ -2,6 +2,8 @@
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
+use crate::plural::plural;
+
 /// Files that are open besides connections: listeners, journal, reports, what the first worker needs.
 const OTHERS: u64 = 64;
 
@@ -28,8 +30,9 @@ pub(super) fn connections_that_fit(connections: usize, upstream: Option<usize>, 
     let fit = fitting(limit, connections, pool);
     if fit < connections {
         tracing::warn!(
-            "at most {fit} connections at a time instead of {connections}: this process may open {limit} files, and \
-             --max-connections {connections} needs {needed}; raise the limit with `ulimit -n`"
+            "at most {} at a time instead of {connections}: this process may open {limit} files, and \
+             --max-connections {connections} needs {needed}; raise the limit with `ulimit -n`",
+            plural(fit, "connection")
         );
     }
     fit

@@ -11,6 +11,7 @@ use super::{ContractArgs, Failure, Outcome};
 use crate::{
     contract::CheckOptions,
     exchange::Exchange,
+    plural::plural,
     recording::{self, Check, FoldOptions, FoldSource, Journal, Keep, Take},
     redact::{Plan, Redactor},
 };
@@ -89,13 +90,13 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
             ..FoldOptions::new(&Redactor::new(Plan::default()), &today)
         },
     )?;
-    let exchanges = if folded.entries == 1 { "exchange" } else { "exchanges" };
-    let mut line = format!("{} {exchanges} in {}", folded.entries, folded.har.display());
+    let mut line = format!("{} in {}", plural(folded.entries, "exchange"), folded.har.display());
     let transient: usize = folded.transient.values().sum();
-    for (count, what) in [(transient, "transient answers"), (folded.own_answers, "of contrail's own answers")] {
-        if count > 0 {
-            let _ = write!(line, ", {count} {what} left out");
-        }
+    if transient > 0 {
+        let _ = write!(line, ", {} left out", plural(transient, "transient answer"));
+    }
+    if folded.own_answers > 0 {
+        let _ = write!(line, ", {} of contrail's own answers left out", folded.own_answers);
     }
     if found.unproven {
         line.push_str(" (unproven: it was never replayed, verified and scanned at the end of its recording)");

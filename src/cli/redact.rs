@@ -13,9 +13,12 @@ use std::{
 use super::{
     Failure, Outcome,
     printer::Printer,
-    scan::{Content, count, expand},
+    scan::{Content, expand},
 };
-use crate::redact::{Plan, Redactor};
+use crate::{
+    plural::plural,
+    redact::{Plan, Redactor},
+};
 
 /// Take the secrets out of recordings that exist
 #[derive(Debug, clap::Args)]
@@ -76,7 +79,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         let _ = writeln!(
             io::stderr(),
             "contrail: {} left in what was written; this is a fault of contrail",
-            count(left, "secret")
+            plural(left, "secret")
         );
     }
     let findings = left > 0 || (args.check && !told.is_empty());
@@ -106,7 +109,7 @@ fn targets(args: &Args) -> Result<Vec<(PathBuf, Target)>, Failure> {
             Ok([only]) => Ok(vec![(only, Target::Output)]),
             Err(files) => Err(format!(
                 "{} to clean: give `--in-place`, or `--out FOLDER` with one folder",
-                count(files.len(), "file")
+                plural(files.len(), "file")
             )
             .into()),
         };
@@ -171,11 +174,13 @@ impl Told {
         let kinds: Vec<String> = self.places.iter().map(|(kind, number)| format!("{kind} {number}")).collect();
         let places = self.places.values().sum();
         let _ = match places {
-            0 => writeln!(stderr, "no secret {verb} {}", count(files, "file")),
-            _ => writeln!(stderr, "{} {verb} {}: {}", count(places, "secret"), count(files, "file"), kinds.join(", ")),
+            0 => writeln!(stderr, "no secret {verb} {}", plural(files, "file")),
+            _ => {
+                writeln!(stderr, "{} {verb} {}: {}", plural(places, "secret"), plural(files, "file"), kinds.join(", "))
+            }
         };
         if self.withheld > 0 {
-            let bodies = if self.withheld == 1 { "1 body".to_owned() } else { format!("{} bodies", self.withheld) };
+            let bodies = plural(self.withheld, "body");
             let _ =
                 writeln!(stderr, "{bodies} emptied: not what the media type says, so nobody can tell what is in there");
         }

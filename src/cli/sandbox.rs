@@ -15,7 +15,10 @@ use tokio::{
 };
 
 use super::{Failure, Format, Outcome, printer::Printer};
-use crate::upstream::sandbox::{self, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant};
+use crate::{
+    plural::plural,
+    upstream::sandbox::{self, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant},
+};
 
 /// The embedded tenant, on its own
 #[derive(Debug, clap::Args)]
@@ -127,12 +130,12 @@ fn welcome_json(address: SocketAddr, tenant: &Tenant) -> String {
 
 /// What is particular about a client, for people.
 fn remark(client: &Client) -> String {
-    let mut remark = format!("{} scopes", client.scopes.len());
+    let mut remark = plural(client.scopes.len(), "scope");
     if !client.scopes.iter().any(|scope| scope == "read:rate_limit_policies") {
         remark.push_str(", not read:rate_limit_policies");
     }
     if let Some(limit) = client.rate_limit {
-        let _ = write!(remark, ", {} requests in {} s", limit.requests, limit.seconds);
+        let _ = write!(remark, ", {} in {} s", plural(limit.requests, "request"), limit.seconds);
     }
     if client.token_lifetime == 0 {
         remark.push_str(", tokens that have expired when they come");

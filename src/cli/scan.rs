@@ -13,7 +13,10 @@ use std::{
 use bytes::Bytes;
 
 use super::{Failure, Format, Outcome, printer::Printer};
-use crate::redact::{Cleaned, Plan, Redactor, Sighting};
+use crate::{
+    plural::plural,
+    redact::{Cleaned, Plan, Redactor, Sighting},
+};
 
 /// Look for secrets in recordings
 ///
@@ -104,13 +107,13 @@ fn print(format: Format, redactor: &Redactor, files: usize, found: &[Found]) -> 
             let places = found.len();
             let distinct = found.iter().map(|found| &found.sighting.label).collect::<BTreeSet<_>>().len();
             let _ = match places {
-                0 => writeln!(io::stderr(), "no secret in {}", count(files, "file")),
+                0 => writeln!(io::stderr(), "no secret in {}", plural(files, "file")),
                 _ => writeln!(
                     io::stderr(),
                     "{} in {} of {}; `contrail redact` takes them out",
-                    count(distinct, "secret"),
-                    count(places, "place"),
-                    count(files, "file")
+                    plural(distinct, "secret"),
+                    plural(places, "place"),
+                    plural(files, "file")
                 ),
             };
         }
@@ -133,11 +136,6 @@ fn print(format: Format, redactor: &Redactor, files: usize, found: &[Found]) -> 
         }
     }
     Ok(())
-}
-
-/// `1 file`, `2 files`.
-pub(super) fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The files that are named: themselves, and every regular file in a folder and below (no links), in order.

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Map, Value, json};
 
 use super::{Failure, Format, printer::private_file};
-use crate::{finding::Kind, pipeline::Outcome, redact::Redactor, report};
+use crate::{finding::Kind, pipeline::Outcome, plural::plural, redact::Redactor, report};
 
 /// A write or sync of the journal that takes this long is said.
 const SLOW: Duration = Duration::from_millis(250);
@@ -80,29 +80,9 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
     if let Some(personal) = outcome.secrets.said_of_personal() {
         let _ = writeln!(out, "{personal}");
     }
-    let said = [
-        (
-            outcome.secrets.forgotten,
-            "secrets were forgotten (--max-secrets): where they came again, only their field, header or shape told them",
-        ),
-        (outcome.secrets.withheld, "bodies withheld, because they do not parse"),
-        (outcome.secrets.cut, "cut bodies whose kept part was dropped"),
-        (counts.left_out, "left out by --only or --exclude"),
-        (counts.incomplete, "not whole"),
-        (counts.retried, "sent again on a fresh connection"),
-        (counts.misses, "replay misses"),
-        (counts.unjudged, "not judged, because the check failed on them; please report it"),
-        (counts.unredacted, "NOT RECORDED, because redaction failed on them; please report it"),
-        (counts.unwritten, "NOT RECORDED, because the journal could not be written"),
-        (
-            counts.late,
-            "entries of the trail hold a secret that was recognised only after they were written; the trail keeps them",
-        ),
-        (dropped, "exchange lines not shown, because standard error was read too slowly"),
-    ];
-    for (count, what) in said {
+    for (count, one, many) in said(outcome, dropped) {
         if count > 0 {
-            let _ = writeln!(out, "{count} {what}");
+            let _ = writeln!(out, "{count} {}", if count == 1 { one } else { many });
         }
     }
     for (reason, count) in &counts.answered {
@@ -115,10 +95,10 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
     if queue.slowest >= SLOW {
         let _ = writeln!(
             out,
-            "the disk was slow: up to {} ms for one write, {} and {} bytes waiting",
+            "the disk was slow: up to {} ms for one write, {} and {} waiting",
             queue.slowest.as_millis(),
-            plural(queue.most_exchanges as u64, "exchange"),
-            queue.most_bytes
+            plural(queue.most_exchanges, "exchange"),
+            plural(queue.most_bytes, "byte")
         );
     }
     if let Some(error) = &counts.journal_error {
@@ -132,6 +112,46 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
         let _ = writeln!(out, "next: {next}");
     }
     out
+}
+
+/// What is said of what was counted, where it was one and where it was more.
+fn said(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 12] {
+    let (secrets, counts) = (&outcome.secrets, &outcome.counts);
+    let any = |count, said| (count, said, said);
+    [
+        (
+            secrets.forgotten,
+            "secret was forgotten (--max-secrets): where it came again, only its field, header or shape told it",
+            "secrets were forgotten (--max-secrets): where they came again, only their field, header or shape told them",
+        ),
+        (secrets.withheld, "body withheld, because it does not parse", "bodies withheld, because they do not parse"),
+        (secrets.cut, "cut body whose kept part was dropped", "cut bodies whose kept part was dropped"),
+        any(counts.left_out, "left out by --only or --exclude"),
+        any(counts.incomplete, "not whole"),
+        any(counts.retried, "sent again on a fresh connection"),
+        (counts.misses, "replay miss", "replay misses"),
+        (
+            counts.unjudged,
+            "not judged, because the check failed on it; please report it",
+            "not judged, because the check failed on them; please report it",
+        ),
+        (
+            counts.unredacted,
+            "NOT RECORDED, because redaction failed on it; please report it",
+            "NOT RECORDED, because redaction failed on them; please report it",
+        ),
+        any(counts.unwritten, "NOT RECORDED, because the journal could not be written"),
+        (
+            counts.late,
+            "entry of the trail holds a secret that was recognised only after it was written; the trail keeps it",
+            "entries of the trail hold a secret that was recognised only after they were written; the trail keeps them",
+        ),
+        (
+            dropped,
+            "exchange line not shown, because standard error was read too slowly",
+            "exchange lines not shown, because standard error was read too slowly",
+        ),
+    ]
 }
 
 fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> Map<String, Value> {
@@ -181,8 +201,4 @@ fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) ->
     }
     put("next", json!(next));
     object
-}
-
-fn plural(count: u64, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }

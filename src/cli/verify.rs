@@ -25,6 +25,7 @@ use crate::{
     exchange::Exchange,
     finding::{Rule, Verdict},
     json,
+    plural::plural,
     recording::{self, ChainHead, Checked, Entry, Note, ReadError, Recording, settle},
     redact::{Judged, Plan, Redactor},
     report::{Collector, Kind, Place, Request, Title, Unauthenticated, Unremarkable},
@@ -120,8 +121,10 @@ fn chain(named: &Path, sources: &[PathBuf], kept: &[ChainHead]) -> Result<bool, 
     let line = match &checked.broken {
         Some(broken) => broken.to_string(),
         None => format!(
-            "the chain of the trail `{named}` is whole: {} entries, {} after its last link, head {}",
-            checked.entries, checked.unsealed, checked.head.hash
+            "the chain of the trail `{named}` is whole: {}, {} after its last link, head {}",
+            plural(checked.entries, "entry"),
+            checked.unsealed,
+            checked.head.hash
         ),
     };
     let _ = writeln!(io::stderr(), "contrail: {line}");

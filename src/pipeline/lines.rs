@@ -13,6 +13,7 @@ use std::{
 };
 
 use super::LineFormat;
+use crate::plural::plural;
 
 /// Most bytes of lines that wait for the reader of standard error.
 const BOUND: usize = 1 << 20;
@@ -161,7 +162,11 @@ impl Shared {
         drop(queue);
         if dropped > 0 {
             let line = match format {
-                LineFormat::Text => format!("{dropped} lines are not shown: standard error is read too slowly\n"),
+                LineFormat::Text => {
+                    let are = if dropped == 1 { "is" } else { "are" };
+                    let lines = plural(dropped, "line");
+                    format!("{lines} {are} not shown: standard error is read too slowly\n")
+                }
                 LineFormat::Json => format!("{}\n", serde_json::json!({"lines_dropped": dropped})),
             };
             batch.extend_from_slice(line.as_bytes());

@@ -26,7 +26,7 @@ use ring::digest::{Context, SHA256, digest};
 use serde::Deserialize;
 
 use super::{text::strings, trail::is_segment};
-use crate::hex::hex;
+use crate::{hex::hex, plural::plural};
 
 /// What a chain begins with.
 const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -150,7 +150,8 @@ pub fn check_chain(segments: &[PathBuf], kept: &[ChainHead], whole: bool) -> io:
     let seq = check.checked.head.seq;
     if let Some(kept) = kept.iter().filter(|kept| kept.seq > seq).max_by_key(|kept| kept.seq) {
         let reason = format!(
-            "the chain ends after {seq} links, and the head that was kept elsewhere has {}; the end was cut off",
+            "the chain ends after {}, and the head that was kept elsewhere has {}; the end was cut off",
+            plural(seq, "link"),
             kept.seq
         );
         let (segment, line) = (segments.last().cloned().unwrap_or_default(), check.line);
@@ -272,7 +273,8 @@ fn compare(
     }
     if pending.len() < chain.lines.len() {
         let gone = chain.lines.len() - pending.len();
-        return here(format!("{gone} of the lines before this one were removed"));
+        let were = if gone == 1 { "was" } else { "were" };
+        return here(format!("{gone} of the lines before this one {were} removed"));
     }
     None
 }

@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt, io, path::PathBuf};
 
+use crate::plural::plural;
+
 /// Why a recording could not be read. Never quotes the file's content (it may hold secrets).
 #[derive(Debug)]
 pub struct ReadError {
@@ -80,8 +82,8 @@ impl fmt::Display for ReadError {
             ReadFault::NotHar { reason } => write!(f, "`{name}` is no HAR file and no journal: {reason}"),
             ReadFault::Cut { entries } => write!(
                 f,
-                "`{name}` ends in the middle, after {entries} whole {}; export or copy it again",
-                if *entries == 1 { "entry" } else { "entries" }
+                "`{name}` ends in the middle, after {}; export or copy it again",
+                plural(*entries, "whole entry")
             ),
             ReadFault::Version { found } => write!(
                 f,

@@ -198,7 +198,7 @@ fn the_first_line_that_was_altered_is_named() {
     assert_eq!(check(&|lines| lines[2] = "{X}\n".into()), said(3, "this line was altered"));
     let early = "this line stands too early; a line before it was removed, or put elsewhere";
     assert_eq!(check(&|lines| drop(lines.remove(1))), said(2, early));
-    assert_eq!(check(&|lines| drop(lines.remove(3))), said(4, "1 of the lines before this one were removed"));
+    assert_eq!(check(&|lines| drop(lines.remove(3))), said(4, "1 of the lines before this one was removed"));
     assert_eq!(check(&|lines| lines.swap(1, 2)), said(2, early));
     assert_eq!(check(&|lines| lines.insert(2, "{X}\n".into())), said(3, "this line was added"));
     assert_eq!(check(&|lines| lines.insert(2, "{1}\n".into())), said(3, "this line stands twice, or too late"));

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     contract::Contract,
     finding::{Conclusion, Kind, Rule},
+    plural::plural,
     redact::{Judged, Redacted},
     token::Credential,
 };
@@ -134,7 +135,7 @@ impl Audit {
     ///
     /// Those of `out`.
     pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        write!(out, "{} exchanges", self.exchanges)?;
+        write!(out, "{}", plural(self.exchanges, "exchange"))?;
         if let (Some(first), Some(last)) = (self.first, self.last) {
             write!(out, " from {} to {}", instant(first), instant(last))?;
         }
@@ -144,8 +145,9 @@ impl Audit {
                 (Some(broken), _) => writeln!(out, "ALTERED: {broken}")?,
                 (None, Some(entries)) => writeln!(
                     out,
-                    "the chain of `{}` is whole: {entries} entries, {} after its last link, head {}",
+                    "the chain of `{}` is whole: {}, {} after its last link, head {}",
                     one.trail,
+                    plural(entries, "entry"),
                     one.unsealed,
                     one.head.as_deref().unwrap_or_default()
                 )?,
@@ -186,9 +188,9 @@ impl Audit {
             if caller.not_shown > 0 {
                 writeln!(
                     out,
-                    "  but         {} calls went where the documentation does not show the required scope; what is called \
+                    "  but         {} went where the documentation does not show the required scope; what is called \
                      unneeded may be needed there",
-                    caller.not_shown
+                    plural(caller.not_shown, "call")
                 )?;
             }
         }

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     exchange::{Body, Headers, Presence, Response},
     json::{self as document, Care, Document, Kind, Node},
+    plural::plural,
     recording::Identity,
     redact::{self, Judged, Redacted},
 };
@@ -439,10 +440,6 @@ fn printable(text: &str) -> String {
     text.chars()
         .flat_map(|char| if char.is_control() { char.escape_default().collect::<Vec<_>>() } else { vec![char] })
         .collect()
-}
-
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
 fn plural_verb(count: usize) -> String {

@@ -2,8 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::{Facts, junit::escape, places, plural};
-use crate::finding::{Kind, Rule};
+use super::{Facts, junit::escape, places};
+use crate::{
+    finding::{Kind, Rule},
+    plural::plural,
+};
 
 const HEAD: &str = r#"<!doctype html>
 <html lang="en">

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{Facts, Group};
-use crate::finding::Kind;
+use crate::{finding::Kind, plural::plural};
 
 const OUTSIDE: &str = "undocumented";
 
@@ -58,7 +58,7 @@ fn suite(facts: &Facts<'_>, operation: &str, groups: &[&Group], to: &mut dyn Wri
     let checked = if operation == OUTSIDE {
         "undocumented operations were looked for".to_owned()
     } else {
-        format!("{} checked", super::plural(exchanges, "exchange"))
+        format!("{} checked", plural(exchanges, "exchange"))
     };
     writeln!(to, "    <testcase classname=\"{name}\" name=\"{checked}\"/>")?;
     for group in groups {

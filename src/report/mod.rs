@@ -294,11 +294,6 @@ impl Facts<'_> {
     }
 }
 
-/// `1 exchange`, `2 exchanges`.
-fn plural(count: u64, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
-}
-
 /// `operation 3, other 1`: where something was counted, most first.
 fn places(counts: &BTreeMap<String, u64>) -> String {
     let mut pairs: Vec<_> = counts.iter().collect();

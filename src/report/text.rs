@@ -4,8 +4,11 @@
 
 use std::io::{self, Write};
 
-use super::{Facts, Group, places, plural};
-use crate::finding::{Kind, Rule};
+use super::{Facts, Group, places};
+use crate::{
+    finding::{Kind, Rule},
+    plural::plural,
+};
 
 const RED: &str = "31";
 const YELLOW: &str = "33";

@@ -13,6 +13,7 @@ use crate::{
     cli::{Failure, Format, summary::Extra},
     contract::{CheckOptions, Contract},
     pipeline,
+    plural::plural,
     recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, Keep, Take, fold},
     redact::Redactor,
 };
@@ -46,7 +47,7 @@ impl Bench {
         entries: usize,
         earlier: bool,
     ) -> Result<bool, Failure> {
-        let exchanges = if entries == 1 { "1 exchange".to_owned() } else { format!("{entries} exchanges") };
+        let exchanges = plural(entries, "exchange");
         let said = if self.overwrite {
             format!("discarded {exchanges} of a left-over journal, because of --overwrite")
         } else {

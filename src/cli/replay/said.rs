@@ -14,6 +14,7 @@ use crate::{
         summary::{self, Extra},
     },
     pipeline::Outcome,
+    plural::plural,
     report::json::Item,
     upstream::replay::Replay,
 };
@@ -139,5 +140,5 @@ fn shown(text: &str) -> String {
 }
 
 fn exchanges(count: usize) -> String {
-    if count == 1 { "1 recorded exchange".to_owned() } else { format!("{count} recorded exchanges") }
+    plural(count, "recorded exchange")
 }

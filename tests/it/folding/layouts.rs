@@ -81,7 +81,7 @@ fn a_journal_packs_and_a_path_packs_with_its_journal() {
     for from in ["left.journal", "left", "left/"] {
         let ran = run(["pack", &path(from), "--out", &path("a.har"), "--overwrite"]);
         assert_eq!(ran.status, 0, "{from}: {}", ran.stderr);
-        let said = "1 transient answers left out (unproven: it was never replayed, verified and scanned";
+        let said = "1 transient answer left out (unproven: it was never replayed, verified and scanned";
         assert!(ran.stderr.contains(said), "{}", ran.stderr);
         assert_eq!(lines(&bench.path("a.har")), ["/a 200"]);
     }

@@ -305,3 +305,17 @@ fn a_wrapped_command_finds_the_replay_and_its_status_comes_first() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(ran.stderr.contains("never asked for"), "{}", ran.stderr);
 }
+
+#[test]
+fn one_of_a_thing_is_said_as_one() {
+    let place = Place::new();
+    place.write("one.har", &[get("/api/v2/a", r#"{"a":1}"#)]);
+    let replay = place.replay(&["one.har"]);
+    assert_eq!(ask(replay.address, "/api/v2/b").status(), 421);
+    let said = replay.finish().stderr;
+    for expected in ["serving 1 recorded exchange\n", "\n1 replay miss\n"] {
+        assert!(said.contains(expected), "{expected:?}: {said}");
+    }
+    let audit = run_in(place.path(), ["audit", "one.har"]).stdout;
+    assert!(audit.starts_with("1 exchange from ") || audit.starts_with("1 exchange\n"), "{audit}");
+}
