@@ -104,16 +104,17 @@ async fn connection(
     let mut latencies = Vec::with_capacity(requests);
     for n in 0..requests {
         let wanted = mix.nth(n + number);
-        let mut request = Request::builder()
-            .method(wanted.method)
-            .header("user-agent", "contrail-bench")
-            .header("accept", "*/*")
-            .header("authorization", &authorization);
+        let mut request = Request::builder().method(wanted.method);
         request = if http2 {
             request.uri(format!("http://{target}{}", wanted.path))
         } else {
+            // First, as clients have it (RFC 9112, section 3.2).
             request.uri(wanted.path).header("host", target.to_string())
         };
+        request = request
+            .header("user-agent", "contrail-bench")
+            .header("accept", "*/*")
+            .header("authorization", &authorization);
         if !wanted.body.is_empty() {
             request = request.header("content-type", "application/json");
         }
