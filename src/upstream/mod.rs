@@ -13,7 +13,6 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
-use http_body::Body as _;
 use http_body_util::BodyExt as _;
 
 use crate::{exchange::Target, finding::Verdict};
@@ -55,7 +54,7 @@ impl Request {
     ///
     /// [`BodyError`] if the client broke off, or sent more than the proxy takes (it then answers 413 itself).
     pub async fn collect(self) -> Result<(Target, http::request::Parts, Bytes), BodyError> {
-        let body = if self.body.is_end_stream() { Bytes::new() } else { self.body.collect().await?.to_bytes() };
+        let body = self.body.collect().await?.to_bytes();
         Ok((self.target, self.head, body))
     }
 }

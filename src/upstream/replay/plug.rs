@@ -1,8 +1,10 @@
 //! The [`Upstream`] that answers from recordings. It opens no socket.
 
-use std::{fmt, sync::Arc, time::SystemTime};
+use std::{fmt, future, sync::Arc, time::SystemTime};
 
+use bytes::Bytes;
 use http::{StatusCode, header};
+use http_body::Body as _;
 
 use super::{Miss, Replay, Served};
 use crate::{
@@ -40,7 +42,7 @@ impl Recorded {
     }
 
     /// The request as it is matched.
-    pub(super) fn read(&self, target: Target, head: &http::request::Parts, body: bytes::Bytes) -> Request {
+    pub(super) fn read(&self, target: Target, head: &http::request::Parts, body: Bytes) -> Request {
         let headers = Headers::from(&head.headers);
         Request {
             method: head.method.clone(),
@@ -70,10 +72,17 @@ impl Recorded {
 
 impl Upstream for Recorded {
     fn answer(&self, request: upstream::Request) -> upstream::Answer<'_> {
+        let answer = |target, head: &http::request::Parts, body| {
+            let request = self.read(target, head, body);
+            self.answer(&request).unwrap_or_else(|miss| missed(&miss))
+        };
+        if request.body.is_end_stream() {
+            // Nothing has to be waited for, so nothing is moved to where it would wait.
+            return Box::pin(future::ready(Ok(answer(request.target, &request.head, Bytes::new()))));
+        }
         Box::pin(async move {
             let (target, head, body) = request.collect().await?;
-            let request = self.read(target, &head, body);
-            Ok(self.answer(&request).unwrap_or_else(|miss| missed(&miss)))
+            Ok(answer(target, &head, body))
         })
     }
 }
