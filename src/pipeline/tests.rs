@@ -154,6 +154,10 @@ fn a_verdict_is_shared_by_requests_with_the_same_status_where_their_credentials_
     cut.transport.incomplete = Some("the client went away".to_owned());
     judged(&judge(false), cut);
     assert_eq!(shared(), None, "the next one may be whole");
+    let mut asking = answered(200);
+    asking.request.target.path_and_query = "/api/v2/connection-profiles/templates?what=this".into();
+    assert_eq!(judged(&judge(false), asking).findings.len(), 1);
+    assert_eq!(shared(), None, "findings may be many");
     let first = judged(&judge(false), answered(200));
     assert_eq!(shared(), Some(&(200, first.clone())));
     assert_eq!(judged(&judge(false), answered(200)), first);

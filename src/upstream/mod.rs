@@ -82,7 +82,8 @@ pub trait Inform: Send + Sync + fmt::Debug {
 }
 
 /// What the check says of requests of the same bytes, `Content-Type` included and no other header, where neither the
-/// response nor the credential is judged; and the status that it was said at. Whoever judges one first sets it.
+/// response nor the credential is judged and there is no finding; and the status that it was said at. Whoever judges one
+/// first sets it.
 pub type SharedVerdict = Arc<OnceLock<(u16, Verdict)>>;
 
 /// What an upstream says about its answer, in the response's extensions.
