@@ -110,24 +110,37 @@ pub fn with_variables(command: Command) -> Command {
     })
 }
 
+/// A command line that the file has completed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completed {
+    /// The arguments, with what the file adds.
+    pub arguments: Vec<OsString>,
+    /// The options that the file added, without their dashes.
+    pub from_file: Vec<String>,
+}
+
 /// The arguments with what `file` adds: options that neither the arguments nor a variable give.
 ///
 /// # Errors
 ///
 /// [`ConfigError`] names the key that cannot be used.
-pub fn with_file(command: &Command, arguments: Vec<OsString>, file: &Path) -> Result<Vec<OsString>, ConfigError> {
+pub fn with_file(command: &Command, arguments: Vec<OsString>, file: &Path) -> Result<Completed, ConfigError> {
+    let mut completed = Completed { arguments, from_file: Vec::new() };
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(arguments),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(completed),
         Err(cause) => return Err(ConfigError::Unreadable { path: file.to_owned(), cause }),
     };
     let table: Table = text.parse().map_err(|cause| ConfigError::NotToml { path: file.to_owned(), cause })?;
     known(command, &table, file)?;
-    let Ok(matches) = command.clone().ignore_errors(true).try_get_matches_from(&arguments) else {
-        return Ok(arguments);
+    let Ok(matches) = command.clone().ignore_errors(true).try_get_matches_from(&completed.arguments) else {
+        return Ok(completed);
     };
-    let Some((name, given)) = matches.subcommand() else { return Ok(arguments) };
-    let Some(sub) = command.find_subcommand(name) else { return Ok(arguments) };
+    let Some((name, given)) = matches.subcommand() else { return Ok(completed) };
+    let Some(sub) = command.find_subcommand(name) else { return Ok(completed) };
+    let Some(at) = completed.arguments.iter().skip(1).position(|argument| argument == name) else {
+        return Ok(completed);
+    };
     let own = table.get(name).and_then(Value::as_table);
     let mut added = Vec::new();
     for argument in sub.get_arguments() {
@@ -150,11 +163,10 @@ pub fn with_file(command: &Command, arguments: Vec<OsString>, file: &Path) -> Re
             key: value.1,
             expected,
         })?;
+        completed.from_file.push(long.to_owned());
     }
-    let Some(at) = arguments.iter().skip(1).position(|argument| argument == name) else { return Ok(arguments) };
-    let mut arguments = arguments;
-    arguments.splice(at + 2..at + 2, added);
-    Ok(arguments)
+    completed.arguments.splice(at + 2..at + 2, added);
+    Ok(completed)
 }
 
 /// Appends an option as the command line would have it.
@@ -266,7 +278,7 @@ mod tests {
         std::fs::write(&path, file).unwrap();
         let arguments = arguments.iter().map(OsString::from).collect();
         with_file(&command(), arguments, &path)
-            .map(|arguments| arguments.into_iter().map(|argument| argument.into_string().unwrap()).collect())
+            .map(|completed| completed.arguments.into_iter().map(|argument| argument.into_string().unwrap()).collect())
             .map_err(|error| error.to_string().replace(&path.display().to_string(), FILE))
     }
 

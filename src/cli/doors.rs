@@ -107,6 +107,14 @@ impl Doors {
 }
 
 impl DoorArgs {
+    /// What is wrong with an option that was `typed` and has nothing to do here, if one was.
+    pub(super) fn misplaced(&self, around_command: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        let forward = self.forward_listen.is_some() || around_command;
+        (!forward && typed("proxy-auth")).then(|| {
+            "--proxy-auth is for the forward listener, and there is none; add --forward-listen ADDR, or leave it out".into()
+        })
+    }
+
     /// Checks what can be checked before a port is bound.
     ///
     /// # Errors

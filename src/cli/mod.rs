@@ -5,10 +5,10 @@
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
 
-use clap::{FromArgMatches as _, Parser, Subcommand};
+use clap::{FromArgMatches as _, Parser, Subcommand, parser::ValueSource};
 
 use crate::{
-    config,
+    config::{self, Completed},
     contract::{Contract, ContractError},
 };
 
@@ -181,9 +181,13 @@ pub fn main() -> ExitCode {
 /// The command line, completed by variables and by `contrail.toml`; else the exit status.
 fn parse() -> Result<Cli, ExitCode> {
     let command = command();
-    let arguments = config::with_file(&command, std::env::args_os().collect(), config::FILE.as_ref())
-        .map_err(|error| complain(&error))?;
-    command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
+    let Completed { arguments, from_file } =
+        config::with_file(&command, std::env::args_os().collect(), config::FILE.as_ref())
+            .map_err(|error| complain(&error))?;
+    let parsed = command
+        .try_get_matches_from(arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches).map(|cli| (matches, cli)));
+    let (matches, cli) = parsed.map_err(|error| {
         use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand as OverviewInstead;
         if error.use_stderr() && error.kind() != OverviewInstead {
             let _ = writeln!(std::io::stderr(), "contrail: {}", one_line(&error.to_string()));
@@ -191,7 +195,37 @@ fn parse() -> Result<Cli, ExitCode> {
             let _ = error.print();
         }
         ExitCode::from(if error.use_stderr() { 2 } else { 0 })
-    })
+    })?;
+    // A variable or the file speaks to many commands, and what does not apply to this one stays unused.
+    let typed = |option: &str| {
+        let id = option.replace('-', "_");
+        let given = matches.subcommand().and_then(|(_, given)| {
+            given.try_contains_id(&id).ok()?;
+            given.value_source(&id)
+        });
+        given == Some(ValueSource::CommandLine) && !from_file.iter().any(|long| long == option)
+    };
+    match cli.command.misplaced(&typed) {
+        Some(wrong) => Err(complain(&*Failure::from(wrong))),
+        None => Ok(cli),
+    }
+}
+
+impl Command {
+    /// What is wrong with an option that was `typed` and has nothing to do here, if one was.
+    fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        let (proxy, upstream) = match self {
+            Self::Record(args) => args.network(),
+            Self::Watch(args) => args.network(),
+            Self::Replay(args) => args.network(),
+            _ => return None,
+        };
+        let intercepts = !proxy.doors.intercept.is_empty();
+        proxy
+            .doors
+            .misplaced(!proxy.command.is_empty(), typed)
+            .or_else(|| upstream.and_then(|upstream| upstream.misplaced(intercepts, typed)))
+    }
 }
 
 /// clap's message as one line: what is wrong, its first tip, and whose help tells more.

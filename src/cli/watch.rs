@@ -39,6 +39,13 @@ pub struct Args {
     proxy: ProxyArgs,
 }
 
+impl Args {
+    /// How it listens, and who answers.
+    pub(super) fn network(&self) -> (&ProxyArgs, Option<&UpstreamArgs>) {
+        (&self.proxy, Some(&self.upstream))
+    }
+}
+
 /// Who answers
 #[derive(Debug, Clone, clap::Args)]
 pub struct UpstreamArgs {
@@ -179,6 +186,22 @@ impl UpstreamArgs {
             Named::Origin(origin) => Some(origin),
             Named::Sandbox => None,
         }
+    }
+
+    /// What is wrong with an option that was `typed` and has nothing to do here, if one was. The authorities serve
+    /// hosts that the proxy `intercepts`, too.
+    pub(super) fn misplaced(&self, intercepts: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        let tls = ["upstream-ca", "upstream-cert", "upstream-key"].as_slice();
+        let (named, proxied) = match &self.upstream {
+            Named::Sandbox => ("sandbox answers from within contrail".to_owned(), ["upstream-proxy"].as_slice()),
+            Named::Origin(origin) if origin.scheme() == "http" => (format!("{origin} is plain http"), [].as_slice()),
+            Named::Origin(_) => return None,
+        };
+        let unused = |option: &&&str| typed(option) && !(intercepts && **option == "upstream-ca");
+        let option = tls.iter().chain(proxied).find(unused)?;
+        Some(format!(
+            "--{option} has no use here, since --upstream {named}; leave it out, or name an upstream of https"
+        ))
     }
 
     /// Where the proxy may open connections to. Intercepted hosts are not shown the upstream's client certificate.

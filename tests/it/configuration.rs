@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
-use crate::support::{command::run_in, har};
+use crate::support::{
+    command::{Ran, contrail, run_in},
+    har,
+};
 
 const BEGIN: &str = "<!-- made by `UPDATE_GOLDENS=1 cargo test --test it configuration`: begin -->\n";
 const END: &str = "<!-- end -->\n";
@@ -89,4 +92,45 @@ fn the_example_of_the_file_is_one_that_contrail_takes() {
     let ran = run_in(folder.path(), ["verify", "x.har"]);
     assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
     assert!(ran.stderr.contains("denny") && ran.stderr.contains("deny"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_option_that_has_nothing_to_do_here_is_refused_and_a_variable_or_the_file_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases: [(&[&str], &str); 6] = [
+        (
+            &["watch", "--upstream", "http://127.0.0.1:9", "--proxy-auth", "a:b"],
+            "--proxy-auth is for the forward listener",
+        ),
+        (&["watch", "--upstream", "sandbox", "--upstream-ca", "x"], "--upstream-ca has no use here"),
+        (&["watch", "--upstream", "http://127.0.0.1:9", "--upstream-ca", "x"], "127.0.0.1:9 is plain http"),
+        (
+            &["record", "--out", "f", "--upstream", "http://t.test", "--upstream-cert", "x", "--upstream-key", "y"],
+            "--upstream-cert has no use here",
+        ),
+        (
+            &["record", "--out", "f", "--upstream", "sandbox", "--upstream-proxy", "none"],
+            "--upstream-proxy has no use here",
+        ),
+        (&["replay", "f", "--proxy-auth", "a:b"], "--proxy-auth is for the forward listener"),
+    ];
+    for (arguments, expected) in cases {
+        let ran = run_in(folder.path(), arguments);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected) && ran.stderr.lines().count() == 1, "{arguments:?}: {}", ran.stderr);
+    }
+    let watch = ["watch", "--upstream", "sandbox", "--", "true"];
+    let mut command = contrail();
+    command.current_dir(folder.path()).args(watch).env("CONTRAIL_PROXY_AUTH", "a:b").env("CONTRAIL_UPSTREAM_CA", "x");
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let plain = ["watch", "--upstream", "http://127.0.0.1:9", "--", "true"];
+    let ran = Ran::from(contrail().args(plain).env("CONTRAIL_UPSTREAM_CA", "x").output().unwrap());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    std::fs::write(folder.path().join("contrail.toml"), "upstream-ca = \"x\"\nupstream-proxy = \"none\"\n").unwrap();
+    let ran = run_in(folder.path(), watch);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    // A command has a forward listener around it.
+    let ran = run_in(folder.path(), ["watch", "--upstream", "sandbox", "--proxy-auth", "a:b", "--", "true"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
 }

@@ -59,6 +59,13 @@ pub struct Args {
     proxy: ProxyArgs,
 }
 
+impl Args {
+    /// How it listens, and who answers.
+    pub(super) fn network(&self) -> (&ProxyArgs, Option<&UpstreamArgs>) {
+        (&self.proxy, Some(&self.upstream))
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.judge.contract.load()?;
     known_operations(&contract, "--replace", &args.replace)?;

@@ -56,6 +56,13 @@ pub struct Args {
     proxy: ProxyArgs,
 }
 
+impl Args {
+    /// How it listens, and who answers what was not recorded.
+    pub(super) fn network(&self) -> (&ProxyArgs, Option<&UpstreamArgs>) {
+        (&self.proxy, self.missing.upstream.as_ref())
+    }
+}
+
 /// What exchanges are judged and redacted by.
 #[derive(Debug, Clone)]
 struct Terms {
