@@ -103,6 +103,11 @@ impl Recording {
         &self.copy
     }
 
+    /// The kept part of the response's body.
+    pub(super) fn content(&mut self) -> Bytes {
+        self.copy.content()
+    }
+
     /// The exchange as it would be if it ended now, for admission; the copies stay.
     pub(super) fn snapshot(&mut self) -> Option<Box<Exchange>> {
         let mut exchange = self.begun.clone()?;

@@ -83,6 +83,14 @@ impl Copy {
         self.kept() as u64 == self.total
     }
 
+    /// What was kept; it stays.
+    pub(super) fn content(&mut self) -> Bytes {
+        if !self.rest.is_empty() {
+            self.first = std::mem::take(&mut self.rest).freeze();
+        }
+        self.first.clone()
+    }
+
     /// As a body; `whole` says whether the message ended as it should.
     pub(super) fn take(&mut self, whole: bool) -> Body {
         let kept = self.kept() as u64;
@@ -91,11 +99,8 @@ impl Copy {
         } else {
             Presence::Truncated { kept, total: whole.then_some(self.total) }
         };
-        let content = if self.rest.is_empty() {
-            std::mem::take(&mut self.first)
-        } else {
-            std::mem::take(&mut self.rest).freeze()
-        };
+        let content = self.content();
+        self.first = Bytes::new();
         Body { content, presence, wire_size: Some(self.total), ..Body::default() }
     }
 

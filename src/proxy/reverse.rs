@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, convert::Infallible, pin::Pin, sync::Arc};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
@@ -437,7 +437,6 @@ async fn held(
     let (head, mut body) = response.into_parts();
     let refusal = if is_safe(method) { StatusCode::BAD_GATEWAY } else { StatusCode::FAILED_DEPENDENCY };
     let length = content_length(&head.headers).filter(|_| !is_bodiless(method, head.status.as_u16()));
-    let mut whole = BytesMut::new();
     let mut trailers = None;
     while let Some(frame) = body.frame().await {
         match frame.map(http_body::Frame::into_data) {
@@ -445,10 +444,7 @@ async fn held(
                 let problem = Problem::new(refusal, "enforce", format!("the response broke off: {error}"));
                 return replace(recording, problem, Some(error.0)).await;
             }
-            Ok(Ok(data)) => {
-                recording.push(&data);
-                whole.extend_from_slice(&data);
-            }
+            Ok(Ok(data)) => recording.push(&data),
             Ok(Err(frame)) => trailers = frame.into_trailers().ok(),
         }
         if !recording.copy().fits() {
@@ -458,8 +454,9 @@ async fn held(
             return replace(recording, Problem::new(refusal, "enforce", detail), Some(reason)).await;
         }
     }
-    if let Some(length) = length.filter(|length| *length != whole.len() as u64) {
-        let reason = format!("the response ended after {} of {length} bytes", whole.len());
+    let came = recording.copy().total();
+    if let Some(length) = length.filter(|length| *length != came) {
+        let reason = format!("the response ended after {came} of {length} bytes");
         let problem = Problem::new(refusal, "enforce", reason.clone());
         return replace(recording, problem, Some(reason)).await;
     }
@@ -470,10 +467,11 @@ async fn held(
             return replace(recording, problem, None).await;
         }
     }
+    // It fits, so this is all of it.
+    let whole = recording.content();
     if let Err(problem) = recording.end(None).await {
         return unrecorded(problem, method);
     }
-    let whole = Bytes::from(whole);
     let body = match trailers {
         None => MessageBody::from(whole),
         Some(trailers) => MessageBody::stream(
