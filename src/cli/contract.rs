@@ -1,14 +1,16 @@
 //! `contrail contract`: the contract in force.
 
 use std::{
-    fs::OpenOptions,
     io::{self, Write},
     path::{Path, PathBuf},
 };
 
 use serde_json::{Value, json};
 
-use super::{ContractArgs, Failure, Format, Outcome, printer::Printer};
+use super::{
+    ContractArgs, Failure, Format, Outcome,
+    printer::{Printer, write_whole},
+};
 use crate::{
     contract::{
         Contract,
@@ -59,12 +61,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 fn export(contract: &Contract, file: &Path) -> Result<(), Failure> {
     let json = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let text = if json { format!("{:#}\n", contract.document()) } else { contract.to_yaml() };
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(file).and_then(|mut held| held.write_all(text.as_bytes()));
-    written.map_err(|error| format!("cannot write `{}`: {error}", file.display()).into())
+    write_whole(file, text.as_bytes()).map_err(|error| format!("cannot write `{}`: {error}", file.display()).into())
 }
 
 fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> {

@@ -3,9 +3,15 @@
 //! Exit status everywhere: 0 nothing wrong; 1 violations or differences (gaps too, under `--deny gaps`); 2 could not do
 //! its work; 3 replay misses. Where several apply: 2, then 3, then 1.
 
-use std::{io::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+    sync::Arc,
+};
 
 use clap::{FromArgMatches as _, Parser, Subcommand, parser::ValueSource};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     config::{self, Completed},
@@ -147,6 +153,8 @@ pub fn main() -> ExitCode {
         let place = panic.location().map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
         let _ = writeln!(std::io::stderr(), "contrail: internal error{place}; please report it");
     }));
+    // Without it a limit kills, as everywhere; that is no reason not to start.
+    let _ = survive_size_limits();
     let cli = match parse() {
         Ok(cli) => cli,
         Err(status) => return status,
@@ -176,6 +184,14 @@ pub fn main() -> ExitCode {
         Ok(outcome) => ExitCode::from(outcome.status()),
         Err(error) => complain(&*error),
     }
+}
+
+/// Lets a write beyond a limit on file sizes (`ulimit -f`) fail, as on a full disk, instead of ending the process. The
+/// handler outlives the runtime that it is made in, and does not pass to commands that are run.
+fn survive_size_limits() -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _in_it = runtime.enter();
+    signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32)).map(drop)
 }
 
 /// The command line, completed by variables and by `contrail.toml`; else the exit status.

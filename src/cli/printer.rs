@@ -5,7 +5,7 @@
 
 use std::{
     env,
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, BufWriter, IsTerminal as _, Stdout, Write},
     path::Path,
 };
@@ -21,6 +21,26 @@ pub(super) fn private_file(path: &Path, empty: bool) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.write(true).create(true).truncate(empty).open(path)
+}
+
+/// Writes such a file by rename, so that it is either the old one, whose permissions it keeps, or the new one. Where that
+/// cannot be (a link, a pipe, a folder that takes no file), it is written in its place.
+///
+/// # Errors
+///
+/// The system's.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let old = fs::symlink_metadata(path).ok();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let beside = tempfile::Builder::new().prefix(".contrail-").tempfile_in(folder).ok();
+    let Some(file) = beside.filter(|_| old.as_ref().is_none_or(fs::Metadata::is_file)) else {
+        return private_file(path, true)?.write_all(bytes);
+    };
+    file.as_file().write_all(bytes)?;
+    if let Some(old) = old {
+        file.as_file().set_permissions(old.permissions())?;
+    }
+    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// Standard output for data.

@@ -136,8 +136,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = |error: io::Error| format!("cannot write `{}`: {error}", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     make_folder(folder).map_err(failed)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
+    let file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.as_file().write_all(bytes).map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
 }

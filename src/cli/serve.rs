@@ -460,8 +460,6 @@ pub(super) struct Signals {
 
 impl Signals {
     fn new() -> io::Result<Self> {
-        // A limit on file sizes then fails a write, as a full disk does, instead of ending the process.
-        drop(signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32))?);
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,

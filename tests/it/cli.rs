@@ -1,8 +1,11 @@
 //! The command line's manners: help, usage errors, exit statuses, one clear line on standard error.
 
-use std::{fs::File, process::Stdio};
+use std::{
+    fs::{self, File},
+    process::Stdio,
+};
 
-use crate::support::command::{Ran, contrail, run, run_in};
+use crate::support::command::{Ran, contrail, limited, run, run_in};
 
 fn subcommands() -> Vec<String> {
     contrail::cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
@@ -121,5 +124,28 @@ fn a_full_disk_below_standard_output_is_status_2_and_named() {
         let ran: Ran = contrail().args(arguments).stdout(full).stderr(Stdio::piped()).output().unwrap().into();
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.starts_with("contrail: cannot write to standard output: "), "{arguments:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_limit_on_file_sizes_is_told_as_a_full_disk_is_and_leaves_no_half_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = fs::canonicalize("fixtures/gaps.har").unwrap();
+    let recording = recording.to_str().unwrap();
+    for arguments in [
+        ["pack", recording, "--out", "packed.har"],
+        ["unpack", recording, "--out", "unpacked"],
+        ["redact", recording, "--out", "clean.har"],
+        ["import", recording, "--out", "imported.har"],
+        ["contract", "--format=text", "--export", "contract.yaml"],
+    ] {
+        let ran = limited("ulimit -f 4").current_dir(folder.path()).args(arguments).output().unwrap();
+        let Ran { status, stderr, .. } = ran.into();
+        assert!(
+            status == 2 && stderr.contains("File too large") && stderr.lines().count() == 1,
+            "{arguments:?}: {stderr}"
+        );
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|item| item.unwrap().file_name()).collect();
+        assert!(left.is_empty(), "{arguments:?}: {left:?}");
     }
 }

@@ -13,7 +13,7 @@ use nix::{
 
 use super::bench::{Place, SECRET, TEMPLATES, entries, get, objects, token};
 use crate::support::{
-    command::Ran,
+    command::{Ran, limited},
     process::Running,
     wire::{call, read},
 };
@@ -297,6 +297,22 @@ fn a_full_disk_stops_no_traffic_and_is_said_at_once_and_by_the_exit_status() {
     assert!(stderr.contains("NOT RECORDED, because the journal could not be written"), "{stderr}");
     // What was written is whole.
     assert_eq!(place.run(&["verify", "trail"]).status, 1);
+}
+
+#[test]
+fn a_left_over_journal_that_cannot_be_folded_stays_and_no_half_fixture_is_made() {
+    let place = Place::new();
+    let running = place.start("record", &["--out", "rec.har"]);
+    token(running.address);
+    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
+    drop(running);
+    let journal = place.read("rec.har.journal");
+    let arguments = "record --upstream sandbox --seed seed.json --out rec.har -- true".split(' ');
+    let ran = limited("ulimit -f 1").current_dir(place.path()).args(arguments).output().unwrap();
+    let Ran { status, stderr, .. } = ran.into();
+    assert!(status == 2 && stderr.contains("File too large"), "{stderr}");
+    assert!(!place.has("rec.har"));
+    assert_eq!(place.read("rec.har.journal"), journal);
 }
 
 #[test]
