@@ -126,6 +126,18 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     };
 
     let trail = args.trail.end(&journal, &bench.redactor, &mut outcome.counts);
+    let status = ran.command.filter(|status| *status != 0);
+    if status.is_some() && outcome.counts.exchanges == 0 {
+        // A fixture of nothing would stand in the way of the next try, or in place of one that was good.
+        let mut extra: summary::Extra =
+            vec![("fixture not written", "nothing was recorded, and the command failed".into())];
+        extra.extend(trail);
+        extra.extend(alarms(&journal));
+        remove(journal)?;
+        summary::print(args.judge.format, &outcome, &extra, None);
+        summary::reports(&mut outcome, &bench.redactor, &args.judge.report)?;
+        return Ok(Outcome { failed: outcome.counts.lost(), command: status, ..Outcome::CLEAN });
+    }
     let (extra, next, problems) = match folded(args, &bench, &journal, earlier) {
         Ok((folded, problems)) => {
             let mut extra = bench.extra(&folded, &problems, trail);
@@ -154,7 +166,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(Outcome {
         findings: outcome.collector.fails() || !problems.is_empty(),
         failed: outcome.counts.lost() || unfolded,
-        command: ran.command.filter(|status| *status != 0),
+        command: status,
         ..Outcome::CLEAN
     })
 }

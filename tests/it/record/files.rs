@@ -316,6 +316,30 @@ fn a_left_over_journal_that_cannot_be_folded_stays_and_no_half_fixture_is_made()
 }
 
 #[test]
+fn a_command_that_fails_before_anything_is_recorded_leaves_no_new_file_and_an_old_one_as_it_was() {
+    let place = Place::new();
+    let record = |options: &[&str], command: &str| {
+        let all = ["record", "--upstream", "sandbox", "--seed", "seed.json"];
+        place.run(&[&all, options, &["--", command]].concat())
+    };
+    for (command, status) in [("/does/not/exist", 2), ("false", 1)] {
+        for out in ["rec.har", "rec"] {
+            let ran = record(&["--out", out], command);
+            assert_eq!(ran.status, status, "{}", ran.stderr);
+            let left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|item| item.unwrap().file_name()).collect();
+            assert_eq!(left, ["seed.json"], "{command} {out}");
+        }
+    }
+    fs::copy("fixtures/gaps.har", place.path().join("old.har")).unwrap();
+    let old = place.read("old.har");
+    for how in ["--append", "--overwrite"] {
+        let ran = record(&["--out", "old.har", how], "false");
+        assert!(ran.status == 1 && ran.stderr.contains("nothing was recorded"), "{}", ran.stderr);
+        assert_eq!((place.read("old.har"), place.has("old.har.journal")), (old.clone(), false), "{how}");
+    }
+}
+
+#[test]
 fn personal_data_is_counted_and_the_summary_says_whether_it_is_masked() {
     let said = |options: &[&str]| {
         let place = Place::new();
