@@ -13,7 +13,8 @@ use super::{
     verify::{self, Judge},
 };
 use crate::{
-    recording::{self, ChainHead, Entry},
+    exchange::Exchange,
+    recording::{self, ChainHead, Entry, Note},
     redact::{Judged, Plan, Redactor},
     report::audit::{Audit, Integrity},
     token::Credential,
@@ -44,25 +45,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let judge = Judge::new(args.contract.load()?, Duration::from_secs(args.clock_skew), None);
     let redactor = Redactor::new(Plan::default());
     let kept = verify::kept_heads(args.head.as_deref())?;
-    let mut audit = Audit::default();
-    let mut failing = false;
+    let mut found = Found::default();
     for named in &args.recordings {
         let sources = recording::sources(named)?;
-        integrity(named, &sources, &kept, &mut audit)?;
+        integrity(named, &sources, &kept, &mut found.audit)?;
         for source in sources {
-            let stripped = recording::strips_authorization(&source)?;
-            for entry in judge.open(&source)? {
-                let Entry { mut exchange, note, .. } = entry?;
-                if stripped {
-                    exchange.request.credential = Credential::Unknown;
-                }
-                let verdict = judge.settled(&mut exchange, note.as_ref());
-                let judged = redactor.redact(Judged::new(exchange, verdict));
-                failing |= args.policy.fails(&judged.verdict);
-                audit.exchange(&judged, &judge.contract);
-            }
+            read(&source, &judge, &redactor, &args.policy, &mut found)?;
         }
     }
+    let Found { audit, failing } = found;
     let mut printer = Printer::stdout();
     match args.format {
         Format::Text => audit.text(&mut printer)?,
@@ -70,6 +61,56 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     printer.flush()?;
     Ok(Outcome { findings: failing || audit.altered(), ..Outcome::CLEAN })
+}
+
+/// What was found so far.
+#[derive(Clone, Default)]
+struct Found {
+    audit: Audit,
+    failing: bool,
+}
+
+impl Found {
+    fn take(
+        &mut self,
+        mut exchange: Exchange,
+        note: Option<&Note>,
+        judge: &Judge,
+        redactor: &Redactor,
+        policy: &PolicyArgs,
+    ) {
+        let verdict = judge.settled(&mut exchange, note);
+        let judged = redactor.redact(Judged::new(exchange, verdict));
+        self.failing |= policy.fails(&judged.verdict);
+        self.audit.exchange(&judged, &judge.contract);
+    }
+}
+
+/// Takes in one recording. A browser's export carries no `Authorization` anywhere, and then nobody can say who called.
+/// That shows at the end only, and standard input can be read only once: until an entry carries one, both are kept.
+fn read(
+    source: &Path,
+    judge: &Judge,
+    redactor: &Redactor,
+    policy: &PolicyArgs,
+    found: &mut Found,
+) -> Result<(), Failure> {
+    let mut recording = judge.open(source)?;
+    let mut stripped = (!recording.head().by_contrail).then(|| found.clone());
+    while let Some(entry) = recording.next() {
+        let Entry { exchange, note, .. } = entry?;
+        stripped = stripped.filter(|_| !recording.carries_authorization());
+        if let Some(stripped) = &mut stripped {
+            let mut exchange = exchange.clone();
+            exchange.request.credential = Credential::Unknown;
+            stripped.take(exchange, note.as_ref(), judge, redactor, policy);
+        }
+        found.take(exchange, note.as_ref(), judge, redactor, policy);
+    }
+    if let Some(stripped) = stripped.filter(|_| !recording.head().by_contrail) {
+        *found = stripped;
+    }
+    Ok(())
 }
 
 /// Checks the chain of what was named, if it is a trail.

@@ -48,7 +48,7 @@ pub use journal::{Journal, Leftover, Unsynced};
 pub use keep::{Keep, UnknownKeep};
 pub use normal::{rename_request, without_run};
 pub use parallel::Ended;
-pub use read::{Recording, open, sources, strips_authorization};
+pub use read::{Recording, open, sources};
 pub use shelf::{Shelf, Spot};
 pub use target::{har_of, is_single_file};
 pub use texts::Head;

@@ -153,7 +153,7 @@ pub fn open(path: &Path) -> Result<Recording, ReadError> {
 /// # Errors
 ///
 /// As [`open`], and what is wrong with its entries.
-pub fn strips_authorization(path: &Path) -> Result<bool, ReadError> {
+pub(super) fn strips_authorization(path: &Path) -> Result<bool, ReadError> {
     if path.as_os_str() == "-" || !path.is_file() {
         return Ok(false);
     }

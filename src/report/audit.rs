@@ -23,7 +23,7 @@ use crate::{
 const MAX_NAMES: usize = 10_000;
 
 /// What a set of recordings says, folded one exchange at a time.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Audit {
     exchanges: u64,
     first: Option<SystemTime>,
@@ -50,7 +50,7 @@ pub struct Integrity {
     pub broken: Option<String>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Caller {
     held: BTreeSet<String>,
     needed: BTreeSet<String>,
@@ -58,7 +58,7 @@ struct Caller {
     not_shown: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Calls {
     count: u64,
     accepted: u64,

@@ -61,6 +61,20 @@ fn a_browsers_export_without_authorization_leaves_the_caller_unknown() {
 }
 
 #[test]
+fn standard_input_is_audited_and_verified_as_the_file_by_name_is() {
+    for file in ["tests/data/har/chrome.har", "tests/data/har/firefox.har", "fixtures/gaps.har"] {
+        for command in ["audit", "verify"] {
+            for format in ["text", "json"] {
+                let named = run([command, file, "--format", format]);
+                let piped = run_with_input([command, "-", "--format", format], &fs::read(file).unwrap());
+                let named_out = named.stdout.replace(&format!("`{file}`"), "`-`").replace(file, "-");
+                assert_eq!((piped.status, piped.stdout), (named.status, named_out), "{command} {file}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_recording_that_comes_through_a_pipe_is_read_once() {
     let recording = fs::read("fixtures/gaps.har").unwrap();
     let ran = run_with_input(["audit", "/dev/stdin"], &recording);
