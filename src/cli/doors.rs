@@ -107,7 +107,7 @@ impl Doors {
 }
 
 impl DoorArgs {
-    /// What is wrong with an option that was `typed` and has nothing to do here, if one was.
+    /// What is wrong with an option that was `typed` and protects nothing here, if one was.
     pub(super) fn misplaced(&self, around_command: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
         let forward = self.forward_listen.is_some() || around_command;
         (!forward && typed("proxy-auth")).then(|| {

@@ -221,26 +221,26 @@ fn parse() -> Result<Cli, ExitCode> {
         });
         given == Some(ValueSource::CommandLine) && !from_file.iter().any(|long| long == option)
     };
-    match cli.command.misplaced(&typed) {
-        Some(wrong) => Err(complain(&*Failure::from(wrong))),
-        None => Ok(cli),
+    let Some((proxy, upstream)) = cli.command.network() else { return Ok(cli) };
+    if let Some(wrong) = proxy.doors.misplaced(!proxy.command.is_empty(), &typed) {
+        return Err(complain(&*Failure::from(wrong)));
     }
+    let intercepts = !proxy.doors.intercept.is_empty();
+    if let Some(idle) = upstream.and_then(|upstream| upstream.idle(intercepts, &typed)) {
+        let _ = writeln!(std::io::stderr(), "contrail: {idle}");
+    }
+    Ok(cli)
 }
 
 impl Command {
-    /// What is wrong with an option that was `typed` and has nothing to do here, if one was.
-    fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
-        let (proxy, upstream) = match self {
-            Self::Record(args) => args.network(),
-            Self::Watch(args) => args.network(),
-            Self::Replay(args) => args.network(),
-            _ => return None,
-        };
-        let intercepts = !proxy.doors.intercept.is_empty();
-        proxy
-            .doors
-            .misplaced(!proxy.command.is_empty(), typed)
-            .or_else(|| upstream.and_then(|upstream| upstream.misplaced(intercepts, typed)))
+    /// How it listens, and who answers, if it is a proxy.
+    fn network(&self) -> Option<(&serve::ProxyArgs, Option<&watch::UpstreamArgs>)> {
+        match self {
+            Self::Record(args) => Some(args.network()),
+            Self::Watch(args) => Some(args.network()),
+            Self::Replay(args) => Some(args.network()),
+            _ => None,
+        }
     }
 }
 

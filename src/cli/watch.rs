@@ -188,9 +188,9 @@ impl UpstreamArgs {
         }
     }
 
-    /// What is wrong with an option that was `typed` and has nothing to do here, if one was. The authorities serve
-    /// hosts that the proxy `intercepts`, too.
-    pub(super) fn misplaced(&self, intercepts: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+    /// What is said of an option that was `typed` and has nothing to do here, if one was: a script may name it for all
+    /// its upstreams. The authorities serve hosts that the proxy `intercepts`, too.
+    pub(super) fn idle(&self, intercepts: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
         let tls = ["upstream-ca", "upstream-cert", "upstream-key"].as_slice();
         let (named, proxied) = match &self.upstream {
             Named::Sandbox => ("sandbox answers from within contrail".to_owned(), ["upstream-proxy"].as_slice()),
@@ -199,9 +199,7 @@ impl UpstreamArgs {
         };
         let unused = |option: &&&str| typed(option) && !(intercepts && **option == "upstream-ca");
         let option = tls.iter().chain(proxied).find(unused)?;
-        Some(format!(
-            "--{option} has no use here, since --upstream {named}; leave it out, or name an upstream of https"
-        ))
+        Some(format!("--{option} has no effect, since --upstream {named}"))
     }
 
     /// Where the proxy may open connections to. Intercepted hosts are not shown the upstream's client certificate.
