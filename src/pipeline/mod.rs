@@ -252,8 +252,15 @@ impl Pipeline {
             turn.notified().await;
             // Everything that is ready in this turn runs first, and so joins the batch.
             tokio::task::yield_now().await;
-            self.settle(&turn);
-            self.write_out();
+            let taken_up = catch_unwind(AssertUnwindSafe(|| {
+                self.settle(&turn);
+                self.write_out();
+            }));
+            if taken_up.is_err() {
+                // Those that come after it are still written; the responses of the others are cut.
+                tracing::error!("an entry could not be put into words; please report it");
+                self.lock().counts.unwritten += 1;
+            }
         }
     }
 
@@ -379,12 +386,6 @@ impl Pipeline {
     /// The temporary file of a JSON report could not be written.
     pub fn collect(&self, place: Place<'_>, judged: &Redacted<Judged>) -> io::Result<()> {
         self.lock().collector.exchange(place, judged, None)
-    }
-
-    /// A copy of what was counted so far.
-    #[must_use]
-    pub fn counts(&self) -> Counts {
-        self.lock().counts.clone()
     }
 
     /// Writes what is left, closes the journal, and gives what was counted.

@@ -26,6 +26,7 @@ struct Memory {
     entries: Arc<AtomicUsize>,
     writes: Arc<AtomicUsize>,
     full: Arc<AtomicBool>,
+    panics: Arc<AtomicBool>,
     /// Bytes of each entry.
     entry: usize,
     queued: usize,
@@ -52,6 +53,7 @@ impl Memory {
 
 impl Journal for Memory {
     fn add(&mut self, _: &Redacted<Judged>, _: Attestation) {
+        assert!(!self.panics.load(Ordering::Relaxed), "a bug");
         self.entries.fetch_add(1, Ordering::Relaxed);
         self.queued += self.entry;
     }
@@ -351,6 +353,24 @@ fn what_ended_before_is_taken_up_before_a_refusal_is_put_in_words() {
     assert_eq!(journal.entries.load(Ordering::Relaxed), 0);
     assert!(pipeline.admit_request(exchange()).is_err());
     assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn an_entry_that_cannot_be_put_into_words_costs_its_turn_and_none_that_comes_after() {
+    let journal = Memory::default();
+    let (pipeline, _) = pipeline(Contract::check, &journal);
+    let writer = tokio::spawn({
+        let pipeline = Arc::clone(&pipeline);
+        async move { pipeline.run().await }
+    });
+    journal.panics.store(true, Ordering::Relaxed);
+    assert_eq!(pipeline.ended(ended()).await.unwrap_err().reason, "recording-ended");
+    journal.panics.store(false, Ordering::Relaxed);
+    pipeline.ended(ended()).await.unwrap();
+    assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
+    writer.abort();
+    let counts = pipeline.finish(collector()).counts;
+    assert!(counts.lost());
 }
 
 #[test]
