@@ -73,6 +73,7 @@ impl Environment {
                 )
             };
             let folder = tempfile::Builder::new().prefix("contrail-").tempdir().map_err(cannot)?;
+            let write = |name: &str, parts: &[&[u8]]| write(folder.path(), name, parts).map_err(cannot);
             let own = authority.certificate_path();
             let own = std::fs::read(&own).map_err(|error| {
                 let said = format!("cannot read contrail's own certificate {}: {error}", own.display());
@@ -80,18 +81,16 @@ impl Environment {
             })?;
             let path = |name: &str| inherited(name).filter(|path| !path.is_empty()).map(PathBuf::from);
             let extra = path("NODE_EXTRA_CA_CERTS").and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
-            let node = write(folder.path(), "node.pem", &[&extra, &own])?;
+            let node = write("node.pem", &[&extra, &own])?;
             variables.push(("NODE_EXTRA_CA_CERTS", node.clone().into()));
             variables.push(("DENO_CERT", node.into()));
             let roots = system_roots(path("SSL_CERT_FILE").as_deref());
-            let common = write(folder.path(), "roots.pem", &[&roots, &own])?;
+            let common = write("roots.pem", &[&roots, &own])?;
             for name in BUNDLES {
                 // What a runtime was told to trust on its own stays trusted beside the common bundle.
                 let bundle =
                     match path(name).filter(|_| *name != "SSL_CERT_FILE").and_then(|path| std::fs::read(path).ok()) {
-                        Some(told) => {
-                            write(folder.path(), &format!("{}.pem", name.to_ascii_lowercase()), &[&told, &roots, &own])?
-                        }
+                        Some(told) => write(&format!("{}.pem", name.to_ascii_lowercase()), &[&told, &roots, &own])?,
                         None => common.clone(),
                     };
                 variables.push((name, bundle.into()));

@@ -149,3 +149,17 @@ fn a_limit_on_file_sizes_is_told_as_a_full_disk_is_and_leaves_no_half_file() {
         assert!(left.is_empty(), "{arguments:?}: {left:?}");
     }
 }
+
+#[test]
+fn bundles_for_the_command_that_find_no_room_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let roots = folder.path().join("roots.pem");
+    fs::write(&roots, [b'\n'; 8192]).unwrap();
+    let arguments = "watch --upstream sandbox --ca-dir ca -- true".split(' ');
+    let ran =
+        limited("ulimit -f 4").current_dir(folder.path()).env("SSL_CERT_FILE", roots).args(arguments).output().unwrap();
+    let Ran { status, stderr, .. } = ran.into();
+    assert_eq!(status, 2, "{stderr}");
+    assert!(stderr.starts_with("contrail: cannot write the CA bundles for the command "), "{stderr}");
+    assert!(stderr.contains("File too large") && stderr.lines().count() == 1, "{stderr}");
+}
