@@ -272,6 +272,11 @@ impl Pipeline {
         self.write_out();
     }
 
+    /// Takes up what ended so far in this turn, since it may tell of secrets in what is to be redacted now.
+    pub fn take_up(&self) {
+        self.settle(&self.turns.here());
+    }
+
     fn write_out(&self) {
         let mut state = self.lock();
         let state = &mut *state;
@@ -523,8 +528,7 @@ impl Pipeline {
             Some(Err(judge::Unjudged)) => Err(enforce::unjudged()),
             Some(Ok(judged)) if enforce::passes(&judged.verdict, scope) => Ok(Some(judged)),
             Some(Ok(judged)) => {
-                // What ended before may tell of secrets in it.
-                self.settle(&self.turns.here());
+                self.take_up();
                 let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.redact(judged)));
                 Err(redacted.map_or_else(|_| enforce::unjudged(), |redacted| enforce::refusal(&redacted, scope)))
             }

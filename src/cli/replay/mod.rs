@@ -119,7 +119,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     })?;
     let limits = DecodeLimits { bytes: args.judge.max_decoded, ratio: args.judge.max_ratio };
     let names = proxy.doors.intercepted_origins()?;
+    let taking_up = Arc::clone(&pipeline);
     let recorded = Recorded::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits)
+        .redacting_after(move || taking_up.take_up())
         .called(names.iter().map(String::as_str).chain(named.as_ref().map(|origin| &*origin.authority)));
     let (upstream, origin, reach): (Arc<dyn Upstream>, _, _) = match &missing {
         None => (Arc::new(recorded), TENANT_ORIGIN, Reach::Memory),

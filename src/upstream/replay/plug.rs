@@ -23,6 +23,8 @@ pub struct Recorded {
     replay: Arc<Replay>,
     /// The same plan that made the recording, so that redaction never breaks a match.
     redactor: Arc<Redactor>,
+    /// Runs before a request is redacted.
+    first: Box<dyn Fn() + Send + Sync>,
     tokens: Arc<TokenCache>,
     limits: DecodeLimits,
     /// Origins that clients call the tenant by; fixtures have another.
@@ -32,7 +34,13 @@ pub struct Recorded {
 impl Recorded {
     /// Answers from `replay`; live requests have their secrets replaced by `redactor` before they are matched.
     pub fn new(replay: Arc<Replay>, redactor: Arc<Redactor>, tokens: Arc<TokenCache>, limits: DecodeLimits) -> Self {
-        Self { replay, redactor, tokens, limits, names: Vec::new() }
+        Self { replay, redactor, first: Box::new(|| ()), tokens, limits, names: Vec::new() }
+    }
+
+    /// The same; `first` lets the redactor know what there is to know before it redacts a request.
+    #[must_use]
+    pub fn redacting_after(self, first: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { first: Box::new(first), ..self }
     }
 
     /// The same for clients that call the tenant by these origins.
@@ -57,6 +65,7 @@ impl Recorded {
     /// The recorded answer.
     pub(super) fn answer(&self, request: &Request) -> Result<Response, Box<Miss>> {
         let redact = |request: &Request| {
+            (self.first)();
             let mut request = self.redactor.request(request).into_inner();
             self.names.iter().for_each(|name| recording::rename_request(&mut request, name));
             request

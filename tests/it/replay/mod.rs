@@ -7,8 +7,8 @@ mod recorded;
 
 use std::{
     fs,
-    io::{Read as _, Write as _},
-    net::{SocketAddr, TcpListener},
+    io::{BufReader, Read as _, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
     path::Path,
     process::Stdio,
     sync::{
@@ -197,6 +197,31 @@ fn a_miss_shows_no_secret_of_the_request_and_none_of_the_fixture() {
         }
     }
     assert!(text(&miss).contains("--ignore pointer:/a"), "{}", text(&miss));
+}
+
+#[test]
+fn a_miss_shows_no_secret_of_a_request_just_before_it() {
+    let place = Place::new();
+    place.write("a.har", &[post("/api/v2/x", r#"{"client_secret":"fixture-hunter-0815"}"#, "{}")]);
+    let replay = place.replay(&["a.har"]);
+    // While another exchange is in progress, those that end in one turn of the event loop are taken up together.
+    let mut busy = TcpStream::connect(replay.address).unwrap();
+    let headers = [("Expect", "100-continue"), ("Content-Length", "5")];
+    busy.write_all(&wire::request(replay.address, "POST", "/api/v2/y", &headers, b"")).unwrap();
+    busy.read_exact(&mut [0; "HTTP/1.1 100".len()]).unwrap();
+    let body = br#"{"client_secret":"live-hunter-0815"}"#;
+    let first = wire::request(replay.address, "POST", "/api/v2/x", &[("Content-Type", "application/json")], body);
+    let second = wire::request(replay.address, "GET", "/api/v2/z?q=live-hunter-0815", &[], b"");
+    let both = String::from_utf8([first, second].concat()).unwrap().replacen("Connection: close\r\n", "", 1);
+    let mut client = BufReader::new(TcpStream::connect(replay.address).unwrap());
+    client.get_mut().write_all(both.as_bytes()).unwrap();
+    assert_eq!(wire::read(&mut client, false, true).unwrap().status(), 200);
+    let miss = wire::read(&mut client, false, true).unwrap();
+    assert_eq!(miss.status(), 421);
+    drop(busy);
+    for shown in [text(&miss), replay.finish().stderr] {
+        assert!(!shown.contains("live-hunter"), "{shown}");
+    }
 }
 
 #[test]
