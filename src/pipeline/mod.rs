@@ -266,15 +266,15 @@ impl Pipeline {
 
     /// Takes up what ended, and writes it. [`Pipeline::run`] does it; the end of a run does it once more.
     pub fn flush(&self) {
-        for turn in self.turns.each() {
-            self.settle(&turn);
-        }
+        self.take_up();
         self.write_out();
     }
 
-    /// Takes up what ended so far in this turn, since it may tell of secrets in what is to be redacted now.
+    /// Takes up what ended so far, on every event loop, since it may tell of secrets in what is to be redacted now.
     pub fn take_up(&self) {
-        self.settle(&self.turns.here());
+        for turn in self.turns.each() {
+            self.settle(&turn);
+        }
     }
 
     fn write_out(&self) {
@@ -475,11 +475,16 @@ impl Pipeline {
     }
 
     fn redacted(&self, judged: Settling<(Judged, bool)>) -> Settling<(Redacted<Judged>, Attestation, bool)> {
-        let Settling { of, notes, took, waiting } = judged;
+        let Settling { of, mut notes, took, waiting } = judged;
         let redacted = of.and_then(|(judged, panicked)| {
             let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &notes)?;
             Some((redacted, attestation, panicked))
         });
+        // They were worded while the exchange went on, and secrets may have been learnt since.
+        for remark in &mut notes.remarks {
+            let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.text(remark).into_inner()));
+            *remark = redacted.unwrap_or_default();
+        }
         Settling { of: redacted, notes, took, waiting }
     }
 

@@ -355,6 +355,24 @@ fn what_ended_before_is_taken_up_before_a_refusal_is_put_in_words() {
     assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
 }
 
+#[test]
+fn a_remark_shows_no_secret_that_was_learnt_after_it_was_worded() {
+    let (pipeline, said) = pipeline(Contract::check, &Memory::default());
+    let mut ended = ended();
+    let secret = "zq0-7580-k3VbT9wXr2";
+    ended.exchange.request.headers = [("content-type", "application/x-www-form-urlencoded")]
+        .map(|(name, value)| (name.parse().unwrap(), http::HeaderValue::from_static(value)))
+        .into_iter()
+        .collect();
+    ended.exchange.request.body = Body::whole(format!("client_secret={secret}"));
+    ended.notes.remarks = vec![format!("/x?b={secret} was not recorded")];
+    drop(pipeline.ended(ended));
+    let outcome = pipeline.finish(collector());
+    outcome.console.close();
+    let said = said.text();
+    assert!(said.contains("was not recorded") && !said.contains(secret), "{said}");
+}
+
 #[tokio::test]
 async fn an_entry_that_cannot_be_put_into_words_costs_its_turn_and_none_that_comes_after() {
     let journal = Memory::default();
