@@ -75,6 +75,7 @@ impl Turn {
 pub(super) struct Turns {
     /// What ends on a thread that takes nothing up is taken up by the first one that does.
     first: Arc<Turn>,
+    /// Those that do, the first one first.
     all: Mutex<Vec<(ThreadId, Arc<Turn>)>>,
 }
 
@@ -83,11 +84,14 @@ impl Turns {
     pub(super) fn begin(&self) -> Arc<Turn> {
         let mut all = self.all();
         let here = thread::current().id();
-        all.retain(|(thread, _)| *thread != here);
-        let turn = if all.is_empty() { Arc::clone(&self.first) } else { Arc::default() };
+        if !all.iter().any(|(thread, _)| *thread == here) {
+            let turn = if all.is_empty() { Arc::clone(&self.first) } else { Arc::default() };
+            all.push((here, turn));
+        }
+        drop(all);
+        let turn = self.here();
         // For what came before there was anybody.
         turn.wake();
-        all.push((here, Arc::clone(&turn)));
         turn
     }
 
@@ -108,10 +112,10 @@ impl Turns {
         self.all().len() > 1
     }
 
-    /// The turns of all of them.
+    /// The turns of all of them, the first one's even before it is there.
     pub(super) fn each(&self) -> Vec<Arc<Turn>> {
-        let mut each: Vec<_> = self.all().iter().map(|(_, turn)| Arc::clone(turn)).collect();
-        each.push(Arc::clone(&self.first));
+        let mut each = vec![Arc::clone(&self.first)];
+        each.extend(self.all().iter().skip(1).map(|(_, turn)| Arc::clone(turn)));
         each
     }
 

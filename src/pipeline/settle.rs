@@ -1,0 +1,148 @@
+//! From the end of an exchange to its place in the batches, for all that ended in one turn together.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
+
+use tokio::sync::oneshot;
+
+use super::{
+    MOST_QUEUED, Pipeline, State, console,
+    judge::Attestation,
+    turns::{Pending, Turn, Waiting},
+    unrecorded,
+};
+use crate::{
+    proxy::{Ended, Written},
+    redact::{Judged, Redacted},
+    report::Place,
+    upstream::Notes,
+};
+
+/// An exchange between its end and its entry.
+struct Settling<T> {
+    /// What became of it so far; `None` if that failed, and nothing of it may be written or shown.
+    of: Option<T>,
+    notes: Notes,
+    took: Duration,
+    waiting: Option<Waiting>,
+}
+
+impl Pipeline {
+    /// Takes up what ended so far, on every event loop, since it may tell of secrets in what is to be redacted now.
+    pub fn take_up(&self) {
+        for turn in self.turns.each() {
+            self.settle(&turn);
+        }
+    }
+
+    /// Takes an exchange that is over; its response waits for what is given, if it waits.
+    pub(super) fn record(&self, ended: Ended) -> Written {
+        if !self.judge.includes(&ended.exchange.request) {
+            self.lock().counts.left_out += 1;
+            return Written::now();
+        }
+        let turn = self.turns.here();
+        // What one event loop takes up later cannot be met sooner by itself, but it can by another one.
+        let waits =
+            self.records && (self.durable || !ended.notes.response_judged_elsewhere) || self.turns.are_several();
+        let (waiting, written) = if waits {
+            let (waiting, written) = oneshot::channel();
+            (Some(waiting), Written::when(written))
+        } else {
+            (None, Written::now())
+        };
+        let alone = ended.alone;
+        let full = turn.add(Pending { ended, waiting });
+        if alone || full {
+            self.settle(&turn);
+        }
+        if alone {
+            self.write(&mut self.lock());
+        }
+        turn.wake();
+        written
+    }
+
+    /// Judges and redacts what ended in a turn, and puts it into the batches.
+    pub(super) fn settle(&self, turn: &Turn) {
+        let pending = turn.take();
+        if pending.is_empty() {
+            return;
+        }
+        let judged: Vec<_> = pending.into_iter().map(|pending| self.judged(pending)).collect();
+        let settled: Vec<_> = judged.into_iter().map(|judged| self.redacted(judged)).collect();
+        let mut state = self.lock();
+        for settled in settled {
+            self.batch(&mut state, settled);
+        }
+    }
+
+    fn judged(&self, Pending { ended, waiting }: Pending) -> Settling<(Judged, bool)> {
+        let Ended { exchange, notes, took, admitted, alone: _ } = ended;
+        let admitted = admitted.and_then(|admitted| admitted.downcast::<Judged>().ok());
+        let same = exchange.transport.incomplete.is_none() && self.judge.options(&notes).response;
+        let judged = match admitted.filter(|_| same) {
+            Some(mut judged) => {
+                (judged.exchange.timings, judged.exchange.transport) = (exchange.timings, exchange.transport);
+                Some((*judged, false))
+            }
+            // A panic costs this exchange, not those that ended with it.
+            None => catch_unwind(AssertUnwindSafe(|| self.judge.judge(exchange, &notes))).ok(),
+        };
+        Settling { of: judged, notes, took, waiting }
+    }
+
+    fn redacted(&self, judged: Settling<(Judged, bool)>) -> Settling<(Redacted<Judged>, Attestation, bool)> {
+        let Settling { of, mut notes, took, waiting } = judged;
+        let redacted = of.and_then(|(judged, panicked)| {
+            let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &notes)?;
+            Some((redacted, attestation, panicked))
+        });
+        // They were worded while the exchange went on, and secrets may have been learnt since.
+        for remark in &mut notes.remarks {
+            let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.text(remark).into_inner()));
+            *remark = redacted.unwrap_or_default();
+        }
+        Settling { of: redacted, notes, took, waiting }
+    }
+
+    /// Counts an exchange, and puts its line and its entry into the batches.
+    fn batch(&self, state: &mut State, settled: Settling<(Redacted<Judged>, Attestation, bool)>) {
+        let Settling { of, notes, took, waiting } = settled;
+        let Some((judged, attestation, panicked)) = of else {
+            state.counts.unredacted += 1;
+            console::unredacted(&mut state.line_batch, self.lines);
+            if let Some(waiting) = waiting {
+                let refused = self.durable && state.journal.is_some();
+                let problem = || unrecorded("redaction failed on this exchange; please report it");
+                let _ = waiting.send(if refused { Err(problem()) } else { Ok(()) });
+            }
+            return;
+        };
+        state.counts.exchange(&judged.exchange, &notes, panicked);
+        let place =
+            Place { source: "live", entry: usize::try_from(state.counts.exchanges - 1).unwrap_or(0), outside: false };
+        if let Err(error) = state.collector.exchange(place, &judged, None) {
+            tracing::warn!(%error, "the report's temporary file cannot be written");
+        }
+        console::line(&mut state.line_batch, self.lines, &judged, &notes, took);
+        // A recorded answer is in a recording already.
+        match state.journal.as_mut().filter(|_| !notes.response_judged_elsewhere) {
+            Some(journal) => {
+                journal.add(&judged, attestation);
+                state.journal_batch = true;
+                state.waiting.extend(waiting);
+                if state.journal.as_ref().is_some_and(|journal| journal.queued() >= MOST_QUEUED) {
+                    self.write(state);
+                }
+            }
+            None => {
+                if let Some(waiting) = waiting {
+                    let _ = waiting.send(Ok(()));
+                }
+            }
+        }
+    }
+}
