@@ -32,6 +32,7 @@ pub use compare::{Care, Change, changes};
 pub use layout::{compact, pretty};
 pub use node::{Entries, Items, Kind, Node};
 pub use represent::{Tape, TapeNode};
+pub(crate) use strings::unfit;
 
 use parse::Slot;
 

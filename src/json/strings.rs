@@ -32,13 +32,22 @@ fn marks(word: u64) -> u64 {
     (quotes.wrapping_sub(ONES) & !quotes | backslashes.wrapping_sub(ONES) & !backslashes) & HIGH
 }
 
-/// Position of the first byte that a string literal cannot hold as it is: a quote, a backslash or a control character.
+/// The high bit of each byte of a word that a string literal cannot hold as it is: below a space, a quote, a backslash.
+#[inline]
+pub(crate) fn unfit(word: u64) -> u64 {
+    // No sum carries into the next byte, since the high bits are off; a high bit that is on then says "another byte".
+    let low = word & !HIGH;
+    let above = low + ONES * (0x80 - 0x20);
+    let no_quote = (low ^ (ONES * u64::from(b'"'))) + !HIGH;
+    let no_backslash = (low ^ (ONES * u64::from(b'\\'))) + !HIGH;
+    !((above & no_quote & no_backslash) | word) & HIGH
+}
+
+/// Position of the first byte that a string literal cannot hold as it is.
 pub(super) fn escaped(text: &[u8]) -> Option<usize> {
-    const SPACES: u64 = u64::from_ne_bytes([b' '; 8]);
     let (words, rest) = text.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let marks = marks(word) | word.wrapping_sub(SPACES) & !word & HIGH;
+        let marks = unfit(u64::from_le_bytes(*word));
         if marks != 0 {
             return Some(index * 8 + marks.trailing_zeros() as usize / 8);
         }

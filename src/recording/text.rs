@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::json::Document;
+use crate::json::{Document, unfit};
 
 /// Text that is no JSON string yet, as it is.
 pub(crate) fn raw(out: &mut Vec<u8>, text: &str) {
@@ -37,26 +37,14 @@ pub(super) fn comma(first: &mut bool, out: &mut Vec<u8>) {
     }
 }
 
-const ONES: u64 = u64::from_ne_bytes([1; 8]);
-const HIGH: u64 = ONES << 7;
-const LOW: u64 = !HIGH;
-
-/// The high bit of each byte of `word` that a JSON string cannot hold as it is: below a space, a quote, a backslash.
-#[inline]
-fn marks(word: u64) -> u64 {
-    // No sum carries into the next byte, since the high bits are off; a high bit that is on then says "another byte".
-    let low = word & LOW;
-    let above = low + ONES * (0x80 - 0x20);
-    let no_quote = (low ^ (ONES * u64::from(b'"'))) + LOW;
-    let no_backslash = (low ^ (ONES * u64::from(b'\\'))) + LOW;
-    !((above & no_quote & no_backslash) | word) & HIGH
-}
+/// The high bit of each byte of a word, which no ASCII has.
+const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 
 /// Whether a JSON string can hold these bytes as they are, and all of them are ASCII.
 pub(super) fn is_plain(bytes: &[u8]) -> bool {
     let plain = |bytes: &[u8; 8]| {
         let word = u64::from_le_bytes(*bytes);
-        (marks(word) | (word & HIGH)) == 0
+        (unfit(word) | word & HIGH) == 0
     };
     // The last eight overlap what came before them.
     match bytes.last_chunk() {
@@ -155,7 +143,7 @@ fn put(piece: &mut Piece, end: usize, chunk: &[u8; 16]) -> usize {
     put_bytes(piece, end, *chunk);
     let word = |at: usize| chunk[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let (one, two) = (word(0), word(8));
-    let (marks_of_one, marks_of_two) = (marks(one), marks(two));
+    let (marks_of_one, marks_of_two) = (unfit(one), unfit(two));
     if marks_of_one | marks_of_two == 0 {
         return end + chunk.len();
     }
