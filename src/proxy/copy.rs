@@ -85,10 +85,15 @@ impl Copy {
 
     /// What was kept; it stays.
     pub(super) fn content(&mut self) -> Bytes {
+        self.joined().clone()
+    }
+
+    /// What was kept, in one piece.
+    fn joined(&mut self) -> &mut Bytes {
         if !self.rest.is_empty() {
             self.first = std::mem::take(&mut self.rest).freeze();
         }
-        self.first.clone()
+        &mut self.first
     }
 
     /// As a body; `whole` says whether the message ended as it should.
@@ -99,8 +104,7 @@ impl Copy {
         } else {
             Presence::Truncated { kept, total: whole.then_some(self.total) }
         };
-        let content = self.content();
-        self.first = Bytes::new();
+        let content = std::mem::take(self.joined());
         Body { content, presence, wire_size: Some(self.total), ..Body::default() }
     }
 

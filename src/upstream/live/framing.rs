@@ -17,20 +17,16 @@ pub(super) fn settle(version: Version, headers: &mut HeaderMap) -> Result<(), &'
     if chunked && version == Version::HTTP_10 {
         return Err("it has a Transfer-Encoding in HTTP/1.0");
     }
-    let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
-    let Some(first) = lengths.next() else { return Ok(()) };
+    let lengths = headers.get_all(header::CONTENT_LENGTH);
+    let Some(first) = lengths.iter().next() else { return Ok(()) };
     if chunked {
         return Err("it has both Content-Length and Transfer-Encoding");
     }
-    let mut others = 0;
-    let differs = |other| {
-        others += 1;
-        other != first
-    };
-    if first.is_empty() || !first.as_bytes().iter().all(u8::is_ascii_digit) || lengths.any(differs) {
+    let differs = |other| other != first;
+    if first.is_empty() || !first.as_bytes().iter().all(u8::is_ascii_digit) || lengths.iter().any(differs) {
         return Err("it has no one Content-Length");
     }
-    if others > 0 {
+    if lengths.iter().nth(1).is_some() {
         let first = first.clone();
         headers.insert(header::CONTENT_LENGTH, first);
     }
