@@ -309,10 +309,7 @@ async fn a_journal_that_cannot_be_written_stops_no_traffic_and_is_said_once_and_
 async fn all_exchanges_that_end_in_one_turn_are_written_at_once_and_only_then_released() {
     let journal = Memory::default();
     let (pipeline, _) = pipeline(Contract::check, &journal);
-    let writer = tokio::spawn({
-        let pipeline = Arc::clone(&pipeline);
-        async move { pipeline.run().await }
-    });
+    let writer = writer(&pipeline);
     let turns: Vec<_> = (0..5)
         .map(|_| {
             let pipeline = Arc::clone(&pipeline);
@@ -377,10 +374,7 @@ fn a_remark_shows_no_secret_that_was_learnt_after_it_was_worded() {
 async fn an_entry_that_cannot_be_put_into_words_costs_its_turn_and_none_that_comes_after() {
     let journal = Memory::default();
     let (pipeline, _) = pipeline(Contract::check, &journal);
-    let writer = tokio::spawn({
-        let pipeline = Arc::clone(&pipeline);
-        async move { pipeline.run().await }
-    });
+    let writer = writer(&pipeline);
     journal.panics.store(true, Ordering::Relaxed);
     assert_eq!(pipeline.ended(ended()).await.unwrap_err().reason, "recording-ended");
     journal.panics.store(false, Ordering::Relaxed);
@@ -422,6 +416,12 @@ fn written(pipeline: &Pipeline) -> std::pin::Pin<Box<Written>> {
     let written = Box::pin(pipeline.ended(ended()));
     pipeline.flush();
     written
+}
+
+/// Takes up what ends, turn by turn.
+fn writer(pipeline: &Arc<Pipeline>) -> tokio::task::JoinHandle<()> {
+    let pipeline = Arc::clone(pipeline);
+    tokio::spawn(async move { pipeline.run().await })
 }
 
 fn is_pending(written: &mut std::pin::Pin<Box<Written>>) -> bool {

@@ -20,6 +20,14 @@ use crate::support::{
 
 const GROUPS: &str = "/api/v2/connections/c/directory-provisioning/synchronized-groups";
 
+/// A recording with an exchange in it, ended in the middle of it all: its journal is left over.
+fn killed(place: &Place) {
+    let running = place.start("record", &["--out", "rec.har"]);
+    token(running.address);
+    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
+    drop(running);
+}
+
 #[test]
 fn a_recording_becomes_a_fixture_that_verifies_as_it_was_judged_and_its_journal_goes() {
     for (out, har) in [("rec", "rec/rec.har"), ("rec.har", "rec.har")] {
@@ -169,10 +177,7 @@ fn a_killed_recording_that_kept_a_trail_is_folded_at_the_next_start_with_or_with
 #[test]
 fn what_was_folded_after_a_crash_stays_unproven_until_it_is_recorded_anew() {
     let place = Place::new();
-    let running = place.start("record", &["--out", "rec.har"]);
-    token(running.address);
-    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
-    drop(running);
+    killed(&place);
     let unproven = || place.read("rec.har").contains("\"unproven\": true");
     record(&place, &[], &[TEMPLATES]);
     assert!(unproven(), "its secrets died with the process that saw them, so nobody can scan for them");
@@ -206,10 +211,7 @@ fn an_unknown_operation_is_refused_before_a_journal_is_made() {
 #[test]
 fn overwrite_discards_a_left_over_journal_and_says_how_many_exchanges() {
     let place = Place::new();
-    let running = place.start("record", &["--out", "rec.har"]);
-    token(running.address);
-    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
-    drop(running);
+    killed(&place);
     let running = place.start("record", &["--out", "rec.har", "--overwrite"]);
     let ran = running.finish();
     assert!(ran.stderr.contains("discarded 1 exchange of a left-over journal"), "{}", ran.stderr);
@@ -302,10 +304,7 @@ fn a_full_disk_stops_no_traffic_and_is_said_at_once_and_by_the_exit_status() {
 #[test]
 fn a_left_over_journal_that_cannot_be_folded_stays_and_no_half_fixture_is_made() {
     let place = Place::new();
-    let running = place.start("record", &["--out", "rec.har"]);
-    token(running.address);
-    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
-    drop(running);
+    killed(&place);
     let journal = place.read("rec.har.journal");
     let arguments = "record --upstream sandbox --seed seed.json --out rec.har -- true".split(' ');
     let ran = limited("ulimit -f 1").current_dir(place.path()).args(arguments).output().unwrap();
