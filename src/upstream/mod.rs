@@ -73,6 +73,12 @@ pub trait Upstream: Send + Sync + fmt::Debug {
     ///
     /// [`Failure`] if no response head came; the proxy then answers 502 or 504 itself.
     fn answer(&self, request: Request) -> Answer<'_>;
+
+    /// Whether it passes the names of header fields on as they were spelled (HTTP/1). Where nobody does, the proxy need not
+    /// keep their spelling.
+    fn spells_names(&self) -> bool {
+        true
+    }
 }
 
 /// Hears of an upstream's interim answers (1xx, but 100 and 101), which come before its answer.

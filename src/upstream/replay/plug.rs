@@ -94,6 +94,10 @@ impl Upstream for Recorded {
             Ok(answer(target, &head, body))
         })
     }
+
+    fn spells_names(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Debug for Recorded {

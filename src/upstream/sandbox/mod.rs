@@ -273,6 +273,10 @@ impl Upstream for Tenant {
             Ok(self.answer_now(&ask).into_response().map(MessageBody::stream))
         })
     }
+
+    fn spells_names(&self) -> bool {
+        false
+    }
 }
 
 /// 401 with the challenge that RFC 9110, section 15.5.2, asks for.
