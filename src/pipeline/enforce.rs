@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::json;
 
-use super::{Scope, violates};
+use super::violates;
 use crate::{
     finding::{Finding, Verdict},
     proxy::Holds,
@@ -37,34 +37,51 @@ impl Enforce {
     }
 }
 
+/// The message that is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    Request,
+    Response,
+}
+
+impl Held {
+    /// The status of what stands in for it.
+    fn status(self) -> StatusCode {
+        match self {
+            Self::Request => StatusCode::BAD_REQUEST,
+            Self::Response => StatusCode::BAD_GATEWAY,
+        }
+    }
+}
+
 /// Whether a judged message passes.
-pub(super) fn passes(verdict: &Verdict, scope: Scope) -> bool {
-    blocking(verdict, scope).next().is_none()
+pub(super) fn passes(verdict: &Verdict, held: Held) -> bool {
+    blocking(verdict, held).next().is_none()
 }
 
 /// The findings that hold a message back. For a response, those about the request do not count: that one has passed.
-fn blocking(verdict: &Verdict, scope: Scope) -> impl Iterator<Item = &Finding> {
+fn blocking(verdict: &Verdict, held: Held) -> impl Iterator<Item = &Finding> {
     verdict.findings.iter().filter(move |finding| {
-        violates(finding.rule) && (scope == Scope::Request || is_about_response(finding.rule.id()))
+        violates(finding.rule) && (held == Held::Request || is_about_response(finding.rule.id()))
     })
 }
 
-/// What the sender gets for a message that does not pass.
-pub(super) fn refusal(judged: &Redacted<Judged>, scope: Scope) -> Problem {
-    let blocking: Vec<_> = blocking(&judged.verdict, scope).collect();
+/// What the client gets for a message that does not pass.
+pub(super) fn refusal(judged: &Redacted<Judged>, held: Held) -> Problem {
+    let blocking: Vec<_> = blocking(&judged.verdict, held).collect();
     // Redaction changes what a finding says, and drops none.
-    let Some(first) = blocking.first() else { return unjudged() };
-    let who = if scope == Scope::Request { "the request" } else { "the tenant's response" };
+    let Some(first) = blocking.first() else { return unjudged(held) };
+    let who = if held == Held::Request { "the request" } else { "the tenant's response" };
     let at = if first.at.is_empty() { String::new() } else { format!(" at {}", first.at) };
     let detail = format!("{who} violates the contract: {}{at}: {}", first.rule, first.message());
     let findings: Vec<Item<'_>> = blocking.into_iter().map(Item::from).collect();
-    Problem::new(StatusCode::BAD_REQUEST, "enforce", detail).with("findings", json!(findings))
+    Problem::new(held.status(), "enforce", detail).with("findings", json!(findings))
 }
 
 /// A message that could not be judged, which `--enforce` never lets through.
-pub(super) fn unjudged() -> Problem {
+pub(super) fn unjudged(held: Held) -> Problem {
     let detail = "the check failed on this message, and --enforce lets nothing through unjudged; please report it";
-    Problem::new(StatusCode::BAD_REQUEST, "enforce", detail)
+    Problem::new(held.status(), "enforce", detail)
 }
 
 /// What the tenant did, as opposed to what the client sent.

@@ -17,15 +17,6 @@ use crate::{
     upstream::Notes,
 };
 
-/// Which part of an exchange there is to judge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// The request alone.
-    Request,
-    /// Both messages.
-    Whole,
-}
-
 /// The check panicked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unjudged;
@@ -143,15 +134,14 @@ impl Judge {
         }
     }
 
-    /// Judges a message that is held; `None` if it passes unjudged because it is outside `--only` or inside `--exclude`.
-    pub(super) fn admit(&self, mut exchange: Box<Exchange>, scope: Scope) -> Option<Result<Judged, Unjudged>> {
+    /// Judges a request that is held; `None` if it passes unjudged because it is outside `--only` or inside `--exclude`.
+    pub(super) fn admit(&self, exchange: &mut Exchange) -> Option<Result<Verdict, Unjudged>> {
         if !self.includes(&exchange.request) {
             return None;
         }
-        self.prepare(&mut exchange);
-        let options = self.options_with(scope == Scope::Whole);
-        let (verdict, panicked) = self.check(&exchange, &options);
-        Some(if panicked { Err(Unjudged) } else { Ok(Judged::new(exchange, verdict)) })
+        self.prepare(exchange);
+        let (verdict, panicked) = self.check(exchange, &self.options_with(false));
+        Some(if panicked { Err(Unjudged) } else { Ok(verdict) })
     }
 
     /// Takes the secrets out, and works out what a check of the result would not show any more. `None` if redaction

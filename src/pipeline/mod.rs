@@ -34,19 +34,22 @@ use std::{
 
 use http::{HeaderMap, StatusCode};
 
-use self::turns::{Turns, Waiting};
 pub use self::{
     console::LineFormat,
     counts::{Counts, Queue},
     enforce::Enforce,
-    judge::{Attestation, Checker, Judge, Scope},
+    judge::{Attestation, Checker, Judge},
     lines::Console,
     shapes::ContractShapes,
 };
+use self::{
+    enforce::Held,
+    turns::{Turns, Waiting},
+};
 use crate::{
     exchange::{Exchange, Headers, Request},
-    finding::{Kind, Rule},
-    proxy::{Admitted, Ended, Holds, Observer, Written},
+    finding::{Kind, Rule, Verdict},
+    proxy::{Ended, Holds, Observer, Written},
     recording,
     redact::{Counters, Judged, Redacted, Redactor},
     report::{Collector, Place},
@@ -294,7 +297,7 @@ impl Pipeline {
             state.disk.refusing = None;
         }
         // Those whose client has gone already wait for nothing.
-        state.waiting.retain(|waiting| !waiting.is_closed());
+        state.waiting.retain(|waiting| !waiting.is_gone());
         state.disk.syncing.append(&mut state.waiting);
         state.disk.sync_wanted = true;
         self.to_sync.notify_one();
@@ -402,25 +405,19 @@ impl Pipeline {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was judged, if it passes, unless it passes unjudged.
-    fn admit(&self, exchange: Box<Exchange>, scope: Scope) -> Result<Option<Judged>, Problem> {
-        match self.judge.admit(exchange, scope) {
-            None => Ok(None),
-            Some(Err(judge::Unjudged)) => Err(enforce::unjudged()),
-            Some(Ok(judged)) if enforce::passes(&judged.verdict, scope) => Ok(Some(judged)),
-            Some(Ok(judged)) => {
-                self.take_up();
-                let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.redact(judged)));
-                Err(redacted.map_or_else(|_| enforce::unjudged(), |redacted| enforce::refusal(&redacted, scope)))
-            }
-        }
+    /// Why a request that is held does not pass.
+    fn refusal(&self, exchange: &Exchange, verdict: Verdict) -> Problem {
+        self.take_up();
+        let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.redact(Judged::new(exchange.clone(), verdict))));
+        redacted
+            .map_or_else(|_| enforce::unjudged(Held::Request), |redacted| enforce::refusal(&redacted, Held::Request))
     }
 }
 
 /// Tells all of them, and forgets them.
 fn release(waiting: &mut Vec<Waiting>, answer: &Result<(), Problem>) {
     for waiting in waiting.drain(..) {
-        let _ = waiting.send(answer.clone());
+        waiting.tell(answer.clone());
     }
 }
 
@@ -444,13 +441,13 @@ impl Observer for Pipeline {
         self.judge.includes(request).then_some(problem)
     }
 
-    fn admit_request(&self, exchange: Box<Exchange>) -> Result<(), Problem> {
-        self.admit(exchange, Scope::Request).map(drop)
-    }
-
-    fn admit_response(&self, exchange: Box<Exchange>) -> Result<Admitted, Problem> {
-        let judged = self.admit(exchange, Scope::Whole)?;
-        Ok(judged.map(|judged| Box::new(judged) as _))
+    fn admit_request(&self, exchange: &mut Exchange) -> Result<(), Problem> {
+        match self.judge.admit(exchange) {
+            None => Ok(()),
+            Some(Err(judge::Unjudged)) => Err(enforce::unjudged(Held::Request)),
+            Some(Ok(verdict)) if enforce::passes(&verdict, Held::Request) => Ok(()),
+            Some(Ok(verdict)) => Err(self.refusal(exchange, verdict)),
+        }
     }
 
     fn ended(&self, ended: Ended) -> Written {

@@ -5,10 +5,9 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::oneshot;
-
 use super::{
     MOST_QUEUED, Pipeline, State, console,
+    enforce::{self, Held},
     judge::Attestation,
     turns::{Pending, Turn, Waiting},
     unrecorded,
@@ -26,6 +25,8 @@ struct Settling<T> {
     of: Option<T>,
     notes: Notes,
     took: Duration,
+    /// Its response is held until it is judged.
+    held: bool,
     waiting: Option<Waiting>,
 }
 
@@ -45,11 +46,12 @@ impl Pipeline {
         }
         let turn = self.turns.here();
         // What one event loop takes up later cannot be met sooner by itself, but it can by another one.
-        let waits =
-            self.records && (self.durable || !ended.notes.response_judged_elsewhere) || self.turns.are_several();
+        let waits = ended.held
+            || self.records && (self.durable || !ended.notes.response_judged_elsewhere)
+            || self.turns.are_several();
         let (waiting, written) = if waits {
-            let (waiting, written) = oneshot::channel();
-            (Some(waiting), Written::when(written))
+            let (waiting, written) = Waiting::new();
+            (Some(waiting), written)
         } else {
             (None, Written::now())
         };
@@ -80,44 +82,47 @@ impl Pipeline {
     }
 
     fn judged(&self, Pending { ended, waiting }: Pending) -> Settling<(Judged, bool)> {
-        let Ended { exchange, notes, took, admitted, alone: _ } = ended;
-        let admitted = admitted.and_then(|admitted| admitted.downcast::<Judged>().ok());
-        let same = exchange.transport.incomplete.is_none() && self.judge.options(&notes).response;
-        let judged = match admitted.filter(|_| same) {
-            Some(mut judged) => {
-                (judged.exchange.timings, judged.exchange.transport) = (exchange.timings, exchange.transport);
-                Some((*judged, false))
-            }
-            // A panic costs this exchange, not those that ended with it.
-            None => catch_unwind(AssertUnwindSafe(|| self.judge.judge(exchange, &notes))).ok(),
-        };
-        Settling { of: judged, notes, took, waiting }
+        let Ended { exchange, notes, took, held, alone: _ } = ended;
+        // A panic costs this exchange, not those that ended with it.
+        let judged = catch_unwind(AssertUnwindSafe(|| self.judge.judge(exchange, &notes))).ok();
+        Settling { of: judged, notes, took, held, waiting }
     }
 
     fn redacted(&self, judged: Settling<(Judged, bool)>) -> Settling<(Redacted<Judged>, Attestation, bool)> {
-        let Settling { of, mut notes, took, waiting } = judged;
+        let Settling { of, mut notes, took, held, mut waiting } = judged;
+        let passes = !held
+            || of
+                .as_ref()
+                .is_some_and(|(judged, panicked)| !panicked && enforce::passes(&judged.verdict, Held::Response));
         let redacted = of.and_then(|(judged, panicked)| {
             let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &notes)?;
             Some((redacted, attestation, panicked))
         });
+        if let Some(waiting) = waiting.as_mut().filter(|_| !passes) {
+            let refusal = match &redacted {
+                Some((redacted, _, false)) => enforce::refusal(redacted, Held::Response),
+                _ => enforce::unjudged(Held::Response),
+            };
+            waiting.refused = Some(Box::new(refusal));
+        }
         // They were worded while the exchange went on, and secrets may have been learnt since.
         for remark in &mut notes.remarks {
             let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.text(remark).into_inner()));
             *remark = redacted.unwrap_or_default();
         }
-        Settling { of: redacted, notes, took, waiting }
+        Settling { of: redacted, notes, took, held, waiting }
     }
 
     /// Counts an exchange, and puts its line and its entry into the batches.
     fn batch(&self, state: &mut State, settled: Settling<(Redacted<Judged>, Attestation, bool)>) {
-        let Settling { of, notes, took, waiting } = settled;
+        let Settling { of, notes, took, waiting, held: _ } = settled;
         let Some((judged, attestation, panicked)) = of else {
             state.counts.unredacted += 1;
             console::unredacted(&mut state.line_batch, self.lines);
             if let Some(waiting) = waiting {
                 let refused = self.durable && state.journal.is_some();
                 let problem = || unrecorded("redaction failed on this exchange; please report it");
-                let _ = waiting.send(if refused { Err(problem()) } else { Ok(()) });
+                waiting.tell(if refused { Err(problem()) } else { Ok(()) });
             }
             return;
         };
@@ -140,7 +145,7 @@ impl Pipeline {
             }
             None => {
                 if let Some(waiting) = waiting {
-                    let _ = waiting.send(Ok(()));
+                    waiting.tell(Ok(()));
                 }
             }
         }

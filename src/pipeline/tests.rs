@@ -6,7 +6,7 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc::{Receiver, Sender, channel},
     },
-    task::{Context, Waker},
+    task::{Context, Poll, Waker},
     time::{Duration, SystemTime},
 };
 
@@ -189,8 +189,17 @@ fn exchange() -> Box<Exchange> {
     })
 }
 
+/// The same with another status.
+fn answered(status: u16) -> Box<Exchange> {
+    let mut exchange = exchange();
+    if let Some(response) = &mut exchange.response {
+        response.status = status;
+    }
+    exchange
+}
+
 fn ended() -> Ended {
-    Ended { exchange: exchange(), notes: Notes::default(), took: Duration::ZERO, admitted: None, alone: false }
+    Ended { exchange: exchange(), notes: Notes::default(), took: Duration::ZERO, held: false, alone: false }
 }
 
 fn panics(_: &Contract, _: &Exchange, _: &CheckOptions) -> crate::finding::Verdict {
@@ -257,36 +266,42 @@ fn bodies_that_wait_for_the_end_of_a_turn_are_bounded() {
     drop((one, other));
 }
 
-#[test]
-fn under_enforce_what_a_panicking_checker_did_not_judge_does_not_pass() {
-    let (pipeline, _) = pipeline(panics, &Memory::default());
-    assert_eq!(pipeline.admit_request(exchange()).unwrap_err().reason, "enforce");
-    assert_eq!(pipeline.admit_response(exchange()).unwrap_err().reason, "enforce");
+/// What becomes of an exchange whose response is held.
+fn admitted(pipeline: &Pipeline, exchange: Box<Exchange>) -> Result<(), Problem> {
+    let mut written = Box::pin(pipeline.ended(Ended { exchange, held: true, ..ended() }));
+    assert!(is_pending(&mut written), "it waits until it is judged");
+    pipeline.flush();
+    match written.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(admitted) => admitted,
+        Poll::Pending => panic!("judged, and still held"),
+    }
 }
 
 #[test]
-fn under_enforce_a_response_is_judged_once_unless_it_ends_otherwise() {
+fn under_enforce_what_a_panicking_checker_did_not_judge_does_not_pass() {
+    let journal = Memory::default();
+    for (pipeline, _) in [pipeline(panics, &journal), pipeline_with(panics, None, false)] {
+        assert_eq!(pipeline.admit_request(&mut exchange()).unwrap_err().reason, "enforce");
+        assert_eq!(admitted(&pipeline, exchange()).unwrap_err().reason, "enforce");
+    }
+    assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn under_enforce_a_response_is_judged_once_and_recorded_whether_it_passes_or_not() {
     static CHECKS: AtomicUsize = AtomicUsize::new(0);
     fn counted(contract: &Contract, exchange: &Exchange, options: &CheckOptions) -> crate::finding::Verdict {
         CHECKS.fetch_add(1, Ordering::Relaxed);
         contract.check(exchange, options)
     }
-    let (pipeline, said) = pipeline(counted, &Memory::default());
-    for (incomplete, checks) in [(None, 1), (Some("cut off"), 2)] {
+    let journal = Memory::default();
+    let (pipeline, _) = pipeline(counted, &journal);
+    for (status, passes) in [(401, true), (200, false)] {
         CHECKS.store(0, Ordering::Relaxed);
-        let mut ended = ended();
-        ended.admitted = pipeline.admit_response(exchange()).unwrap();
-        ended.exchange.timings.wait = Some(Duration::from_millis(7));
-        ended.exchange.transport.retried = true;
-        ended.exchange.transport.incomplete = incomplete.map(str::to_owned);
-        drop(pipeline.ended(ended));
-        pipeline.flush();
-        assert_eq!(CHECKS.load(Ordering::Relaxed), checks);
+        assert_eq!(admitted(&pipeline, answered(status)).is_ok(), passes);
+        assert_eq!(CHECKS.load(Ordering::Relaxed), 1);
     }
-    let outcome = pipeline.finish(collector());
-    outcome.console.close();
-    assert_eq!((outcome.counts.exchanges, outcome.counts.retried, outcome.counts.incomplete), (2, 2, 1));
-    assert_eq!(said.text().matches("sent again").count(), 2, "{}", said.text());
+    assert_eq!(journal.entries.load(Ordering::Relaxed), 2);
 }
 
 #[tokio::test]
@@ -348,7 +363,7 @@ fn what_ended_before_is_taken_up_before_a_refusal_is_put_in_words() {
     let (pipeline, _) = pipeline(Contract::check, &journal);
     drop(pipeline.ended(ended()));
     assert_eq!(journal.entries.load(Ordering::Relaxed), 0);
-    assert!(pipeline.admit_request(exchange()).is_err());
+    assert!(pipeline.admit_request(&mut exchange()).is_err());
     assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
 }
 
@@ -400,14 +415,10 @@ fn an_exchange_that_ends_alone_is_written_at_once_with_those_that_wait() {
 fn findings_about_the_request_do_not_hold_back_its_response() {
     let (pipeline, _) = pipeline(Contract::check, &Memory::default());
     // No token: `auth.missing`, and the tenant refused it rightly.
-    assert!(pipeline.admit_request(exchange()).is_err());
-    assert!(pipeline.admit_response(exchange()).is_ok());
+    assert!(pipeline.admit_request(&mut exchange()).is_err());
+    assert!(admitted(&pipeline, answered(401)).is_ok());
     // The tenant let it in: that is the tenant's.
-    let mut let_in = exchange();
-    if let Some(response) = &mut let_in.response {
-        response.status = 200;
-    }
-    let refused = pipeline.admit_response(let_in).unwrap_err();
+    let refused = admitted(&pipeline, answered(200)).unwrap_err();
     assert!(refused.detail.contains("auth.unenforced"), "{}", refused.detail);
 }
 

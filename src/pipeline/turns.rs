@@ -7,10 +7,37 @@ use std::{
 
 use tokio::sync::{Notify, oneshot};
 
-use crate::{proxy::Ended, upstream::Problem};
+use crate::{
+    proxy::{Ended, Written},
+    upstream::Problem,
+};
 
 /// Who waits for an exchange to be recorded.
-pub(super) type Waiting = oneshot::Sender<Result<(), Problem>>;
+#[derive(Debug)]
+pub(super) struct Waiting {
+    end: oneshot::Sender<Result<(), Problem>>,
+    /// Why the response does not pass, though it is recorded.
+    pub(super) refused: Option<Box<Problem>>,
+}
+
+impl Waiting {
+    /// Waits with what is given.
+    pub(super) fn new() -> (Self, Written) {
+        let (end, written) = oneshot::channel();
+        (Self { end, refused: None }, Written::when(written))
+    }
+
+    /// It is recorded, or will not be.
+    pub(super) fn tell(self, recorded: Result<(), Problem>) {
+        let refused = self.refused.map_or(Ok(()), |problem| Err(*problem));
+        let _ = self.end.send(recorded.and(refused));
+    }
+
+    /// Whether nobody waits any more.
+    pub(super) fn is_gone(&self) -> bool {
+        self.end.is_closed()
+    }
+}
 
 /// An exchange that ended and is not judged yet.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
-    Admitted, Ended, Proxy, Written,
+    Ended, Proxy, Written,
     connection::{InFlight, State},
     copy::Copy,
     stall,
@@ -30,8 +30,8 @@ pub(super) struct Recording {
     /// What the upstream said about its answer.
     pub(super) notes: Notes,
     original_audience: Option<String>,
-    /// What the observer made of the whole exchange when it admitted it.
-    pub(super) admitted: Admitted,
+    /// Whether its response is held until it is judged.
+    pub(super) held: bool,
     clock: Instant,
     head_at: Option<Instant>,
     in_flight: InFlight,
@@ -57,7 +57,7 @@ impl Recording {
             copy,
             notes: Notes::default(),
             original_audience: None,
-            admitted: None,
+            held: false,
             clock: Instant::now(),
             head_at: None,
             in_flight,
@@ -108,20 +108,14 @@ impl Recording {
         self.copy.content()
     }
 
-    /// The exchange as it would be if it ended now, for admission; the copies stay.
-    pub(super) fn snapshot(&mut self) -> Option<Box<Exchange>> {
-        let mut exchange = self.begun.clone()?;
-        {
-            let mut state = lock(&self.request);
-            let whole = state.whole;
-            exchange.request.body = state.copy.take(whole);
-            state.copy.put_back(&exchange.request.body);
-        }
-        if let Some(response) = &mut exchange.response {
-            response.body = self.copy.take(true);
-            self.copy.put_back(&response.body);
-        }
-        exchange.transport.retried = self.notes.retried;
+    /// The exchange so far with its request's body, for admission; the copy stays.
+    pub(super) fn with_request(&mut self) -> Option<&mut Exchange> {
+        let exchange = self.begun.as_deref_mut()?;
+        let mut state = lock(&self.request);
+        let whole = state.whole;
+        exchange.request.body = state.copy.take(whole);
+        state.copy.put_back(&exchange.request.body);
+        drop(state);
         Some(exchange)
     }
 
@@ -157,7 +151,7 @@ impl Recording {
         };
         let took = now.saturating_duration_since(self.clock);
         let alone = self.proxy.exchanges.fetch_sub(1, Ordering::AcqRel) == 1;
-        self.proxy.observer.ended(Ended { exchange, notes, took, admitted: self.admitted.take(), alone })
+        self.proxy.observer.ended(Ended { exchange, notes, took, held: self.held, alone })
     }
 }
 

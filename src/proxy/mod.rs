@@ -7,7 +7,6 @@
 //! write, and nothing is waited for but the write of the journal in the same turn of the event loop.
 
 use std::{
-    any::Any,
     fmt,
     future::Future,
     pin::Pin,
@@ -135,14 +134,12 @@ pub struct Ended {
     pub notes: Notes,
     /// How long it took, from the request's head to the end.
     pub took: Duration,
-    /// What [`Observer::admit_response`] made of it. Nothing but timings and transport has changed since.
-    pub admitted: Admitted,
+    /// Its response is held until the observer has judged it ([`Holds::responses`]): it goes out only if [`Written`] is no
+    /// error.
+    pub held: bool,
     /// No other exchange was in progress when it ended: nothing is gained by waiting for one that ends beside it.
     pub alone: bool,
 }
-
-/// What an observer keeps of an exchange that it admitted, for when it ends.
-pub type Admitted = Option<Box<dyn Any + Send + Sync>>;
 
 /// Which messages are held until the observer admits them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -176,22 +173,14 @@ pub trait Observer: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Whether a request (an exchange without a response) may go to the upstream.
+    /// Whether a request (an exchange without a response) may go to the upstream. Its body's coding may be undone, and its
+    /// credential be read.
     ///
     /// # Errors
     ///
     /// The answer that the client gets instead.
-    fn admit_request(&self, _exchange: Box<Exchange>) -> Result<(), Problem> {
+    fn admit_request(&self, _exchange: &mut Exchange) -> Result<(), Problem> {
         Ok(())
-    }
-
-    /// Whether a response (a whole exchange) may go to the client.
-    ///
-    /// # Errors
-    ///
-    /// The answer that the client gets instead.
-    fn admit_response(&self, _exchange: Box<Exchange>) -> Result<Admitted, Problem> {
-        Ok(None)
     }
 
     /// Takes an exchange that is over. The end of its response waits for the future.
@@ -206,7 +195,8 @@ pub trait Observer: Send + Sync + fmt::Debug {
 }
 
 /// Resolves when an exchange is recorded (or could not be, and that has been said): then its response may end. An error
-/// is what the client gets in its place, or, where the response has begun, why it is cut.
+/// is what the client gets in its place, or, where the response has begun, why it is cut: it could not be recorded, or was
+/// [held](Ended::held) and does not pass.
 #[derive(Debug)]
 pub struct Written(State);
 

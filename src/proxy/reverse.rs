@@ -201,7 +201,7 @@ fn answered<'a>(
     // The version is the hop's own (RFC 9110, section 2.5); a client of HTTP/1.0 gets that from hyper.
     *response.version_mut() = Version::HTTP_11;
     if holds.responses && recording.notes.answered_by_contrail.is_none() {
-        return Box::pin(held(proxy, recording, response, method));
+        return Box::pin(held(recording, response, method));
     }
     let length = content_length(response.headers());
     let bodiless = is_bodiless(method, response.status().as_u16());
@@ -215,7 +215,7 @@ fn answered<'a>(
     Box::pin(async move {
         match response.body_mut().begin(holds.heads).await {
             Ok(()) => response,
-            Err(problem) => unrecorded(problem, method),
+            Err(problem) => instead(problem, method),
         }
     })
 }
@@ -242,13 +242,13 @@ async fn switched(
     response.extensions_mut().insert(switch);
     match recording.end(None).await {
         Ok(()) => response.map(|_| Gate::open(MessageBody::Empty)),
-        Err(problem) => unrecorded(problem, method),
+        Err(problem) => instead(problem, method),
     }
 }
 
-/// Answers in place of the tenant, which has done its work, because the exchange could not be recorded. Clients repeat
-/// unsafe requests on 5xx, so those get another status.
-fn unrecorded(mut problem: Problem, method: &Method) -> http::Response<Gate> {
+/// Answers in place of the tenant, which has done its work, because the exchange could not be recorded, or its response
+/// does not pass. Clients repeat unsafe requests on 5xx, so those get another status.
+fn instead(mut problem: Problem, method: &Method) -> http::Response<Gate> {
     if !is_safe(method) {
         problem.status = StatusCode::FAILED_DEPENDENCY;
     }
@@ -424,16 +424,11 @@ fn admitted(proxy: &Proxy, recording: &mut Recording) -> Result<(), Problem> {
                       nothing through unjudged";
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "enforce", detail));
     }
-    recording.snapshot().map_or(Ok(()), |exchange| proxy.observer.admit_request(exchange))
+    recording.with_request().map_or(Ok(()), |exchange| proxy.observer.admit_request(exchange))
 }
 
-/// Reads the whole response, asks the observer about it, and answers with it or in its place.
-async fn held(
-    proxy: &Proxy,
-    mut recording: Box<Recording>,
-    response: Response,
-    method: &Method,
-) -> http::Response<Gate> {
+/// Reads the whole response, and answers with it, or with what the observer has said in its place.
+async fn held(mut recording: Box<Recording>, response: Response, method: &Method) -> http::Response<Gate> {
     let (head, mut body) = response.into_parts();
     let refusal = if is_safe(method) { StatusCode::BAD_GATEWAY } else { StatusCode::FAILED_DEPENDENCY };
     let length = content_length(&head.headers).filter(|_| !is_bodiless(method, head.status.as_u16()));
@@ -460,17 +455,11 @@ async fn held(
         let problem = Problem::new(refusal, "enforce", reason.clone());
         return replace(recording, problem, Some(reason)).await;
     }
-    match recording.snapshot().map_or(Ok(None), |exchange| proxy.observer.admit_response(exchange)) {
-        Ok(admitted) => recording.admitted = admitted,
-        Err(mut problem) => {
-            problem.status = refusal;
-            return replace(recording, problem, None).await;
-        }
-    }
     // It fits, so this is all of it.
     let whole = recording.content();
+    recording.held = true;
     if let Err(problem) = recording.end(None).await {
-        return unrecorded(problem, method);
+        return instead(problem, method);
     }
     let body = match trailers {
         None => MessageBody::from(whole),

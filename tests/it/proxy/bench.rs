@@ -8,7 +8,7 @@ use std::{
 
 use contrail::{
     exchange::Exchange,
-    proxy::{Admitted, Ended, Holds, Observer, Proxy, Settings, Written, listener},
+    proxy::{Ended, Holds, Observer, Proxy, Settings, Written, listener},
     upstream::{Origin, Problem, live},
 };
 use tokio::{
@@ -39,17 +39,18 @@ impl Observer for Seen {
         self.holds
     }
 
-    fn admit_request(&self, exchange: Box<Exchange>) -> Result<(), Problem> {
+    fn admit_request(&self, exchange: &mut Exchange) -> Result<(), Problem> {
         assert!(exchange.response.is_none());
         self.refuse.lock().unwrap().clone().map_or(Ok(()), Err)
     }
 
-    fn admit_response(&self, exchange: Box<Exchange>) -> Result<Admitted, Problem> {
-        assert!(exchange.response.is_some());
-        self.refuse.lock().unwrap().clone().map_or(Ok(None), Err)
-    }
-
     fn ended(&self, ended: Ended) -> Written {
+        let refused = self.refuse.lock().unwrap().clone().filter(|_| ended.held);
+        if let Some(refused) = refused {
+            assert!(ended.exchange.response.is_some());
+            let _ = self.ended.send((ended, None));
+            return Written::refused(Problem { status: http::StatusCode::BAD_GATEWAY, ..refused });
+        }
         if !self.hold_ends {
             let _ = self.ended.send((ended, None));
             return Written::now();
