@@ -20,7 +20,7 @@ use serde::Deserialize;
 use super::{
     Attested, WriteError,
     chain::ChainHead,
-    disk::{folder_of, make_folder, make_private, private, refused},
+    disk::{Ahead, folder_of, give_back, make_folder, make_private, private, refused},
     owed, text,
     trail::{Trail, TrailOptions},
     write::{self, JournalContext},
@@ -35,6 +35,7 @@ use crate::{
 pub struct Journal {
     path: PathBuf,
     file: Arc<File>,
+    ahead: Ahead,
     length: u64,
     writes: u64,
     /// A failed batch could not be taken back yet.
@@ -168,9 +169,11 @@ impl Journal {
     }
 
     fn new(path: &Path, file: File, length: u64, context: JournalContext) -> Self {
+        let file = Arc::new(file);
         Self {
             path: path.to_path_buf(),
-            file: Arc::new(file),
+            ahead: Ahead::of(&file),
+            file,
             length,
             writes: 0,
             torn: false,
@@ -188,6 +191,14 @@ impl Journal {
     /// Keeps account of what has to be synced from here on, for [`Journal::unsynced`].
     pub fn set_durable(&mut self) {
         self.durable = true;
+        self.is_new();
+    }
+
+    /// Goes on in this file.
+    fn go_on_in(&mut self, file: File) {
+        self.file = Arc::new(file);
+        self.ahead = Ahead::of(&self.file);
+        self.torn = false;
         self.is_new();
     }
 
@@ -274,6 +285,7 @@ impl Journal {
             self.batch.extend_from_slice(&line);
             head = Some(next);
         }
+        self.ahead.grows(self.length, self.batch.len());
         // Appending goes on at the file's end, wherever that is: what is left of a failed batch goes first.
         let written = if self.torn { self.file.set_len(self.length) } else { Ok(()) }
             .and_then(|()| (&*self.file).write_all(&self.batch));
@@ -294,8 +306,8 @@ impl Journal {
         let Some(trail) = &mut self.trail else { return };
         match trail.next_segment() {
             Ok((path, file, length)) => {
-                (self.path, self.file, self.length) = (path, Arc::new(file), length);
-                self.is_new();
+                (self.path, self.length) = (path, length);
+                self.go_on_in(file);
                 if let Some(Err(error)) = self.beside.as_ref().map(|beside| beside.note(&self.path)) {
                     let why = "were contrail killed, the next start would not know of the new segment";
                     self.alarms.push(format!("{why}: {error}"));
@@ -343,8 +355,7 @@ impl Journal {
                 return Err(failed.err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()));
             }
         }
-        (self.file, self.torn) = (Arc::new(file), false);
-        self.is_new();
+        self.go_on_in(file);
         let path = self.path.display();
         self.alarms.push(format!("`{path}` was removed while it was written; it was made anew with all that it held"));
         Ok(())
@@ -495,6 +506,9 @@ pub(super) fn recover(file: &mut File) -> io::Result<(Leftover, u64)> {
     }
     if torn > 0 {
         file.set_len(whole)?;
+    } else {
+        // What a killed process had taken ahead.
+        let _ = give_back(file);
     }
     Ok((Leftover { entries, torn }, whole))
 }
