@@ -22,6 +22,7 @@ pub mod exchange;
 pub mod finding;
 mod hex;
 pub mod json;
+mod literal;
 pub mod pipeline;
 mod plural;
 pub mod proxy;

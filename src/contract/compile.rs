@@ -27,6 +27,7 @@ use super::{
 use crate::{
     finding::{Unchecked, UncheckedSet},
     json::push_pointer,
+    literal::Literal,
 };
 
 /// The methods that a path item can document, as OpenAPI spells them.
@@ -302,12 +303,12 @@ fn bases(document: &Value, at: &str) -> Result<Option<Vec<String>>, ContractErro
     Ok(Some(bases))
 }
 
-fn media_types(document: &Value) -> Result<Vec<Box<str>>, ContractError> {
+fn media_types(document: &Value) -> Result<Vec<Literal>, ContractError> {
     match document.get("x-contrail-media-types") {
         None => Ok(Vec::new()),
         Some(names) => {
             let names = strings(names, "/x-contrail-media-types")?;
-            Ok(names.into_iter().map(|name| name.to_ascii_lowercase().into()).collect())
+            Ok(names.into_iter().map(|name| name.to_ascii_lowercase().as_str().into()).collect())
         }
     }
 }

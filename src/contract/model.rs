@@ -5,7 +5,10 @@
 use std::{fmt, sync::Arc};
 
 use super::schema::Schema;
-use crate::finding::UncheckedSet;
+use crate::{
+    finding::UncheckedSet,
+    literal::{Given, Literal},
+};
 
 /// A document, compiled.
 #[derive(Debug, Default)]
@@ -14,32 +17,32 @@ pub struct Model {
     pub operations: Vec<Operation>,
     /// Media types of every message with a body that documents none of its own (`x-contrail-media-types` of the
     /// document: "requests and responses are JSON"); empty where the document says no such thing.
-    pub media_types: Vec<Box<str>>,
+    pub(crate) media_types: Vec<Literal>,
     /// The declared catalogue of scopes; `None` where no security scheme declares any.
     pub scopes: Option<Catalogue>,
 }
 
-/// Declared scopes, each once; shorter ones first, so that most of a search compares lengths alone.
+/// Declared scopes, each once.
 #[derive(Debug)]
-pub struct Catalogue(Vec<Box<str>>);
+pub struct Catalogue(Vec<Literal>);
 
 impl Catalogue {
     /// Whether a scope is declared.
     #[must_use]
     pub fn contains(&self, scope: &str) -> bool {
-        self.0.binary_search_by(|held| (held.len(), &**held).cmp(&(scope.len(), scope))).is_ok()
+        Literal::find(&self.0, |held| held, Given::of(scope.as_bytes())).is_ok()
     }
 
     /// The declared scopes.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|scope| &**scope)
+        self.0.iter().map(Literal::as_str)
     }
 }
 
-impl FromIterator<Box<str>> for Catalogue {
-    fn from_iter<I: IntoIterator<Item = Box<str>>>(scopes: I) -> Self {
-        let mut scopes: Vec<_> = scopes.into_iter().collect();
-        scopes.sort_unstable_by(|left, right| (left.len(), left).cmp(&(right.len(), right)));
+impl<'a> FromIterator<&'a str> for Catalogue {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(scopes: I) -> Self {
+        let mut scopes: Vec<_> = scopes.into_iter().map(Literal::from).collect();
+        scopes.sort_unstable();
         scopes.dedup();
         Self(scopes)
     }
@@ -137,7 +140,7 @@ pub enum RequestBody {
 #[derive(Debug)]
 pub struct Content {
     /// Type and subtype, lower case, without parameters; `*` stands for anything (`text/*`, `*/*`).
-    pub media_type: Box<str>,
+    pub(crate) media_type: Literal,
     /// What the body has to be; `None` where the document does not say, or says it in a way that is not implemented.
     pub schema: Option<Schema>,
 }
@@ -210,7 +213,7 @@ pub struct Matched<'m, 'e> {
     /// The operation.
     pub operation: &'m Operation,
     /// Raw (percent-encoded) values of its path parameters.
-    pub raw: Vec<(Arc<str>, &'e str)>,
+    pub raw: Vec<(&'m str, &'e str)>,
     /// The path is a known other spelling of the documented one (`/oauth/token`), which is a gap.
     pub other_spelling: bool,
 }

@@ -4,7 +4,7 @@
 //! spelling of a literal segment are other paths. Any host and scheme may serve the base path. Literal segments come
 //! before templated ones, as OpenAPI says.
 
-use std::sync::Arc;
+use crate::literal::{Given, Literal};
 
 /// Every path template of a contract with its methods; `T` is what a route leads to.
 #[derive(Debug, Clone)]
@@ -14,11 +14,11 @@ pub(super) struct Router<T> {
 
 /// A path that was found.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Route<'p, T> {
+pub(super) struct Route<'r, 'p, T> {
     /// What it leads to.
     pub(super) to: T,
     /// Raw values of the path parameters, in the order of the template.
-    pub(super) raw: Vec<(Arc<str>, &'p str)>,
+    pub(super) raw: Vec<(&'r str, &'p str)>,
 }
 
 /// Why a path template cannot be routed.
@@ -27,8 +27,8 @@ pub(super) struct BadTemplate(pub(super) String);
 
 #[derive(Debug, Clone)]
 struct Node<T> {
-    /// In the order of their texts.
-    literal: Vec<(Box<str>, usize)>,
+    /// In the order of the texts.
+    literal: Vec<(Literal, usize)>,
     templated: Vec<(Segment, usize)>,
     methods: Vec<(http::Method, T)>,
 }
@@ -44,14 +44,17 @@ impl<T> Default for Node<T> {
 struct Segment {
     prefix: Box<str>,
     /// Each parameter with the literal text that follows it.
-    parameters: Vec<(Arc<str>, Box<str>)>,
+    parameters: Vec<(Box<str>, Box<str>)>,
 }
 
 impl<T> Node<T> {
     /// The node below that a segment without parameters leads to.
     fn literal(&self, segment: &str) -> Option<usize> {
-        let found = self.literal.binary_search_by(|(held, _)| (**held).cmp(segment));
-        found.ok().map(|place| self.literal[place].1)
+        self.find(segment).ok().map(|place| self.literal[place].1)
+    }
+
+    fn find(&self, segment: &str) -> Result<usize, usize> {
+        Literal::find(&self.literal, |(held, _)| held, Given::of(segment.as_bytes()))
     }
 }
 
@@ -77,9 +80,9 @@ impl<T: Copy> Router<T> {
                 let next = self.nodes.len();
                 match templated {
                     None => {
-                        let literal = &mut self.nodes[at].literal;
-                        let place = literal.partition_point(|(held, _)| **held < *segment);
-                        literal.insert(place, (segment.into(), next));
+                        let node = &mut self.nodes[at];
+                        let (Ok(place) | Err(place)) = node.find(segment);
+                        node.literal.insert(place, (segment.into(), next));
                     }
                     Some(templated) => self.nodes[at].templated.push((templated, next)),
                 }
@@ -96,7 +99,7 @@ impl<T: Copy> Router<T> {
     }
 
     /// Finds what a method and a raw path (without query) lead to.
-    pub(super) fn find<'p>(&self, method: &str, path: &'p str) -> Option<Route<'p, T>> {
+    pub(super) fn find<'r, 'p>(&'r self, method: &str, path: &'p str) -> Option<Route<'r, 'p, T>> {
         let path = path.strip_prefix('/')?;
         let mut raw = Vec::new();
         let to = self.descend(0, Some(path), &mut raw, &mut |node| {
@@ -126,11 +129,11 @@ impl<T: Copy> Router<T> {
     }
 
     /// Walks the nodes that the path leads to, literal segments first, until `visit` takes one.
-    fn descend<'p, R>(
-        &self,
+    fn descend<'r, 'p, R>(
+        &'r self,
         at: usize,
         rest: Option<&'p str>,
-        raw: &mut Vec<(Arc<str>, &'p str)>,
+        raw: &mut Vec<(&'r str, &'p str)>,
         visit: &mut impl FnMut(&Node<T>) -> Option<R>,
     ) -> Option<R> {
         let node = &self.nodes[at];
@@ -181,7 +184,7 @@ impl Segment {
     }
 
     /// Takes the parameters out of a raw segment; none of them may be empty. Earlier ones are as short as possible.
-    fn take<'p>(&self, segment: &'p str, raw: &mut Vec<(Arc<str>, &'p str)>) -> bool {
+    fn take<'r, 'p>(&'r self, segment: &'p str, raw: &mut Vec<(&'r str, &'p str)>) -> bool {
         let Some(mut rest) = segment.strip_prefix(&*self.prefix) else { return false };
         let last = self.parameters.len() - 1;
         for (index, (name, literal)) in self.parameters.iter().enumerate() {
@@ -192,7 +195,7 @@ impl Segment {
                 rest.char_indices().skip(1).map(|(at, _)| at).find(|at| rest[*at..].starts_with(&**literal))
             };
             let Some(end) = end.filter(|end| *end > 0) else { return false };
-            raw.push((Arc::clone(name), &rest[..end]));
+            raw.push((name, &rest[..end]));
             rest = &rest[end + literal.len()..];
         }
         true

@@ -12,6 +12,7 @@ use crate::{
     exchange::{Body, Headers, Place},
     finding::{Finding, Rule, Unchecked},
     json::{Document, Kind},
+    literal::{Given, Literal},
 };
 
 /// The rules and the aspect of one side.
@@ -55,10 +56,10 @@ enum Reading {
 /// Type and subtype of the `Content-Type`, lower case; empty if the field is there and names none.
 fn media_type(headers: &Headers) -> Option<Cow<'_, str>> {
     let value = headers.get("content-type")?.as_bytes();
-    let essence = &value[..memchr::memchr(b';', value).unwrap_or(value.len())];
-    if essence == b"application/json" {
+    if matches!(value.strip_prefix(b"application/json"), Some([] | [b';', ..])) {
         return Some(Cow::Borrowed("application/json"));
     }
+    let essence = &value[..memchr::memchr(b';', value).unwrap_or(value.len())];
     let essence = String::from_utf8_lossy(essence).trim().to_ascii_lowercase();
     Some(if essence.split_once('/').is_some_and(|(kind, sub)| !kind.is_empty() && !sub.is_empty()) {
         Cow::Owned(essence)
@@ -87,11 +88,12 @@ fn reading(media_type: &str) -> Reading {
     }
 }
 
-/// Whether a documented media type (`text/*`, `*/*` and `application/*+json` included) covers the one that is there.
+/// Whether a documented media type (`text/*`, `*/*` and `application/*+json` included) covers the one that is there, which
+/// is another one.
 fn covers(documented: &str, media_type: &str) -> bool {
     let star = memchr::memchr(b'*', documented.as_bytes());
     match star.map(|star| (&documented[..star], &documented[star + 1..])) {
-        None => documented == media_type,
+        None => false,
         Some((_, "/*")) => !media_type.is_empty(),
         Some((before, after)) => {
             media_type.len() > before.len() + after.len()
@@ -119,12 +121,12 @@ impl Check<'_> {
         headers: &Headers,
         body: &Body,
         documented: &[Content],
-        otherwise: &[Box<str>],
+        otherwise: &[Literal],
         suffixes: bool,
     ) -> Option<Arc<Document>> {
         let otherwise = if documented.is_empty() { otherwise } else { &[] };
-        let names = documented.iter().map(|content| &content.media_type).chain(otherwise).map(|name| &**name);
-        let all = || names.clone().collect::<Vec<_>>().join(" or ");
+        let names = documented.iter().map(|content| &content.media_type).chain(otherwise);
+        let all = || names.clone().map(Literal::as_str).collect::<Vec<_>>().join(" or ");
         let Some(media_type) = media_type(headers) else {
             if names.clone().next().is_some() && body.is_whole() {
                 self.find(Finding::new(side.content_type, "Content-Type", all()));
@@ -132,10 +134,16 @@ impl Check<'_> {
             self.unchecked.insert(side.unchecked);
             return None;
         };
-        let accepts = |name: &str| {
-            covers(name, &media_type) || (suffixes && name == "application/json" && has_json_suffix(&media_type))
+        let given = Given::of(media_type.as_bytes());
+        let accepts = |name: &Literal| {
+            let other = || {
+                let name = name.as_str();
+                covers(name, &media_type) || (suffixes && name == "application/json" && has_json_suffix(&media_type))
+            };
+            name.is(given) || other()
         };
-        if names.clone().next().is_some() && !names.clone().any(accepts) {
+        let content = documented.iter().find(|content| accepts(&content.media_type));
+        if content.is_none() && names.clone().next().is_some() && !otherwise.iter().any(accepts) {
             let seen = headers.get("content-type").map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
             let expected = Cow::Owned(all());
             self.find(Finding { rule: side.content_type, at: "Content-Type".to_owned(), expected, seen });
@@ -149,9 +157,7 @@ impl Check<'_> {
             self.unchecked.insert(side.unchecked);
             return None;
         }
-        let schema = documented
-            .iter()
-            .find(|content| accepts(&content.media_type))
+        let schema = content
             .or(documented.first().filter(|_| self.operation.token_endpoint))
             .and_then(|content| content.schema.as_ref());
         let document = self.read(side, reading(&media_type), body, schema)?;

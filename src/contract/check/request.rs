@@ -29,7 +29,7 @@ impl Check<'_> {
     fn path(&mut self) {
         let mut findings = Vec::new();
         for parameter in self.parameters(Place::Path) {
-            let raw = self.matched.raw.iter().find(|(name, _)| *name == parameter.name).map(|(_, raw)| *raw);
+            let raw = self.matched.raw.iter().find(|(name, _)| *name == &*parameter.name).map(|(_, raw)| *raw);
             let Some(raw) = raw else { continue };
             let at = &*parameter.name;
             match params::decode_path(raw) {

@@ -101,7 +101,7 @@ impl<'d> Compiler<'d> {
             if plain == "application/x-www-form-urlencoded" {
                 self.encoding(&at, media_type);
             }
-            media_types.push(Content { media_type: plain.into(), schema });
+            media_types.push(Content { media_type: plain.as_str().into(), schema });
         }
         Ok(media_types)
     }

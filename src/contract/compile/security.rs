@@ -90,6 +90,6 @@ fn flows(document: &Value) -> impl Iterator<Item = &Value> {
 /// Every scope that any OAuth 2.0 scheme declares.
 pub(super) fn catalogue(document: &Value) -> Option<Catalogue> {
     let scopes = flows(document).filter_map(|flow| flow.get("scopes")?.as_object()).flat_map(Map::keys);
-    let scopes: Catalogue = scopes.map(|scope| scope.as_str().into()).collect();
+    let scopes: Catalogue = scopes.map(String::as_str).collect();
     if scopes.iter().next().is_none() { None } else { Some(scopes) }
 }

@@ -9,10 +9,11 @@ use jsonschema::Validator;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::{Branch, FEW, Format, Glance, Kinds, Members, Named, Others, Plain, Shape, formats, order};
+use super::{Branch, FEW, Format, Glance, Kinds, Members, Named, Others, Plain, Shape, formats};
 use crate::{
     contract::schema::gaps,
     json::{Kind, Tape, push_pointer},
+    literal::Literal,
 };
 
 /// Most shapes of one schema; beyond, what is left is in doubt.
@@ -232,7 +233,7 @@ impl<'a> Compiler<'a> {
             return Err(Unknown);
         }
         for name in names {
-            if members.named.iter().any(|named| *named.name == *name) {
+            if members.named.iter().any(|named| named.name.as_str() == name) {
                 continue;
             }
             let bit = needed.binary_search(&name).map_or(0, |index| 1 << index);
@@ -241,11 +242,9 @@ impl<'a> Compiler<'a> {
             members.named.push(Named { name: name.into(), bit, shape });
         }
         if members.named.len() > FEW {
-            members.sorted = (0..members.named.len()).collect();
-            let named = &members.named;
-            members
-                .sorted
-                .sort_by(|left, right| order(named[*left].name.as_bytes()).cmp(&order(named[*right].name.as_bytes())));
+            let names = members.named.iter().map(|named| named.name.clone());
+            members.sorted = names.zip(0..).collect();
+            members.sorted.sort();
         }
         members.others = self.member(parts, None);
         Ok(members)
@@ -343,13 +342,13 @@ fn kinds(types: &Value) -> Result<(Kinds, bool), Unknown> {
 }
 
 /// The texts that `const` or `enum` allow, if all that they allow are texts.
-fn texts(schema: &Map<String, Value>) -> Option<Vec<Box<str>>> {
+fn texts(schema: &Map<String, Value>) -> Option<Vec<Literal>> {
     let values = match (schema.get("const"), schema.get("enum")) {
         (Some(only), None) => std::slice::from_ref(only),
         (None, Some(Value::Array(values))) => &values[..],
         _ => return None,
     };
-    values.iter().map(|value| value.as_str().map(Box::from)).collect()
+    values.iter().map(|value| value.as_str().map(Literal::from)).collect()
 }
 
 fn required<'a>(part: &Part<'a>) -> Result<Vec<&'a str>, Unknown> {

@@ -12,7 +12,10 @@ mod tests;
 use jsonschema::Validator;
 
 use super::{formats, gaps::Known};
-use crate::json::{Kind, Node, Tape, TapeNode};
+use crate::{
+    json::{Kind, Node, Tape, TapeNode},
+    literal::{Given, Literal},
+};
 
 /// What looks at the values of one schema.
 pub(super) struct Glance {
@@ -41,7 +44,7 @@ struct Branch {
     /// Members that an object has to have.
     required: Vec<Box<str>>,
     /// Members that are one of a few texts where they are there.
-    telling: Vec<(Box<str>, Vec<Box<str>>)>,
+    telling: Vec<(Literal, Vec<Literal>)>,
     /// What is asked where it is the only one that is possible.
     shape: usize,
 }
@@ -87,7 +90,7 @@ impl Default for Kinds {
 struct Text {
     shortest: usize,
     longest: Option<usize>,
-    allowed: Option<Vec<Box<str>>>,
+    allowed: Option<Vec<Literal>>,
     /// Documented values of an open set; empty where there is none.
     known: Vec<Known>,
     formats: Vec<Format>,
@@ -106,15 +109,15 @@ struct Members {
     most: Option<usize>,
     /// In the order of the document.
     named: Vec<Named>,
-    /// Indices into `named`, by length and bytes of the name; empty where there are few.
-    sorted: Vec<usize>,
+    /// The same names, sorted, with their indices into `named`; empty where there are few.
+    sorted: Vec<(Literal, usize)>,
     /// The bits of all required members.
     required: u64,
     others: Others,
 }
 
 struct Named {
-    name: Box<str>,
+    name: Literal,
     /// Its bit among the required members; 0 if it is none.
     bit: u64,
     shape: Others,
@@ -247,7 +250,7 @@ impl Look<'_> {
         let mut expected = 0;
         for (name, member) in value.entries() {
             let Some(name) = name.plain_text() else { return false };
-            let others = match members.find(name, expected) {
+            let others = match members.find(Given::of(name), expected) {
                 None => members.others,
                 Some(index) => {
                     let named = &members.named[index];
@@ -278,8 +281,9 @@ fn only<T>(mut those: impl Iterator<Item = T>) -> Option<T> {
 impl Branch {
     /// False only where the value breaks the branch for certain, by its type or by a member that tells.
     fn is_likely(&self, kind: Kind, value: Node<'_>) -> bool {
-        let tells = |(name, values): &(Box<str>, Vec<Box<str>>)| {
-            let mut called = value.entries().filter(|(held, _)| held.plain_text() == Some(name.as_bytes()));
+        let tells = |(name, values): &(Literal, Vec<Literal>)| {
+            let is_called = |held: Node<'_>| held.plain_text().is_some_and(|held| name.is(Given::of(held)));
+            let mut called = value.entries().filter(|(held, _)| is_called(*held));
             called.next().is_none_or(|(_, told)| match told.plain_text() {
                 Some(text) => is_among(values, text),
                 // With escapes, nobody knows; what is no string is none of these texts.
@@ -348,26 +352,21 @@ impl Text {
 }
 
 impl Members {
-    fn find(&self, name: &[u8], expected: usize) -> Option<usize> {
-        let is_called = |named: &Named| named.name.as_bytes() == name;
+    fn find(&self, name: Given<'_>, expected: usize) -> Option<usize> {
+        let is_called = |named: &Named| named.name.is(name);
         if self.named.get(expected).is_some_and(is_called) {
             return Some(expected);
         }
         if self.sorted.is_empty() {
             return self.named.iter().position(is_called);
         }
-        let key = |index: &usize| order(self.named[*index].name.as_bytes());
-        self.sorted.binary_search_by(|index| key(index).cmp(&order(name))).ok().map(|at| self.sorted[at])
+        Literal::find(&self.sorted, |(held, _)| held, name).ok().map(|at| self.sorted[at].1)
     }
 }
 
-/// Shorter names come first.
-fn order(name: &[u8]) -> (usize, &[u8]) {
-    (name.len(), name)
-}
-
-fn is_among(texts: &[Box<str>], text: &[u8]) -> bool {
-    texts.iter().any(|held| held.as_bytes() == text)
+fn is_among(texts: &[Literal], text: &[u8]) -> bool {
+    let given = Given::of(text);
+    texts.iter().any(|held| held.is(given))
 }
 
 /// The integer that a number's text is, if it is written as one, plainly, and small.
