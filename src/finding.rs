@@ -267,7 +267,12 @@ impl UncheckedSet {
 
     /// The members, in the order of output.
     pub fn iter(self) -> impl Iterator<Item = Unchecked> {
-        Unchecked::ALL.into_iter().filter(move |aspect| self.contains(*aspect))
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let aspect = *Unchecked::ALL.get(rest.trailing_zeros() as usize)?;
+            rest &= rest - 1;
+            Some(aspect)
+        })
     }
 }
 
@@ -308,6 +313,9 @@ pub enum Blame {
 }
 
 impl Blame {
+    /// Every one of them.
+    pub const ALL: [Self; 4] = [Self::Caught, Self::Laxer, Self::Stricter, Self::Agreed];
+
     /// The word used in output.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -322,7 +330,7 @@ impl Blame {
     /// The blame of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Caught, Self::Laxer, Self::Stricter, Self::Agreed].into_iter().find(|blame| blame.name() == name)
+        Self::ALL.into_iter().find(|blame| blame.name() == name)
     }
 }
 

@@ -58,8 +58,9 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
         tally.gap,
         tally.violates
     );
-    if !tally.operations.is_empty() {
-        let operations: Vec<String> = tally.operations.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    if !tally.operations().is_empty() {
+        let operations: Vec<String> =
+            tally.operations().iter().map(|(name, count)| format!("{name} {count}")).collect();
         let _ = writeln!(out, "operations covered: {}", operations.join(", "));
     }
     for (kind, title) in [(Kind::Violation, "violations"), (Kind::Gap, "gaps")] {
@@ -164,7 +165,7 @@ fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) ->
     put("conforms", tally.conforms.into());
     put("gap", tally.gap.into());
     put("violates", tally.violates.into());
-    put("operations", json!(tally.operations));
+    put("operations", json!(tally.operations()));
     put(
         "rules",
         tally.by_rule().map(|(rule, count)| (rule.id().to_owned(), Value::from(count))).collect::<Map<_, _>>().into(),

@@ -42,7 +42,7 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     if tally.unchecked().next().is_some() {
         writeln!(to, "<h2>Not checked</h2>\n<table><tr><th>aspect<th>exchanges<th>where")?;
         for (aspect, count, counts) in tally.unchecked() {
-            writeln!(to, "<tr><td><code>{aspect}</code><td class=n>{count}<td>{}", escape(&places(counts)))?;
+            writeln!(to, "<tr><td><code>{aspect}</code><td class=n>{count}<td>{}", escape(&places(&counts)))?;
         }
         writeln!(to, "</table>")?;
     }

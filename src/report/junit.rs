@@ -15,8 +15,8 @@ const OUTSIDE: &str = "undocumented";
 
 pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     let tally = facts.tally;
-    let mut suites: BTreeMap<&str, Vec<&Group>> =
-        tally.operations.keys().map(|operation| (operation.as_str(), Vec::new())).collect();
+    let operations = tally.operations();
+    let mut suites: BTreeMap<&str, Vec<&Group>> = operations.keys().map(|operation| (*operation, Vec::new())).collect();
     for kind in [Kind::Violation, Kind::Gap] {
         for group in tally.groups(kind) {
             suites.entry(group.operation.as_deref().unwrap_or(OUTSIDE)).or_default().push(group);
@@ -36,7 +36,7 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         escape(&format!("{} {}", facts.title.title, facts.title.version))
     )?;
     for (operation, groups) in suites {
-        suite(facts, operation, &groups, to)?;
+        suite(facts, operation, operations.get(operation).copied().unwrap_or_default(), &groups, to)?;
     }
     writeln!(to, "</testsuites>")
 }
@@ -45,7 +45,7 @@ fn counts(facts: &Facts<'_>, groups: &[&Group]) -> (usize, usize) {
     (groups.len(), groups.iter().filter(|group| facts.fails(group.rule)).count())
 }
 
-fn suite(facts: &Facts<'_>, operation: &str, groups: &[&Group], to: &mut dyn Write) -> io::Result<()> {
+fn suite(facts: &Facts<'_>, operation: &str, exchanges: u64, groups: &[&Group], to: &mut dyn Write) -> io::Result<()> {
     let (all, failing) = counts(facts, groups);
     let name = escape(operation);
     writeln!(
@@ -54,7 +54,6 @@ fn suite(facts: &Facts<'_>, operation: &str, groups: &[&Group], to: &mut dyn Wri
         all + 1,
         all - failing
     )?;
-    let exchanges = facts.tally.operations.get(operation).copied().unwrap_or_default();
     let checked = if operation == OUTSIDE {
         "undocumented operations were looked for".to_owned()
     } else {

@@ -295,7 +295,7 @@ impl Facts<'_> {
 }
 
 /// `operation 3, other 1`: where something was counted, most first.
-fn places(counts: &BTreeMap<String, u64>) -> String {
+fn places(counts: &BTreeMap<&str, u64>) -> String {
     let mut pairs: Vec<_> = counts.iter().collect();
     pairs.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     pairs.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")

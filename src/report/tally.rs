@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{Place, Unauthenticated, Unremarkable};
 use crate::{
     finding::{Blame, Conclusion, Finding, Kind, Rule, Unchecked, UncheckedSet},
+    literal::{Given, Literal},
     redact::{Judged, Redacted, Redactor},
 };
 
@@ -31,13 +32,30 @@ pub struct Tally {
     pub outside: u64,
     /// Findings that came after [`MOST_GROUPS`] groups, at further places.
     pub ungrouped: u64,
-    /// Exchanges per operation.
-    pub operations: BTreeMap<String, u64>,
-    /// Exchanges per word of blame.
-    pub blame: BTreeMap<&'static str, u64>,
+    /// Sorted by the operation.
+    operations: Vec<(Literal, Counts)>,
+    /// By [`Blame`].
+    blame: [u64; Blame::ALL.len()],
     groups: BTreeMap<Key, Group>,
-    unchecked: BTreeMap<&'static str, BTreeMap<String, u64>>,
     rules: BTreeMap<Rule, u64>,
+}
+
+/// What was counted of one operation.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    /// Exchanges with a documented operation; 0 for what stands for others.
+    exchanges: u64,
+    /// By [`Unchecked`].
+    unchecked: [u64; Unchecked::ALL.len()],
+}
+
+impl Counts {
+    fn add(&mut self, other: Self) {
+        self.exchanges += other.exchanges;
+        for (count, other) in self.unchecked.iter_mut().zip(other.unchecked) {
+            *count += other;
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,31 +138,26 @@ impl Tally {
             Conclusion::Gap => self.gap += 1,
             Conclusion::Violates => self.violates += 1,
         }
-        let named = operation.unwrap_or(UNDOCUMENTED);
-        match self.operations.get_mut(named) {
-            Some(count) => *count += 1,
-            None if place.outside || operation.is_none() => {}
-            None => {
-                self.operations.insert(named.to_owned(), 1);
-            }
-        }
         if let Some(blame) = blame {
-            *self.blame.entry(blame.name()).or_default() += 1;
-        }
-        for aspect in unchecked.iter() {
-            self.count_unchecked(aspect, named);
+            self.blame[blame as usize] += 1;
         }
         self.outside += u64::from(place.outside);
+        let counts = self.counts(operation.unwrap_or(UNDOCUMENTED));
+        if counts.exchanges > 0 || (operation.is_some() && !place.outside) {
+            counts.exchanges += 1;
+        }
+        for aspect in unchecked.iter() {
+            counts.unchecked[aspect as usize] += 1;
+        }
     }
 
-    fn count_unchecked(&mut self, aspect: Unchecked, operation: &str) {
-        let counts = self.unchecked.entry(aspect.name()).or_default();
-        match counts.get_mut(operation) {
-            Some(count) => *count += 1,
-            None => {
-                counts.insert(operation.to_owned(), 1);
-            }
-        }
+    fn counts(&mut self, operation: &str) -> &mut Counts {
+        let at = Literal::find(&self.operations, |(held, _)| held, Given::of(operation.as_bytes()));
+        let at = at.unwrap_or_else(|at| {
+            self.operations.insert(at, (operation.into(), Counts::default()));
+            at
+        });
+        &mut self.operations[at].1
     }
 
     fn group(&mut self, place: Place<'_>, judged: &Redacted<Judged>, finding: &Finding) {
@@ -191,20 +204,14 @@ impl Tally {
         self.skipped += other.skipped;
         self.outside += other.outside;
         self.ungrouped += other.ungrouped;
-        for (operation, count) in other.operations {
-            *self.operations.entry(operation).or_default() += count;
+        for (operation, counts) in other.operations {
+            self.counts(operation.as_str()).add(counts);
         }
-        for (blame, count) in other.blame {
-            *self.blame.entry(blame).or_default() += count;
+        for (count, other) in self.blame.iter_mut().zip(other.blame) {
+            *count += other;
         }
         for (rule, count) in other.rules {
             *self.rules.entry(rule).or_default() += count;
-        }
-        for (aspect, counts) in other.unchecked {
-            let held = self.unchecked.entry(aspect).or_default();
-            for (operation, count) in counts {
-                *held.entry(operation).or_default() += count;
-            }
         }
         for (key, group) in other.groups {
             let room = self.groups.len() < MOST_GROUPS;
@@ -244,11 +251,30 @@ impl Tally {
         self.rules.iter().map(|(rule, count)| (*rule, *count))
     }
 
+    /// Exchanges per operation.
+    #[must_use]
+    pub fn operations(&self) -> BTreeMap<&str, u64> {
+        self.per_operation(|counts| counts.exchanges)
+    }
+
+    /// Exchanges of this blame.
+    #[must_use]
+    pub fn blame(&self, blame: Blame) -> u64 {
+        self.blame[blame as usize]
+    }
+
     /// What could not be checked: aspect, exchanges in all, exchanges per operation.
-    pub fn unchecked(&self) -> impl Iterator<Item = (&'static str, u64, &BTreeMap<String, u64>)> {
+    pub fn unchecked(&self) -> impl Iterator<Item = (&'static str, u64, BTreeMap<&str, u64>)> {
         Unchecked::ALL.iter().filter_map(|aspect| {
-            self.unchecked.get(aspect.name()).map(|counts| (aspect.name(), counts.values().sum(), counts))
+            let counts = self.per_operation(|counts| counts.unchecked[*aspect as usize]);
+            (!counts.is_empty()).then(|| (aspect.name(), counts.values().sum(), counts))
         })
+    }
+
+    /// A count of each operation that has any.
+    fn per_operation(&self, count: impl Fn(&Counts) -> u64) -> BTreeMap<&str, u64> {
+        let counts = self.operations.iter().map(|(operation, counts)| (operation.as_str(), count(counts)));
+        counts.filter(|(_, count)| *count > 0).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use super::{Facts, Group, places};
 use crate::{
-    finding::{Kind, Rule},
+    finding::{Blame, Kind, Rule},
     plural::plural,
 };
 
@@ -37,7 +37,7 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     if tally.unchecked().next().is_some() {
         writeln!(pen.to, "{}", pen.paint(BOLD, "Not checked"))?;
         for (aspect, count, counts) in tally.unchecked() {
-            writeln!(pen.to, "  {aspect}: {} ({})", plural(count, "exchange"), places(counts))?;
+            writeln!(pen.to, "  {aspect}: {} ({})", plural(count, "exchange"), places(&counts))?;
         }
         writeln!(pen.to)?;
     }
@@ -133,8 +133,8 @@ fn times(count: u64) -> String {
 }
 
 fn blame(pen: &mut Pen<'_>, facts: &Facts<'_>) -> io::Result<()> {
-    let count = |word| facts.tally.blame.get(word).copied().unwrap_or_default();
-    let (caught, laxer, stricter) = (count("caught"), count("laxer"), count("stricter"));
+    let count = |blame| facts.tally.blame(blame);
+    let (caught, laxer, stricter) = (count(Blame::Caught), count(Blame::Laxer), count(Blame::Stricter));
     if caught > 0 {
         writeln!(pen.to, "{} refused rightly: the client's bug, caught", plural(caught, "violating request"))?;
     }
