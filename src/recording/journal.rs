@@ -42,6 +42,7 @@ pub struct Journal {
     torn: bool,
     batch: Vec<u8>,
     context: JournalContext,
+    tokens: write::Tokens,
     trail: Option<Trail>,
     /// Of a trail from which a fixture is to be folded: the journal beside that.
     beside: Option<Box<Journal>>,
@@ -179,6 +180,7 @@ impl Journal {
             torn: false,
             batch: Vec::new(),
             context,
+            tokens: write::Tokens::default(),
             trail: None,
             beside: None,
             owed: Vec::new(),
@@ -249,7 +251,7 @@ impl Journal {
 
     /// Adds an entry to the batch.
     pub fn add(&mut self, judged: &Redacted<Judged>, attested: Option<&Attested>) {
-        write::encode(judged, attested, &self.context, &mut self.batch);
+        write::encode_next(judged, attested, &self.context, &mut self.tokens, &mut self.batch);
     }
 
     /// Gives the batch to the kernel, in one write.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::{
     Attested, Entry, JournalContext, LaidOut, Recording,
-    write::{self, Place, Style},
+    write::{self, Place, Style, Tokens},
 };
 use crate::{
     exchange::{Body, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport, Withheld},
@@ -29,8 +29,12 @@ fn context() -> JournalContext {
 }
 
 fn journal_line(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attested>) -> Vec<u8> {
+    next_line(exchange, verdict, attested, None)
+}
+
+fn next_line(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attested>, token: Option<&[u8]>) -> Vec<u8> {
     let mut line = Vec::new();
-    write::entry(exchange, verdict, attested, Style::Journal(&context()), &mut line);
+    write::entry(exchange, verdict, attested, Style::Journal { context: &context(), token }, &mut line);
     line.push(b'\n');
     line
 }
@@ -165,6 +169,22 @@ proptest! {
         prop_assert_eq!(note.attested, Some(attested));
         prop_assert_eq!(note.contract.as_deref(), Some("c0ffee"));
         prop_assert_eq!(note.upstream.as_deref(), Some("https://up.example"));
+    }
+
+    #[test]
+    fn what_is_held_of_a_token_is_what_its_line_says(
+        exchange in exchange(), credentials in prop::collection::vec(credential(), 1..9),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 1..40),
+    ) {
+        let mut tokens = Tokens::default();
+        let mut exchange = exchange;
+        for index in order {
+            exchange.request.credential = index.get(&credentials).clone();
+            let token = tokens.of(&exchange.request.credential);
+            prop_assert_eq!(token.is_some(), matches!(exchange.request.credential, Credential::Token(_)));
+            let verdict = Verdict::default();
+            prop_assert_eq!(next_line(&exchange, &verdict, None, token), journal_line(&exchange, &verdict, None));
+        }
     }
 
     #[test]

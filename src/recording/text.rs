@@ -205,16 +205,16 @@ fn put_control(piece: &mut Piece, at: usize, byte: u8, behind: u64) -> usize {
 /// A whole number.
 pub(crate) fn number(number: u64, out: &mut Vec<u8>) {
     let mut digits = [0; 20];
-    let (mut at, mut rest) = (digits.len(), number);
-    loop {
-        at -= 1;
-        digits[at] = digit(rest);
+    let length = number.checked_ilog10().unwrap_or(0) as usize + 1;
+    let mut rest = number;
+    for place in digits[..length].iter_mut().rev() {
+        *place = digit(rest);
         rest /= 10;
-        if rest == 0 {
-            break;
-        }
     }
-    out.extend_from_slice(&digits[at..]);
+    let end = out.len() + length;
+    // Always as many bytes, so that it needs no call.
+    out.extend_from_slice(&digits);
+    out.truncate(end);
 }
 
 /// A whole number that may be negative.
@@ -237,7 +237,7 @@ pub(super) fn millis(duration: Option<Duration>, none: &str, out: &mut Vec<u8>) 
     number(micros / 1000, out);
     let rest = micros % 1000;
     if rest != 0 {
-        out.extend([b'.', digit(rest / 100), digit(rest / 10), digit(rest)]);
+        out.extend_from_slice(&[b'.', digit(rest / 100), digit(rest / 10), digit(rest)]);
     }
 }
 

@@ -41,7 +41,11 @@ pub(super) enum Place<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Style<'a> {
     /// Everything.
-    Journal(&'a JournalContext),
+    Journal {
+        context: &'a JournalContext,
+        /// What is said of the token, where that is known already.
+        token: Option<&'a [u8]>,
+    },
     /// Nothing: times are constants, a token's instants and the verdict's words are left out.
     Fixture {
         /// Where the request's body stands.
@@ -53,9 +57,61 @@ pub(super) enum Style<'a> {
     },
 }
 
+/// What a journal's entries say of the tokens met last: a connection sends the same one with every request.
+#[derive(Debug)]
+pub(super) struct Tokens {
+    /// Direct-mapped by where the facts are, which is theirs alone while they are held here.
+    places: Vec<Option<(Arc<TokenFacts>, Vec<u8>)>>,
+}
+
+impl Default for Tokens {
+    fn default() -> Self {
+        Self { places: vec![None; Self::PLACES] }
+    }
+}
+
+impl Tokens {
+    /// How many are held at most. A power of two.
+    const PLACES: usize = 256;
+    /// Longest text that is held, in bytes.
+    const LONGEST: usize = 4096;
+
+    /// What is said of a token; `None` for any other credential, and where it is too long to be held.
+    pub(super) fn of(&mut self, credential: &Credential) -> Option<&[u8]> {
+        /// Any odd number with bits all over.
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let Credential::Token(facts) = credential else { return None };
+        let address = Arc::as_ptr(facts).addr() as u64;
+        let at = address.wrapping_mul(SPREAD) >> (u64::BITS - Self::PLACES.trailing_zeros());
+        let place = self.places.get_mut(usize::try_from(at).ok()?)?;
+        if place.as_ref().is_none_or(|(held, _)| !Arc::ptr_eq(held, facts)) {
+            let mut text = Vec::new();
+            token(facts, true, &mut text);
+            *place = (text.len() <= Self::LONGEST).then(|| (Arc::clone(facts), text));
+        }
+        place.as_ref().map(|(_, text)| &text[..])
+    }
+}
+
 /// Appends one journal line, line feed included.
 pub fn encode(judged: &Redacted<Judged>, attested: Option<&Attested>, context: &JournalContext, out: &mut Vec<u8>) {
-    entry(&judged.exchange, &judged.verdict, attested, Style::Journal(context), out);
+    line(judged, attested, Style::Journal { context, token: None }, out);
+}
+
+/// The same, for one of many lines.
+pub(super) fn encode_next(
+    judged: &Redacted<Judged>,
+    attested: Option<&Attested>,
+    context: &JournalContext,
+    tokens: &mut Tokens,
+    out: &mut Vec<u8>,
+) {
+    let token = tokens.of(&judged.exchange.request.credential);
+    line(judged, attested, Style::Journal { context, token }, out);
+}
+
+fn line(judged: &Redacted<Judged>, attested: Option<&Attested>, style: Style<'_>, out: &mut Vec<u8>) {
+    entry(&judged.exchange, &judged.verdict, attested, style, out);
     out.push(b'\n');
 }
 
@@ -68,13 +124,13 @@ pub(super) fn entry(
     out: &mut Vec<u8>,
 ) {
     let Exchange { request, response, started, timings, .. } = exchange;
-    let run = matches!(style, Style::Journal(_));
+    let run = matches!(style, Style::Journal { .. });
     raw(out, "{\"startedDateTime\":\"");
     instant(started.filter(|_| run), NO_INSTANT, out);
     raw(out, "\",\"time\":");
     millis(run.then(|| timings.total()), "0", out);
     let (request_at, response_at) = match style {
-        Style::Journal(_) => (Place::Inline, Place::Inline),
+        Style::Journal { .. } => (Place::Inline, Place::Inline),
         Style::Fixture { request, response, .. } => (request, response),
     };
     self::request(request, request_at, run, out);
@@ -97,7 +153,7 @@ fn request(request: &Request, place: Place<'_>, run: bool, out: &mut Vec<u8>) {
     raw(out, "\",\"cookies\":[],\"headers\":[");
     headers(&request.headers, out);
     raw(out, "],\"queryString\":[");
-    if let Some(query) = request.target.query().filter(|_| !run) {
+    if !run && let Some(query) = request.target.query() {
         let mut first = true;
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             comma(&mut first, out);
@@ -213,7 +269,8 @@ fn timings(timings: Timings, run: bool, out: &mut Vec<u8>) {
 
 fn note(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attested>, style: Style<'_>, out: &mut Vec<u8>) {
     raw(out, ",\"_contrail\":{");
-    if let Style::Journal(_) = style {
+    let run = matches!(style, Style::Journal { .. });
+    if run {
         raw(out, "\"version\":");
         number(u64::from(VERSION), out);
         out.push(b',');
@@ -223,7 +280,7 @@ fn note(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attested>, sty
         Some(operation) => string(operation, out),
         None => raw(out, "null"),
     }
-    if let Style::Journal(context) = style {
+    if let Style::Journal { context, .. } = style {
         raw(out, ",\"verdict\":\"");
         raw(out, verdict.conclusion().name());
         if let Some(blame) = verdict.blame {
@@ -242,12 +299,15 @@ fn note(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attested>, sty
     if let Some(attested) = attested {
         self::attested(attested, out);
     }
-    credential(&exchange.request.credential, matches!(style, Style::Journal(_)), out);
+    match style {
+        Style::Journal { token: Some(token), .. } => out.extend_from_slice(token),
+        _ => credential(&exchange.request.credential, run, out),
+    }
     let transport = &exchange.transport;
-    if transport.retried && matches!(style, Style::Journal(_)) {
+    if transport.retried && run {
         raw(out, ",\"retried\":true");
     }
-    let audience = transport.original_audience.as_deref().filter(|_| matches!(style, Style::Journal(_)));
+    let audience = transport.original_audience.as_deref().filter(|_| run);
     for (member, value) in [
         (",\"originalAudience\":", audience),
         (",\"answered\":", transport.answered_by_contrail.as_deref()),
@@ -361,24 +421,27 @@ fn attested(attested: &Attested, out: &mut Vec<u8>) {
 }
 
 fn credential(credential: &Credential, instants: bool, out: &mut Vec<u8>) {
-    let facts = match credential {
-        Credential::Missing => return,
-        Credential::Token(facts) => facts,
+    match credential {
+        Credential::Missing => {}
+        Credential::Token(facts) => token(facts, instants, out),
         Credential::OtherScheme(scheme) => {
             raw(out, ",\"token\":{\"scheme\":");
             string(scheme, out);
-            return out.push(b'}');
+            out.push(b'}');
         }
         Credential::Malformed(reason) => {
             raw(out, ",\"token\":{\"malformed\":");
             string(reason, out);
-            return out.push(b'}');
+            out.push(b'}');
         }
-        Credential::Encrypted => return raw(out, ",\"token\":{\"encrypted\":true}"),
-        Credential::Unknown => return raw(out, ",\"token\":{\"unknown\":true}"),
-    };
+        Credential::Encrypted => raw(out, ",\"token\":{\"encrypted\":true}"),
+        Credential::Unknown => raw(out, ",\"token\":{\"unknown\":true}"),
+    }
+}
+
+fn token(facts: &TokenFacts, instants: bool, out: &mut Vec<u8>) {
     let TokenFacts { client, scopes, issuer, audience, issued_at, not_before, expires_at, lifetime, time, signature } =
-        &**facts;
+        facts;
     raw(out, ",\"token\":{");
     let mut first = true;
     // The name of a member with the comma before it, which the first one leaves out.
