@@ -26,12 +26,14 @@ use tokio::{
 use self::{
     chunk::Chunks,
     head::{Follows, Head},
+    line::Line,
 };
 use super::connection::State;
 use crate::upstream::pass_on::pass_on;
 
 mod chunk;
 mod head;
+mod line;
 
 pub(super) use self::{
     chunk::ChunkFault,
@@ -125,7 +127,7 @@ impl Scanner {
                     self.place = if skipped == left { Place::Size } else { Place::Chunk(left - skipped) };
                 }
                 Place::Start | Place::Fields | Place::Size | Place::Trailers => {
-                    let Some(end) = memchr::memchr(b'\n', rest) else {
+                    let Some(line) = Line::first(rest) else {
                         self.line.extend_from_slice(rest);
                         let then = self.unfinished();
                         if then == Then::More && matches!(self.place, Place::Size | Place::Trailers) {
@@ -133,13 +135,13 @@ impl Scanner {
                         }
                         return Seen { pass, then };
                     };
-                    at += end + 1;
+                    at += line.bytes.len();
                     let taken = if self.line.is_empty() {
-                        self.take(&rest[..=end])
+                        self.take(line)
                     } else {
-                        self.line.extend_from_slice(&rest[..=end]);
-                        let line = std::mem::take(&mut self.line);
-                        self.take(&line)
+                        self.line.extend_from_slice(line.bytes);
+                        let bytes = std::mem::take(&mut self.line);
+                        self.take(Line { bytes: &bytes, plain: false })
                     };
                     match taken {
                         Then::More => {}
@@ -176,10 +178,10 @@ impl Scanner {
         fault.unwrap_or(Then::More)
     }
 
-    fn take(&mut self, line: &[u8]) -> Then {
+    fn take(&mut self, line: Line<'_>) -> Then {
         match self.place {
             // A client may leave an empty line behind its last body (RFC 9112, section 2.2).
-            Place::Start if line == b"\r\n" => {
+            Place::Start if line.bytes == b"\r\n" => {
                 self.blanks += 1;
                 if self.blanks > BLANKS {
                     return Then::Refuse(Fault::bad("nothing but empty lines came in place of a request"));
@@ -188,11 +190,11 @@ impl Scanner {
             Place::Start => {
                 self.blanks = 0;
                 self.head = Head::default();
-                self.head.request_line(line, &self.bounds);
+                self.head.request_line(line.bytes, &self.bounds);
                 self.place = Place::Fields;
                 return self.faultless();
             }
-            Place::Fields if matches!(line, b"\r\n" | b"\n") => match self.head.end(line, &self.bounds) {
+            Place::Fields if matches!(line.bytes, b"\r\n" | b"\n") => match self.head.end(line.bytes, &self.bounds) {
                 Err(fault) => return Then::Refuse(fault),
                 Ok(follows) => {
                     self.chunks = Chunks::default();
@@ -208,12 +210,12 @@ impl Scanner {
                 self.head.field(line, &self.bounds);
                 return self.faultless();
             }
-            Place::Size => match self.chunks.size(line, &self.bounds) {
+            Place::Size => match self.chunks.size(line.bytes, &self.bounds) {
                 Ok(0) => self.place = Place::Trailers,
                 Ok(size) => self.place = Place::Chunk(size.saturating_add(2)),
                 Err(fault) => return Then::Break(fault),
             },
-            Place::Trailers => match self.chunks.trailer(line, &self.bounds) {
+            Place::Trailers => match self.chunks.trailer(line.bytes, &self.bounds) {
                 Ok(false) => {}
                 Ok(true) => self.place = self.behind(),
                 Err(fault) => return Then::Break(fault),
@@ -394,6 +396,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Strict<IO> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const BOUNDS: Bounds = Bounds { target: 100, bytes: 1000, fields: 10, body: 1 << 20 };
@@ -472,5 +476,64 @@ mod tests {
     #[test]
     fn what_is_inside_a_tunnel_is_not_looked_at() {
         assert_eq!(verdicts("CONNECT h:1 HTTP/1.1\r\n\r\nA\nB\n\nC\n\n"), [None]);
+    }
+
+    /// What heads, good and broken ones, and bodies are made of.
+    const PARTS: &[&str] = &[
+        "POST /x HTTP/1.1\r\n",
+        "OPTIONS http://h HTTP/1.1\r\n",
+        "CONNECT h:1 HTTP/1.0\r\n",
+        "GET /",
+        " ",
+        " HTTP/1.1\r\n",
+        "Host: h\r\n",
+        "Content-Length: 5\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "transfer_encoding: chunked\r\n",
+        "Connection: a, Upgrade\r\n",
+        "Upgrade: websocket\r\n",
+        "Authorization: Bearer of-a-token-that-is-longer-than-what-is-looked-at-in-one-step\r\n",
+        "name:value",
+        "\r\n",
+        "\r\n\r\n",
+        "\r",
+        "\n",
+        "\t",
+        "\0",
+        "\x7f",
+        "é",
+        "#",
+        "5\r\nhello\r\n",
+        "0\r\n",
+        "hello",
+    ];
+
+    /// The good heads of a connection that is read in pieces which end there, and whether anything in it is refused.
+    fn marks(bytes: &[u8], ends: impl IntoIterator<Item = usize>) -> (Vec<Marks>, Option<&'static str>) {
+        let (mut scanner, mut marks, mut begin) = (Scanner::new(BOUNDS), Vec::new(), 0);
+        for end in ends {
+            match scanner.feed(&bytes[begin..end], |head| marks.push(head)).then {
+                Then::More => begin = end,
+                Then::Refuse(_) => return (marks, Some("a head")),
+                Then::Break(_) => return (marks, Some("a body")),
+            }
+        }
+        (marks, None)
+    }
+
+    proptest! {
+        #[test]
+        fn a_head_is_good_or_not_however_it_is_cut(
+            parts in proptest::collection::vec(proptest::sample::select(PARTS), 0..16),
+            ends in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6),
+        ) {
+            let bytes = format!("POST /x HTTP/1.1\r\n{}", parts.concat()).into_bytes();
+            let mut ends: Vec<_> = ends.into_iter().map(|end| end.index(bytes.len())).collect();
+            ends.sort_unstable();
+            ends.push(bytes.len());
+            let whole = marks(&bytes, [bytes.len()]);
+            prop_assert_eq!(&marks(&bytes, ends), &whole);
+            prop_assert_eq!(&marks(&bytes, 1..=bytes.len()), &whole);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 
+use super::line::Line;
 use crate::proxy::reverse::is_authority;
 
 /// Why a request is turned away before it is one.
@@ -39,6 +40,7 @@ impl Fault {
         reason: "header-timeout",
         detail: "the request head did not arrive within --header-timeout",
     };
+    const REQUEST_LINE: Self = Self::bad("a request line is a method, a target and a version, one space apart");
     const LENGTH: Self = Self {
         status: StatusCode::PAYLOAD_TOO_LARGE,
         reason: "max-body",
@@ -116,7 +118,7 @@ impl Head {
         if self.bytes > bounds.bytes {
             self.fault(Fault::HEADER_BYTES);
         }
-        let Some(text) = line.strip_suffix(b"\r\n") else {
+        let [text @ .., b'\r', b'\n'] = line else {
             self.fault(Fault::bad("a line of the head ends in a bare line feed"));
             return line.strip_suffix(b"\n").unwrap_or(line);
         };
@@ -126,11 +128,17 @@ impl Head {
 
     pub(super) fn request_line(&mut self, line: &[u8], bounds: &Bounds) {
         let text = self.line(line, bounds);
-        let mut blanks = memchr::memchr_iter(b' ', text);
-        let (Some(first), Some(second), None) = (blanks.next(), blanks.next(), blanks.next()) else {
-            return self.fault(Fault::bad("a request line is a method, a target and a version, one space apart"));
+        let blank = |byte: &u8| *byte == b' ';
+        let (Some(first), Some(last)) = (text.iter().position(blank), text.iter().rposition(blank)) else {
+            return self.fault(Fault::REQUEST_LINE);
         };
-        let (method, target, version) = (&text[..first], &text[first + 1..second], &text[second + 1..]);
+        let (method, target, version) =
+            (&text[..first], text.get(first + 1..last).unwrap_or_default(), &text[last + 1..]);
+        // Without a way out in the middle, so that many bytes are looked at in one step.
+        let usual = target.iter().fold(true, |usual, byte| usual & PLAIN[usize::from(*byte)]);
+        if first == last || !usual && target.contains(&b' ') {
+            return self.fault(Fault::REQUEST_LINE);
+        }
         self.tunnel = method == b"CONNECT";
         self.headless = method == b"HEAD";
         self.old = version == b"HTTP/1.0";
@@ -140,7 +148,7 @@ impl Head {
             self.fault = Some(Fault::TARGET);
         } else if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
             self.fault(Fault::bad("the method is no token"));
-        } else if let Some(fault) = target_fault(method, target) {
+        } else if let Some(fault) = target_fault(method, target, usual) {
             self.fault(Fault::bad(fault));
         }
         match version {
@@ -150,8 +158,8 @@ impl Head {
         }
     }
 
-    pub(super) fn field(&mut self, line: &[u8], bounds: &Bounds) {
-        let text = self.line(line, bounds);
+    pub(super) fn field(&mut self, line: Line<'_>, bounds: &Bounds) {
+        let text = self.line(line.bytes, bounds);
         self.fields += 1;
         if self.fields > bounds.fields {
             self.fault(Fault::HEADERS);
@@ -163,7 +171,7 @@ impl Head {
             return self.fault(Fault::bad("a header field's name is no token before a colon"));
         };
         // Without a way out in the middle, so that many bytes are looked at in one step.
-        if value.iter().fold(false, |found, byte| found | is_control(*byte)) {
+        if !line.plain && value.iter().fold(false, |found, byte| found | is_control(*byte)) {
             self.fault(Fault::bad("a header field's value holds a control character"));
         }
         if name.eq_ignore_ascii_case(b"content-length") {
@@ -232,17 +240,16 @@ pub(super) fn unfinished(line: &[u8], request_line: bool, head: &Head, bounds: &
 
 /// Name and value of a field, if the name is a token that ends at the colon.
 pub(super) fn split_field(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let colon = memchr::memchr(b':', text)?;
-    let (name, value) = (&text[..colon], trim(&text[colon + 1..]));
-    (!name.is_empty() && name.iter().all(|byte| is_token(*byte))).then_some((name, value))
+    let end = text.iter().position(|byte| !is_token(*byte))?;
+    (end > 0 && text[end] == b':').then(|| (&text[..end], trim(&text[end + 1..])))
 }
 
 /// Without the blanks around it; `trim_ascii` takes a form feed for one.
-fn trim(value: &[u8]) -> &[u8] {
-    let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let start = value.iter().take_while(|byte| blank(byte)).count();
-    let end = value[start..].iter().rev().take_while(|byte| blank(byte)).count();
-    &value[start..value.len() - end]
+fn trim(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
+    }
+    value
 }
 
 /// The members of a comma-separated value.
@@ -250,13 +257,13 @@ fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(trim)
 }
 
-/// A target has one of four forms (RFC 9112, section 3.2), and which one depends on the method.
-fn target_fault(method: &[u8], target: &[u8]) -> Option<&'static str> {
-    let unusual = !target.iter().all(|byte| PLAIN[usize::from(*byte)]);
-    if unusual && target.contains(&b'#') {
+/// A target has one of four forms (RFC 9112, section 3.2), and which one depends on the method. A `usual` one is made of
+/// what ordinary targets are.
+fn target_fault(method: &[u8], target: &[u8], usual: bool) -> Option<&'static str> {
+    if !usual && target.contains(&b'#') {
         return Some("a request target has no fragment");
     }
-    if unusual && (!target.iter().all(u8::is_ascii_graphic) || http::Uri::try_from(target).is_err()) {
+    if !usual && (!target.iter().all(u8::is_ascii_graphic) || http::Uri::try_from(target).is_err()) {
         return Some("the request target holds characters that no target has");
     }
     let absolute = || {
