@@ -17,6 +17,7 @@ use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf, copy_bidirectional},
     sync::watch,
+    time::Instant,
 };
 
 use super::{connection::State, gate::Gate, listener};
@@ -102,7 +103,7 @@ where
     A: AsyncRead + AsyncWrite + Unpin,
     B: AsyncRead + AsyncWrite + Unpin,
 {
-    let (clock, mut timer) = (Arc::new(Clock::new()), Timer::new(silence));
+    let (clock, mut timer) = (Arc::new(Clock::new(Instant::now())), Timer::new(silence));
     let mut client = Watched { io: client, clock: Arc::clone(&clock) };
     let mut target = Watched { io: target, clock: Arc::clone(&clock) };
     tokio::select! {

@@ -3,8 +3,10 @@
 use std::{
     future::poll_fn,
     sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
+
+use tokio::time::Instant;
 
 use super::timer::Timer;
 
@@ -20,9 +22,9 @@ pub(crate) struct Clock {
 const PAUSED: u64 = u64::MAX;
 
 impl Clock {
-    /// Something moves now.
-    pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), last: AtomicU64::new(0) }
+    /// Something moved then.
+    pub(crate) fn new(started: Instant) -> Self {
+        Self { started, last: AtomicU64::new(0) }
     }
 
     /// Something moved.
@@ -36,17 +38,20 @@ impl Clock {
         self.last.store(PAUSED, Ordering::Release);
     }
 
-    /// Resolves once nothing moved for this long from now on, by this timer.
+    /// Resolves once nothing moved for this long, by this timer.
     pub(crate) async fn silent(&self, silence: Duration, timer: &mut Timer) {
-        let mut left = silence;
-        while !left.is_zero() {
-            timer.set(left);
+        let mut end = self.started + silence;
+        loop {
+            timer.set_to(end);
             poll_fn(|cx| timer.poll(cx)).await;
-            let quiet = match self.last.load(Ordering::Acquire) {
-                PAUSED => Duration::ZERO,
-                millis => (self.started + Duration::from_millis(millis)).elapsed(),
+            let moved = match self.last.load(Ordering::Acquire) {
+                PAUSED => Instant::now(),
+                millis => self.started + Duration::from_millis(millis),
             };
-            left = silence.saturating_sub(quiet);
+            if moved + silence <= end {
+                return;
+            }
+            end = moved + silence;
         }
     }
 }

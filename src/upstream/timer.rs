@@ -13,6 +13,8 @@ use tokio::time::{Instant, Sleep};
 #[derive(Debug)]
 pub(crate) struct Timer {
     end: Instant,
+    /// Set since it was last polled, to so long after the next time that it is.
+    unpolled: Option<Duration>,
     sleep: Pin<Box<Sleep>>,
 }
 
@@ -20,12 +22,18 @@ impl Timer {
     /// One that goes off after this time.
     pub(crate) fn new(time: Duration) -> Self {
         let sleep = Box::pin(tokio::time::sleep(time));
-        Self { end: sleep.deadline(), sleep }
+        Self { end: sleep.deadline(), unpolled: None, sleep }
     }
 
-    /// Lets it go off after this time from now.
+    /// Lets it go off this long after it is next polled: what is set again before that needs no look at the clock.
     pub(crate) fn set(&mut self, time: Duration) {
-        self.end = Instant::now() + time;
+        self.unpolled = Some(time);
+    }
+
+    /// Lets it go off then.
+    pub(crate) fn set_to(&mut self, end: Instant) {
+        self.unpolled = None;
+        self.end = end;
         if self.end < self.sleep.deadline() {
             self.sleep.as_mut().reset(self.end);
         }
@@ -33,6 +41,9 @@ impl Timer {
 
     /// Whether it went off; wakes the task when it does.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(time) = self.unpolled.take() {
+            self.set_to(Instant::now() + time);
+        }
         loop {
             ready!(self.sleep.as_mut().poll(cx));
             if self.end <= self.sleep.deadline() {

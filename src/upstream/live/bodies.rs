@@ -13,7 +13,7 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 use super::{pool::Lease, reason};
 use crate::upstream::{BodyError, MessageBody, clock::Clock};
@@ -48,8 +48,8 @@ enum Leave {
 }
 
 impl Progress {
-    pub(super) fn new() -> Self {
-        Self { done: AtomicBool::new(false), clock: Clock::new(), orders: Mutex::default() }
+    pub(super) fn new(started: Instant) -> Self {
+        Self { done: AtomicBool::new(false), clock: Clock::new(started), orders: Mutex::default() }
     }
 
     fn order(&self, change: impl FnOnce(&mut Orders)) {

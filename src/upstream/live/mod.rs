@@ -24,6 +24,7 @@ use rustls_pki_types::ServerName;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
+    time::Instant,
 };
 use tokio_rustls::TlsConnector;
 
@@ -309,7 +310,7 @@ impl Live {
                 let mut connection = connection.map_err(|failure| Failure { retried, ..failure })?;
                 let reused = connection.kept_since.is_some();
                 let before = connection.meter.read();
-                let progress = Arc::new(Progress::new());
+                let progress = Arc::new(Progress::new(connection.kept_since.unwrap_or_else(Instant::now)));
                 let http2 = connection.sender.is_http2();
                 if !http2 {
                     connection.meter.expect();

@@ -3,10 +3,11 @@
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     thread::{self, ThreadId},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use hyper::client::conn::{http1, http2};
+use tokio::time::Instant;
 
 use super::{
     Limits,
@@ -37,7 +38,7 @@ pub(super) struct Connection {
     /// What came in on it.
     pub(super) meter: Arc<Meter>,
     thread: ThreadId,
-    /// Since when it has been in the pool; `None` for a fresh one.
+    /// Since when it has been in the pool, and once it is taken, when it was; `None` for a fresh one.
     pub(super) kept_since: Option<Instant>,
     /// Measures the upstream's silence.
     pub(super) timer: Option<Timer>,
@@ -96,9 +97,11 @@ impl Pool {
         let mut looked = repeatable;
         loop {
             let mut connection = self.next()?;
-            if connection.kept_since.is_none_or(|since| since.elapsed() > self.limits.idle) {
+            let now = Instant::now();
+            if connection.kept_since.is_none_or(|since| now.saturating_duration_since(since) > self.limits.idle) {
                 continue;
             }
+            connection.kept_since = Some(now);
             if !looked {
                 // Lets the reactor tell us which connections were closed meanwhile.
                 tokio::task::yield_now().await;
