@@ -297,7 +297,7 @@ impl<IO> Guarded<IO> {
                 self.enter(Phase::Busy);
             }
         } else if self.phase == Phase::Busy
-            || matches!(self.phase, Phase::Head | Phase::Idle) && self.state.head_done.swap(false, Ordering::AcqRel)
+            || matches!(self.phase, Phase::Head | Phase::Idle) && self.state.head_done.load(Ordering::Acquire)
         {
             self.state.head_done.store(false, Ordering::Release);
             self.begun = false;

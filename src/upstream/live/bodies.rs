@@ -24,6 +24,8 @@ pub(super) struct Progress {
     pub(super) done: AtomicBool,
     /// When the upstream last took something; paused while the client has nothing for it.
     pub(super) clock: Clock,
+    /// Its body waits for leave at first. If not, nobody need ask how that stands.
+    waits: bool,
     orders: Mutex<Orders>,
 }
 
@@ -48,8 +50,15 @@ enum Leave {
 }
 
 impl Progress {
-    pub(super) fn new(started: Instant) -> Self {
-        Self { done: AtomicBool::new(false), clock: Clock::new(started), orders: Mutex::default() }
+    /// The sending begins then; with `patience`, its body waits for [`Self::give_leave`] that long.
+    pub(super) fn new(started: Instant, patience: Option<Duration>) -> Self {
+        let orders = Orders { leave: patience.map_or(Leave::Given, Leave::Awaited), ..Orders::default() };
+        Self {
+            done: AtomicBool::new(false),
+            clock: Clock::new(started),
+            waits: patience.is_some(),
+            orders: Mutex::new(orders),
+        }
     }
 
     fn order(&self, change: impl FnOnce(&mut Orders)) {
@@ -72,14 +81,9 @@ impl Progress {
         self.order(|orders| orders.stop = true);
     }
 
-    /// The body waits for [`Self::give_leave`], for a while.
-    pub(super) fn await_leave(&self, patience: Duration) {
-        self.orders().leave = Leave::Awaited(patience);
-    }
-
-    /// Whether it does.
+    /// Whether its body waits for leave at first.
     pub(super) fn waits(&self) -> bool {
-        matches!(self.orders().leave, Leave::Awaited(_))
+        self.waits
     }
 
     /// The upstream wants the body.
@@ -89,6 +93,9 @@ impl Progress {
 
     /// The answer is here: a body that still waits is not wanted.
     pub(super) fn answered(&self) {
+        if !self.waits {
+            return;
+        }
         let mut orders = self.orders();
         if matches!(orders.leave, Leave::Awaited(_)) {
             orders.leave = Leave::Denied;
@@ -97,7 +104,7 @@ impl Progress {
 
     /// The exchange is over: a body that was not wanted is given up.
     pub(super) fn over(&self) {
-        if self.orders().leave == Leave::Denied {
+        if self.waits && self.orders().leave == Leave::Denied {
             self.stop();
         }
     }

@@ -58,7 +58,9 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Counted<IO> {
         let before = buf.filled().len();
         let result = ready!(Pin::new(&mut self.io).poll_read(cx, buf));
         let more = (buf.filled().len() - before) as u64;
-        let read = self.meter.read.fetch_add(more, Ordering::AcqRel) + more;
+        // Nobody else writes it.
+        let read = self.meter.read() + more;
+        self.meter.read.store(read, Ordering::Release);
         if read > self.meter.most.load(Ordering::Acquire) {
             let error = "it sent interim answers (1xx) without end, and no final one";
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));

@@ -310,14 +310,13 @@ impl Live {
                 let mut connection = connection.map_err(|failure| Failure { retried, ..failure })?;
                 let reused = connection.kept_since.is_some();
                 let before = connection.meter.read();
-                let progress = Arc::new(Progress::new(connection.kept_since.unwrap_or_else(Instant::now)));
                 let http2 = connection.sender.is_http2();
                 if !http2 {
                     connection.meter.expect();
                 }
-                if waits && !http2 {
-                    progress.await_leave(self.limits.leave);
-                }
+                let started = connection.kept_since.unwrap_or_else(Instant::now);
+                let patience = (waits && !http2).then_some(self.limits.leave);
+                let progress = Arc::new(Progress::new(started, patience));
                 let copy = if http2 || reused && repeatable { for_another_attempt(&head) } else { no_head() };
                 let outgoing = self.outgoing(
                     std::mem::replace(&mut head, copy),
