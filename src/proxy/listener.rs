@@ -207,7 +207,7 @@ where
     let settings = &proxy.settings;
     let mut builder = http1::Builder::new();
     builder
-        .preserve_header_case(proxy.upstream.spells_names())
+        .preserve_header_case(proxy.passes_on)
         .auto_date_header(false)
         .header_read_timeout(None)
         .max_header_size(settings.max_header_bytes)

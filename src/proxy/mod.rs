@@ -255,6 +255,8 @@ pub struct Proxy {
     /// How many exchanges are in progress.
     exchanges: AtomicUsize,
     upstream: Arc<dyn Upstream>,
+    /// See [`Upstream::passes_on`].
+    passes_on: bool,
     observer: Arc<dyn Observer>,
 }
 
@@ -280,6 +282,7 @@ impl Proxy {
             turns,
             captured,
             exchanges: AtomicUsize::new(0),
+            passes_on: upstream.passes_on(),
             upstream,
             observer,
         }))
@@ -290,14 +293,17 @@ impl Proxy {
         copy::Copy::new(self.settings.max_capture, self.captured.clone())
     }
 
-    /// A place among the requests that are with the upstream, if one comes free in time.
-    async fn turn(&self) -> Result<OwnedSemaphorePermit, Failure> {
+    /// A place among the requests that are with the upstream, where they are counted, if one comes free in time.
+    async fn turn(&self) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        if !self.passes_on {
+            return Ok(None);
+        }
         if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
-            return Ok(turn);
+            return Ok(Some(turn));
         }
         let waiting = Box::pin(tokio::time::timeout(self.settings.turn, Arc::clone(&self.turns).acquire_owned()));
         match waiting.await {
-            Ok(Ok(turn)) => Ok(turn),
+            Ok(Ok(turn)) => Ok(Some(turn)),
             Ok(Err(_)) | Err(_) => {
                 let seconds = self.settings.turn.as_secs_f32();
                 let cause = format!("as many requests as --max-upstream were with the upstream for {seconds} s");

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     exchange::{Body, Headers, Request, Target, is_bodiless},
     token::{self, Credential},
-    upstream::{self, Failure, FailureKind, MessageBody, Notes, Problem, Response},
+    upstream::{self, Answered, Failure, FailureKind, MessageBody, Problem, Response},
 };
 
 /// An answer to a client's request, in time.
@@ -127,22 +127,25 @@ fn exchange(
         }
         let answer = match proxy.turn().await {
             Ok(turn) => {
-                recording.turn = Some(turn);
+                recording.turn = turn;
                 // HTTP/1.0 knows none (RFC 9110, section 15.2), and --enforce lets nothing through unjudged.
-                if request.head.version == Version::HTTP_11 && !holds.responses {
+                let listens = proxy.passes_on && request.head.version == Version::HTTP_11 && !holds.responses;
+                if listens {
                     let state = Arc::clone(recording.connection());
                     let turn = state.interim().begin();
                     request.informed =
                         Some(Arc::new(interim::To { state, turn, observer: Arc::clone(&proxy.observer) }));
                 }
                 let answer = proxy.upstream.answer(request).await;
-                recording.connection().interim().end();
+                if listens {
+                    recording.connection().interim().end();
+                }
                 answer
             }
             Err(failure) => Err(failure),
         };
         let going = match answer {
-            Ok(response) => answered(&proxy, recording, response, holds, asked, &method),
+            Ok(answer) => answered(&proxy, recording, answer, holds, asked, &method),
             Err(failure) => Box::pin(failed(&proxy, recording, failure)),
         };
         Ok(going.await)
@@ -186,12 +189,13 @@ type Going<'a> = Pin<Box<dyn Future<Output = http::Response<Gate>> + Send + 'a>>
 fn answered<'a>(
     proxy: &'a Proxy,
     mut recording: Box<Recording>,
-    mut response: Response,
+    answered: Answered,
     holds: Holds,
     asked: Option<Asked>,
     method: &'a Method,
 ) -> Going<'a> {
-    recording.notes = response.extensions_mut().remove::<Notes>().unwrap_or_default();
+    let Answered { mut response, notes } = answered;
+    recording.notes = notes;
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return Box::pin(switched(proxy, recording, response, asked, method));
     }
@@ -481,8 +485,8 @@ async fn replace(mut recording: Box<Recording>, problem: Problem, incomplete: Op
 /// Answers before the tenant has seen the whole request; contrail's answer is what is recorded.
 async fn refuse(mut recording: Box<Recording>, problem: Problem, incomplete: Option<String>) -> http::Response<Gate> {
     let body = problem.body();
+    recording.notes.answered_by_contrail = Some(problem.reason);
     let response = Response::from(problem);
-    recording.notes = response.extensions().get::<Notes>().cloned().unwrap_or_default();
     recording.head(response.status().as_u16(), Version::HTTP_11, response.headers());
     recording.push(&Bytes::from(body));
     match recording.end(incomplete).await {

@@ -2,7 +2,7 @@
 //! tenant). The proxy cannot tell them apart: each is an [`Upstream`].
 //!
 //! A request arrives here as the tenant is to see it: raw target, hop-by-hop headers gone, Host set. What an upstream
-//! knows about its answer beyond the message (a retry, a miss) it attaches as [`Notes`] to the response's extensions.
+//! knows about its answer beyond the message (a retry, a miss) it says in [`Notes`] beside it.
 
 use std::{
     fmt,
@@ -59,24 +59,39 @@ impl Request {
     }
 }
 
-/// An answer.
+/// The message of an answer.
 pub type Response = http::Response<ResponseBody>;
 
+/// An answer.
+#[derive(Debug)]
+pub struct Answered {
+    /// The message. Its body may still be streaming.
+    pub response: Response,
+    /// What the upstream says about it.
+    pub notes: Notes,
+}
+
+impl From<Response> for Answered {
+    fn from(response: Response) -> Self {
+        Self { response, notes: Notes::default() }
+    }
+}
+
 /// What an upstream gives back, in time.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send + 'a>>;
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Answered, Failure>> + Send + 'a>>;
 
 /// Whatever answers requests.
 pub trait Upstream: Send + Sync + fmt::Debug {
-    /// Answers one request. The response's body may still be streaming when this returns.
+    /// Answers one request.
     ///
     /// # Errors
     ///
     /// [`Failure`] if no response head came; the proxy then answers 502 or 504 itself.
     fn answer(&self, request: Request) -> Answer<'_>;
 
-    /// Whether it passes the names of header fields on as they were spelled (HTTP/1). Where nobody does, the proxy need not
-    /// keep their spelling.
-    fn spells_names(&self) -> bool {
+    /// Whether it passes requests on to somebody, and does not answer all of them from memory. Only then the proxy keeps how
+    /// names of header fields were spelled (HTTP/1), listens for interim answers, and counts who is with the upstream.
+    fn passes_on(&self) -> bool {
         true
     }
 }
@@ -92,7 +107,7 @@ pub trait Inform: Send + Sync + fmt::Debug {
 /// first sets it.
 pub type SharedVerdict = Arc<OnceLock<(u16, Verdict)>>;
 
-/// What an upstream says about its answer, in the response's extensions.
+/// What an upstream says about its answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // independent facts
 pub struct Notes {

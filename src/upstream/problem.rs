@@ -4,7 +4,7 @@
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
-use super::{MessageBody, Notes, Response};
+use super::{MessageBody, Response};
 
 /// The header that says that contrail, and not the tenant, made an answer; its value says why.
 pub const CONTRAIL_ANSWER: HeaderName = HeaderName::from_static("contrail-answer");
@@ -69,7 +69,6 @@ impl From<Problem> for Response {
         if problem.close {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        response.extensions_mut().insert(Notes { answered_by_contrail: Some(problem.reason), ..Notes::default() });
         *response.body_mut() = body.into();
         response
     }

@@ -52,7 +52,7 @@ impl Upstream for Echo {
             response.headers_mut().insert("x-asked", target.to_string().parse().unwrap());
             response.headers_mut().insert("trailer", http::HeaderValue::from_static("x-trailer"));
             response.headers_mut().insert("x-host", head.headers["host"].clone());
-            Ok(response)
+            Ok(response.into())
         })
     }
 }

@@ -79,7 +79,7 @@ fn request(origin: &Origin, path: &str, body: &'static [u8]) -> Request {
 }
 
 async fn asked(live: &Live, origin: &Origin, path: &str) -> String {
-    let response = live.answer(request(origin, path, b"hello")).await.unwrap();
+    let response = live.answer(request(origin, path, b"hello")).await.unwrap().response;
     let asked = response.headers()["x-asked"].to_str().unwrap().to_owned();
     assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "hello");
     asked
@@ -115,7 +115,7 @@ async fn another_protocol_is_asked_for_over_http1_even_of_an_upstream_that_speak
     let mut asking = request(&tenant.origin, "/2", b"");
     asking.head.headers.insert("connection", "upgrade".parse().unwrap());
     asking.head.headers.insert("upgrade", "websocket".parse().unwrap());
-    let response = live.answer(asking).await.unwrap();
+    let response = live.answer(asking).await.unwrap().response;
     assert_eq!(response.headers()["x-asked"], "HTTP/1.1 /2");
     response.into_body().collect().await.unwrap();
     assert!(asked(&live, &tenant.origin, "/3").await.starts_with("HTTP/2.0 "));
@@ -149,7 +149,7 @@ async fn a_self_signed_certificate_that_is_named_is_trusted_for_its_names_and_it
         let tenant = tenant(Arc::new(config), true).await;
         let access = Access { roots: Some(file.clone()), ..Access::default() };
         let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
-        live.answer(request(&tenant.origin, "/", b"")).await.map(|response| response.status()).map_err(|f| f.kind)
+        live.answer(request(&tenant.origin, "/", b"")).await.map(|answered| answered.response.status()).map_err(|f| f.kind)
     };
     assert_eq!(outcome("localhost", 4000, true).await, Ok(http::StatusCode::OK));
     for (name, until, trusted) in [("other.example", 4000, true), ("localhost", 2001, true), ("localhost", 4000, false)]

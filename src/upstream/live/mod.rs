@@ -34,7 +34,7 @@ use self::{
     pool::{Connection, Lease, Pool, Sender},
 };
 use super::{
-    Answer, BodyError, Failure, FailureKind, Inform, MessageBody, Notes, Origin, Request, Response, Upstream,
+    Answer, Answered, BodyError, Failure, FailureKind, Inform, MessageBody, Notes, Origin, Request, Response, Upstream,
     own::{OwnAddresses, Resolved},
     timer::Timer,
 };
@@ -293,7 +293,7 @@ impl Live {
 
     /// Asks until there is an answer or a reason why there is none. What the future owns from the begin, and what lives while
     /// an answer is waited for, is all that it has room for.
-    fn ask(&self, request: Request) -> impl Future<Output = Result<Response, Failure>> + Send {
+    fn ask(&self, request: Request) -> impl Future<Output = Result<Answered, Failure>> + Send {
         let Request { mut head, mut body, informed, .. } = request;
         let bodiless = body.is_end_stream();
         let repeatable = is_idempotent(&head.method) && bodiless;
@@ -383,14 +383,15 @@ impl Live {
     }
 
     /// The answer, if it can be read in one way and is the tenant's.
-    fn answered(&self, answer: http::Response<Incoming>, lease: Lease, retried: bool) -> Result<Response, Failure> {
+    fn answered(&self, answer: http::Response<Incoming>, lease: Lease, retried: bool) -> Result<Answered, Failure> {
         let progress = Arc::clone(&lease.progress);
         self.of_the_tenant(&answer, retried)?;
-        response(answer, lease, retried).map_err(|fault| {
+        let response = response(answer, lease).map_err(|fault| {
             progress.stop();
             let cause = format!("the answer of {} cannot be read in one way: {fault}", self.origin);
             Failure { retried, ..Failure::new(FailureKind::Broken, cause) }
-        })
+        })?;
+        Ok(Answered { response, notes: Notes { retried, ..Notes::default() } })
     }
 }
 
@@ -457,7 +458,7 @@ fn is_idempotent(method: &Method) -> bool {
 }
 
 /// The answer; one whose end is in doubt takes its connection with it.
-fn response(answer: http::Response<Incoming>, lease: Lease, retried: bool) -> Result<Response, &'static str> {
+fn response(answer: http::Response<Incoming>, lease: Lease) -> Result<Response, &'static str> {
     let (mut head, body) = answer.into_parts();
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
         if head.version == Version::HTTP_2 {
@@ -470,9 +471,6 @@ fn response(answer: http::Response<Incoming>, lease: Lease, retried: bool) -> Re
         return Ok(Response::from_parts(head, MessageBody::Empty));
     }
     framing::settle(head.version, &mut head.headers)?;
-    if retried {
-        head.extensions.insert(Notes { retried, ..Notes::default() });
-    }
     let body = if body.is_end_stream() {
         lease.give_back();
         MessageBody::Empty

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use super::plug::Recorded;
-use crate::upstream::{self, Notes, Upstream};
+use crate::upstream::{self, Upstream};
 
 /// Answers from recordings; what was not recorded, and every token request, goes to another upstream.
 pub struct RecordedOr {
@@ -27,21 +27,21 @@ impl Upstream for RecordedOr {
             let request = self.recorded.read(target.clone(), &head, body.clone());
             let is_known_token = match self.recorded.known_token(&request) {
                 None => match self.recorded.answer(&request) {
-                    Ok(response) => return Ok(response),
+                    Ok(answered) => return Ok(answered),
                     Err(_) => false,
                 },
                 Some(known) => known,
             };
-            let mut response =
+            let mut answered =
                 self.other.answer(upstream::Request { target, head, body: body.into(), informed }).await?;
-            let notes = response.extensions_mut().get_or_insert_default::<Notes>();
+            let notes = &mut answered.notes;
             if is_known_token {
                 notes.response_judged_elsewhere = true;
                 notes.remarks.push("a token of the upstream's own, which replay cannot make".to_owned());
             } else {
                 notes.remarks.push("not recorded yet; answered by the upstream".to_owned());
             }
-            Ok(response)
+            Ok(answered)
         })
     }
 }

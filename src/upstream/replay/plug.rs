@@ -12,7 +12,7 @@ use crate::{
     recording::{self, HostRename},
     redact::Redactor,
     token::TokenCache,
-    upstream::{self, MessageBody, Notes, Response, Upstream},
+    upstream::{self, Answered, MessageBody, Notes, Response, Upstream},
 };
 
 /// The value of `Contrail-Answer` for a miss.
@@ -63,7 +63,7 @@ impl Recorded {
     }
 
     /// The recorded answer.
-    pub(super) fn answer(&self, request: &Request) -> Result<Response, Box<Miss>> {
+    pub(super) fn answer(&self, request: &Request) -> Result<Answered, Box<Miss>> {
         let redact = |request: &Request| {
             (self.first)();
             let mut request = self.redactor.request(request).into_inner();
@@ -95,7 +95,7 @@ impl Upstream for Recorded {
         })
     }
 
-    fn spells_names(&self) -> bool {
+    fn passes_on(&self) -> bool {
         false
     }
 }
@@ -106,26 +106,25 @@ impl fmt::Debug for Recorded {
     }
 }
 
-fn recorded(Served { answer, clean, verdict, remarks }: Served) -> Response {
+fn recorded(Served { answer, clean, verdict, remarks }: Served) -> Answered {
     let headers = answer.fields();
     let mut response = Response::new(MessageBody::from(answer.body.unwrap_or_default()));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     *response.headers_mut() = headers;
     let notes =
         Notes { response_judged_elsewhere: true, response_redacted: clean, verdict, remarks, ..Notes::default() };
-    response.extensions_mut().insert(notes);
-    response
+    Answered { response, notes }
 }
 
-fn missed(miss: &Miss) -> Response {
+fn missed(miss: &Miss) -> Answered {
     let mut response = Response::from(miss.problem());
     response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
-    response.extensions_mut().insert(Notes {
+    let notes = Notes {
         answered_by_contrail: Some(MISS),
         miss: true,
         response_judged_elsewhere: true,
         remarks: vec![miss.detail()],
         ..Notes::default()
-    });
-    response
+    };
+    Answered { response, notes }
 }

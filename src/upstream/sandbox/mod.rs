@@ -270,11 +270,11 @@ impl Upstream for Tenant {
         Box::pin(async move {
             let (target, head, body) = request.collect().await?;
             let ask = Ask { method: &head.method, target: &target.path_and_query, headers: &head.headers, body: &body };
-            Ok(self.answer_now(&ask).into_response().map(MessageBody::stream))
+            Ok(self.answer_now(&ask).into_response().map(MessageBody::stream).into())
         })
     }
 
-    fn spells_names(&self) -> bool {
+    fn passes_on(&self) -> bool {
         false
     }
 }

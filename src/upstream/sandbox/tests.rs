@@ -310,7 +310,7 @@ fn in_process(driver: &Driver, method: &str, target: &str) -> (u16, Result<Bytes
     let request = upstream::Request { target, head, body: Bytes::new().into(), informed: None };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let response = Upstream::answer(&driver.tenant, request).await.unwrap();
+        let response = Upstream::answer(&driver.tenant, request).await.unwrap().response;
         let status = response.status().as_u16();
         let body = response.into_body().collect().await;
         (status, body.map(http_body_util::Collected::to_bytes).map_err(|error| error.to_string()))
