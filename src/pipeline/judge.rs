@@ -144,20 +144,23 @@ impl Judge {
         Some(if panicked { Err(Unjudged) } else { Ok(verdict) })
     }
 
-    /// Takes the secrets out, and works out what a check of the result would not show any more. `None` if redaction
-    /// panicked: then nothing of the exchange may be written or shown.
+    /// Takes the secrets out of an exchange, and works out what a check of its entry would not show any more, if it gets one.
+    /// `None` if redaction panicked: then nothing of the exchange may be written or shown.
     pub(super) fn redact(
         &self,
         redactor: &Redactor,
         mut judged: Judged,
         notes: &Notes,
+        is_recorded: bool,
     ) -> Option<(Redacted<Judged>, Attestation)> {
         if let Some(response) = judged.exchange.response.as_mut().filter(|_| notes.response_redacted) {
             // Nothing but its status is told, and it goes to no journal.
             (response.headers, response.body) = (Headers::new(), Body::default());
         }
-        let redacted = catch_unwind(AssertUnwindSafe(|| redactor.redact(judged))).ok()?;
-        if !redacted.touched.elsewhere {
+        let is_line = !is_recorded && judged.verdict.findings.is_empty();
+        let redact = if is_line { Redactor::redact_line } else { Redactor::redact };
+        let redacted = catch_unwind(AssertUnwindSafe(|| redact(redactor, judged))).ok()?;
+        if !redacted.touched.elsewhere || !is_recorded {
             return Some((redacted, Attestation::default()));
         }
         let options = self.options(notes);

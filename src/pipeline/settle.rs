@@ -46,9 +46,8 @@ impl Pipeline {
         }
         let turn = self.turns.here();
         // What one event loop takes up later cannot be met sooner by itself, but it can by another one.
-        let waits = ended.held
-            || self.records && (self.durable || !ended.notes.response_judged_elsewhere)
-            || self.turns.are_several();
+        let waits =
+            ended.held || self.records && (self.durable || self.is_recorded(&ended.notes)) || self.turns.are_several();
         let (waiting, written) = if waits {
             let (waiting, written) = Waiting::new();
             (Some(waiting), written)
@@ -65,6 +64,11 @@ impl Pipeline {
         }
         turn.wake();
         written
+    }
+
+    /// Whether an exchange of which its upstream says this gets an entry; a recorded answer is in a recording already.
+    fn is_recorded(&self, notes: &Notes) -> bool {
+        self.records && !notes.response_judged_elsewhere
     }
 
     /// Judges and redacts what ended in a turn, and puts it into the batches.
@@ -94,8 +98,9 @@ impl Pipeline {
             || of
                 .as_ref()
                 .is_some_and(|(judged, panicked)| !panicked && enforce::passes(&judged.verdict, Held::Response));
+        let is_recorded = self.is_recorded(&notes);
         let redacted = of.and_then(|(judged, panicked)| {
-            let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &notes)?;
+            let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &notes, is_recorded)?;
             Some((redacted, attestation, panicked))
         });
         if let Some(waiting) = waiting.as_mut().filter(|_| !passes) {
@@ -133,8 +138,7 @@ impl Pipeline {
             tracing::warn!(%error, "the report's temporary file cannot be written");
         }
         console::line(&mut state.line_batch, self.lines, &judged, &notes, took);
-        // A recorded answer is in a recording already.
-        match state.journal.as_mut().filter(|_| !notes.response_judged_elsewhere) {
+        match state.journal.as_mut().filter(|_| self.is_recorded(&notes)) {
             Some(journal) => {
                 journal.add(&judged, attestation);
                 state.journal_batch = true;

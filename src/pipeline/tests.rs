@@ -511,7 +511,8 @@ fn a_clock_that_jumps_reorders_nothing_and_panics_nowhere() {
         exchange.request.target = Target::new("https", "tenant.example", format!("/{number}"));
         let (judged, panicked) = pipeline.judge.judge(exchange, &Notes::default());
         assert!(!panicked);
-        let (redacted, attestation) = pipeline.judge.redact(&pipeline.redactor, judged, &Notes::default()).unwrap();
+        let (redacted, attestation) =
+            pipeline.judge.redact(&pipeline.redactor, judged, &Notes::default(), true).unwrap();
         Journal::add(&mut journal, &redacted, attestation);
         Journal::write(&mut journal).unwrap();
     }

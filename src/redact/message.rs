@@ -98,6 +98,21 @@ impl<'r> Work<'r> {
         }
     }
 
+    /// Redacts what a line tells of an exchange, the target and the caller; afterwards the index holds every secret of both
+    /// messages, and nothing else is left of them.
+    pub(super) fn line(&mut self, request: &mut Request, response: Option<&mut Response>) {
+        let (path, query) = self.detect_target(&request.target);
+        self.read(&request.headers, &request.body, false);
+        (request.headers, request.body) = (Headers::new(), Body::default());
+        if let Some(response) = response {
+            self.read(&response.headers, &response.body, true);
+            (response.headers, response.body) = (Headers::new(), Body::default());
+        }
+        let index = self.redactor.memory().index();
+        self.write_target(&index, &mut request.target, path, query);
+        self.write_credential(&index, &mut request.credential);
+    }
+
     /// Recognises the secrets of both messages, and replaces nothing.
     pub(super) fn recognise(&mut self, request: &Request, response: Option<&Response>) {
         self.detect_target(&request.target);

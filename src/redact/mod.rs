@@ -172,6 +172,13 @@ impl Counters {
     }
 }
 
+/// What is told of an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Whole,
+    Line,
+}
+
 /// A recording's memory of secrets and their labels, shared by all its exchanges.
 pub struct Redactor {
     plan: Plan,
@@ -241,11 +248,25 @@ impl Redactor {
 
     /// Takes the secrets out of an exchange and of what the check said about it. Idempotent: labels are recognised.
     #[must_use]
-    pub fn redact(&self, mut judged: Judged) -> Redacted<Judged> {
+    pub fn redact(&self, judged: Judged) -> Redacted<Judged> {
+        self.redact_told(judged, Told::Whole)
+    }
+
+    /// The same for an exchange without findings of which no more than its line is told: header fields and bodies are read
+    /// for secrets, and then gone.
+    #[must_use]
+    pub fn redact_line(&self, judged: Judged) -> Redacted<Judged> {
+        self.redact_told(judged, Told::Line)
+    }
+
+    fn redact_told(&self, mut judged: Judged, told: Told) -> Redacted<Judged> {
         let operation = judged.verdict.operation.clone();
         let mut work = Work::new(self, operation.as_deref());
         let exchange = &mut judged.exchange;
-        work.messages(&mut exchange.request, exchange.response.as_mut());
+        match told {
+            Told::Whole => work.messages(&mut exchange.request, exchange.response.as_mut()),
+            Told::Line => work.line(&mut exchange.request, exchange.response.as_mut()),
+        }
         work.verdict(&mut judged.verdict);
         let transport = &mut exchange.transport;
         for text in [&mut transport.incomplete, &mut transport.original_audience].into_iter().flatten() {

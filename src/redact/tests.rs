@@ -47,6 +47,25 @@ fn redact(exchange: Exchange) -> Redacted<Judged> {
     Redactor::default().redact(Judged::new(exchange, Verdict::default()))
 }
 
+#[test]
+fn a_line_is_redacted_as_its_exchange_is_and_the_secrets_of_what_it_does_not_tell_are_known_afterwards() {
+    let exchange = || {
+        let request = (&[FORM, ("x-api-key", "vQ7-7580-k3VbT9wXr2")][..], "client_secret=zq0-7580-k3VbT9wXr2");
+        let response = (&[JSON][..], r#"{"access_token":"pl9-7580-k3VbT9wXr2"}"#);
+        Judged::new(exchange("/x/zq0-7580-k3VbT9wXr2?state=pl9-7580-k3VbT9wXr2", request, response), Verdict::default())
+    };
+    let (whole, brief) = (Redactor::default(), Redactor::default());
+    let (redacted, line) = (whole.redact(exchange()), brief.redact_line(exchange()));
+    assert_eq!(line.exchange.request.target, redacted.exchange.request.target);
+    assert!(line.exchange.request.headers.is_empty() && line.exchange.request.body.is_absent());
+    assert!(line.exchange.response.as_ref().is_some_and(|answer| answer.headers.is_empty() && answer.body.is_absent()));
+    for secret in ["vQ7-7580-k3VbT9wXr2", "zq0-7580-k3VbT9wXr2", "pl9-7580-k3VbT9wXr2"] {
+        assert!(!line.exchange.request.target.to_string().contains(secret));
+        let later = brief.text(&format!("later: {secret}"));
+        assert!(!later.contains(secret) && *later == *whole.text(&format!("later: {secret}")), "{}", *later);
+    }
+}
+
 /// The request's header fields and body.
 fn sent(redacted: &Redacted<Judged>) -> String {
     let request = &redacted.exchange.request;

@@ -149,7 +149,10 @@ async fn a_self_signed_certificate_that_is_named_is_trusted_for_its_names_and_it
         let tenant = tenant(Arc::new(config), true).await;
         let access = Access { roots: Some(file.clone()), ..Access::default() };
         let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
-        live.answer(request(&tenant.origin, "/", b"")).await.map(|answered| answered.response.status()).map_err(|f| f.kind)
+        live.answer(request(&tenant.origin, "/", b""))
+            .await
+            .map(|answered| answered.response.status())
+            .map_err(|f| f.kind)
     };
     assert_eq!(outcome("localhost", 4000, true).await, Ok(http::StatusCode::OK));
     for (name, until, trusted) in [("other.example", 4000, true), ("localhost", 2001, true), ("localhost", 4000, false)]
