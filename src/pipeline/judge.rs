@@ -13,7 +13,7 @@ use crate::{
     finding::{Unchecked, Verdict},
     recording::{Attested, attest},
     redact::{Judged, Redacted, Redactor},
-    token::TokenCache,
+    token::{Credential, TokenCache},
     upstream::Notes,
 };
 
@@ -72,7 +72,10 @@ impl Judge {
     fn prepare(&self, exchange: &mut Exchange) {
         let Exchange { request, response, started, .. } = exchange;
         request.body = std::mem::take(&mut request.body).decode(&request.headers, self.decode);
-        request.credential = self.tokens.credential(&request.headers, started.unwrap_or_else(SystemTime::now));
+        // Who had to know before has read it.
+        if request.credential == Credential::Missing {
+            request.credential = self.tokens.credential(&request.headers, started.unwrap_or_else(SystemTime::now));
+        }
         if let Some(response) = response {
             response.body = std::mem::take(&mut response.body).decode(&response.headers, self.decode);
         }

@@ -70,6 +70,11 @@ impl Recording {
         self.in_flight.state()
     }
 
+    /// The request as it is recorded so far.
+    pub(super) fn recorded(&mut self) -> Option<&mut Request> {
+        self.begun.as_mut().map(|begun| &mut begun.request)
+    }
+
     pub(super) fn request(&self) -> &SharedRequest {
         &self.request
     }

@@ -91,20 +91,37 @@ pub(super) fn serve(
         credential: Credential::Missing,
     };
     let refused = proxy.observer.refuses(&recorded);
-    let recording = Box::new(Recording::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight));
+    let mut recording = Box::new(Recording::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight));
     let max_body = proxy.settings.max_body;
     let refused = refused.or_else(|| (body.size_hint().lower() > max_body).then(|| too_large(max_body)));
     if let Some(problem) = refused {
         return Box::pin(async { Ok(refuse(recording, problem, None).await) });
     }
-    let body = MessageBody::stream(Tee::new(body, state, &proxy.settings));
-    let request = upstream::Request { target, head, body, informed: None };
-    let answering = exchange(proxy, recording, request, asks_for_token, asked);
+    let body = Tee::new(body, state, &proxy.settings);
+    let is_plain = body.is_end_stream() && asked.is_none() && asks_for_token.is_none();
+    let answering = match recording.recorded().filter(|_| is_plain).and_then(|seen| recalled(&proxy, seen)) {
+        Some(answer) => answering(proxy, recording, answer, head.method),
+        None => {
+            let request = upstream::Request { target, head, body: MessageBody::stream(body), informed: None };
+            exchange(proxy, recording, request, asks_for_token, asked)
+        }
+    };
     if !asks_for_head {
         return answering;
     }
     // HTTP/2 would send what contrail says of itself even so.
     Box::pin(async { Ok(answering.await?.map(|_| Gate::open(MessageBody::Empty))) })
+}
+
+/// The upstream's answer, if it is there at once and no message is judged before it passes.
+fn recalled(proxy: &Proxy, request: &mut Request) -> Option<Answered> {
+    if proxy.observer.holds().judge() { None } else { proxy.upstream.recall(request) }
+}
+
+/// What goes to the client of an answer that was there at once.
+fn answering(proxy: Arc<Proxy>, recording: Box<Recording>, answer: Answered, method: Method) -> Answering {
+    let holds = proxy.observer.holds();
+    Box::pin(async move { Ok(answered(&proxy, recording, answer, holds, None, &method).await) })
 }
 
 /// What happens seldom is boxed, so that every request does not carry room for it.

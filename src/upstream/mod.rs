@@ -15,7 +15,10 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt as _;
 
-use crate::{exchange::Target, finding::Verdict};
+use crate::{
+    exchange::{self, Target},
+    finding::Verdict,
+};
 
 mod body;
 pub(crate) mod clock;
@@ -88,6 +91,12 @@ pub trait Upstream: Send + Sync + fmt::Debug {
     ///
     /// [`Failure`] if no response head came; the proxy then answers 502 or 504 itself.
     fn answer(&self, request: Request) -> Answer<'_>;
+
+    /// Answers a request without a body at once, if it does so from memory: the request as it was read already. Its credential
+    /// may be read for that.
+    fn recall(&self, _request: &mut exchange::Request) -> Option<Answered> {
+        None
+    }
 
     /// Whether it passes requests on to somebody, and does not answer all of them from memory. Only then the proxy keeps how
     /// names of header fields were spelled (HTTP/1), listens for interim answers, and counts who is with the upstream.

@@ -7,9 +7,10 @@ use std::{
 };
 
 use super::{
-    Answer, Failure, FailureKind, Origin, Request, Upstream,
+    Answer, Answered, Failure, FailureKind, Origin, Request, Upstream,
     live::{self, Live},
 };
+use crate::exchange::{self, Target};
 
 /// Most further origins that are remembered; beyond it the memory starts anew.
 const MAX_ORIGINS: usize = 256;
@@ -36,6 +37,12 @@ impl Routes {
         Self { upstream, others: Mutex::default(), access, limits }
     }
 
+    /// The upstream, if this is its origin.
+    fn first(&self, target: &Target) -> Option<&Arc<dyn Upstream>> {
+        let (origin, upstream) = self.upstream.as_ref()?;
+        (*target.authority == *origin.authority && *target.scheme == *origin.scheme()).then_some(upstream)
+    }
+
     fn other(&self, origin: &str) -> Result<Arc<Live>, Failure> {
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(live) = others.get(origin) {
@@ -57,15 +64,16 @@ impl Routes {
 
 impl Upstream for Routes {
     fn answer(&self, request: Request) -> Answer<'_> {
-        if let Some((origin, upstream)) = &self.upstream
-            && *request.target.authority == *origin.authority
-            && *request.target.scheme == *origin.scheme()
-        {
+        if let Some(upstream) = self.first(&request.target) {
             return upstream.answer(request);
         }
         Box::pin(async move {
             let live = self.other(&request.target.origin())?;
             live.answer(request).await
         })
+    }
+
+    fn recall(&self, request: &mut exchange::Request) -> Option<Answered> {
+        self.first(&request.target)?.recall(request)
     }
 }

@@ -1,17 +1,16 @@
 //! The [`Upstream`] that answers from recordings. It opens no socket.
 
-use std::{fmt, future, sync::Arc, time::SystemTime};
+use std::{fmt, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
 use http::{StatusCode, header};
-use http_body::Body as _;
 
 use super::{Miss, Replay, Served};
 use crate::{
     exchange::{Body, DecodeLimits, Headers, Request, Target},
     recording::{self, HostRename},
     redact::Redactor,
-    token::TokenCache,
+    token::{Credential, TokenCache},
     upstream::{self, Answered, MessageBody, Notes, Response, Upstream},
 };
 
@@ -51,15 +50,22 @@ impl Recorded {
 
     /// The request as it is matched.
     pub(super) fn read(&self, target: Target, head: &http::request::Parts, body: Bytes) -> Request {
-        let headers = Headers::from(&head.headers);
-        Request {
+        let mut request = Request {
             method: head.method.clone(),
             target,
             version: head.version,
-            body: Body::whole(body).decode(&headers, self.limits),
-            credential: self.tokens.credential(&headers, SystemTime::now()),
-            headers,
-        }
+            headers: Headers::from(&head.headers),
+            body: Body::whole(body),
+            credential: Credential::Missing,
+        };
+        self.prepare(&mut request);
+        request
+    }
+
+    /// Undoes the body's coding and reads the credential.
+    fn prepare(&self, request: &mut Request) {
+        request.body = std::mem::take(&mut request.body).decode(&request.headers, self.limits);
+        request.credential = self.tokens.credential(&request.headers, SystemTime::now());
     }
 
     /// The recorded answer.
@@ -81,18 +87,16 @@ impl Recorded {
 
 impl Upstream for Recorded {
     fn answer(&self, request: upstream::Request) -> upstream::Answer<'_> {
-        let answer = |target, head: &http::request::Parts, body| {
-            let request = self.read(target, head, body);
-            self.answer(&request).unwrap_or_else(|miss| missed(&miss))
-        };
-        if request.body.is_end_stream() {
-            // Nothing has to be waited for, so nothing is moved to where it would wait.
-            return Box::pin(future::ready(Ok(answer(request.target, &request.head, Bytes::new()))));
-        }
         Box::pin(async move {
             let (target, head, body) = request.collect().await?;
-            Ok(answer(target, &head, body))
+            let request = self.read(target, &head, body);
+            Ok(self.answer(&request).unwrap_or_else(|miss| missed(&miss)))
         })
+    }
+
+    fn recall(&self, request: &mut Request) -> Option<Answered> {
+        self.prepare(request);
+        Some(self.answer(request).unwrap_or_else(|miss| missed(&miss)))
     }
 
     fn passes_on(&self) -> bool {
