@@ -102,13 +102,17 @@ impl<'r> Work<'r> {
     /// messages, and nothing else is left of them.
     pub(super) fn line(&mut self, request: &mut Request, response: Option<&mut Response>) {
         let (path, query) = self.detect_target(&request.target);
-        self.read(&request.headers, &request.body, false);
-        (request.headers, request.body) = (Headers::new(), Body::default());
+        let first = self.read(&request.headers, &request.body, false);
         if let Some(response) = response {
             self.read(&response.headers, &response.body, true);
             (response.headers, response.body) = (Headers::new(), Body::default());
         }
         let index = self.redactor.memory().index();
+        if matches!(first.head.others, Fields::Read(_)) {
+            // What takes the place of an `Authorization` is kept for when it comes again.
+            self.write_head(&index, &mut request.headers, first.head, false);
+        }
+        (request.headers, request.body) = (Headers::new(), Body::default());
         self.write_target(&index, &mut request.target, path, query);
         self.write_credential(&index, &mut request.credential);
     }

@@ -66,6 +66,15 @@ fn a_line_is_redacted_as_its_exchange_is_and_the_secrets_of_what_it_does_not_tel
     }
 }
 
+#[test]
+fn an_authorization_is_known_when_it_comes_again_even_if_only_lines_are_told() {
+    let redactor = Redactor::default();
+    let value = "Bearer zq0-7580-k3VbT9wXr2";
+    let exchange = exchange("/x", (&[("authorization", value)], ""), (&[], ""));
+    let _ = redactor.redact_line(Judged::new(exchange, Verdict::default()));
+    assert!(redactor.known_authorization(&HeaderValue::from_static(value)).is_some());
+}
+
 /// The request's header fields and body.
 fn sent(redacted: &Redacted<Judged>) -> String {
     let request = &redacted.exchange.request;
