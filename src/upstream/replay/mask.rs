@@ -6,7 +6,7 @@
 use std::{
     borrow::Cow,
     hash::{BuildHasher, Hash, Hasher, RandomState},
-    ops::ControlFlow,
+    ops::{ControlFlow, Deref},
 };
 
 use http::HeaderValue;
@@ -108,8 +108,8 @@ impl Keys {
         sink.key()
     }
 
-    /// The key of a request by its bytes, as far as they take part in the comparison or in the check, the credential aside.
-    pub(super) fn sent(&self, request: &Request) -> Key {
+    /// A request by its bytes, as far as they take part in the comparison or in the check, the credential aside.
+    pub(super) fn sent(&self, request: &Request) -> Sent {
         let mut sink = self.sink();
         sink.text(request.method.as_str().as_bytes());
         let target = &request.target;
@@ -121,7 +121,7 @@ impl Keys {
         if !request.body.is_whole() {
             sink.tag(0);
         }
-        sink.key()
+        sink.sent()
     }
 
     /// The key of a request whose method and path have the key `line`, under `mask`.
@@ -151,7 +151,21 @@ impl Keys {
     }
 
     fn sink(&self) -> Sink<impl Hasher + use<>> {
-        Sink { hashers: (self.0.build_hasher(), self.1.build_hasher()), held: [0; HELD], length: 0 }
+        Sink { hashers: (self.0.build_hasher(), self.1.build_hasher()), held: [0; HELD], length: 0, hashed: false }
+    }
+}
+
+/// A request as it is known by its bytes: the bytes where they are few, else their key, which is shorter than any of them.
+pub(super) struct Sent {
+    held: [u8; HELD],
+    length: usize,
+}
+
+impl Deref for Sent {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.held[..self.length]
     }
 }
 
@@ -163,6 +177,8 @@ struct Sink<H> {
     /// What waits to be hashed.
     held: [u8; HELD],
     length: usize,
+    /// More than that was to be held.
+    hashed: bool,
 }
 
 impl<H: Hasher> Sink<H> {
@@ -195,6 +211,7 @@ impl<H: Hasher> Sink<H> {
     }
 
     fn flush(&mut self) {
+        self.hashed = true;
         let held = &self.held[..std::mem::take(&mut self.length)];
         self.hashers.0.write(held);
         self.hashers.1.write(held);
@@ -203,6 +220,16 @@ impl<H: Hasher> Sink<H> {
     fn key(mut self) -> Key {
         self.flush();
         u128::from(self.hashers.0.finish()) << 64 | u128::from(self.hashers.1.finish())
+    }
+
+    fn sent(self) -> Sent {
+        if !self.hashed {
+            return Sent { held: self.held, length: self.length };
+        }
+        let key = self.key().to_ne_bytes();
+        let mut held = [0; HELD];
+        held[..key.len()].copy_from_slice(&key);
+        Sent { held, length: key.len() }
     }
 }
 

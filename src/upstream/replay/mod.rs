@@ -33,7 +33,6 @@ use std::{
 use self::{
     caller::{Caller, CallerId, Met},
     index::{Index, Rules},
-    mask::Key,
     parts::Parts,
     sequence::{Choice, Sequence},
     token_endpoint::{Reply, TokenEndpoint},
@@ -140,7 +139,7 @@ pub struct Replay {
 #[derive(Debug, Default)]
 struct State {
     /// Requests that were found as they came, by their bytes.
-    found: HashMap<Key, Found>,
+    found: HashMap<Box<[u8]>, Found>,
     sequence: Sequence,
     met: Met<Option<CallerId>>,
     /// Entries whose loose match has been said.
@@ -281,7 +280,7 @@ impl Replay {
         /// Most requests that are known by their bytes; then they are looked for anew.
         const MOST: usize = 16_384;
         let sent = self.index.rules.keys.sent(request);
-        if let Some(Found { bucket, verdict }) = self.state().found.get(&sent) {
+        if let Some(Found { bucket, verdict }) = self.state().found.get(&*sent) {
             return Ok((*bucket, Some(Arc::clone(verdict))));
         }
         if let Some(bucket) = self.index.find(&Parts::of(request)) {
@@ -290,7 +289,7 @@ impl Replay {
                 found.clear();
             }
             let verdict = SharedVerdict::default();
-            found.insert(sent, Found { bucket, verdict: Arc::clone(&verdict) });
+            found.insert((*sent).into(), Found { bucket, verdict: Arc::clone(&verdict) });
             return Ok((bucket, Some(verdict)));
         }
         let redacted = redact(request);

@@ -20,9 +20,9 @@ pub enum Exhausted {
 pub(super) struct Sequence {
     /// How often each entry was served.
     served: Vec<u32>,
-    /// Whether a caller has entries of its own in a bucket.
-    own: HashMap<(u32, CallerId), bool>,
-    cursors: HashMap<(u32, Option<CallerId>), Cursor>,
+    /// Where each caller stands in each bucket, among `cursors`. Callers without entries of their own stand together.
+    places: HashMap<(u32, Option<CallerId>), usize>,
+    cursors: Vec<Cursor>,
 }
 
 /// Where a caller stands in a bucket.
@@ -30,18 +30,20 @@ pub(super) struct Sequence {
 struct Cursor {
     /// The entries that it may get; its own, where it has some.
     entries: Vec<u32>,
+    /// The first of them, if none can be served.
+    unfit: u32,
     next: usize,
     round: u32,
 }
 
 impl Cursor {
-    /// At the start of what can be served of `entries`, of `own`'s only if it has some.
+    /// At the start of what can be served of `entries`, of `own`'s only if there is a caller.
     fn over(index: &Index, entries: &[u32], own: Option<CallerId>) -> Self {
-        let fits = |entry: &u32| {
-            let held = &index.held[*entry as usize];
-            held.unfit.is_none() && own.is_none_or(|own| held.caller == own)
-        };
-        Self { entries: entries.iter().copied().filter(fits).collect(), next: 0, round: 0 }
+        let held = |entry: u32| &index.held[entry as usize];
+        let mut all =
+            entries.iter().copied().filter(|entry| own.is_none_or(|own| held(*entry).caller == own)).peekable();
+        let unfit = all.peek().copied().unwrap_or(entries[0]);
+        Self { entries: all.filter(|entry| held(*entry).unfit.is_none()).collect(), unfit, next: 0, round: 0 }
     }
 }
 
@@ -71,13 +73,9 @@ impl Sequence {
         if let [only] = all.as_slice() {
             return self.only(index, *only, exhausted);
         }
-        let own = caller.filter(|caller| self.has_own(index, bucket, *caller));
-        let cursor = self.cursors.entry((bucket, own)).or_insert_with(|| Cursor::over(index, all, own));
-        let Some(last) = cursor.entries.last().copied() else {
-            let first =
-                all.iter().copied().find(|entry| own.is_none_or(|own| index.held[*entry as usize].caller == own));
-            return Choice::Unfit(first.unwrap_or(all[0]));
-        };
+        let place = self.place(index, bucket, caller);
+        let cursor = &mut self.cursors[place];
+        let Some(last) = cursor.entries.last().copied() else { return Choice::Unfit(cursor.unfit) };
         loop {
             while let Some(entry) = cursor.entries.get(cursor.next).copied() {
                 cursor.next += 1;
@@ -101,12 +99,22 @@ impl Sequence {
         }
     }
 
-    /// Whether any entry of `bucket` is the caller's own. Looked up once per caller and bucket.
-    fn has_own(&mut self, index: &Index, bucket: u32, caller: CallerId) -> bool {
-        *self.own.entry((bucket, caller)).or_insert_with(|| {
-            let entries = &index.buckets[bucket as usize].entries;
-            entries.iter().any(|entry| index.held[*entry as usize].caller == caller)
-        })
+    /// Where the caller stands in `bucket`. Whether it has entries of its own there is looked up once.
+    fn place(&mut self, index: &Index, bucket: u32, caller: Option<CallerId>) -> usize {
+        if let Some(place) = self.places.get(&(bucket, caller)) {
+            return *place;
+        }
+        let entries = &index.buckets[bucket as usize].entries;
+        let has_own = |caller: &CallerId| entries.iter().any(|entry| index.held[*entry as usize].caller == *caller);
+        let own = caller.filter(has_own);
+        let place = if own.is_none() && caller.is_some() {
+            self.place(index, bucket, None)
+        } else {
+            self.cursors.push(Cursor::over(index, entries, own));
+            self.cursors.len() - 1
+        };
+        self.places.insert((bucket, caller), place);
+        place
     }
 
     /// The common case without a cursor: a request that was recorded once.
