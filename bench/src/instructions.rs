@@ -20,12 +20,12 @@ const STAGES: [(&str, &str); 5] = [
     ("credential", "contrail::token::cache::TokenCache::credential"),
     ("match", "contrail::upstream::replay::Replay::answer"),
     ("check", "contrail::contract::Contract::check"),
-    ("redaction", "contrail::redact::Redactor::redact"),
+    ("redaction", "contrail::redact::Redactor::redact_told"),
     ("entry", "contrail::pipeline::Journal>::add"),
 ];
 
-/// Two that pass on after one that does nothing else, and one that answers after one that does nothing else.
-const SYSTEMS: [&str; 5] = ["bare", "watch", "record", "answer", "replay"];
+/// Three that pass on after one that does nothing else, and one that answers after one that does nothing else.
+const SYSTEMS: [&str; 6] = ["bare", "watch", "record", "enforce", "answer", "replay"];
 
 const WARM_UP: usize = 300;
 const REQUESTS: usize = 1000;
@@ -68,6 +68,13 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     }
     let before = read(&file)?;
     print!("{}", table(&counts, &before));
+    let gone: Vec<&str> = before.keys().filter(|name| !counts.contains_key(*name)).map(String::as_str).collect();
+    if !gone.is_empty() {
+        let gone = gone.join(", ");
+        return Err(
+            format!("nothing was counted of {gone}: a function has another name, or was inlined (see STAGES)").into()
+        );
+    }
     let dearer = dearer(&counts, &before);
     if dearer.is_empty() {
         return Ok(());
