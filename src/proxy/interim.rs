@@ -177,7 +177,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncRead for Between<IO> {
         let this = &mut *self;
         let interim = this.state.interim();
         if interim.open.load(Ordering::Acquire) {
-            interim.waiting().waker = Some(cx.waker().clone());
+            let mut waiting = interim.waiting();
+            if !waiting.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+                waiting.waker = Some(cx.waker().clone());
+            }
+            drop(waiting);
             if !this.unflushed
                 && let Poll::Ready(Err(error)) = this.pour(cx)
             {
