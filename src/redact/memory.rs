@@ -112,6 +112,12 @@ impl Memory {
         }
     }
 
+    /// Whether a secret that is met now could be among those that are kept when some are forgotten: the newest three
+    /// quarters.
+    pub(super) fn may_forget(&self) -> bool {
+        self.secrets.len() >= self.most / 4
+    }
+
     /// Remembers a secret; one that is known keeps its label. `None` for an empty text and for a label.
     pub(super) fn learn(&mut self, text: &[u8], kind: Kind) -> Option<Id> {
         if text.is_empty() || label::is_label_bytes(text) {

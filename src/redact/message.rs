@@ -103,8 +103,10 @@ impl<'r> Work<'r> {
     pub(super) fn line(&mut self, request: &mut Request, response: Option<&mut Response>) {
         let (path, query) = self.detect_target(&request.target);
         let first = self.read(&request.headers, &request.body, false);
+        self.count(first.fate, &request.body);
         if let Some(response) = response {
-            self.read(&response.headers, &response.body, true);
+            let second = self.read(&response.headers, &response.body, true);
+            self.count(second.fate, &response.body);
             (response.headers, response.body) = (Headers::new(), Body::default());
         }
         let index = self.redactor.memory().index();
@@ -115,6 +117,15 @@ impl<'r> Work<'r> {
         (request.headers, request.body) = (Headers::new(), Body::default());
         self.write_target(&index, &mut request.target, path, query);
         self.write_credential(&index, &mut request.credential);
+    }
+
+    /// Counts what [`Self::write`] would not keep of a body.
+    fn count(&self, fate: Fate, body: &Body) {
+        match fate {
+            Fate::Cut => self.redactor.count_cut(),
+            Fate::Unparsable if !matches!(body.presence, Presence::Withheld(_)) => self.redactor.count_withheld(),
+            Fate::Kept | Fate::Unparsable => {}
+        }
     }
 
     /// Recognises the secrets of both messages, and replaces nothing.

@@ -253,10 +253,12 @@ impl Redactor {
     }
 
     /// The same for an exchange without findings of which no more than its line is told: header fields and bodies are read
-    /// for secrets, and then gone.
+    /// for secrets, and may then be gone.
     #[must_use]
     pub fn redact_line(&self, judged: Judged) -> Redacted<Judged> {
-        self.redact_told(judged, Told::Line)
+        // What is met by its value alone is noted only where a label takes its place, and is not to be forgotten for that.
+        let told = if self.memory().may_forget() { Told::Whole } else { Told::Line };
+        self.redact_told(judged, told)
     }
 
     fn redact_told(&self, mut judged: Judged, told: Told) -> Redacted<Judged> {

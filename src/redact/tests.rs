@@ -67,6 +67,35 @@ fn a_line_is_redacted_as_its_exchange_is_and_the_secrets_of_what_it_does_not_tel
 }
 
 #[test]
+fn a_secret_that_is_met_in_what_a_line_does_not_tell_is_not_forgotten_for_others() {
+    let redactor = Redactor::default().with_bound(8);
+    let line = |target: &str, key: &str| {
+        let answer = r#"{"note":"zq0-7580-k3VbT9wXr2"}"#;
+        let exchange = exchange(target, (&[("x-api-key", key)], ""), (&[JSON], answer));
+        redactor.redact_line(Judged::new(exchange, Verdict::default())).exchange.request.target.to_string()
+    };
+    line("/x", "zq0-7580-k3VbT9wXr2");
+    for n in 0..40 {
+        line("/x", &format!("{n:02}-other-k3VbT9wXr2"));
+    }
+    let told = line("/x/zq0-7580-k3VbT9wXr2", "");
+    assert!(!told.contains("zq0-7580-k3VbT9wXr2"), "{told}");
+}
+
+#[test]
+fn a_body_that_would_not_be_kept_is_counted_even_if_only_lines_are_told() {
+    let redactor = Redactor::default();
+    let cut = Presence::Truncated { kept: 9, total: None };
+    for presence in [Presence::Whole, cut] {
+        let mut exchange = exchange("/x", (&[JSON], r#"{"broken""#), (&[JSON], r#"{"broken""#));
+        exchange.request.body.presence = presence;
+        let _ = redactor.redact_line(Judged::new(exchange, Verdict::default()));
+    }
+    let Counters { withheld, cut, .. } = redactor.counters();
+    assert_eq!((withheld, cut), (3, 1));
+}
+
+#[test]
 fn an_authorization_is_known_when_it_comes_again_even_if_only_lines_are_told() {
     let redactor = Redactor::default();
     let value = "Bearer zq0-7580-k3VbT9wXr2";
