@@ -107,9 +107,16 @@ fn take(_file: &File, _from: u64, _until: u64) -> bool {
     false
 }
 
-/// Gives back what a file has taken beyond its end.
+/// Gives back what a file has taken beyond its end; a file without such room is not touched.
 pub(super) fn give_back(file: &File) -> io::Result<()> {
-    file.set_len(file.metadata()?.len())
+    /// What a file system may count beside the bytes, or round up to.
+    const BESIDE: u64 = 128 << 10;
+    let metadata = file.metadata()?;
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::blocks(&metadata) * 512 < metadata.len() + BESIDE {
+        return Ok(());
+    }
+    file.set_len(metadata.len())
 }
 
 /// A file that appears under its name only when it is whole.

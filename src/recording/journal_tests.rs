@@ -278,4 +278,8 @@ fn room_that_was_taken_ahead_is_given_back_at_the_end_and_after_a_kill_at_the_ne
     }
     assert!(beyond() < MEGABYTE, "{} bytes", beyond());
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    let written = || fs::metadata(&path).unwrap().modified().unwrap();
+    let before = written();
+    open(&path);
+    assert_eq!(written(), before, "what has nothing to give back is left alone");
 }
