@@ -77,7 +77,8 @@ pub(super) fn serve(
     let asks_for_token = token::is_token_request(&head.method, target.path()).then(|| client_host(&head));
     let mut head = forwarded(head, &destination.host);
     // What goes through a tunnel cannot be judged, and --enforce lets nothing through unjudged.
-    let asked = asked.filter(|_| !proxy.observer.holds().judge());
+    let holds = proxy.observer.holds();
+    let asked = asked.filter(|_| !holds.judge());
     if let Some(asked) = &asked {
         hop::upgrade(&mut head.headers, asked.protocols.clone());
     }
@@ -98,12 +99,15 @@ pub(super) fn serve(
         return Box::pin(async { Ok(refuse(recording, problem, None).await) });
     }
     let body = Tee::new(body, state, &proxy.settings);
-    let is_plain = body.is_end_stream() && asked.is_none() && asks_for_token.is_none();
-    let answering = match recording.recorded().filter(|_| is_plain).and_then(|seen| recalled(&proxy, seen)) {
-        Some(answer) => answering(proxy, recording, answer, head.method),
+    let is_plain = body.is_end_stream() && asked.is_none() && asks_for_token.is_none() && !holds.judge();
+    let recalled = recording.recorded().filter(|_| is_plain).and_then(|seen| proxy.upstream.recall(seen));
+    let answering: Answering = match recalled {
+        Some(answer) => {
+            Box::pin(async move { Ok(answered(&proxy, recording, answer, holds, None, &head.method).await) })
+        }
         None => {
             let request = upstream::Request { target, head, body: MessageBody::stream(body), informed: None };
-            exchange(proxy, recording, request, asks_for_token, asked)
+            exchange(proxy, recording, request, holds, asks_for_token, asked)
         }
     };
     if !asks_for_head {
@@ -113,27 +117,16 @@ pub(super) fn serve(
     Box::pin(async { Ok(answering.await?.map(|_| Gate::open(MessageBody::Empty))) })
 }
 
-/// The upstream's answer, if it is there at once and no message is judged before it passes.
-fn recalled(proxy: &Proxy, request: &mut Request) -> Option<Answered> {
-    if proxy.observer.holds().judge() { None } else { proxy.upstream.recall(request) }
-}
-
-/// What goes to the client of an answer that was there at once.
-fn answering(proxy: Arc<Proxy>, recording: Box<Recording>, answer: Answered, method: Method) -> Answering {
-    let holds = proxy.observer.holds();
-    Box::pin(async move { Ok(answered(&proxy, recording, answer, holds, None, &method).await) })
-}
-
 /// What happens seldom is boxed, so that every request does not carry room for it.
 fn exchange(
     proxy: Arc<Proxy>,
     mut recording: Box<Recording>,
     mut request: upstream::Request,
+    holds: Holds,
     asks_for_token: Option<String>,
     asked: Option<Asked>,
 ) -> Answering {
     let method = request.head.method.clone();
-    let holds = proxy.observer.holds();
     let asks_for_token = asks_for_token.filter(|_| proxy.settings.audience != Audience::Keep);
     Box::pin(async move {
         if holds.requests || asks_for_token.is_some() {
