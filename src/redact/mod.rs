@@ -21,6 +21,7 @@ mod body;
 mod detect;
 mod file;
 mod glance;
+mod header;
 mod hints;
 mod index;
 mod kind;
