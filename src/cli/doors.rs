@@ -4,16 +4,13 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::net::TcpListener;
 
-use super::Failure;
-use crate::{
-    proxy::{
-        Proxy,
-        authority::{self, Authority},
-        forward::{Forward, HostPort, Tunnel},
-        listener::Door,
-        tls::Certificates,
-    },
-    upstream::{Origin, own::OwnAddresses},
+use super::{Failure, serve::Site};
+use crate::proxy::{
+    Proxy,
+    authority::{self, Authority},
+    forward::{Forward, HostPort, Tunnel},
+    listener::Door,
+    tls::Certificates,
 };
 
 /// Where the default listener listens.
@@ -154,12 +151,12 @@ impl DoorArgs {
     /// A taken port, an authority that cannot be used, a forward listener that others could reach without credentials.
     pub(super) async fn open(
         &self,
-        origin: &Origin,
+        site: &Site<'_>,
         unseen: Arc<Proxy>,
-        own: &OwnAddresses,
         connect_timeout: Duration,
         around_command: bool,
     ) -> Result<Doors, Failure> {
+        let Site { origin, own, .. } = site;
         let intercepted = self.intercepted()?;
         let upstream = HostPort { host: origin.host.to_string(), port: origin.port };
         let forward_address = self.forward_listen.as_deref().or(around_command.then_some(WRAP_LISTEN));

@@ -296,7 +296,24 @@ pub enum Reach {
     Anywhere {
         /// How they are reached.
         access: Box<live::Access>,
+        /// The upstream's own name is looked up here.
+        direct: bool,
     },
+}
+
+impl Reach {
+    /// Whether the upstream's own name is looked up here.
+    const fn looks_the_upstream_up(&self) -> bool {
+        matches!(self, Self::Anywhere { direct: true, .. })
+    }
+}
+
+/// Where a proxy stands: the upstream's origin, its own addresses, and how far it reaches.
+#[derive(Debug)]
+pub(super) struct Site<'a> {
+    pub(super) origin: Origin,
+    pub(super) own: OwnAddresses,
+    pub(super) reach: &'a Reach,
 }
 
 /// Listens to what passes unseen.
@@ -373,7 +390,10 @@ impl ProxyArgs {
     ) -> Result<Ran, Failure> {
         self.doors.check()?;
         let origin: Origin = origin.parse()?;
-        let own = OwnAddresses::default();
+        let own = match reach {
+            Reach::Memory => OwnAddresses::without_names(),
+            Reach::Anywhere { .. } => OwnAddresses::default(),
+        };
         let settings = self.settings(origin.scheme(), &origin.authority);
         let (workers, threads) = Workers::start(self.workers, || {
             let writer = Arc::clone(pipeline);
@@ -382,11 +402,11 @@ impl ProxyArgs {
         .map_err(|error| format!("cannot start {} workers: {error}; --workers takes fewer", self.workers))?;
         let settings = Settings { own: own.clone(), workers, ..settings };
         let routes = |first, access| {
-            let access = live::Access { own: Some(own.clone()), ..access };
+            let access = live::Access { own: own.clone(), ..access };
             Arc::new(Routes::new(first, access, self.live_limits()))
         };
         let upstream: Arc<dyn Upstream> = match reach {
-            Reach::Anywhere { access } if !self.doors.intercept.is_empty() => {
+            Reach::Anywhere { access, .. } if !self.doors.intercept.is_empty() => {
                 routes(Some((origin.clone(), upstream)), (**access).clone())
             }
             _ => upstream,
@@ -394,7 +414,8 @@ impl ProxyArgs {
         let proxy = Proxy::new(settings.clone(), upstream, Arc::clone(pipeline) as _)?;
         let unseen = Proxy::new(settings, routes(None, live::Access::default()), Arc::new(Nobody))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let ran = runtime.block_on(self.serve(pipeline, proxy, unseen, &origin, own, ready));
+        let site = Site { origin, own, reach };
+        let ran = runtime.block_on(self.serve(pipeline, proxy, unseen, &site, ready));
         // Exchanges that the drain did not see to their end are recorded as they are dropped.
         drop((runtime, threads));
         pipeline.flush();
@@ -406,14 +427,17 @@ impl ProxyArgs {
         pipeline: &Arc<Pipeline>,
         proxy: Arc<Proxy>,
         unseen: Arc<Proxy>,
-        origin: &Origin,
-        own: OwnAddresses,
+        site: &Site<'_>,
         ready: impl FnOnce(),
     ) -> Result<Ran, Failure> {
         let mut signals = Signals::new()?;
         let around_command = !self.command.is_empty();
-        let mut doors = self.doors.open(origin, unseen, &own, self.connect_timeout, around_command).await?;
-        if let Err(Resolved::Own) = own.resolve(&origin.host, origin.port).await {
+        let mut doors = self.doors.open(site, unseen, self.connect_timeout, around_command).await?;
+        let Site { origin, own, reach } = site;
+        if own.names(&origin.host, origin.port)
+            || reach.looks_the_upstream_up()
+                && matches!(own.resolve(&origin.host, origin.port).await, Err(Resolved::Own))
+        {
             return Err(format!("the upstream {origin} is contrail itself; name the tenant with --upstream").into());
         }
         let environment =

@@ -20,6 +20,7 @@ use crate::{
     upstream::{
         Origin, Upstream,
         live::{Access, Http2, Live, Via},
+        own::OwnAddresses,
         sandbox::{Seed, Tenant},
     },
 };
@@ -206,7 +207,9 @@ impl UpstreamArgs {
     #[must_use]
     pub fn reach(&self) -> Reach {
         let access = Access { roots: self.upstream_ca.clone(), http2: self.upstream_http2, ..Access::default() };
-        Reach::Anywhere { access: Box::new(access) }
+        // A proxy on the way looks the upstream's name up, and the embedded tenant's is no name of the network.
+        let direct = self.origin().is_some_and(|origin| self.access(origin).is_ok_and(|access| access.via.is_none()));
+        Reach::Anywhere { access: Box::new(access), direct }
     }
 
     fn access(&self, origin: &Origin) -> Result<Access, Failure> {
@@ -220,7 +223,7 @@ impl UpstreamArgs {
             identity: self.upstream_cert.clone().zip(self.upstream_key.clone()),
             via,
             http2: self.upstream_http2,
-            own: None,
+            own: OwnAddresses::default(),
         })
     }
 

@@ -294,22 +294,27 @@ async fn connect(
     }
 }
 
-/// Addresses of a target that is neither ours nor denied.
+/// Addresses of a target that is neither ours nor denied. What is denied is denied by its name: nothing is looked up for it.
 async fn reachable(forward: &Forward, target: &HostPort) -> Result<Vec<std::net::SocketAddr>, Problem> {
-    match forward.own.resolve(&target.host, target.port).await {
-        Err(Resolved::Own) => Err(Problem::new(
-            StatusCode::FORBIDDEN,
-            "own-address",
-            format!("{target} is one of contrail's own listeners"),
-        )),
-        _ if forward.tunnel == Tunnel::Deny => Err(Problem::new(
+    let own = || {
+        let detail = format!("{target} is one of contrail's own listeners");
+        Problem::new(StatusCode::FORBIDDEN, "own-address", detail)
+    };
+    if forward.own.names(&target.host, target.port) {
+        return Err(own());
+    }
+    if forward.tunnel == Tunnel::Deny {
+        return Err(Problem::new(
             StatusCode::FORBIDDEN,
             "tunnel-denied",
             format!(
                 "{target} is not the upstream ({}); --intercept {target} records it too, --tunnel allow passes it on unseen",
                 forward.upstream
             ),
-        )),
+        ));
+    }
+    match forward.own.resolve(&target.host, target.port).await {
+        Err(Resolved::Own) => Err(own()),
         Err(Resolved::Unknown(error)) => {
             Err(Problem::new(StatusCode::BAD_GATEWAY, "upstream", format!("cannot resolve {target}: {error}")))
         }

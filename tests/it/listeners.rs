@@ -105,11 +105,18 @@ struct Options {
     credentials: Option<String>,
     header_timeout: Duration,
     scheme: &'static str,
+    look_up: fn(&str, u16) -> std::io::Result<Vec<SocketAddr>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tunnel: Tunnel::Deny, credentials: None, header_timeout: Duration::from_secs(30), scheme: "https" }
+        Self {
+            tunnel: Tunnel::Deny,
+            credentials: None,
+            header_timeout: Duration::from_secs(30),
+            scheme: "https",
+            look_up: |host, _| panic!("{host} is looked up"),
+        }
     }
 }
 
@@ -121,7 +128,7 @@ async fn setup(options: Options) -> Setup {
     let settings = Settings { header_timeout: options.header_timeout, ..Settings::new(options.scheme, HOST) };
     let proxy = Proxy::new(settings.clone(), Arc::new(Echo), heard.clone()).unwrap();
     let unseen = Proxy::new(settings, Arc::new(Echo), Arc::new(Heard::default())).unwrap();
-    let own = OwnAddresses::default();
+    let own = OwnAddresses::with_names(options.look_up);
     let forward = Arc::new(Forward {
         upstream: HostPort { host: HOST.into(), port },
         intercepted: Vec::new(),
@@ -284,6 +291,23 @@ async fn other_targets_are_denied_and_neither_recorded_nor_reached() {
     }
     assert!(setup.heard.ended.lock().unwrap().is_empty());
     assert!(tokio::time::timeout(Duration::from_millis(50), outside.accept()).await.is_err());
+}
+
+#[tokio::test]
+async fn what_is_denied_is_denied_by_its_name_and_only_an_allowed_target_is_looked_up() {
+    let denied = "GET http://elsewhere.example/ HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n";
+    let tunnel = "CONNECT elsewhere.example:443 HTTP/1.1\r\nHost: elsewhere.example:443\r\n\r\n";
+    let deny = setup(Options::default()).await;
+    for request in [denied, tunnel] {
+        let (_, head) = raw(deny.forward, request).await;
+        assert!(head.starts_with("HTTP/1.1 403") && head.contains("contrail-answer: tunnel-denied"), "{head}");
+    }
+    let unknown = |_: &str, _| Err(std::io::Error::other("the nameserver was asked"));
+    let allow = setup(Options { tunnel: Tunnel::Allow, look_up: unknown, ..Options::default() }).await;
+    let (mut stream, head) = raw(allow.forward, tunnel).await;
+    let mut body = String::new();
+    stream.read_to_string(&mut body).await.unwrap();
+    assert!(head.starts_with("HTTP/1.1 502") && body.contains("the nameserver was asked"), "{head}{body}");
 }
 
 #[tokio::test]

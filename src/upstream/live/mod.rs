@@ -100,7 +100,7 @@ pub struct Access {
     /// Whether HTTP/2 is spoken.
     pub http2: Http2,
     /// Where no connection may ever lead.
-    pub own: Option<OwnAddresses>,
+    pub own: OwnAddresses,
 }
 
 /// Whether HTTP/2 is spoken to the upstream.
@@ -169,13 +169,10 @@ impl Live {
             Some(via) => (&*via.host, via.port),
             None => (&*self.origin.host, self.origin.port),
         };
-        let connected = match &self.access.own {
-            None => TcpStream::connect((host, port)).await,
-            Some(own) => match own.resolve(host, port).await {
-                Ok(addresses) => TcpStream::connect(addresses.as_slice()).await,
-                Err(Resolved::Own) => return Err(unreachable(&"it is contrail itself")),
-                Err(Resolved::Unknown(error)) => Err(error),
-            },
+        let connected = match self.access.own.resolve(host, port).await {
+            Ok(addresses) => TcpStream::connect(addresses.as_slice()).await,
+            Err(Resolved::Own) => return Err(unreachable(&"it is contrail itself")),
+            Err(Resolved::Unknown(error)) => Err(error),
         };
         let mut stream = connected.map_err(|error| unreachable(&error))?;
         let _ = stream.set_nodelay(true);
