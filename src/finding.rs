@@ -3,7 +3,14 @@
 //! A check has three outcomes: the document agrees, it is contradicted ([`Kind::Violation`]), or it is silent
 //! ([`Kind::Gap`]). What nobody could judge is [`Unchecked`], never a pass.
 
-use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt::{self, Write as _},
+    str::FromStr,
+    sync::Arc,
+};
+
+use crate::visible::visible;
 
 /// Whether the document is contradicted or silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -123,13 +130,16 @@ pub struct Finding {
     /// What the document says, as a clause that follows "expected": `an integer of at most 10000`.
     pub expected: Cow<'static, str>,
     /// What was there instead, whole: text of a scalar (never of a container). It may be a secret until it has passed
-    /// redaction, so it is cut for reading only in [`Finding::message`].
+    /// redaction, so it is quoted and cut for reading only in [`Finding::message`].
     pub seen: Option<String>,
 }
 
 impl Finding {
-    /// Longest sample, in characters, that a message shows.
-    const SAMPLE: usize = 80;
+    /// Most characters of one value that a message shows.
+    const MAX_SAMPLE: usize = 200;
+
+    /// Most items of a list that a line on a console shows.
+    const MAX_ITEMS: usize = 6;
 
     /// A finding without a sample.
     pub fn new(rule: Rule, at: impl Into<String>, expected: impl Into<Cow<'static, str>>) -> Self {
@@ -149,26 +159,54 @@ impl Finding {
         self.rule.kind()
     }
 
-    /// One sentence for people: what was expected beside what was seen.
+    /// One sentence for people: what was expected beside what was seen, values in backticks, lists whole.
     #[must_use]
     pub fn message(&self) -> String {
-        let Some(seen) = &self.seen else { return format!("expected {}", self.expected) };
-        if seen.is_empty() {
-            return format!("expected {}, saw an empty text", self.expected);
-        }
-        let mut message = format!("expected {}, saw ", self.expected);
-        let cut = seen.char_indices().nth(Self::SAMPLE).map(|(cut, _)| cut);
-        for character in seen[..cut.unwrap_or(seen.len())].chars() {
-            match character {
-                // Nothing that a terminal could take for a command; quotes and the like stay readable.
-                '"' | '\'' | '\\' => message.push(character),
-                other => message.extend(other.escape_debug()),
+        let expected = visible(&self.expected);
+        let Some(seen) = &self.seen else { return format!("expected {expected}") };
+        let seen = match self.rule {
+            // A scope holds no space.
+            Rule::AuthScope => seen.split(' ').map(quoted).collect::<Vec<_>>().join(", "),
+            _ if seen.is_empty() => "an empty text".to_owned(),
+            _ => quoted(seen),
+        };
+        format!("expected {expected}, saw {seen}")
+    }
+
+    /// The same for a line on a console: a long list ends with a count of what is left out, and no value is cut that
+    /// [`Finding::message`] shows whole.
+    #[must_use]
+    pub fn short_message(&self) -> String {
+        let message = self.message();
+        let mut short = String::with_capacity(message.len());
+        let (mut listed, mut left_out) = (0, 0);
+        for (index, item) in message.split("`, `").enumerate() {
+            // Where a list ends, its last item is followed by a backtick, and what comes next may begin another one.
+            let ends = index > 0 && item.contains('`');
+            if index == 0 {
+                short.push_str(item);
+                listed = 1;
+            } else if listed < Self::MAX_ITEMS {
+                short.push_str("`, `");
+                short.push_str(item);
+                listed = if ends { 1 } else { listed + 1 };
+            } else if ends {
+                let rest = item.split_once('`').map_or("", |(_, rest)| rest);
+                let _ = write!(short, "` and {} more{rest}", left_out + 1);
+                (listed, left_out) = (1, 0);
+            } else {
+                left_out += 1;
             }
         }
-        if cut.is_some() {
-            message.push('…');
-        }
-        message
+        short
+    }
+}
+
+/// A value as messages show it: in backticks, nothing in it that a terminal could act on, whole up to a bound.
+fn quoted(value: &str) -> String {
+    match value.char_indices().nth(Finding::MAX_SAMPLE) {
+        None => format!("`{}`", visible(value)),
+        Some((cut, _)) => format!("`{}…` ({} characters)", visible(&value[..cut]), value.chars().count()),
     }
 }
 
@@ -369,10 +407,36 @@ mod tests {
     }
 
     #[test]
-    fn a_message_shows_what_was_seen_readably_and_without_control_characters() {
-        assert_eq!(message(r#"it's "so" \ ä😀"#), r#"expected `x`, saw it's "so" \ ä😀"#);
-        assert_eq!(message("a\u{1b}[31m\n\u{202e}"), "expected `x`, saw a\\u{1b}[31m\\n\\u{202e}");
+    fn a_message_shows_what_was_seen_readably_in_backticks_and_without_control_characters() {
+        assert_eq!(message(r#"it's "so" \ ä😀"#), r#"expected `x`, saw `it's "so" \ ä😀`"#);
+        assert_eq!(message("a\u{1b}[31m\n\u{202e}"), "expected `x`, saw `a\\u{1b}[31m\\n\\u{202e}`");
         assert_eq!(message(""), "expected `x`, saw an empty text");
-        assert_eq!(message(&"ä".repeat(81)), format!("expected `x`, saw {}…", "ä".repeat(80)));
+        assert_eq!(message(" 5"), "expected `x`, saw ` 5`");
+        let pattern = Finding::new(Rule::RequestBody, "/a", "a text that matches `^\0\n$`").message();
+        assert_eq!(pattern, "expected a text that matches `^\\u{0}\\n$`");
+    }
+
+    #[test]
+    fn a_value_is_whole_up_to_200_characters_and_says_how_long_it_is_beyond() {
+        assert_eq!(message(&"ä".repeat(200)), format!("expected `x`, saw `{}`", "ä".repeat(200)));
+        assert_eq!(message(&"ä".repeat(201)), format!("expected `x`, saw `{}…` (201 characters)", "ä".repeat(200)));
+    }
+
+    #[test]
+    fn a_list_is_whole_in_a_message_and_only_a_console_line_leaves_whole_items_out() {
+        let scopes: Vec<String> = (1..=20).map(|number| format!("update:event_streams_{number}")).collect();
+        let finding = Finding::new(Rule::AuthScope, "Authorization", "the scope `read:x`").seen(scopes.join(" "));
+        let listed = |count: usize| format!("`{}`", scopes[..count].join("`, `"));
+        assert_eq!(finding.message(), format!("expected the scope `read:x`, saw {}", listed(20)));
+        assert_eq!(finding.short_message(), format!("expected the scope `read:x`, saw {} and 14 more", listed(6)));
+
+        let values: Vec<String> = (0..9).map(|number| format!("`v{number}`")).collect();
+        let finding = Finding::new(Rule::RequestBody, "/a", format!("one of {}", values.join(", "))).seen("else");
+        assert_eq!(
+            finding.short_message(),
+            "expected one of `v0`, `v1`, `v2`, `v3`, `v4`, `v5` and 3 more, saw `else`"
+        );
+        let few = Finding::new(Rule::RequestBody, "/a", "one of `a`, `b`").seen("c");
+        assert_eq!(few.short_message(), few.message());
     }
 }

@@ -31,3 +31,4 @@ pub mod redact;
 pub mod report;
 pub mod token;
 pub mod upstream;
+mod visible;

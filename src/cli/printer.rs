@@ -43,6 +43,13 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// Whether to use colour: on a terminal that knows it, and never where `NO_COLOR` is set to something.
+pub(super) fn wants_colour(on_terminal: bool) -> bool {
+    let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || env::var_os("TERM").is_some_and(|term| term == "dumb");
+    on_terminal && !plain
+}
+
 /// Standard output for data.
 #[derive(Debug)]
 pub struct Printer<W: Write = Stdout> {
@@ -56,9 +63,7 @@ impl Printer {
     #[must_use]
     pub fn stdout() -> Self {
         let stdout = io::stdout();
-        let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let colour = stdout.is_terminal() && !plain;
+        let colour = wants_colour(stdout.is_terminal());
         Self::new(stdout, colour)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     path::PathBuf,
     sync::Arc,
     time::Duration,
@@ -20,7 +20,7 @@ use super::{
     environment::Environment,
     open_files::connections_that_fit,
     policy::PolicyArgs,
-    printer::private_file,
+    printer::{private_file, wants_colour},
     values::{depth, positive, seconds, seconds_or_none, whole, workers},
     wrap,
 };
@@ -157,6 +157,9 @@ pub struct JudgeArgs {
     /// How lines and summary are shaped
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+    /// Write each finding's message under the line of its exchange: what was expected, and what came
+    #[arg(long)]
+    pub verbose: bool,
     /// Write a report at the end: text, json, junit or html; to standard error, or to a file with =FILE; repeatable
     #[arg(long, value_name = "FORMAT[=FILE]")]
     pub report: Vec<report::Request>,
@@ -281,7 +284,9 @@ impl JudgeArgs {
 
     fn lines(&self) -> LineFormat {
         match self.format {
-            Format::Text => LineFormat::Text,
+            Format::Text => {
+                LineFormat::Text { colour: wants_colour(io::stderr().is_terminal()), verbose: self.verbose }
+            }
             Format::Json => LineFormat::Json,
         }
     }

@@ -160,7 +160,7 @@ pub(super) fn form(raw: &[u8], schema: Option<&Schema>) -> Form {
                 Err(error) if error.fault == Fault::Grammar => quote(&value, &mut object),
                 Err(error) if error.fault.is_limit() => return Form::TooMuch,
                 Err(error) => {
-                    faults.push((at, "well-formed JSON text".into(), Some(error.to_string())));
+                    faults.push((at, format!("well-formed JSON text: {error}").into(), None));
                     object.push_str("null");
                 }
             }

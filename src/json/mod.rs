@@ -195,6 +195,11 @@ pub fn splice(source: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
     out
 }
 
+/// Whether a text reads as a number, `true`, `false` or `null`, so that it needs its quotation marks to be told from one.
+pub(crate) fn reads_as_another_scalar(text: &str) -> bool {
+    matches!(text, "true" | "false" | "null") || serde_json::from_str::<serde_json::Number>(text).is_ok()
+}
+
 /// Appends a JSON string literal, quotes included, with the minimal escapes of RFC 8259.
 pub fn quote(text: &str, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789abcdef";

@@ -6,20 +6,31 @@ use serde::Serialize;
 
 use super::millis;
 use crate::{
+    finding::{Conclusion, Finding, Kind},
     recording::text::{number, raw},
     redact::{Judged, Redacted},
     report::json::Item,
     upstream::Notes,
+    visible::visible,
 };
 
 /// How exchange lines are shaped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineFormat {
     /// `200 GET /api/v2/… getRateLimitPolicy conforms 3 ms`
-    #[default]
-    Text,
+    Text {
+        /// Violations red, gaps yellow.
+        colour: bool,
+        /// Each finding's message follows on a line of its own.
+        verbose: bool,
+    },
     /// One object per line.
     Json,
+}
+
+impl LineFormat {
+    /// For people, without colour or messages.
+    pub const PLAIN: Self = Self::Text { colour: false, verbose: false };
 }
 
 #[derive(Serialize)]
@@ -44,7 +55,7 @@ struct Line<'a> {
 pub(super) fn line(out: &mut Vec<u8>, format: LineFormat, judged: &Redacted<Judged>, notes: &Notes, took: Duration) {
     let (exchange, verdict) = (&judged.exchange, &judged.verdict);
     let status = exchange.response.as_ref().map_or(0, |response| response.status);
-    if format == LineFormat::Json {
+    let LineFormat::Text { colour, verbose } = format else {
         json(
             out,
             &Line {
@@ -62,13 +73,43 @@ pub(super) fn line(out: &mut Vec<u8>, format: LineFormat, judged: &Redacted<Judg
             },
         );
         return;
-    }
-    text(out, status, judged, notes, took);
+    };
+    text(out, status, colour, judged, notes, took);
     out.push(b'\n');
+    if verbose {
+        for finding in &verdict.findings {
+            raw(out, "    ");
+            place(out, colour, finding);
+            raw(out, ": ");
+            raw(out, &finding.short_message());
+            out.push(b'\n');
+        }
+    }
+}
+
+/// A word in the colour of its kind: violations red, gaps yellow.
+fn painted(out: &mut Vec<u8>, kind: Option<Kind>, word: &str) {
+    let code = match kind {
+        Some(Kind::Violation) => "\x1b[31m",
+        Some(Kind::Gap) => "\x1b[33m",
+        None => return raw(out, word),
+    };
+    raw(out, code);
+    raw(out, word);
+    raw(out, "\x1b[0m");
+}
+
+/// The rule of a finding, and its place if it has one.
+fn place(out: &mut Vec<u8>, colour: bool, finding: &Finding) {
+    painted(out, colour.then(|| finding.kind()), finding.rule.id());
+    if !finding.at.is_empty() {
+        raw(out, " at ");
+        shown(&finding.at, out);
+    }
 }
 
 /// The line for people, without its end.
-fn text(out: &mut Vec<u8>, status: u16, judged: &Judged, notes: &Notes, took: Duration) {
+fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &Judged, notes: &Notes, took: Duration) {
     let (exchange, verdict) = (&judged.exchange, &judged.verdict);
     match status {
         0 => raw(out, "---"),
@@ -78,20 +119,22 @@ fn text(out: &mut Vec<u8>, status: u16, judged: &Judged, notes: &Notes, took: Du
     raw(out, exchange.request.method.as_str());
     out.push(b' ');
     shown(&exchange.request.target.path_and_query, out);
-    for word in [verdict.operation.as_deref().unwrap_or("-"), verdict.conclusion().name()] {
-        out.push(b' ');
-        raw(out, word);
-    }
+    out.push(b' ');
+    raw(out, verdict.operation.as_deref().unwrap_or("-"));
+    out.push(b' ');
+    let conclusion = verdict.conclusion();
+    let kind = match conclusion {
+        Conclusion::Conforms => None,
+        Conclusion::Gap => Some(Kind::Gap),
+        Conclusion::Violates => Some(Kind::Violation),
+    };
+    painted(out, kind.filter(|_| colour), conclusion.name());
     out.push(b' ');
     number(millis(took), out);
     raw(out, " ms");
     for (index, finding) in verdict.findings.iter().enumerate() {
         raw(out, if index == 0 { " (" } else { ", " });
-        raw(out, finding.rule.id());
-        if !finding.at.is_empty() {
-            raw(out, " at ");
-            shown(&finding.at, out);
-        }
+        place(out, colour, finding);
     }
     if !verdict.findings.is_empty() {
         out.push(b')');
@@ -122,7 +165,7 @@ pub(super) fn turned_away(out: &mut Vec<u8>, format: LineFormat, status: u16, re
     }
     match format {
         LineFormat::Json => json(out, &TurnedAway { turned_away: reason, status }),
-        LineFormat::Text => out.extend_from_slice(format!("{status} turned away: {reason}\n").as_bytes()),
+        LineFormat::Text { .. } => out.extend_from_slice(format!("{status} turned away: {reason}\n").as_bytes()),
     }
 }
 
@@ -135,7 +178,7 @@ pub(super) fn unredacted(out: &mut Vec<u8>, format: LineFormat) {
     let alarm = "redaction failed on an exchange, so it is neither shown nor recorded; please report it";
     match format {
         LineFormat::Json => json(out, &Alarm { alarm }),
-        LineFormat::Text => out.extend_from_slice(format!("ALARM: {alarm}\n").as_bytes()),
+        LineFormat::Text { .. } => out.extend_from_slice(format!("ALARM: {alarm}\n").as_bytes()),
     }
 }
 
@@ -149,8 +192,10 @@ pub(super) fn alarm(out: &mut Vec<u8>, format: LineFormat, alarm: &str, cause: O
     }
     match (format, cause) {
         (LineFormat::Json, cause) => json(out, &Alarm { alarm, cause: cause.map(io::Error::to_string) }),
-        (LineFormat::Text, Some(cause)) => out.extend_from_slice(format!("ALARM: {alarm}: {cause}\n").as_bytes()),
-        (LineFormat::Text, None) => out.extend_from_slice(format!("ALARM: {alarm}\n").as_bytes()),
+        (LineFormat::Text { .. }, Some(cause)) => {
+            out.extend_from_slice(format!("ALARM: {alarm}: {cause}\n").as_bytes());
+        }
+        (LineFormat::Text { .. }, None) => out.extend_from_slice(format!("ALARM: {alarm}\n").as_bytes()),
     }
 }
 
@@ -164,34 +209,5 @@ fn json(out: &mut Vec<u8>, value: &impl Serialize) {
 
 /// Appends a text without anything that could steer a terminal.
 fn shown(text: &str, out: &mut Vec<u8>) {
-    // Without an early end, so that many bytes are looked at together.
-    if text.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~')) {
-        return raw(out, text);
-    }
-    for char in text.chars() {
-        if char.is_control() {
-            char.escape_default().for_each(|escaped| out.push(escaped as u8));
-        } else {
-            raw(out, char.encode_utf8(&mut [0; 4]));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_that_steers_a_terminal_is_shown_and_everything_else_is() {
-        for (text, expected) in [
-            ("/a?b=~c d", "/a?b=~c d"),
-            ("Grüße\n", "Grüße\\n"),
-            ("\x1b[2J\x7f", "\\u{1b}[2J\\u{7f}"),
-            ("\u{9b}", "\\u{9b}"),
-        ] {
-            let mut out = Vec::new();
-            shown(text, &mut out);
-            assert_eq!(String::from_utf8(out).unwrap(), expected);
-        }
-    }
+    raw(out, &visible(text));
 }

@@ -162,7 +162,7 @@ impl Shared {
         drop(queue);
         if dropped > 0 {
             let line = match format {
-                LineFormat::Text => {
+                LineFormat::Text { .. } => {
                     let are = if dropped == 1 { "is" } else { "are" };
                     let lines = plural(dropped, "line");
                     format!("{lines} {are} not shown: standard error is read too slowly\n")
@@ -206,7 +206,7 @@ mod tests {
     fn a_reader_that_stalls_blocks_nobody_and_what_it_misses_is_counted_and_said() {
         let (go, stalled) = channel();
         let (taken, read) = channel();
-        let console = Console::new(Stalled(stalled, taken), LineFormat::Text).unwrap();
+        let console = Console::new(Stalled(stalled, taken), LineFormat::PLAIN).unwrap();
         let line = [vec![b'x'; 1023], vec![b'\n']].concat();
         for _ in 0..3000 {
             console.push(&mut line.clone());
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn a_line_is_written_without_anybody_closing_and_those_that_follow_are_written_together() {
         let (sender, written) = channel();
-        let console = Console::new(Counted(sender), LineFormat::Text).unwrap();
+        let console = Console::new(Counted(sender), LineFormat::PLAIN).unwrap();
         console.push(&mut b"first\n".to_vec());
         let mut lines = written.recv().unwrap();
         for _ in 0..50 {

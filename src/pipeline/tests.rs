@@ -123,8 +123,8 @@ fn pipeline_with(checker: Checker, journal: Option<Box<dyn Journal>>, durable: b
         collector: collector(),
         journal,
         durable,
-        lines: LineFormat::Text,
-        console: Console::new(said.clone(), LineFormat::Text).unwrap(),
+        lines: LineFormat::PLAIN,
+        console: Console::new(said.clone(), LineFormat::PLAIN).unwrap(),
     })
     .unwrap();
     (pipeline, said)

@@ -456,10 +456,10 @@ fn what_a_finding_shows_is_redacted_too() {
     assert_eq!(
         said,
         [
-            "/password expected at least 12 characters, not `!password-1!`, saw !password-1!",
-            "/error expected a string, saw no !client-secret-2! here",
+            "/password expected at least 12 characters, not `!password-1!`, saw `!password-1!`",
+            "/error expected a string, saw `no !client-secret-2! here`",
             "!client-secret-2! expected no such parameter",
-            "/name expected another, saw abc",
+            "/name expected another, saw `abc`",
         ]
     );
 }

@@ -19,6 +19,7 @@ use crate::{
     plural::plural,
     recording::Identity,
     redact::{self, Judged, Redacted},
+    visible::visible,
 };
 
 /// One exchange of a recording.
@@ -291,18 +292,20 @@ impl Comparison {
         for (name, operation) in self.operations.iter().filter(|(_, operation)| operation.differs()) {
             let total = operation.same + operation.changed.len();
             match total {
-                0 => writeln!(to, "{}:", printable(name))?,
+                0 => writeln!(to, "{}:", visible(name))?,
                 _ => writeln!(
                     to,
                     "{}: {} of {} differ",
-                    printable(name),
+                    visible(name),
                     operation.changed.len(),
                     plural(total, "exchange")
                 )?,
             }
             for (place, (count, sample, difference)) in operation.places() {
-                let shown = |value: &Option<String>| value.as_deref().map_or("nothing".to_owned(), printable);
-                writeln!(to, "  {}: {} → {}", printable(&place), shown(&difference.a), shown(&difference.b))?;
+                let shown = |value: &Option<String>| {
+                    value.as_deref().map_or("nothing".to_owned(), |text| visible(text).into_owned())
+                };
+                writeln!(to, "  {}: {} → {}", visible(&place), shown(&difference.a), shown(&difference.b))?;
                 writeln!(to, "    {}, the first: {}", plural(count, "exchange"), sample.pair())?;
             }
             for (side, only) in names.iter().zip([&operation.only_a, &operation.only_b]) {
@@ -311,7 +314,7 @@ impl Comparison {
                         to,
                         "  only in {side}: entry {}: {} ({})",
                         named.entry,
-                        printable(&named.request),
+                        visible(&named.request),
                         named.status
                     )?;
                 }
@@ -407,13 +410,13 @@ impl Operation {
 impl Changed {
     fn pair(&self) -> String {
         if self.a.request == self.b.request {
-            format!("{} (entries {} and {})", printable(&self.a.request), self.a.entry, self.b.entry)
+            format!("{} (entries {} and {})", visible(&self.a.request), self.a.entry, self.b.entry)
         } else {
             format!(
                 "{} (entry {}) and {} (entry {})",
-                printable(&self.a.request),
+                visible(&self.a.request),
                 self.a.entry,
-                printable(&self.b.request),
+                visible(&self.b.request),
                 self.b.entry
             )
         }
@@ -433,13 +436,6 @@ impl Difference {
             (part, _) => format!("{part} at `{}`", general.join("/")),
         }
     }
-}
-
-/// A text without anything that could steer a terminal.
-fn printable(text: &str) -> String {
-    text.chars()
-        .flat_map(|char| if char.is_control() { char.escape_default().collect::<Vec<_>>() } else { vec![char] })
-        .collect()
 }
 
 fn plural_verb(count: usize) -> String {

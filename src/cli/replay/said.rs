@@ -17,6 +17,7 @@ use crate::{
     plural::plural,
     report::json::Item,
     upstream::replay::Replay,
+    visible::visible,
 };
 
 /// Most recorded exchanges that the text names one by one.
@@ -122,7 +123,7 @@ fn list(text: &mut String, lines: impl Iterator<Item = String>) {
     let mut left_out = 0;
     for (at, line) in lines.enumerate() {
         if at < LISTED {
-            let _ = writeln!(text, "  {}", shown(&line));
+            let _ = writeln!(text, "  {}", visible(&line));
         } else {
             left_out += 1;
         }
@@ -130,13 +131,6 @@ fn list(text: &mut String, lines: impl Iterator<Item = String>) {
     if left_out > 0 {
         let _ = writeln!(text, "  and {left_out} more");
     }
-}
-
-/// A text without anything that could steer a terminal.
-fn shown(text: &str) -> String {
-    text.chars()
-        .flat_map(|char| if char.is_control() { char.escape_default().collect::<Vec<_>>() } else { vec![char] })
-        .collect()
 }
 
 fn exchanges(count: usize) -> String {

@@ -11,7 +11,7 @@ use crate::{
     },
     exchange::{Body, Headers, Place},
     finding::{Finding, Rule, Unchecked},
-    json::{Document, Kind},
+    json::{Document, Kind, reads_as_another_scalar},
     literal::{Given, Literal},
 };
 
@@ -172,7 +172,7 @@ impl Check<'_> {
             Reading::Json => match body.document() {
                 Ok(document) => return Some(document),
                 Err(error) if error.fault.is_limit() => self.unchecked.insert(side.unchecked),
-                Err(error) => self.find(Finding::new(side.malformed, "", "well-formed JSON").seen(error.to_string())),
+                Err(error) => self.find(Finding::new(side.malformed, "", format!("well-formed JSON: {error}"))),
             },
             Reading::Form => match params::form(&body.content, schema) {
                 Form::Fields(document) => return Some(Arc::new(document)),
@@ -196,7 +196,7 @@ impl Check<'_> {
         };
         for (index, breach) in judged.breaches.into_iter().enumerate() {
             if !is_redacted(redacted, &breach.at) {
-                let seen = (index < SAMPLES).then(|| scalar(document, &breach.at)).flatten();
+                let seen = (index < SAMPLES).then(|| sample(document, &breach.at)).flatten();
                 self.find(Finding { rule: side.body, at: breach.at, expected: breach.expected, seen });
             }
         }
@@ -223,6 +223,14 @@ impl Check<'_> {
             self.find(finding);
         }
     }
+}
+
+/// The scalar at a place as a message shows it: a text that would read as a number, `true`, `false` or `null` has its
+/// quotation marks.
+pub(super) fn sample(document: &Document, at: &str) -> Option<String> {
+    let node = document.pointer(at)?;
+    let text = scalar(document, at)?;
+    Some(if node.kind() == Kind::String && reads_as_another_scalar(&text) { format!("\"{text}\"") } else { text })
 }
 
 /// The text of the scalar at a place; `None` for containers and for places that are not there.

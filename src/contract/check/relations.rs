@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashMap};
 
 use super::{
     Check,
-    body::{is_redacted, scalar},
+    body::{is_redacted, sample, scalar},
 };
 use crate::{
     contract::{model::Relation, params},
@@ -75,8 +75,13 @@ impl Check<'_> {
         let redacted = &self.exchange.request.body.redacted;
         differing.retain(|at| !is_redacted(redacted, at) && !self.redacted_in_response(at));
         for at in differing {
-            let seen = scalar(response, &at);
-            self.find(Finding { rule: Rule::ExchangeEcho, at, expected: "the value that was sent".into(), seen });
+            let sent = sample(&request, &at).filter(|sent| sent.chars().count() <= MAX_SENT);
+            let expected = match sent {
+                Some(sent) => Cow::Owned(format!("the value that was sent, `{sent}`")),
+                None => Cow::Borrowed("the value that was sent"),
+            };
+            let seen = sample(response, &at);
+            self.find(Finding { rule: Rule::ExchangeEcho, at, expected, seen });
         }
         self.request_body = Some(request);
     }
@@ -86,6 +91,10 @@ impl Check<'_> {
 fn is_count(text: &str) -> bool {
     text == "0" || (!text.is_empty() && !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
+
+/// Most characters of a sent value that a finding shows; a longer one is left out whole, since a cut secret is not
+/// recognised.
+const MAX_SENT: usize = 200;
 
 /// Most differing leaves that are told of one field.
 const MOST: usize = 1000;

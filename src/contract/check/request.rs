@@ -97,7 +97,10 @@ impl Check<'_> {
                 _ => Some("this parameter once".into()),
             };
             if let Some(expected) = breach {
-                findings.push(finding(expected).seen(texts.join(", ")));
+                findings.push(finding(expected).seen(match &texts[..] {
+                    [one] => (*one).to_owned(),
+                    several => several.iter().map(|text| format!("{at}={text}")).collect::<Vec<_>>().join("&"),
+                }));
             }
         }
         findings.extend(

@@ -96,7 +96,7 @@ fn undocumented_status(operation: &Operation, status: u16) -> Option<Finding> {
 
 /// What the transport says: the response did not come, or not to its end.
 pub(super) fn incomplete(exchange: &Exchange) -> Option<Finding> {
-    let finding = |reason: &str| Finding::new(Rule::TransportIncomplete, "", "a whole response").seen(reason);
+    let finding = |reason: &str| Finding::new(Rule::TransportIncomplete, "", format!("a whole response: {reason}"));
     if let Some(reason) = &exchange.transport.incomplete {
         return Some(finding(reason));
     }

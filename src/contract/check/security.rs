@@ -55,7 +55,7 @@ impl Check<'_> {
                 Standing::Refuse("without a bearer token")
             }
             Credential::Malformed(reason) => {
-                self.find(Finding::new(Rule::AuthMalformed, AT, "a JWT").seen(format!("none: {reason}")));
+                self.find(Finding::new(Rule::AuthMalformed, AT, format!("a JWT: {reason}")));
                 Standing::Refuse("with a malformed token")
             }
             Credential::Encrypted => {
@@ -92,7 +92,8 @@ impl Check<'_> {
                 standing = Standing::Holds;
             }
         } else if !alternatives.is_empty() {
-            let texts: Vec<String> = alternatives.iter().map(|scopes| scopes.join(" and ")).collect();
+            let texts: Vec<String> =
+                alternatives.iter().map(|scopes| format!("`{}`", scopes.join("` and `"))).collect();
             let mut distinct: Vec<&str> = Vec::new();
             for text in &texts {
                 if !distinct.contains(&text.as_str()) {
@@ -100,10 +101,10 @@ impl Check<'_> {
                 }
             }
             let expected = format!("the scope {}", distinct.join(" or "));
-            self.find(Finding::new(Rule::AuthScope, AT, expected).seen(match held {
-                [] => "no scope".to_owned(),
-                several => several.join(" "),
-            }));
+            self.find(match held {
+                [] => Finding::new(Rule::AuthScope, AT, format!("{expected}, and the token holds no scope")),
+                several => Finding::new(Rule::AuthScope, AT, expected).seen(several.join(" ")),
+            });
             standing = Standing::Refuse("with a token that lacks the documented scope");
         }
         if let Some(catalogue) = &self.model.scopes {

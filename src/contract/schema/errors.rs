@@ -9,7 +9,7 @@ use jsonschema::{
 use serde_json::Value;
 
 use super::Unjudged;
-use crate::json::push_pointer;
+use crate::json::{push_pointer, reads_as_another_scalar};
 
 /// Most breaches that are told of one value.
 const MOST: usize = 1000;
@@ -215,6 +215,7 @@ impl Places {
 
 fn shown(value: &Value) -> String {
     match value {
+        Value::String(text) if reads_as_another_scalar(text) => format!("`\"{text}\"`"),
         Value::String(text) => format!("`{text}`"),
         other => format!("`{other}`"),
     }

@@ -1,9 +1,19 @@
 //! What is said: one line per exchange, a summary, and nothing on standard output.
 
-use std::net::TcpListener;
+use std::{
+    fs::File,
+    io::{BufRead as _, BufReader},
+    net::TcpListener,
+};
+
+use nix::{
+    pty::openpty,
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 
 use super::bench::{Place, SECRET, TEMPLATES, get, objects, token};
-use crate::support::wire::call;
+use crate::support::{command::contrail, process::listening, wire::call};
 
 #[test]
 fn every_exchange_is_one_line_with_status_method_path_operation_verdict_and_time() {
@@ -174,4 +184,69 @@ fn reports_are_written_at_the_end() {
     assert_eq!(report["summary"]["exchanges"], 2);
     assert_eq!(report["exchanges"][1]["operation"], "getConnectionProfileTemplates");
     assert!(place.read("report.html").contains("getConnectionProfileTemplates"));
+}
+
+const TWO_WRONG: &str = "/api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=101&debug=1";
+
+#[test]
+fn verbose_writes_each_findings_message_under_the_line_of_its_exchange() {
+    let place = Place::new();
+    let running = place.start("watch", &["--verbose"]);
+    get(running.address, TWO_WRONG, &token(running.address));
+    let ran = running.finish();
+    let mut lines = ran.stderr.lines().skip_while(|line| !line.contains("synchronized-groups"));
+    assert!(lines.next().unwrap().ends_with(" ms (query.parameter at take, query.undocumented at debug)"));
+    assert_eq!(lines.next(), Some("    query.parameter at take: expected at most 100, saw `101`"));
+    assert_eq!(lines.next(), Some("    query.undocumented at debug: expected a documented query parameter"));
+    assert_eq!(lines.next(), Some(""), "the summary follows: {}", ran.stderr);
+
+    // By variable, as every option; lines for machines have the messages anyway.
+    let place = Place::new();
+    std::fs::write(place.path().join("contrail.toml"), "verbose = true\n").unwrap();
+    let running = place.start("watch", &["--format", "json"]);
+    get(running.address, TWO_WRONG, &token(running.address));
+    let line = &objects(&running.finish(), "ms")[1];
+    assert_eq!(line["findings"][0]["message"], "expected at most 100, saw `101`");
+}
+
+/// What `watch --verbose` writes to a terminal.
+fn on_a_terminal(no_colour: Option<&str>) -> String {
+    let place = Place::new();
+    let terminal = openpty(None, None).unwrap();
+    let options = ["watch", "--listen", "127.0.0.1:0", "--upstream", "sandbox", "--seed", "seed.json", "--verbose"];
+    let mut command = contrail();
+    command.current_dir(place.path()).args(options).env("TERM", "xterm");
+    command.envs(no_colour.map(|value| ("NO_COLOR", value)));
+    let mut child = command.stderr(terminal.slave).spawn().unwrap();
+    drop(command);
+    let mut lines = BufReader::new(File::from(terminal.master)).lines().map_while(Result::ok);
+    let address = lines.by_ref().find_map(|line| listening(&line)).unwrap();
+    let token = token(address);
+    get(address, TWO_WRONG, &token);
+    get(address, "/api/v2/nothing", &token);
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let text: Vec<String> = lines.collect();
+    child.wait().unwrap();
+    text.join("\n")
+}
+
+#[test]
+fn violations_are_red_and_gaps_yellow_on_a_terminal() {
+    let text = on_a_terminal(None);
+    for expected in [
+        " getSynchronizedGroups \x1b[31mviolates\x1b[0m ",
+        " (\x1b[31mquery.parameter\x1b[0m at take, \x1b[33mquery.undocumented\x1b[0m at debug)",
+        "    \x1b[31mquery.parameter\x1b[0m at take: expected at most 100",
+        "/api/v2/nothing - \x1b[33mgap\x1b[0m ",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not in {text:?}");
+    }
+    assert!(text.contains("requestToken conforms"), "{text:?}");
+}
+
+#[test]
+fn no_color_leaves_lines_plain_on_a_terminal() {
+    let text = on_a_terminal(Some("1"));
+    assert!(text.contains("getSynchronizedGroups violates") && !text.contains('\x1b'), "{text:?}");
+    assert!(on_a_terminal(Some("")).contains("\x1b[31m"), "an empty NO_COLOR says nothing");
 }

@@ -50,7 +50,7 @@ fn response_bodies_are_judged_by_their_schema() {
     Case::book().answer(200, "").finds(&["response.body"]);
     Case::update("", "").answer(204, "").finds(&[]);
     let finding = &Case::book().answer(200, r#"{"isbn":"42","pages":"7"}"#).verdict().findings[0];
-    assert_eq!(finding.message(), "expected an integer, saw 7");
+    assert_eq!(finding.message(), "expected an integer, saw `\"7\"`");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn what_was_sent_comes_back_as_it_was_sent() {
 fn a_response_that_did_not_come_whole_is_said_and_its_body_not_judged() {
     let cut = Case::book().answer(200, "{").change(|exchange| exchange.transport.incomplete = Some("reset".to_owned()));
     cut.finds(&["transport.incomplete"]).leaves(&["response-body"]);
-    assert_eq!(cut.verdict().findings[0].message(), "expected a whole response, saw reset");
+    assert_eq!(cut.verdict().findings[0].message(), "expected a whole response: reset");
     let long = Case::new("GET", "/v1/books/123456");
     long.clone().change(|exchange| exchange.response = None).finds(&["path.parameter isbn", "transport.incomplete"]);
     long.answer(0, "").finds(&["path.parameter isbn", "transport.incomplete"]).blames(None);
