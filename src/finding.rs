@@ -78,13 +78,13 @@ rules! {
     RequestBodyUndocumented "request.body.undocumented" Gap "a request field or value that the document does not show";
     ResponseBodyUndocumented "response.body.undocumented" Gap "a response field or value that the document does not show";
     AuthMissing "auth.missing" Violation "no Authorization header, an empty one, or another scheme than Bearer";
-    AuthMalformed "auth.malformed" Violation "the bearer token is no JWT";
+    AuthMalformed "auth.malformed" Violation "the bearer token is no JWT, where the document says that tokens are JWTs";
     AuthExpired "auth.expired" Violation "the token is outside its time at the instant of the exchange";
     AuthSignature "auth.signature" Violation "the token fails its signature";
     AuthScope "auth.scope" Violation "the token lacks the documented scope";
     AuthScopeUndeclared "auth.scope.undeclared" Gap "the token carries a scope that is not in the declared catalogue";
     AuthUnenforced "auth.unenforced" Violation "the tenant accepted a request that it had to refuse";
-    AuthRefused "auth.refused" Violation "403 although the token carries the documented scope";
+    AuthRefused "auth.refused" Violation "403 although the token carries the documented scope, where 403 means that it lacks it";
     StatusSuccess "status.success" Violation "another 2xx than the documented one";
     StatusUndocumented "status.undocumented" Gap "a status that the document does not list, where it lists some";
     ResponseHeaders "response.headers" Violation "a documented response header is missing";

@@ -170,6 +170,8 @@ pub struct Response {
     pub content: Vec<Content>,
     /// Names, as written, of the headers that it always carries.
     pub headers: Vec<Box<str>>,
+    /// It says that the token lacks the required scope (`x-contrail-means: scope-missing`).
+    pub scope_missing: bool,
 }
 
 /// What an operation asks of a caller.
@@ -177,8 +179,11 @@ pub struct Response {
 pub struct Security {
     /// Whether it takes a bearer token at all.
     pub required: bool,
-    /// Alternatives; holding all scopes of one is enough. Empty where the document shows no required scope.
+    /// Alternatives; holding all scopes of one is enough. Empty where the document shows no required scope, or shows that
+    /// none is needed.
     pub scopes: Vec<Vec<Box<str>>>,
+    /// Whether the document says that the token is a JWT (`bearerFormat: JWT`, `x-contrail-token: jwt`).
+    pub jwt: bool,
 }
 
 /// A rule across request and response.

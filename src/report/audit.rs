@@ -257,7 +257,7 @@ fn caller(credential: &Credential) -> String {
     match credential {
         Credential::Token(facts) => facts.client.clone().unwrap_or_else(|| "a token without a client".to_owned()),
         Credential::Missing | Credential::OtherScheme(_) => "no token".to_owned(),
-        Credential::Malformed(_) => "a malformed token".to_owned(),
+        Credential::Malformed(_) => "a token that is no JWT".to_owned(),
         Credential::Encrypted => "an encrypted token".to_owned(),
         Credential::Unknown => "unknown (the file does not say)".to_owned(),
     }

@@ -9,7 +9,7 @@ use base64::{
 };
 use serde_json::{Map, Value};
 
-use super::{Credential, Jwks, SignatureCheck, TokenFacts, TokenTime};
+use super::{Credential, Jwks, NO_TOKEN, SignatureCheck, TokenFacts, TokenTime};
 
 /// Base64url without padding, as RFC 7515 writes it. Surplus bits of the last character are let through: they carry
 /// nothing, and whether such a text is base64 is not for us to say.
@@ -36,7 +36,7 @@ pub(super) fn decode(token: &[u8], keys: Option<&Jwks>) -> Credential {
 
 fn read(token: &[u8], keys: Option<&Jwks>) -> Result<Credential, &'static str> {
     if token.is_empty() {
-        return Err("there is no token after `Bearer`");
+        return Err(NO_TOKEN);
     }
     let parts: Vec<&[u8]> = token.split(|byte| *byte == b'.').collect();
     match parts[..] {

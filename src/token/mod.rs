@@ -21,6 +21,9 @@ pub(crate) use recent::Recent;
 
 use crate::exchange::Headers;
 
+/// Why a bearer token is malformed that is not there at all.
+pub(crate) const NO_TOKEN: &str = "there is no token after `Bearer`";
+
 /// What the `Authorization` header of a request says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Credential {
@@ -29,7 +32,8 @@ pub enum Credential {
     Missing,
     /// There is a header of another scheme than Bearer, or an empty one; the scheme's name if it is a registered one.
     OtherScheme(String),
-    /// A bearer token that is no JWT, with a reason without the token's text.
+    /// A bearer token that is no JWT, with a reason without the token's text. Only a contract can say whether it had to be
+    /// one.
     Malformed(String),
     /// An encrypted token (JWE): nobody can read its scopes.
     Encrypted,

@@ -92,6 +92,25 @@ fn a_property_deleted_from_the_yaml_turns_its_traffic_from_conforms_to_gap() {
 }
 
 #[test]
+fn bearer_format_deleted_from_the_yaml_makes_every_token_one_that_may_be_opaque() {
+    let text = include_str!("../../contracts/tenant-management.yaml");
+    let format = "      bearerFormat: JWT\n";
+    assert_eq!(text.matches(format).count(), 1);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("deleted.yaml");
+    fs::write(&file, text.replace(format, "")).unwrap();
+    let deleted = Contract::load(Some(&file), &[]).unwrap();
+    let case = cases::all().into_iter().find(|case| case.name.ends_with("a malformed token: no JWT, let in")).unwrap();
+    let rules = |contract: &Contract| {
+        let verdict = contract.check(&case.exchange(), &case.options());
+        let found = verdict.findings.iter().map(|finding| finding.rule.id()).collect::<Vec<_>>();
+        (found, verdict.unchecked.iter().map(contrail::finding::Unchecked::name).collect::<Vec<_>>())
+    };
+    assert_eq!(rules(&Contract::built_in()), (vec!["auth.malformed", "auth.unenforced"], vec![]));
+    assert_eq!(rules(&deleted), (vec![], vec!["auth"]));
+}
+
+#[test]
 fn the_contract_is_shown_with_operations_scopes_limits_and_everything_that_is_not_shown() {
     let folder = tempfile::tempdir().unwrap();
     let shown = run_in(folder.path(), ["contract"]).stdout;

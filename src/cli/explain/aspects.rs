@@ -41,9 +41,11 @@ pub(super) fn aspect(aspect: Unchecked) -> (&'static str, &'static str) {
             "Add `required` with an overlay, and take `response-required` out of `x-contrail-not-shown`.",
         ),
         Unchecked::Auth => (
-            "Nobody can say what the Authorization header was: the file's producer strips it, or authentication is not \
-             judged (replay without `--check-auth`).",
-            "Record with contrail, which keeps a token's public facts, or use `--check-auth`.",
+            "Nobody can say whether the caller may call: the file's producer strips the Authorization header, \
+             authentication is not judged (replay without `--check-auth`), the token is encrypted or opaque, or the \
+             contract asks for something else than a bearer token.",
+            "Record with contrail, which keeps a token's public facts, or use `--check-auth`. Where tokens are JWTs, say so \
+             with an overlay (`bearerFormat: JWT` on the scheme).",
         ),
     }
 }

@@ -126,7 +126,9 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
         },
         Rule::AuthMalformed => Explanation {
             means: "The bearer token is no JWT: not three base64url parts of which the first two are JSON objects, no \
-                    signature part, or `alg: none`. An encrypted token (JWE) is not malformed; its scopes are unchecked.",
+                    signature part, or `alg: none`. An encrypted token (JWE) is not malformed; its \
+                    scopes are unchecked. Under another contract this holds where the security scheme says \
+                    `bearerFormat: JWT` or `x-contrail-token: jwt`; elsewhere a token may be opaque, and `auth` is unchecked.",
             source: "Section 5: the token format is a JWT; RFC 7519, RFC 7515.",
             example: "`Authorization: Bearer not-a-token`",
             now: "Look where the client got the token: often a variable that was never set, or the wrong one.",
@@ -167,10 +169,13 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "This is the tenant's fault and a security problem: report it.",
         },
         Rule::AuthRefused => Explanation {
-            means: "The tenant answered 403 although the token carries the required scope and is inside its time.",
-            source: "Section 7: 403 means that the token lacks the scope `read:rate_limit_policies`.",
+            means: "The tenant answered 403 although the token carries the required scope and is inside its time. Only a \
+                    403 whose meaning the document states is judged: its response says `x-contrail-means: \
+                    scope-missing`. Elsewhere a 403 can have any reason.",
+            source: "Section 7: 403 of 4.1 means that the token lacks the scope `read:rate_limit_policies`. What a 403 of \
+                     4.2 to 4.6 means is not shown.",
             example: "403 to a token of scope `read:rate_limit_policies`",
-            now: "Ask the tenant what else it demands; the documentation gives 403 this one meaning only.",
+            now: "Ask the tenant what else it demands; the documentation gives this 403 one meaning only.",
         },
         Rule::StatusSuccess => Explanation {
             means: "The tenant answered with another 2xx than the documented one.",

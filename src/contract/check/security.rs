@@ -9,7 +9,7 @@ use super::Check;
 use crate::{
     exchange::Exchange,
     finding::{Finding, Rule, Unchecked},
-    token::{Credential, SignatureCheck, TokenFacts, TokenTime},
+    token::{Credential, NO_TOKEN, SignatureCheck, TokenFacts, TokenTime},
 };
 
 /// Where findings about the credential stand.
@@ -54,6 +54,15 @@ impl Check<'_> {
                 self.find(if scheme.is_empty() { finding } else { finding.seen(scheme.clone()) });
                 Standing::Refuse("without a bearer token")
             }
+            Credential::Malformed(reason) if reason == NO_TOKEN && !security.jwt => {
+                self.find(Finding::new(Rule::AuthMissing, AT, "a bearer token"));
+                Standing::Refuse("without a bearer token")
+            }
+            Credential::Malformed(_) if !security.jwt => {
+                // The document does not say that it is a JWT, so nobody can read its time and its scopes.
+                self.unchecked.insert(Unchecked::Auth);
+                Standing::Unknown
+            }
             Credential::Malformed(reason) => {
                 self.find(Finding::new(Rule::AuthMalformed, AT, format!("a JWT: {reason}")));
                 Standing::Refuse("with a malformed token")
@@ -84,9 +93,15 @@ impl Check<'_> {
             self.find(Finding::new(Rule::AuthSignature, AT, "a signature that one of the given keys verifies"));
             standing = Standing::Refuse("with a token whose signature fails");
         }
+        let security = &self.operation.security;
+        if facts.scopes.is_none() && !security.jwt && !security.scopes.is_empty() {
+            // It may have scopes all the same: nothing says that its claims are the place for them.
+            self.unchecked.insert(Unchecked::Auth);
+            return standing;
+        }
         let held = facts.scopes.as_deref().unwrap_or_default();
         let holds = |scope: &str| held.iter().any(|one| one == scope);
-        let alternatives = &self.operation.security.scopes;
+        let alternatives = &security.scopes;
         if alternatives.iter().any(|scopes| scopes.iter().all(|scope| holds(scope))) {
             if standing == Standing::Unknown {
                 standing = Standing::Holds;
@@ -123,7 +138,7 @@ impl Check<'_> {
                 let expected = format!("the tenant to refuse a request {why}");
                 self.find(Finding::new(Rule::AuthUnenforced, AT, expected).seen(response.status.to_string()));
             }
-            (Standing::Holds, 403) => {
+            (Standing::Holds, 403) if self.operation.responses.find(403).is_some_and(|said| said.scope_missing) => {
                 let expected = "no 403 for a token that carries the documented scope";
                 self.find(Finding::new(Rule::AuthRefused, AT, expected).seen("403"));
             }

@@ -90,8 +90,8 @@ fn document() -> Value {
         },
         "components": {
             "securitySchemes": {
-                "bearer": {"type": "http", "scheme": "bearer"},
-                "oauth": {"type": "oauth2", "flows": {"clientCredentials": {
+                "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+                "oauth": {"type": "oauth2", "x-contrail-token": "jwt", "flows": {"clientCredentials": {
                     "tokenUrl": "/token/", "scopes": {"read:books": "", "update:books": ""}}}}
             },
             "schemas": {

@@ -44,6 +44,7 @@ impl<'d> Compiler<'d> {
             let response = Response {
                 content: self.content(&place, response)?,
                 headers: self.required_headers(&place, response)?,
+                scope_missing: self.means_scope_missing(&place, response),
             };
             match status(key) {
                 Some(Some(status)) => responses.listed.push((status, response)),
@@ -54,6 +55,18 @@ impl<'d> Compiler<'d> {
             }
         }
         Ok(responses)
+    }
+
+    /// What OpenAPI has no word for: why the tenant answers so.
+    fn means_scope_missing(&mut self, at: &str, response: &Value) -> bool {
+        let Some(means) = response.get("x-contrail-means") else { return false };
+        let known = means == "scope-missing";
+        if !known {
+            let what =
+                format!("`x-contrail-means: {means}` is not checked; `scope-missing` is the one meaning it can have");
+            self.not_implemented(&child(at, "x-contrail-means"), &what);
+        }
+        known
     }
 
     fn required_headers(&mut self, at: &str, response: &'d Value) -> Result<Vec<Box<str>>, ContractError> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Compiler, child, members, strings};
+use super::{Compiler, child, members};
 use crate::contract::{
     ContractError,
     error::invalid,
@@ -14,8 +14,6 @@ use crate::contract::{
 impl Compiler<'_> {
     /// What an operation asks of a caller; `false` beside it where that is nothing that contrail can judge.
     pub(super) fn security(&mut self, at: &str, operation: &Value) -> Result<(Security, bool), ContractError> {
-        let own_scopes = operation.get("x-contrail-required-scope");
-        let own_scopes_at = child(at, "x-contrail-required-scope");
         let (at, requirements) = match operation.get("security") {
             Some(own) => (child(at, "security"), own),
             None => match self.document.get("security") {
@@ -24,11 +22,12 @@ impl Compiler<'_> {
             },
         };
         let Some(requirements) = requirements.as_array() else { return Err(invalid(&at, "it has to be a list")) };
-        let mut security = Security { required: !requirements.is_empty(), scopes: Vec::new() };
+        let mut security = Security { required: !requirements.is_empty(), scopes: Vec::new(), jwt: true };
         let mut implemented = true;
         for (index, requirement) in requirements.iter().enumerate() {
             let at = format!("{at}/{index}");
             let mut scopes = Vec::new();
+            let mut jwt = false;
             let schemes = members(requirement, &at)?;
             if schemes.is_empty() {
                 security.required = false;
@@ -42,16 +41,17 @@ impl Compiler<'_> {
                     self.not_implemented(&place, &format!("the security scheme `{name}` is no bearer token"));
                     implemented = false;
                 }
+                // One header carries the token for all schemes of a requirement.
+                jwt |= is_jwt(scheme);
                 scopes.extend(needed.as_array().into_iter().flatten().filter_map(Value::as_str).map(Into::into));
             }
+            security.jwt &= jwt;
             security.scopes.push(scopes);
         }
-        if let Some(own) = own_scopes {
-            security.scopes = vec![strings(own, &own_scopes_at)?.into_iter().map(Into::into).collect()];
-            security.required = true;
+        // A request has to satisfy one of the alternatives, and one without scopes asks for none.
+        if security.scopes.iter().any(Vec::is_empty) {
+            security.scopes.clear();
         }
-        // Every scheme is the same bearer header here, so an alternative without scopes does not lift those of another.
-        security.scopes.retain(|scopes| !scopes.is_empty());
         security.scopes.dedup();
         if !implemented {
             security = Security::default();
@@ -68,6 +68,12 @@ fn is_bearer(scheme: &Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether the document says that tokens of this scheme are JSON Web Tokens.
+fn is_jwt(scheme: &Value) -> bool {
+    let says = |key: &str| scheme.get(key).and_then(Value::as_str).is_some_and(|text| text.eq_ignore_ascii_case("jwt"));
+    says("bearerFormat") || says("x-contrail-token")
 }
 
 /// Paths of the token endpoints that the OAuth 2.0 schemes name.

@@ -304,13 +304,12 @@ fn the_hash_is_that_of_the_effective_document() {
 }
 
 #[test]
-fn an_overlay_can_show_a_scope_in_each_of_three_ways() {
+fn an_overlay_can_show_a_scope_with_either_scheme() {
     let folder = tempfile::tempdir().unwrap();
     let overlay = folder.path().join("o.yaml");
     for update in [
         "{security: [{bearerAuth: ['read:connections']}]}",
         "{security: [{oAuth2ClientCredentials: ['read:connections']}]}",
-        "{x-contrail-required-scope: 'read:connections'}",
     ] {
         let action = "$.paths['/connections/{id}/directory-provisioning/synchronized-groups'].get";
         std::fs::write(&overlay, format!("overlay: 1.0.0\nactions:\n  - target: \"{action}\"\n    update: {update}\n"))

@@ -53,13 +53,108 @@ fn scopes_are_judged_from_both_sides() {
     with(&["update:books"]).answer(404, "").finds(&["auth.scope Authorization"]);
     with(&[]).answer(401, "").finds(&["auth.scope Authorization", "status.undocumented"]).blames(Some(Blame::Caught));
     Case::book().token(TokenFacts::default()).answer(404, "").finds(&["auth.scope Authorization"]);
-    with(&["read:books"]).answer(403, "").finds(&["auth.refused Authorization", "status.undocumented"]);
+    with(&["read:books"]).answer(403, "").finds(&["status.undocumented"]);
     with(&["read:books", "write:moon", "x"])
         .finds(&["auth.scope.undeclared Authorization", "auth.scope.undeclared Authorization"]);
     let list = Case::list("").token(token(&[]));
     list.finds(&[]).leaves(&["required-scope", "success-status"]);
     list.clone().answer(403, "").finds(&[]);
     list.credential(Credential::Missing).finds(&["auth.missing Authorization", "auth.unenforced Authorization"]);
+}
+
+#[test]
+fn a_403_contradicts_the_document_only_where_the_document_says_that_it_means_a_missing_scope() {
+    let holds = |responses: Value, status: u16| {
+        let mut case = Case::book().token(token(&["read:books"])).answer(status, "");
+        case.document["paths"]["/books/{isbn}"]["get"]["responses"] = responses;
+        case
+    };
+    let means =
+        |key: &str| json!({"200": {"description": ""}, key: {"description": "", "x-contrail-means": "scope-missing"}});
+    holds(json!({"403": {"description": "the feature is not enabled"}}), 403).finds(&[]);
+    for key in ["403", "4XX", "default"] {
+        holds(means(key), 403).finds(&["auth.refused Authorization"]);
+        holds(means(key), 403).token(token(&["update:books"])).finds(&["auth.scope Authorization"]);
+    }
+    holds(means("4XX"), 401).finds(&[]);
+    let mut shared = holds(json!({"403": {"$ref": "#/components/responses/Scope"}}), 403);
+    shared.document["components"]["responses"] =
+        json!({"Scope": {"description": "", "x-contrail-means": "scope-missing"}});
+    shared.finds(&["auth.refused Authorization"]);
+    // A document that asks for no scope cannot be contradicted about one.
+    let mut none = holds(means("403"), 403);
+    none.document["paths"]["/books/{isbn}"]["get"]["security"] = json!([{"bearer": []}]);
+    none.finds(&[]);
+}
+
+#[test]
+fn a_bearer_token_is_a_jwt_only_where_the_document_says_so() {
+    let opaque = |document: &dyn Fn(&mut Value)| {
+        let mut case =
+            Case::book().credential(Credential::Malformed("a JWT has three parts joined by dots".to_owned()));
+        document(&mut case.document["components"]["securitySchemes"]);
+        case
+    };
+    let malformed: &[&str] = &["auth.malformed Authorization", "auth.unenforced Authorization"];
+    opaque(&|_| {}).finds(malformed);
+    let silent = |schemes: &mut Value| {
+        schemes["bearer"].as_object_mut().unwrap().shift_remove("bearerFormat");
+        schemes["oauth"].as_object_mut().unwrap().shift_remove("x-contrail-token");
+    };
+    let case = opaque(&silent);
+    case.finds(&[]).leaves(&["auth"]).blames(Some(Blame::Agreed));
+    case.clone().answer(404, "").finds(&[]).leaves(&["error-body", "auth"]);
+    // A request can satisfy either scheme.
+    for one in ["bearer", "oauth"] {
+        opaque(&|schemes| {
+            silent(schemes);
+            schemes[one]["x-contrail-token"] = json!("jwt");
+        })
+        .finds(&[])
+        .leaves(&["auth"]);
+    }
+    opaque(&|schemes| {
+        silent(schemes);
+        schemes["bearer"]["bearerFormat"] = json!("jwt");
+        schemes["oauth"]["x-contrail-token"] = json!("jwt");
+    })
+    .finds(malformed);
+    opaque(&|schemes| {
+        silent(schemes);
+        schemes["bearer"]["bearerFormat"] = json!("opaque");
+    })
+    .finds(&[])
+    .leaves(&["auth"]);
+    // A token that is a JWT is read as one, whatever the document says.
+    opaque(&silent)
+        .token(token(&["update:books"]))
+        .finds(&["auth.scope Authorization", "auth.unenforced Authorization"]);
+    opaque(&silent)
+        .token(TokenFacts { time: TokenTime::Expired, ..token(&["read:books"]) })
+        .finds(&["auth.expired Authorization", "auth.unenforced Authorization"]);
+    // One without a claim about scopes says nothing of them, where no document says that it is the place for them.
+    opaque(&silent).token(TokenFacts::default()).finds(&[]).leaves(&["auth"]);
+    // No token at all is none under any contract.
+    for credential in [Credential::Missing, Credential::Malformed(crate::token::NO_TOKEN.to_owned())] {
+        opaque(&silent).credential(credential).finds(&["auth.missing Authorization", "auth.unenforced Authorization"]);
+    }
+}
+
+#[test]
+fn an_alternative_without_scopes_lifts_those_of_another() {
+    let asks = |security: Value| {
+        let mut case = Case::book().token(token(&["update:books"]));
+        case.document["paths"]["/books/{isbn}"]["get"]["security"] = security;
+        case
+    };
+    let lacks: &[&str] = &["auth.scope Authorization", "auth.unenforced Authorization"];
+    asks(json!([{"oauth": ["read:books"]}])).finds(lacks);
+    asks(json!([{"bearer": []}, {"oauth": ["read:books"]}])).finds(&[]);
+    asks(json!([{"oauth": ["read:books"]}, {"bearer": []}])).finds(&[]);
+    // Both are asked for.
+    asks(json!([{"bearer": [], "oauth": ["read:books"]}])).finds(lacks);
+    // A 403 to a token that may come without that scope contradicts nothing.
+    asks(json!([{"bearer": []}, {"oauth": ["read:books"]}])).answer(403, "").finds(&["status.undocumented"]);
 }
 
 #[test]
