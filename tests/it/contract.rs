@@ -120,7 +120,7 @@ fn the_contract_is_shown_with_operations_scopes_limits_and_everything_that_is_no
         "scope     read:rate_limit_policies",
         "Scopes: 242 of 89 resources",
         "integer: 1 to 100; default 50  [4.3, 8]",
-        "object: exactly 1 key  [2.4]",
+        "object: required `org.iso.18013.5.1.mDL`; no other properties  [2.4]",
         "required-scope  [4, 5]",
         "contrail does not check it\n  nothing\n",
     ] {
