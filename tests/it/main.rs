@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // clippy.toml allows it inside test functions only, not in what they share
 
 mod cases;
+mod citations;
 mod cli;
 mod combinations;
 mod configuration;
