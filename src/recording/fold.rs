@@ -20,6 +20,7 @@ use super::{
     keep, normal,
     read::{open, sources, strips_authorization},
     settle,
+    sharing::Sharing,
     target::{Preamble, Side, Target, places},
     write::{self, Place, Style},
 };
@@ -181,6 +182,7 @@ struct Fold<'a> {
     items: Vec<Item>,
     /// The last upstream met, ready to be renamed.
     host: Option<(Arc<str>, Option<HostRename>)>,
+    sharing: Sharing,
     folded: Folded,
     buffer: Vec<u8>,
     to: PathBuf,
@@ -195,6 +197,7 @@ impl<'a> Fold<'a> {
             spooled: 0,
             items: Vec::new(),
             host: None,
+            sharing: Sharing::default(),
             folded: Folded { unproven: options.unproven, ..Folded::default() },
             buffer: Vec::new(),
             to: to.to_path_buf(),
@@ -229,6 +232,7 @@ impl<'a> Fold<'a> {
         normal::normalise(&mut exchange, host.as_ref());
         normal::rename_findings(&mut verdict.findings, host.as_ref());
         let judged = self.options.redactor.redact(Judged::new(exchange, verdict));
+        self.sharing.learn(source, &judged.exchange);
         let attested = note.attested.map(|mut attested| {
             normal::rename_findings(&mut attested.findings, host.as_ref());
             normal::rename_findings(&mut attested.cleared, host.as_ref());
@@ -321,6 +325,7 @@ impl<'a> Fold<'a> {
         };
         let mut target = Target::begin(to, &preamble)?;
         let mut renumbering = Renumbering::default();
+        self.sharing.share(&mut renumbering);
         let mut shared = Shared::new(None);
         for item in &items {
             self.buffer.resize(item.length, 0);

@@ -120,7 +120,7 @@ fn unnumbered(text: &str) -> String {
 }
 
 /// `!kind-12..!` and `!12!` become `!!` (see [`crate::redact`] for what a label looks like).
-fn unnumbered_bytes(text: &[u8]) -> std::borrow::Cow<'_, [u8]> {
+pub(super) fn unnumbered_bytes(text: &[u8]) -> std::borrow::Cow<'_, [u8]> {
     let mut out: Option<Vec<u8>> = None;
     let (mut at, mut copied) = (0, 0);
     while let Some(start) = memchr::memchr(b'!', &text[at..]).map(|found| at + found) {

@@ -27,6 +27,7 @@ mod parallel;
 pub(crate) mod parts;
 mod read;
 mod scan;
+mod sharing;
 mod shelf;
 mod target;
 #[cfg(test)]

@@ -439,7 +439,7 @@ fn credential(credential: &Credential, instants: bool, out: &mut Vec<u8>) {
     }
 }
 
-fn token(facts: &TokenFacts, instants: bool, out: &mut Vec<u8>) {
+pub(super) fn token(facts: &TokenFacts, instants: bool, out: &mut Vec<u8>) {
     let TokenFacts { client, scopes, issuer, audience, issued_at, not_before, expires_at, lifetime, time, signature } =
         facts;
     raw(out, ",\"token\":{");

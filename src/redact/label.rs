@@ -97,6 +97,11 @@ pub(super) fn is_label_bytes(text: &[u8]) -> bool {
     matches!(text, b"!" | b"!!") || Label::at(text, 0).is_some_and(|(_, end)| end == text.len())
 }
 
+/// The number of a label, if the text is one, whole.
+pub(crate) fn label_number(text: &[u8]) -> Option<u32> {
+    Label::at(text, 0).filter(|(_, end)| *end == text.len()).map(|(label, _)| label.number)
+}
+
 /// Whether a label stands anywhere in the text.
 #[must_use]
 pub fn has_label(text: &str) -> bool {

@@ -18,6 +18,8 @@ use crate::{
 pub struct Renumbering {
     source: u32,
     given: HashMap<(u32, u32), u32>,
+    /// Labels that get the number of another.
+    shared: HashMap<(u32, u32), (u32, u32)>,
 }
 
 impl Renumbering {
@@ -29,6 +31,11 @@ impl Renumbering {
     /// What follows comes from the recording of this number (whatever was met before); for sources that interleave.
     pub fn in_source(&mut self, source: u32) {
         self.source = source;
+    }
+
+    /// A label (the number of its source, and its own) gets the number that the label `other` gets.
+    pub(crate) fn share(&mut self, label: (u32, u32), other: (u32, u32)) {
+        self.shared.insert(label, other);
     }
 
     /// Renumbers every label of an exchange and its verdict.
@@ -74,7 +81,8 @@ impl Renumbering {
 
     fn number(&mut self, old: u32) -> u32 {
         let next = u32::try_from(self.given.len()).unwrap_or(u32::MAX).saturating_add(1);
-        *self.given.entry((self.source, old)).or_insert(next)
+        let label = (self.source, old);
+        *self.given.entry(*self.shared.get(&label).unwrap_or(&label)).or_insert(next)
     }
 
     fn bytes(&mut self, text: &[u8]) -> Option<Vec<u8>> {

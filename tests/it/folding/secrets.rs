@@ -11,6 +11,13 @@ fn token(client: &str, secret: &str, issued: &str, at: u64) -> Exchange {
     exchange
 }
 
+/// `exchange` as this client's.
+fn by(client: &str, mut exchange: Exchange) -> Exchange {
+    let facts = TokenFacts { client: Some(client.into()), ..TokenFacts::default() };
+    exchange.request.credential = Credential::Token(Arc::new(facts));
+    exchange
+}
+
 fn with_bearer(mut exchange: Exchange, bearer: &str) -> Exchange {
     let value = HeaderValue::from_str(&format!("Bearer {bearer}")).unwrap();
     exchange.request.headers.append(http::header::AUTHORIZATION, value);
@@ -21,7 +28,10 @@ fn with_bearer(mut exchange: Exchange, bearer: &str) -> Exchange {
 fn a_fixture_does_not_depend_on_the_order_in_which_secrets_were_met() {
     let session = |client: &str, at| {
         let (secret, issued) = (format!("{client}-s3cr3t-0123456789"), format!("{client}-0p4que-t0ken-987654"));
-        [token(client, &secret, &issued, at), with_bearer(get(&format!("/{client}"), 200, "{}", at), &issued)]
+        [
+            token(client, &secret, &issued, at),
+            by(client, with_bearer(get(&format!("/{client}"), 200, "{}", at), &issued)),
+        ]
     };
     let mut fixtures = Vec::new();
     for order in [["one", "two", "three"], ["three", "one", "two"]] {
@@ -61,10 +71,10 @@ fn a_secret_that_is_recognised_late_is_taken_out_of_what_came_before() {
 #[test]
 fn labels_of_two_recordings_are_kept_apart_and_numbered_anew() {
     let one = Bench::new();
-    let first = one.journal("1.journal", &[with_bearer(get("/b", 200, "{}", 1), "first-0p4que-t0ken-1")]);
+    let first = one.journal("1.journal", &[by("one", with_bearer(get("/b", 200, "{}", 1), "first-0p4que-t0ken-1"))]);
     one.fold(&[&first], "x.har");
     let two = Bench::new();
-    let second = two.journal("2.journal", &[with_bearer(get("/a", 200, "{}", 2), "second-0p4que-t0ken-2")]);
+    let second = two.journal("2.journal", &[by("two", with_bearer(get("/a", 200, "{}", 2), "second-0p4que-t0ken-2"))]);
     two.fold(&[&one.path("x.har"), &second], "x.har");
     let bearers: Vec<_> = entries(&two.path("x.har"))
         .iter()
@@ -73,4 +83,81 @@ fn labels_of_two_recordings_are_kept_apart_and_numbered_anew() {
         .map(|field| field["value"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(bearers, ["Bearer !token-1!", "Bearer !token-2!"]);
+}
+
+/// The labels of tokens in a fixture, in its order, each once.
+fn token_labels(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(recording::har_of(path)).unwrap();
+    let mut labels = Vec::new();
+    for part in text.split("!token-").skip(1) {
+        let label = format!("!token-{}!", part.split('!').next().unwrap());
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    labels
+}
+
+#[test]
+fn one_token_more_of_the_same_client_renames_no_label() {
+    let bench = Bench::new();
+    let ask = |issued: &str, at| token("svc", "svc-s3cr3t-0123456789", issued, at);
+    let call = |path: &str, issued: &str, at| with_bearer(get(path, 200, "{}", at), issued);
+    let session = {
+        let mut exchange = get("/z", 200, "{}", 9);
+        exchange.request.headers.append(http::header::COOKIE, HeaderValue::from_static("sid=c00kie-0123456789"));
+        exchange
+    };
+    let (one, two) = ("first-0p4que-t0ken-1", "second-0p4que-t0ken-2");
+    let alone = [ask(one, 1), call("/a", one, 2), call("/b", one, 3), session.clone()];
+    let workers = [ask(one, 1), ask(two, 1), call("/b", two, 2), call("/a", one, 3), session];
+    let [alone, workers] = [("alone", &alone[..]), ("workers", &workers)].map(|(name, exchanges)| {
+        let journal = bench.journal(&format!("{name}.journal"), exchanges);
+        bench.fold(&[&journal], &format!("{name}.har"));
+        bench.path(&format!("{name}.har"))
+    });
+    let mut left = entries(&workers);
+    let token_request = |entry: &Value| entry["request"]["url"].as_str().unwrap().ends_with("/oauth/token/");
+    let again = left.iter().position(token_request).unwrap();
+    left.remove(again);
+    assert_eq!(left, entries(&alone), "the second worker adds its token request and changes nothing else");
+    // The journal keeps them apart.
+    let journal = fs::read_to_string(bench.path("workers.journal")).unwrap();
+    assert!(journal.contains("!token-2!") && journal.contains("!token-4!"), "{journal}");
+}
+
+#[test]
+fn tokens_of_two_recordings_share_a_label_where_their_facts_are_equal_and_only_there() {
+    let bench = Bench::new();
+    let call = |client: &str, path: &str, issued: &str| by(client, with_bearer(get(path, 200, "{}", 1), issued));
+    let first = bench.journal("1.journal", &[call("one", "/a", "first-0p4que-t0ken-1")]);
+    bench.fold(&[&first], "x.har");
+    let other = Bench::new();
+    let second = other
+        .journal("2.journal", &[call("one", "/a", "second-0p4que-t0ken-2"), call("two", "/b", "third-0p4que-t0ken-3")]);
+    other.fold(&[&bench.path("x.har"), &second], "x.har");
+    assert_eq!(token_labels(&other.path("x.har")), ["!token-1!", "!token-2!"]);
+}
+
+#[test]
+fn tokens_that_tell_nothing_share_a_label_where_equal_requests_got_equal_answers() {
+    let bench = Bench::new();
+    let opaque = |issued: &str, path: &str, at| {
+        let mut exchange = with_bearer(get(path, 200, "{}", at), issued);
+        exchange.request.credential = Credential::Malformed("a bearer token that is no JWT".into());
+        exchange
+    };
+    let journal = bench.journal(
+        "x.journal",
+        &[
+            token("svc", "svc-s3cr3t-0123456789", "first-0p4que-t0ken-1", 1),
+            token("svc", "svc-s3cr3t-0123456789", "second-0p4que-t0ken-2", 2),
+            token("svc", "other-s3cr3t-0123456789", "third-0p4que-t0ken-3", 3),
+            opaque("first-0p4que-t0ken-1", "/a", 4),
+            opaque("second-0p4que-t0ken-2", "/b", 5),
+            opaque("third-0p4que-t0ken-3", "/c", 6),
+        ],
+    );
+    bench.fold(&[&journal], "x.har");
+    assert_eq!(token_labels(&bench.path("x.har")), ["!token-1!", "!token-2!"]);
 }
