@@ -99,6 +99,19 @@ impl Environment {
         }
         Ok(Self { variables, _files: files })
     }
+
+    /// The variables that lead to the proxy; with their values, where no password is in them.
+    pub(super) fn addresses(&self) -> Vec<String> {
+        let leads = |name: &str| matches!(name, "CONTRAIL_URL" | "HTTP_PROXY" | "HTTPS_PROXY");
+        self.variables
+            .iter()
+            .filter(|(name, _)| leads(name))
+            .map(|(name, value)| match value.to_str() {
+                Some(value) if !value.contains('@') => format!("{name}={value}"),
+                _ => (*name).to_owned(),
+            })
+            .collect()
+    }
 }
 
 /// Under which name the command reaches the reverse listener: one that can stand in `NO_PROXY` without covering the

@@ -332,10 +332,14 @@ impl Observer for Nobody {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ran {
     /// The wrapped command's status, if there was one.
     pub command: Option<u8>,
+    /// What the command got to find the listeners by, as in `CONTRAIL_URL=http://127.0.0.1:41234`.
+    pub given: Vec<String>,
+    /// The lines that say where it listened.
+    pub listeners: Vec<String>,
 }
 
 impl ProxyArgs {
@@ -455,18 +459,18 @@ impl ProxyArgs {
         for Open { listener, door, .. } in doors.open.drain(..) {
             servers.spawn(listener::serve(Arc::clone(&proxy), listener, door, stopping.clone()));
         }
-        for line in lines {
+        for line in &lines {
             let _ = writeln!(io::stderr(), "{line}");
         }
         ready();
         let ended = match self.command.split_first() {
             None => {
                 signals.next().await;
-                Ok(Ran::default())
+                Ok(None)
             }
-            Some((program, arguments)) => wrap::run(program, arguments, environment.as_ref(), &mut signals)
-                .await
-                .map(|status| Ran { command: Some(status) }),
+            Some((program, arguments)) => {
+                wrap::run(program, arguments, environment.as_ref(), &mut signals).await.map(Some)
+            }
         };
         let _ = stop.send(true);
         tokio::select! {
@@ -475,7 +479,8 @@ impl ProxyArgs {
             _ = signals.next() => servers.abort_all(),
         }
         writer.abort();
-        ended
+        let given = environment.as_ref().map_or_else(Vec::new, Environment::addresses);
+        Ok(Ran { command: ended?, given, listeners: lines })
     }
 }
 

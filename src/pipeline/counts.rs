@@ -25,6 +25,8 @@ pub struct Counts {
     pub misses: u64,
     /// Requests that were turned away before they became exchanges, by reason.
     pub turned_away: BTreeMap<String, u64>,
+    /// Hosts that clients of the forward proxy asked for and were denied, at most [`Counts::MAX_HOSTS`] of them.
+    pub denied: BTreeMap<String, u64>,
     /// Exchanges that could not be written to the journal.
     pub unwritten: u64,
     /// The first reason why.
@@ -51,6 +53,18 @@ pub struct Queue {
 }
 
 impl Counts {
+    /// Most hosts that are counted by name.
+    pub const MAX_HOSTS: usize = 64;
+
+    /// The way to this host was denied.
+    pub(super) fn denied(&mut self, target: &str) {
+        if let Some(count) = self.denied.get_mut(target) {
+            *count += 1;
+        } else if self.denied.len() < Self::MAX_HOSTS {
+            self.denied.insert(target.to_owned(), 1);
+        }
+    }
+
     /// Whether an exchange was not recorded that was to be, or not judged because the check failed on it.
     #[must_use]
     pub fn lost(&self) -> bool {

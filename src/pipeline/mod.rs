@@ -466,6 +466,10 @@ impl Observer for Pipeline {
         console::turned_away(&mut state.line_batch, self.lines, status, reason);
         self.turns.here().wake();
     }
+
+    fn denied(&self, target: &str) {
+        self.lock().counts.denied(target);
+    }
 }
 
 /// Whether a rule's findings are violations; what `--enforce` goes by.

@@ -226,7 +226,7 @@ async fn answer(
         return reverse::serve(proxy, in_flight, request, destination).await;
     }
     match reachable(&forward, &target).await {
-        Err(problem) => Ok(refused(&proxy, problem)),
+        Err(problem) => Ok(denied(&proxy, &target, problem)),
         Ok(_) => {
             let destination = Destination::new(&scheme, target.authority(&scheme));
             reverse::serve(Arc::clone(&forward.unseen), in_flight, request, destination).await
@@ -267,7 +267,7 @@ async fn connect(
     }
     let addresses = match reachable(&forward, &target).await {
         Ok(addresses) => addresses,
-        Err(problem) => return refused(&proxy, problem),
+        Err(problem) => return denied(&proxy, &target, problem),
     };
     let silence = proxy.settings.tunnel_timeout;
     // The addresses that were looked at are the ones that are connected to.
@@ -328,6 +328,11 @@ fn established() -> http::Response<Gate> {
 
 fn malformed(wrong: &str) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "bad-target", format!("the target cannot be used: {wrong}")).closing()
+}
+
+fn denied(proxy: &Proxy, target: &HostPort, problem: Problem) -> http::Response<Gate> {
+    proxy.observer.denied(&target.to_string());
+    refused(proxy, problem)
 }
 
 fn refused(proxy: &Proxy, problem: Problem) -> http::Response<Gate> {

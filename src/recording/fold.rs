@@ -19,6 +19,7 @@ use super::{
     host::HostRename,
     keep, normal,
     read::{open, sources, strips_authorization},
+    renew::{Part, Renew, Unanswered},
     settle,
     sharing::Sharing,
     target::{Preamble, Side, Target, places},
@@ -53,6 +54,9 @@ pub struct FoldOptions<'a> {
     /// The journal that is folded, if it is open here: it says itself what becomes of it, so that a process killed at any
     /// moment leaves no entry unfolded and folds none twice.
     pub journal: Option<&'a Journal>,
+    /// The last source is a new recording: without an answer of the tenant in it nothing is written, and these entries of
+    /// the other sources give way to its answers.
+    pub renews: Option<Renew<'a>>,
 }
 
 impl<'a> FoldOptions<'a> {
@@ -69,6 +73,7 @@ impl<'a> FoldOptions<'a> {
             today,
             recorded: None,
             journal: None,
+            renews: None,
         }
     }
 }
@@ -125,8 +130,20 @@ pub struct Folded {
     pub transient: BTreeMap<u16, usize>,
     /// Answers that contrail gave itself, left out: the tenant did not say this.
     pub own_answers: usize,
+    /// Why contrail gave them, and how often for each reason.
+    pub own_causes: BTreeMap<String, usize>,
+    /// Why exchanges of the new recording ended before any answer, and how often for each reason.
+    pub no_answers: BTreeMap<String, usize>,
     /// Entries of other operations than those asked for, left out.
     pub not_taken: usize,
+    /// The new recording holds no answer of the tenant, so nothing was written ([`FoldOptions::renews`]).
+    pub nothing: bool,
+    /// Operations that were to be recorded anew and got no answer; their entries stay.
+    pub unanswered: Vec<String>,
+    /// Entries that gave way to new ones.
+    pub replaced: usize,
+    /// Entries that were to give way and stay, because contrail answered in the tenant's place.
+    pub stayed: usize,
     /// Entries of other sites in another tool's file, left out.
     pub elsewhere: usize,
     /// Entries that are not whole; they are marked, and never served as whole.
@@ -147,6 +164,7 @@ struct Item {
     source: u32,
     /// Its source is a fixture, which holds no transient answer by accident.
     settled: bool,
+    part: Part,
 }
 
 /// Folds `from`, in this order, into the fixture `to`: a folder, or one file if its name ends in `.har`.
@@ -156,20 +174,15 @@ struct Item {
 /// [`WriteError`] if a source cannot be read or the fixture cannot be written; then what was there before still is.
 pub fn fold(from: &[FoldSource], to: &Path, options: &FoldOptions<'_>) -> Result<Folded, WriteError> {
     let mut fold = Fold::new(to, options)?;
-    for (number, source) in (0..).zip(from) {
-        for named in &source.paths {
-            for path in sources(named)? {
-                let stripped = strips_authorization(&path)?;
-                let mut recording = open(&path)?;
-                for entry in recording.by_ref() {
-                    let mut entry = entry?;
-                    if stripped {
-                        entry.exchange.request.credential = Credential::Unknown;
-                    }
-                    fold.take(entry, number, &source.take)?;
-                }
-                fold.folded.unproven |= recording.head().unproven;
-            }
+    let mut numbered: Vec<(u32, &FoldSource)> = (0..).zip(from).collect();
+    let new = numbered.last().map(|(number, _)| *number).filter(|_| options.renews.is_some());
+    if options.renews == Some(Renew::Everything) {
+        numbered.reverse();
+    }
+    for (number, source) in numbered {
+        fold.is_new = new == Some(number);
+        if fold.is_new || options.renews != Some(Renew::Everything) || !fold.unanswered.is_empty() {
+            fold.read(number, source)?;
         }
     }
     fold.write(to)
@@ -182,6 +195,9 @@ struct Fold<'a> {
     items: Vec<Item>,
     /// The last upstream met, ready to be renamed.
     host: Option<(Arc<str>, Option<HostRename>)>,
+    /// The source at hand is the new recording.
+    is_new: bool,
+    unanswered: Unanswered,
     sharing: Sharing,
     folded: Folded,
     buffer: Vec<u8>,
@@ -197,11 +213,32 @@ impl<'a> Fold<'a> {
             spooled: 0,
             items: Vec::new(),
             host: None,
+            is_new: false,
+            unanswered: Unanswered::default(),
             sharing: Sharing::default(),
             folded: Folded { unproven: options.unproven, ..Folded::default() },
             buffer: Vec::new(),
             to: to.to_path_buf(),
         })
+    }
+
+    /// The first pass, for one source.
+    fn read(&mut self, number: u32, source: &FoldSource) -> Result<(), WriteError> {
+        for named in &source.paths {
+            for path in sources(named)? {
+                let stripped = strips_authorization(&path)?;
+                let mut recording = open(&path)?;
+                for entry in recording.by_ref() {
+                    let mut entry = entry?;
+                    if stripped {
+                        entry.exchange.request.credential = Credential::Unknown;
+                    }
+                    self.take(entry, number, &source.take)?;
+                }
+                self.folded.unproven |= recording.head().unproven;
+            }
+        }
+        Ok(())
     }
 
     /// The first pass, for one entry.
@@ -216,10 +253,6 @@ impl<'a> Fold<'a> {
             }
             note.upstream = Some(origin.into());
         }
-        if exchange.transport.answered_by_contrail.is_some() {
-            self.folded.own_answers += 1;
-            return Ok(());
-        }
         let settled = !foreign && note.contract.is_none();
         let (mut verdict, known) =
             self.live_verdict(&exchange, note.verdict, note.contract.as_deref(), note.attested.as_ref());
@@ -227,11 +260,31 @@ impl<'a> Fold<'a> {
             self.folded.not_taken += 1;
             return Ok(());
         }
+        let own = exchange.transport.answered_by_contrail.is_some();
+        if own {
+            self.folded.own_answer(&exchange.transport);
+            if !self.is_new {
+                return Ok(());
+            }
+        } else if self.is_new && exchange.response.is_none() {
+            self.folded.no_answer(&exchange.transport);
+        }
         let host = if self.options.keep_host { None } else { note.upstream };
         let host = host.and_then(|origin| self.rename(&origin));
         normal::normalise(&mut exchange, host.as_ref());
         normal::rename_findings(&mut verdict.findings, host.as_ref());
         let judged = self.options.redactor.redact(Judged::new(exchange, verdict));
+        let identity = Identity::of(&judged.exchange.request);
+        if own {
+            self.unanswered.refused(identity, &judged.exchange.transport);
+            return Ok(());
+        }
+        let status = judged.exchange.response.as_ref().map_or(0, |response| response.status);
+        if self.is_new && status > 0 {
+            self.unanswered.answered(&identity);
+        }
+        let operation = judged.verdict.operation.as_deref();
+        let part = self.options.renews.map_or(Part::Stays, |renew| renew.part(operation, self.is_new));
         self.sharing.learn(source, &judged.exchange);
         let attested = note.attested.map(|mut attested| {
             normal::rename_findings(&mut attested.findings, host.as_ref());
@@ -245,12 +298,13 @@ impl<'a> Fold<'a> {
         write::encode(&judged, attested.as_ref(), &context, &mut self.buffer);
         self.spool.write_all(&self.buffer).map_err(refused("spool beside", &self.to))?;
         self.items.push(Item {
-            identity: Identity::of(&judged.exchange.request),
+            identity,
             offset: self.spooled,
             length: self.buffer.len(),
-            status: judged.exchange.response.as_ref().map_or(0, |response| response.status),
+            status,
             source,
             settled,
+            part,
         });
         self.spooled += self.buffer.len() as u64;
         Ok(())
@@ -308,11 +362,32 @@ impl<'a> Fold<'a> {
         self.items.retain(|_| keep_item.next().unwrap_or(true));
     }
 
+    /// Leaves out what new answers replace; whether there is anything to write.
+    fn renew(&mut self) -> bool {
+        let Some(renew) = self.options.renews else { return true };
+        let items = self.items.iter().map(|item| (&item.identity, item.part, item.status > 0));
+        let kept = self.unanswered.kept(renew, items, &mut self.folded);
+        if self.folded.nothing {
+            return false;
+        }
+        let mut kept = kept.into_iter();
+        self.items.retain(|_| kept.next().unwrap_or(true));
+        true
+    }
+
     /// The second pass.
     fn write(mut self, to: &Path) -> Result<Folded, WriteError> {
         self.leave_out();
+        self.folded.har = super::har_of(to);
+        if !self.renew() {
+            return Ok(self.folded);
+        }
         let mut items = std::mem::take(&mut self.items);
-        items.sort_by(|left, right| left.identity.cmp(&right.identity));
+        // An old entry that stays for want of an answer follows the new ones.
+        items.sort_by(|left, right| {
+            let stayed = |item: &Item| matches!(item.part, Part::GivesWay(_));
+            left.identity.cmp(&right.identity).then_with(|| stayed(left).cmp(&stayed(right)))
+        });
         let spool_error = refused("spool beside", to);
         let mut spool = match self.spool.into_inner() {
             Ok(spool) => spool,
@@ -341,7 +416,6 @@ impl<'a> Fold<'a> {
             write_entry(entry, self.options, &mut shared, &mut renumbering, &mut target, to)?;
         }
         self.folded.entries = items.len();
-        self.folded.har = super::har_of(to);
         self.folded.changed =
             target.finish(self.options.today, self.options.recorded.is_some(), self.options.journal)?;
         Ok(self.folded)

@@ -11,7 +11,7 @@ use ring::digest::{Context, SHA256};
 use super::{identity::unnumbered_bytes, write};
 use crate::{
     exchange::{Exchange, Request},
-    json::Document,
+    json::{Document, Node},
     redact::{self, Renumbering},
     token::Credential,
 };
@@ -59,7 +59,7 @@ impl Sharing {
         }
         let Ok(document) = Document::parse(response.body.content.clone()) else { return };
         for place in given {
-            let text = document.pointer(place).and_then(|node| node.as_str());
+            let text = document.pointer(place).and_then(Node::as_str);
             let Some(number) = text.and_then(|text| redact::label_number(text.as_bytes())) else { continue };
             let mut digest = Context::new(&SHA256);
             let target = &exchange.request.target.path_and_query;

@@ -14,7 +14,7 @@ use crate::{
     contract::{CheckOptions, Contract},
     pipeline,
     plural::plural,
-    recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, Keep, Take, fold},
+    recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, Keep, Renew, Take, fold},
     redact::Redactor,
 };
 
@@ -48,10 +48,13 @@ impl Bench {
         earlier: bool,
     ) -> Result<bool, Failure> {
         let exchanges = plural(entries, "exchange");
+        let mut filled = false;
         let said = if self.overwrite {
             format!("discarded {exchanges} of a left-over journal, because of --overwrite")
+        } else if self.fold(journal, earlier, Renew::Nothing, true)?.nothing {
+            format!("discarded {exchanges} of a left-over journal: no answer of the tenant is among them")
         } else {
-            self.fold(journal, earlier, &[], true)?;
+            filled = true;
             format!("folded {exchanges} of a left-over journal into {}; it is marked unproven", self.out.display())
         };
         let line = match self.format {
@@ -60,24 +63,21 @@ impl Bench {
         };
         let _ = writeln!(io::stderr(), "{line}");
         journal.discard()?;
-        Ok(!self.overwrite)
+        Ok(filled)
     }
 
-    /// Folds the journal into the fixture; after what is there already, if that is to stay.
+    /// Folds the journal into the fixture; `earlier` says that something is there already.
     pub(in crate::cli) fn fold(
         &self,
         journal: &Journal,
         earlier: bool,
-        replace: &[String],
+        renew: Renew<'_>,
         unproven: bool,
     ) -> Result<Folded, Failure> {
-        let (kept, new) = match replace {
-            [] => (Take::All, Take::All),
-            list => (Take::Except(list.to_vec()), Take::Only(list.to_vec())),
-        };
+        let new = if let Renew::Operations(list) = renew { Take::Only(list.to_vec()) } else { Take::All };
         let mut from = Vec::new();
         if earlier {
-            from.push(FoldSource { paths: vec![self.out.clone()], take: kept });
+            from.push(FoldSource { paths: vec![self.out.clone()], take: Take::All });
         }
         from.push(FoldSource { paths: journal.segments(), take: new });
         let check = |exchange: &crate::exchange::Exchange| self.contract.check(exchange, &self.options);
@@ -88,6 +88,7 @@ impl Bench {
             keep_host: self.keep_host,
             unproven,
             journal: Some(journal),
+            renews: Some(renew),
             ..FoldOptions::new(&self.redactor, &today)
         };
         Ok(fold(&from, &self.out, &options)?)
@@ -114,12 +115,15 @@ impl Bench {
         for (name, count) in [
             ("answers of contrail's own left out", folded.own_answers),
             ("entries of other operations left out", folded.not_taken),
+            ("old entries replaced", folded.replaced),
+            ("old entries that stay, because the tenant did not answer", folded.stayed),
             ("entries that are not whole", folded.incomplete),
         ] {
             if count > 0 {
                 extra.push((name, count.into()));
             }
         }
+        extra.extend(super::nothing::unanswered(folded));
         extra.push(("fixture", self.out.display().to_string().into()));
         extra.push(("entries", folded.entries.into()));
         extra.push(("changed", folded.changed.into()));

@@ -4,6 +4,7 @@
 //! itself ([`proof`]), and the journal goes. A journal that a killed run left is folded first, marked `unproven`.
 
 mod bench;
+pub(super) mod nothing;
 mod proof;
 
 use std::{
@@ -16,14 +17,14 @@ use serde_json::Value;
 
 use super::{
     Failure, Outcome, said,
-    serve::{JudgeArgs, ProxyArgs},
+    serve::{JudgeArgs, ProxyArgs, Ran},
     summary,
     watch::{FilterArgs, TrailArgs, UpstreamArgs},
 };
 use crate::{
     contract::{CheckOptions, Contract},
-    pipeline,
-    recording::{Folded, Journal, JournalContext, Keep, is_single_file},
+    pipeline::{self, Counts},
+    recording::{Folded, Journal, JournalContext, Keep, Renew, is_single_file},
 };
 
 /// Proxy, check and record
@@ -89,10 +90,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     // Opened first: it mends what a killed run left of its last segment.
     let trail = args.trail.open(&context)?;
     let (mut journal, leftover) = Journal::open(&Journal::path_for(&args.out), context)?;
-    let mut earlier = existed && !args.overwrite;
-    if leftover.entries > 0 {
-        earlier |= bench.recover(&mut journal, leftover.entries, earlier)?;
-    }
+    let mut earlier = existed;
+    let recovered = leftover.entries > 0 && bench.recover(&mut journal, leftover.entries, earlier)?;
+    earlier |= recovered;
     if let Some(mut trail) = trail {
         journal.discard()?;
         trail.owe(journal)?;
@@ -126,24 +126,73 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     };
 
     let trail = args.trail.end(&journal, &bench.redactor, &mut outcome.counts);
-    let status = ran.command.filter(|status| *status != 0);
-    if status.is_some() && outcome.counts.exchanges == 0 {
-        // A fixture of nothing would stand in the way of the next try, or in place of one that was good.
-        let mut extra: summary::Extra =
-            vec![("fixture not written", "nothing was recorded, and the command failed".into())];
-        extra.extend(trail);
-        extra.extend(alarms(&journal));
-        remove(journal)?;
-        summary::print(args.judge.format, &outcome, &extra, None);
-        summary::reports(&mut outcome, &bench.redactor, &args.judge.report)?;
-        return Ok(Outcome { failed: outcome.counts.lost(), command: status, ..Outcome::CLEAN });
-    }
-    let (extra, next, problems) = match folded(args, &bench, &journal, earlier) {
+    let met = Met { earlier, recovered, ran: &ran, counts: &outcome.counts };
+    let End { extra, next, problems, failed } = end(args, &bench, journal, &met, trail)?;
+    summary::print(args.judge.format, &outcome, &extra, next.as_deref());
+    summary::reports(&mut outcome, &bench.redactor, &args.judge.report)?;
+    Ok(Outcome {
+        findings: outcome.collector.fails() || problems,
+        failed: outcome.counts.lost() || failed,
+        command: ran.command.filter(|status| *status != 0),
+        ..Outcome::CLEAN
+    })
+}
+
+/// What became of a recording.
+#[derive(Debug, Default)]
+struct End {
+    extra: summary::Extra,
+    next: Option<String>,
+    /// The fixture failed its own proof.
+    problems: bool,
+    /// There is no fixture of what was to be recorded.
+    failed: bool,
+}
+
+/// What a recording met.
+struct Met<'a> {
+    /// There was a fixture already.
+    earlier: bool,
+    /// A left-over journal was folded into it.
+    recovered: bool,
+    ran: &'a Ran,
+    counts: &'a Counts,
+}
+
+/// Folds the journal, proves the fixture, and removes the journal.
+fn end(
+    args: &Args,
+    bench: &Bench,
+    journal: pipeline::SharedJournal,
+    met: &Met<'_>,
+    trail: summary::Extra,
+) -> Result<End, Failure> {
+    let folded = if met.counts.exchanges == 0 {
+        Ok((Folded { nothing: true, ..Folded::default() }, Vec::new()))
+    } else {
+        // Where the tenant gave every answer, nothing stays of what --overwrite replaces.
+        let own = !met.counts.answered.is_empty();
+        folded(args, bench, &journal, met.earlier && (own || !args.overwrite))
+    };
+    match folded {
         Ok((folded, problems)) => {
-            let mut extra = bench.extra(&folded, &problems, trail);
-            extra.extend(alarms(&journal));
+            let mut end = if folded.nothing {
+                let fixture = args.out.display().to_string();
+                let mut extra = nothing::said(&fixture, args.out.exists(), met.counts, &folded, met.ran);
+                extra.extend(trail);
+                // A start without a command may be there for what a killed run left.
+                End { extra, failed: !met.recovered || !args.proxy.command.is_empty(), ..End::default() }
+            } else {
+                End {
+                    extra: bench.extra(&folded, &problems, trail),
+                    next: Some(format!("contrail replay {}", quoted(&args.out))),
+                    problems: !problems.is_empty(),
+                    failed: !folded.unanswered.is_empty(),
+                }
+            };
+            end.extra.extend(alarms(&journal));
             remove(journal)?;
-            (extra, format!("contrail replay {}", quoted(&args.out)), problems)
+            Ok(end)
         }
         Err(failure) => {
             let left = journal.lock().unwrap_or_else(PoisonError::into_inner).segments();
@@ -156,19 +205,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             extra.extend(trail);
             // A trail can be packed as a whole folder.
             let source = args.trail.trail.as_deref().map_or(left, quoted);
-            let next = format!("mend the cause, then contrail pack {source} --out ANOTHER.har");
-            (extra, next, vec![String::new()])
+            let next = Some(format!("mend the cause, then contrail pack {source} --out ANOTHER.har"));
+            Ok(End { extra, next, problems: true, failed: true })
         }
-    };
-    let unfolded = problems.iter().any(String::is_empty);
-    summary::print(args.judge.format, &outcome, &extra, Some(&next));
-    summary::reports(&mut outcome, &bench.redactor, &args.judge.report)?;
-    Ok(Outcome {
-        findings: outcome.collector.fails() || !problems.is_empty(),
-        failed: outcome.counts.lost() || unfolded,
-        command: status,
-        ..Outcome::CLEAN
-    })
+    }
 }
 
 /// What happened to the journal that has not been said yet.
@@ -184,13 +224,18 @@ fn folded(
     journal: &pipeline::SharedJournal,
     earlier: bool,
 ) -> Result<(Folded, Vec<String>), Failure> {
+    let renew = match args.replace.as_slice() {
+        _ if args.overwrite => Renew::Everything,
+        [] => Renew::Nothing,
+        list => Renew::Operations(list),
+    };
     let before = if earlier { bench.verdicts()? } else { Vec::new() };
     let (folded, journals) = {
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
         journal.ensure()?;
-        (bench.fold(&journal, earlier, &args.replace, false)?, journal.segments())
+        (bench.fold(&journal, earlier, renew, false)?, journal.segments())
     };
-    let problems = bench.prove(&journals, before)?;
+    let problems = if folded.nothing { Vec::new() } else { bench.prove(&journals, before)? };
     Ok((folded, problems))
 }
 

@@ -13,14 +13,14 @@ use super::{Args, Terms};
 use crate::{
     cli::{
         Failure, Format,
-        record::{Bench, remove},
-        serve::Reach,
+        record::{Bench, nothing, remove},
+        serve::{Ran, Reach},
         summary::Extra,
         watch::{Ready, UpstreamArgs},
     },
     contract::CheckOptions,
-    pipeline::{self, SharedJournal},
-    recording::{Journal, JournalContext},
+    pipeline::{self, Counts, SharedJournal},
+    recording::{Journal, JournalContext, Renew},
     upstream::{
         Upstream,
         replay::{Recorded, RecordedOr},
@@ -61,6 +61,8 @@ pub(super) struct Added {
     pub(super) extra: Extra,
     /// The fixture failed its own proof.
     pub(super) unproven: bool,
+    /// Something was missing and could not be recorded.
+    pub(super) failed: bool,
 }
 
 impl Missing {
@@ -127,22 +129,29 @@ impl Missing {
         self.ready.introduce();
     }
 
-    /// Folds what was recorded into the fixture. Where nothing was, the fixture stays as it is.
-    pub(super) fn end(self, ran: bool) -> Result<Added, Failure> {
+    /// Folds what was recorded into the fixture. Where no answer of the tenant was, the fixture stays as it is.
+    pub(super) fn end(self, ran: Option<&Ran>, counts: &Counts) -> Result<Added, Failure> {
         let written = self.path.metadata().is_ok_and(|journal| journal.len() > 0);
-        if !written || !ran && !self.earlier {
+        if !written && self.earlier || ran.is_none() && !self.earlier {
             remove(self.journal)?;
-            return Ok(Added { extra: vec![("added", "nothing".into())], unproven: false });
+            return Ok(Added { extra: vec![("added", "nothing".into())], ..Added::default() });
         }
         let before = if self.earlier { self.bench.verdicts()? } else { Vec::new() };
         let (folded, journals) = {
             let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
             journal.ensure()?;
-            (self.bench.fold(&journal, self.earlier, &[], false)?, journal.segments())
+            (self.bench.fold(&journal, self.earlier, Renew::Nothing, false)?, journal.segments())
         };
+        if folded.nothing {
+            remove(self.journal)?;
+            let fixture = self.bench.out.display().to_string();
+            let ran = ran.cloned().unwrap_or_default();
+            let extra = nothing::said(&fixture, self.earlier, counts, &folded, &ran);
+            return Ok(Added { extra, failed: true, ..Added::default() });
+        }
         let problems = self.bench.prove(&journals, before)?;
         remove(self.journal)?;
         let extra = self.bench.extra(&folded, &problems, Vec::new());
-        Ok(Added { extra, unproven: !problems.is_empty() })
+        Ok(Added { extra, unproven: !problems.is_empty(), failed: false })
     }
 }

@@ -146,14 +146,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 
     let mut outcome = pipeline.finish(args.judge.collector("", ""));
     drop(pipeline);
-    let recorded = missing.map(|missing| missing.end(ran.is_ok())).transpose()?.unwrap_or_default();
+    let recorded =
+        missing.map(|missing| missing.end(ran.as_ref().ok(), &outcome.counts)).transpose()?.unwrap_or_default();
     let ran = ran?;
     said::end(args.judge.format, &outcome, &replay, &judged, recorded.extra);
     summary::reports(&mut outcome, &redactor, &args.judge.report)?;
     Ok(Outcome {
         findings: outcome.collector.fails() || recorded.unproven,
         misses: outcome.counts.misses > 0,
-        failed: outcome.counts.lost(),
+        failed: outcome.counts.lost() || recorded.failed,
         command: ran.command.filter(|status| *status != 0),
     })
 }

@@ -7,6 +7,7 @@ mod ends;
 mod files;
 mod killed;
 mod lines;
+mod nothing;
 mod settings;
 mod trail;
 mod workers;

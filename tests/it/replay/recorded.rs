@@ -192,7 +192,8 @@ fn recording_what_is_missing_can_begin_with_nothing_and_leaves_nothing_if_nothin
     let arguments =
         ["replay", "new.har", "--record-missing", "--force", "--upstream", &upstream, "--listen", "127.0.0.1:0"];
     let idle = Running::start(folder.path(), arguments).finish();
-    assert_eq!(idle.status, 0, "{}", idle.stderr);
+    assert_eq!(idle.status, 2, "{}", idle.stderr);
+    assert!(idle.stderr.contains("NOTHING RECORDED: no request came to http://127.0.0.1:"), "{}", idle.stderr);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 
     let replay = Running::start(folder.path(), arguments);

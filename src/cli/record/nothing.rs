@@ -1,0 +1,99 @@
+//! Why a recording holds no answer of the tenant, in words.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use crate::{
+    cli::{serve::Ran, summary::Extra},
+    pipeline::Counts,
+    plural::plural,
+    recording::Folded,
+};
+
+/// What the summary says of a recording that changed nothing, because no answer of the tenant came.
+pub(in crate::cli) fn said(fixture: &str, stays: bool, counts: &Counts, folded: &Folded, ran: &Ran) -> Extra {
+    let kept = if stays { format!("{fixture}, as it was") } else { format!("{fixture} was not made") };
+    vec![("NOTHING RECORDED", cause(counts, folded, ran).into()), ("fixture", kept.into())]
+}
+
+/// What the summary says of operations that were to be recorded anew and got no answer of the tenant.
+pub(super) fn unanswered(folded: &Folded) -> Option<(&'static str, serde_json::Value)> {
+    let list = folded.unanswered.join(", ");
+    let own = own_answers(folded).map(|own| format!("; {own}")).unwrap_or_default();
+    let said = || format!("{list}: no answer of the tenant came, so the old entries stay{own}");
+    (!list.is_empty()).then(|| ("NOT RECORDED ANEW", said().into()))
+}
+
+/// The likely cause, and what to do.
+fn cause(counts: &Counts, folded: &Folded, ran: &Ran) -> String {
+    if counts.exchanges == 0 && counts.left_out == 0 && !counts.lost() {
+        return unused(counts, ran);
+    }
+    let mut causes = Vec::new();
+    causes.extend(own_answers(folded));
+    if !folded.transient.is_empty() {
+        let list: Vec<String> = folded.transient.iter().map(|(status, count)| format!("{status} × {count}")).collect();
+        causes.push(format!("the tenant gave only transient answers ({}); --keep keeps them", list.join(", ")));
+    }
+    if folded.not_taken > 0 {
+        let came = plural(folded.not_taken, "exchange");
+        causes.push(format!("{came} came, of other operations than --replace names"));
+    }
+    if counts.left_out > 0 {
+        let came = plural(counts.left_out, "exchange");
+        causes.push(format!("--only and --exclude left out {came}"));
+    }
+    if counts.lost() {
+        causes.push("what came could not be written".to_owned());
+    }
+    if !folded.no_answers.is_empty() {
+        causes.push(format!("exchanges ended before the tenant answered: {}", listed(&folded.no_answers)));
+    }
+    causes.extend(denied(counts));
+    causes.join("; ")
+}
+
+/// Nothing reached contrail.
+fn unused(counts: &Counts, ran: &Ran) -> String {
+    let mut said = if ran.given.is_empty() {
+        let places: Vec<&str> = ran.listeners.iter().filter_map(|line| line.strip_prefix("listening on ")).collect();
+        format!("no request came to {}", places.join(", "))
+    } else {
+        format!("CMD sent contrail no request for the tenant; it was given {}", ran.given.join(", "))
+    };
+    let refused: u64 = counts.turned_away.values().sum();
+    let denied = denied(counts);
+    if denied.is_none() && refused > 0 {
+        let list: Vec<String> = counts.turned_away.iter().map(|(why, count)| format!("{count} × {why}")).collect();
+        let _ = write!(said, "; contrail turned away {}: {}", plural(refused, "request"), list.join(", "));
+    }
+    match denied {
+        Some(denied) => format!("{said}; {denied}"),
+        None if ran.given.is_empty() => format!("{said}; point the client there"),
+        None => format!("{said}; make it use one of them"),
+    }
+}
+
+/// What contrail answered in the tenant's place.
+fn own_answers(folded: &Folded) -> Option<String> {
+    let why = listed(&folded.own_causes);
+    let count = plural(folded.own_answers, "request");
+    (!why.is_empty()).then(|| format!("contrail answered {count} in the tenant's place: {why}"))
+}
+
+/// Which hosts clients of the forward proxy wanted in vain.
+fn denied(counts: &Counts) -> Option<String> {
+    let count: u64 = counts.denied.values().sum();
+    let hosts = listed(&counts.denied);
+    let way = plural(count, "request");
+    (count > 0).then(|| {
+        format!("contrail denied {way} to other hosts ({hosts}); if the tenant is among them, --upstream names the wrong host")
+    })
+}
+
+/// `text × 3, other`.
+fn listed<N: Copy + PartialEq + From<u8> + std::fmt::Display>(counts: &BTreeMap<String, N>) -> String {
+    let one = |(text, count): (&String, &N)| {
+        if *count == N::from(1) { text.clone() } else { format!("{text} × {count}") }
+    };
+    counts.iter().map(one).collect::<Vec<_>>().join(", ")
+}
