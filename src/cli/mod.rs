@@ -16,6 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::{
     config::{self, Completed},
     contract::{Contract, ContractError},
+    report::Title,
 };
 
 pub mod audit;
@@ -89,6 +90,7 @@ impl Outcome {
     /// Nothing wrong.
     pub const CLEAN: Self = Self { findings: false, misses: false, command: None, failed: false };
 
+    /// The exit status that it gives.
     fn status(self) -> u8 {
         match self {
             Self { command: Some(status), .. } => status,
@@ -135,6 +137,15 @@ impl ContractArgs {
             return Ok(Contract::built_in());
         }
         Contract::load(self.contract.as_deref(), &self.overlay)
+    }
+}
+
+/// What a report calls a contract.
+fn title(contract: &Contract) -> Title {
+    Title {
+        title: contract.title().to_owned(),
+        version: contract.version().to_owned(),
+        hash: contract.hash().to_owned(),
     }
 }
 

@@ -227,10 +227,10 @@ impl JudgeArgs {
 
     /// An empty collector for the reports that the options ask for.
     #[must_use]
-    pub fn collector(&self, title: &str, version: &str) -> Collector {
+    pub fn collector(&self, title: Title) -> Collector {
         let failing = Rule::ALL.iter().copied().filter(|rule| self.policy.fails_on_rule(*rule)).collect();
         let listed = self.report.iter().any(|request| request.kind == report::Kind::Json);
-        Collector::new(Title { title: title.to_owned(), version: version.to_owned() }, failing, listed)
+        Collector::new(title, failing, listed)
     }
 
     /// The pipeline that the options ask for.
@@ -252,8 +252,8 @@ impl JudgeArgs {
             .into());
         }
         // The contract may not be compiled yet, and only reports tell its name.
-        let (title, version) = if self.report.is_empty() { ("", "") } else { (contract.title(), contract.version()) };
-        let collector = self.collector(title, version);
+        let title = if self.report.is_empty() { Title::default() } else { super::title(&contract) };
+        let collector = self.collector(title);
         let redactor = match setup.redactor {
             Some(redactor) => redactor,
             None => self.redactor(&contract)?,

@@ -8,8 +8,15 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::{Failure, Format, printer::private_file};
-use crate::{finding::Kind, pipeline::Outcome, plural::plural, redact::Redactor, report};
+use super::{Failure, Format, Outcome as Exit, printer::private_file};
+use crate::{
+    finding::Kind,
+    pipeline::Outcome,
+    plural::plural,
+    redact::Redactor,
+    report::{self, Recorded},
+    visible::visible,
+};
 
 /// A write or sync of the journal that takes this long is said.
 const SLOW: Duration = Duration::from_millis(250);
@@ -17,13 +24,35 @@ const SLOW: Duration = Duration::from_millis(250);
 /// Further lines of a command's own: a name for people and a value for both.
 pub(super) type Extra = Vec<(&'static str, Value)>;
 
+/// Why the exit status is not 0, each reason in words. Where several apply, the first ones decide.
+fn because(outcome: &Outcome, exit: Exit) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if let Some(status) = exit.command {
+        reasons.push(format!("the command ended with status {status}"));
+    }
+    if exit.failed {
+        reasons.push("part of the work could not be done".to_owned());
+    }
+    if exit.misses {
+        reasons.push(plural(outcome.counts.misses, "replay miss"));
+    }
+    for (rule, count) in outcome.collector.failing() {
+        let denied = if rule.kind() == Kind::Gap { ", denied" } else { "" };
+        reasons.push(format!("{rule} {count} ({}{denied})", rule.kind().name()));
+    }
+    if outcome.collector.run().proof.as_ref().is_some_and(|proof| !proof.good) {
+        reasons.push("the fixture failed its proof".to_owned());
+    }
+    reasons
+}
+
 /// Prints the summary; `next` is the command to go on with.
-pub(super) fn print(format: Format, outcome: &Outcome, extra: &Extra, next: Option<&str>) {
+pub(super) fn print(format: Format, outcome: &Outcome, exit: Exit, extra: &Extra, next: Option<&str>) {
     // Exchange lines come before it, all of them.
     let dropped = outcome.console.close();
     let text = match format {
-        Format::Text => text(outcome, dropped, extra, next),
-        Format::Json => format!("{}\n", json!({"summary": object(outcome, dropped, extra, next)})),
+        Format::Text => text(outcome, exit, dropped, extra, next),
+        Format::Json => format!("{}\n", json!({"summary": object(outcome, exit, dropped, extra, next)})),
     };
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
@@ -47,21 +76,29 @@ pub(super) fn reports(outcome: &mut Outcome, redactor: &Redactor, requests: &[re
     Ok(())
 }
 
-fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> String {
-    let (tally, counts) = (outcome.collector.tally(), &outcome.counts);
+fn text(outcome: &Outcome, exit: Exit, dropped: u64, extra: &Extra, next: Option<&str>) -> String {
+    let (tally, counts, run) = (outcome.collector.tally(), &outcome.counts, outcome.collector.run());
+    let replays = run.unused.is_some();
     let mut out = String::from("\n");
     let _ = writeln!(
         out,
-        "{}: {} conform, {} with gaps, {} violate",
-        plural(tally.exchanges, "exchange"),
+        "{}: {} conform, {} with gaps, {} violate{}",
+        plural(tally.exchanges, if replays { "live request" } else { "exchange" }),
         tally.conforms,
         tally.gap,
-        tally.violates
+        tally.violates,
+        if replays { format!(", {} missed", tally.misses) } else { String::new() }
     );
     if !tally.operations().is_empty() {
         let operations: Vec<String> =
             tally.operations().iter().map(|(name, count)| format!("{name} {count}")).collect();
-        let _ = writeln!(out, "operations covered: {}", operations.join(", "));
+        let what = if replays { "asked for" } else { "covered" };
+        let _ = writeln!(out, "operations {what}: {}", operations.join(", "));
+    }
+    if replays {
+        let Recorded { exchanges, conforms, gap, violates } = tally.recorded;
+        let recorded = plural(exchanges, "recorded exchange");
+        let _ = writeln!(out, "{recorded}: {conforms} conform, {gap} with gaps, {violates} violate");
     }
     for (kind, title) in [(Kind::Violation, "violations"), (Kind::Gap, "gaps")] {
         let rules: Vec<String> = tally
@@ -81,6 +118,13 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
     if let Some(personal) = outcome.secrets.said_of_personal() {
         let _ = writeln!(out, "{personal}");
     }
+    if counts.misses > 0 {
+        let _ = writeln!(out, "{}", plural(counts.misses, "replay miss"));
+        list(
+            &mut out,
+            run.misses().map(|missed| format!("{} ({}, {} in all)", missed.request, missed.reason, missed.count)),
+        );
+    }
     for (count, one, many) in said(outcome, dropped) {
         if count > 0 {
             let _ = writeln!(out, "{count} {}", if count == 1 { one } else { many });
@@ -91,6 +135,8 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
     }
     for (reason, count) in &counts.turned_away {
         let _ = writeln!(out, "{count} turned away: {reason}");
+        let hosts = run.denied().filter(|denied| denied.reason == reason);
+        list(&mut out, hosts.map(|denied| format!("{} ({} in all)", denied.host, denied.count)));
     }
     let queue = &counts.queue;
     if queue.slowest >= SLOW {
@@ -109,14 +155,45 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let _ = writeln!(out, "{name}: {value}");
     }
+    if let Some(proof) = &run.proof {
+        if proof.good {
+            let note = proof.note.as_ref().map_or_else(String::new, |note| format!("; {note}"));
+            let _ = writeln!(out, "proof: replayed against itself, verified, scanned for secrets: good{note}");
+        } else {
+            let _ = writeln!(out, "PROOF FAILED: the fixture is not what was recorded:");
+            list(&mut out, proof.problems.iter().cloned());
+        }
+    }
+    let status = exit.status();
+    if status != 0 {
+        let _ = writeln!(out, "exit status {status}: {}", because(outcome, exit).join("; "));
+    }
     if let Some(next) = next {
         let _ = writeln!(out, "next: {next}");
     }
     out
 }
 
+/// Most lines of a list that are shown.
+const LISTED: usize = 20;
+
+/// Adds the lines of a list, the first of them.
+pub(super) fn list(text: &mut String, lines: impl Iterator<Item = String>) {
+    let mut left_out = 0;
+    for (at, line) in lines.enumerate() {
+        if at < LISTED {
+            let _ = writeln!(text, "  {}", visible(&line));
+        } else {
+            left_out += 1;
+        }
+    }
+    if left_out > 0 {
+        let _ = writeln!(text, "  and {left_out} more");
+    }
+}
+
 /// What is said of what was counted, where it was one and where it was more.
-fn said(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 12] {
+fn said(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 11] {
     let (secrets, counts) = (&outcome.secrets, &outcome.counts);
     let any = |count, said| (count, said, said);
     [
@@ -130,7 +207,6 @@ fn said(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 
         any(counts.left_out, "left out by --only or --exclude"),
         any(counts.incomplete, "not whole"),
         any(counts.retried, "sent again on a fresh connection"),
-        (counts.misses, "replay miss", "replay misses"),
         (
             counts.unjudged,
             "not judged, because the check failed on it; please report it",
@@ -155,8 +231,8 @@ fn said(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 
     ]
 }
 
-fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> Map<String, Value> {
-    let (tally, counts) = (outcome.collector.tally(), &outcome.counts);
+fn object(outcome: &Outcome, exit: Exit, dropped: u64, extra: &Extra, next: Option<&str>) -> Map<String, Value> {
+    let (tally, counts, run) = (outcome.collector.tally(), &outcome.counts, outcome.collector.run());
     let mut object = Map::new();
     let mut put = |name: &str, value: Value| {
         object.insert(name.replace(' ', "_"), value);
@@ -165,6 +241,10 @@ fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) ->
     put("conforms", tally.conforms.into());
     put("gap", tally.gap.into());
     put("violates", tally.violates.into());
+    put("misses", counts.misses.into());
+    if run.unused.is_some() {
+        put("recorded", json!(tally.recorded));
+    }
     put("operations", json!(tally.operations()));
     put(
         "rules",
@@ -177,11 +257,11 @@ fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) ->
     put("left_out", counts.left_out.into());
     put("incomplete", counts.incomplete.into());
     put("retried", counts.retried.into());
-    put("misses", counts.misses.into());
     put("unjudged", counts.unjudged.into());
     put("unredacted", counts.unredacted.into());
     put("answered_by_contrail", json!(counts.answered));
     put("turned_away", json!(counts.turned_away));
+    put("denied", json!(run.denied().collect::<Vec<_>>()));
     put("unwritten", counts.unwritten.into());
     put("journal_error", json!(counts.journal_error));
     put("late", counts.late.into());
@@ -200,6 +280,13 @@ fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) ->
     for (name, value) in extra {
         put(name, value.clone());
     }
+    if let Some(unused) = &run.unused {
+        put("unused", json!(unused));
+    }
+    if let Some(proof) = &run.proof {
+        put("proof", json!(proof));
+    }
+    put("exit", json!({"status": exit.status(), "because": because(outcome, exit)}));
     put("next", json!(next));
     object
 }

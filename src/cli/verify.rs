@@ -28,7 +28,7 @@ use crate::{
     plural::plural,
     recording::{self, ChainHead, Checked, Entry, Note, ReadError, Recording, settle},
     redact::{Judged, Plan, Redactor},
-    report::{Collector, Kind, Place, Request, Title, Unauthenticated, Unremarkable},
+    report::{Collector, Kind, Place, Request, Unauthenticated, Unremarkable},
     token::{Credential, Jwks, TokenCache, TokenFacts},
 };
 
@@ -69,9 +69,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let judge = Judge::new(args.contract.load()?, Duration::from_secs(args.clock_skew), keys);
     let wanted = wanted(args)?;
     let failing = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
-    let title = Title { title: judge.contract.title().to_owned(), version: judge.contract.version().to_owned() };
     let listed = wanted.iter().any(|request| request.kind == Kind::Json);
-    let mut collector = Collector::new(title, failing, listed);
+    let mut collector = Collector::new(super::title(&judge.contract), failing, listed);
     let redactor = Redactor::new(Plan::default());
 
     let kept = kept_heads(args.head.as_deref())?;
@@ -202,7 +201,7 @@ fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collect
         let open = note.is_none() && !by_contrail && !told.load(Ordering::Relaxed);
         let unauthenticated = open.then(|| judge.unauthenticated(&mut exchange));
         let carries_authorization = exchange.request.headers.contains("authorization");
-        let said = match Unremarkable::of(&verdict).filter(|_| !listed) {
+        let said = match Unremarkable::of(&verdict, exchange.timings.total()).filter(|_| !listed) {
             Some(counted) => Said::Nothing { counted, searched: note.is_none().then(|| Box::new(exchange)) },
             None => Said::Something(Box::new(Judged::new(exchange, verdict))),
         };
@@ -216,7 +215,7 @@ fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collect
         }
         let open = !settled && !checked.by_contrail && !by_contrail;
         let unauthenticated = checked.unauthenticated.filter(|_| open);
-        let place = Place { source: &name, entry: checked.index, outside: checked.outside };
+        let place = Place { source: &name, entry: checked.index, outside: checked.outside, ..Place::default() };
         match checked.said {
             Said::Nothing { counted, searched } => {
                 if let Some(exchange) = searched {
@@ -228,6 +227,7 @@ fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collect
         }
         Ok(())
     })?;
+    collector.source(&name);
     collector.end_of_file(&name, !settled && !ended.head.by_contrail)?;
     collector.skipped(ended.skipped as u64);
     if ended.head.unproven {

@@ -17,6 +17,7 @@ use crate::{
     pipeline::{self, Enforce},
     recording::{Journal, JournalContext, TrailOptions},
     redact::Redactor,
+    report::Title,
     upstream::{
         Origin, Upstream,
         live::{Access, Http2, Live, Via},
@@ -296,18 +297,20 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let ran = args
         .proxy
         .run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), || ready.introduce())?;
-    let mut outcome = pipeline.finish(args.judge.collector("", ""));
+    let mut outcome = pipeline.finish(args.judge.collector(Title::default()));
     let kept = match &trail {
         Some(trail) => args.trail.end(trail, pipeline.redactor(), &mut outcome.counts),
         None => Vec::new(),
     };
     let next = args.trail.trail.as_ref().map(|path| format!("contrail verify {}", path.display()));
-    summary::print(args.judge.format, &outcome, &kept, next.as_deref());
-    summary::reports(&mut outcome, pipeline.redactor(), &args.judge.report)?;
-    Ok(Outcome {
+    let exit = Outcome {
         findings: outcome.collector.fails(),
         failed: outcome.counts.lost(),
         command: ran.command.filter(|status| *status != 0),
         ..Outcome::CLEAN
-    })
+    };
+    outcome.collector.upstream(&ready.origin);
+    summary::print(args.judge.format, &outcome, exit, &kept, next.as_deref());
+    summary::reports(&mut outcome, pipeline.redactor(), &args.judge.report)?;
+    Ok(exit)
 }

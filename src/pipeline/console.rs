@@ -9,7 +9,10 @@ use crate::{
     finding::{Conclusion, Finding, Kind},
     recording::text::{number, raw},
     redact::{Judged, Redacted},
-    report::json::Item,
+    report::{
+        json::{Item, is_false},
+        verdict_name,
+    },
     upstream::Notes,
     visible::visible,
 };
@@ -40,6 +43,8 @@ struct Line<'a> {
     status: u16,
     operation: Option<&'a str>,
     verdict: &'static str,
+    #[serde(skip_serializing_if = "is_false")]
+    miss: bool,
     findings: Vec<Item<'a>>,
     unchecked: Vec<&'static str>,
     ms: u64,
@@ -63,7 +68,8 @@ pub(super) fn line(out: &mut Vec<u8>, format: LineFormat, judged: &Redacted<Judg
                 url: exchange.request.target.to_string(),
                 status,
                 operation: verdict.operation.as_deref(),
-                verdict: verdict.conclusion().name(),
+                verdict: verdict_name(verdict.conclusion(), notes.miss.is_some()),
+                miss: notes.miss.is_some(),
                 findings: verdict.findings.iter().map(Item::from).collect(),
                 unchecked: verdict.unchecked.iter().map(crate::finding::Unchecked::name).collect(),
                 ms: millis(took),
@@ -128,7 +134,9 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &Judged, notes: &N
         Conclusion::Gap => Some(Kind::Gap),
         Conclusion::Violates => Some(Kind::Violation),
     };
-    painted(out, kind.filter(|_| colour), conclusion.name());
+    let missed = notes.miss.is_some();
+    let kind = if missed { Some(Kind::Violation) } else { kind };
+    painted(out, kind.filter(|_| colour), verdict_name(conclusion, missed));
     out.push(b' ');
     number(millis(took), out);
     raw(out, " ms");
@@ -157,16 +165,26 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &Judged, notes: &N
 }
 
 /// Appends the line of a request that never became an exchange.
-pub(super) fn turned_away(out: &mut Vec<u8>, format: LineFormat, status: u16, reason: &str) {
+///
+/// `host` is the host and port that it was for, where it was turned away because of that.
+pub(super) fn turned_away(out: &mut Vec<u8>, format: LineFormat, status: u16, reason: &str, host: Option<&str>) {
     #[derive(Serialize)]
     struct TurnedAway<'a> {
-        turned_away: &'a str,
+        #[serde(rename = "turned_away")]
+        reason: &'a str,
         status: u16,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        host: Option<&'a str>,
     }
-    match format {
-        LineFormat::Json => json(out, &TurnedAway { turned_away: reason, status }),
-        LineFormat::Text { .. } => out.extend_from_slice(format!("{status} turned away: {reason}\n").as_bytes()),
+    if format == LineFormat::Json {
+        return json(out, &TurnedAway { reason, status, host });
     }
+    raw(out, &format!("{status} turned away: {reason}"));
+    if let Some(host) = host {
+        raw(out, ": ");
+        shown(host, out);
+    }
+    out.push(b'\n');
 }
 
 /// Appends that an exchange could not be redacted.

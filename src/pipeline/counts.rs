@@ -77,7 +77,7 @@ impl Counts {
         self.unjudged += u64::from(panicked);
         self.incomplete += u64::from(exchange.transport.incomplete.is_some());
         self.retried += u64::from(exchange.transport.retried);
-        self.misses += u64::from(notes.miss);
+        self.misses += u64::from(notes.miss.is_some());
         if let Some(reason) = &exchange.transport.answered_by_contrail {
             *self.answered.entry(reason.clone()).or_default() += 1;
         }

@@ -393,6 +393,7 @@ impl Pipeline {
         }
         let mut state = self.lock();
         state.journal = None;
+        state.collector.redact(&self.redactor);
         Outcome {
             collector: std::mem::replace(&mut state.collector, replacement),
             counts: std::mem::take(&mut state.counts),
@@ -403,6 +404,19 @@ impl Pipeline {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts and shows a request that never became an exchange; `host` where it was denied because of that.
+    fn turn_away(&self, status: u16, reason: &str, host: Option<&str>) {
+        let mut state = self.lock();
+        let state = &mut *state;
+        *state.counts.turned_away.entry(reason.to_owned()).or_default() += 1;
+        if let Some(host) = host {
+            state.collector.denied(host, reason);
+            state.counts.denied(host);
+        }
+        console::turned_away(&mut state.line_batch, self.lines, status, reason, host);
+        self.turns.here().wake();
     }
 
     /// Why a request that is held does not pass.
@@ -460,15 +474,13 @@ impl Observer for Pipeline {
     }
 
     fn turned_away(&self, status: u16, reason: &str) {
-        let mut state = self.lock();
-        let state = &mut *state;
-        *state.counts.turned_away.entry(reason.to_owned()).or_default() += 1;
-        console::turned_away(&mut state.line_batch, self.lines, status, reason);
-        self.turns.here().wake();
+        self.turn_away(status, reason, None);
     }
 
-    fn denied(&self, target: &str) {
-        self.lock().counts.denied(target);
+    fn denied(&self, status: u16, reason: &str, host: &str) {
+        // A secret may stand in a name, too.
+        let host = catch_unwind(AssertUnwindSafe(|| self.redactor.text(host).into_inner())).unwrap_or_default();
+        self.turn_away(status, reason, Some(&host));
     }
 }
 

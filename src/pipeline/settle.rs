@@ -15,8 +15,8 @@ use super::{
 use crate::{
     proxy::{Ended, Written},
     redact::{Judged, Redacted},
-    report::Place,
-    upstream::Notes,
+    report::{self, Place},
+    upstream::{Notes, replay},
 };
 
 /// An exchange between its end and its entry.
@@ -28,6 +28,28 @@ struct Settling<T> {
     /// Its response is held until it is judged.
     held: bool,
     waiting: Option<Waiting>,
+}
+
+/// What a report holds of a miss.
+fn told(miss: &replay::Miss) -> report::Miss {
+    let difference = |one: &replay::Difference| report::Difference {
+        place: one.place.clone(),
+        yours: one.yours.clone(),
+        fixture: one.fixture.clone(),
+        option: one.option.clone(),
+    };
+    let near = |near: &replay::Near| report::Near {
+        entry: near.entry.clone(),
+        request: near.request.clone(),
+        status: near.status,
+        differences: near.differences.iter().map(difference).collect(),
+    };
+    report::Miss {
+        reason: miss.word(),
+        request: miss.asked.clone(),
+        detail: miss.detail(),
+        nearest: miss.nearest.iter().map(near).collect(),
+    }
 }
 
 impl Pipeline {
@@ -132,8 +154,9 @@ impl Pipeline {
             return;
         };
         state.counts.exchange(&judged.exchange, &notes, panicked);
-        let place =
-            Place { source: "live", entry: usize::try_from(state.counts.exchanges - 1).unwrap_or(0), outside: false };
+        let miss = notes.miss.as_deref().map(told);
+        let entry = usize::try_from(state.counts.exchanges - 1).unwrap_or(0);
+        let place = Place { source: "live", entry, miss: miss.as_ref(), ..Place::default() };
         if let Err(error) = state.collector.exchange(place, &judged, None) {
             tracing::warn!(%error, "the report's temporary file cannot be written");
         }

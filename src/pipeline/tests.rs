@@ -98,7 +98,7 @@ impl Said {
 }
 
 fn collector() -> Collector {
-    Collector::new(Title { title: String::new(), version: String::new() }, Vec::new(), false)
+    Collector::new(Title::default(), Vec::new(), false)
 }
 
 fn pipeline(checker: Checker, journal: &Memory) -> (Arc<Pipeline>, Said) {

@@ -330,9 +330,10 @@ fn malformed(wrong: &str) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "bad-target", format!("the target cannot be used: {wrong}")).closing()
 }
 
+/// As [`refused`], for a request to a host that the proxy does not open.
 fn denied(proxy: &Proxy, target: &HostPort, problem: Problem) -> http::Response<Gate> {
-    proxy.observer.denied(&target.to_string());
-    refused(proxy, problem)
+    proxy.observer.denied(problem.status.as_u16(), problem.reason, &target.to_string());
+    Response::from(problem).map(Gate::open)
 }
 
 fn refused(proxy: &Proxy, problem: Problem) -> http::Response<Gate> {

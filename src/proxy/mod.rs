@@ -193,8 +193,10 @@ pub trait Observer: Send + Sync + fmt::Debug {
     /// Hears of a request that was turned away before it could become an exchange. The reason holds nothing of it.
     fn turned_away(&self, _status: u16, _reason: &str) {}
 
-    /// A client of the forward proxy asked for this host, and the way there was denied.
-    fn denied(&self, _target: &str) {}
+    /// Hears of a request that the forward proxy turned away because of the host and port that it was for.
+    fn denied(&self, status: u16, reason: &str, _host: &str) {
+        self.turned_away(status, reason);
+    }
 }
 
 /// Resolves when an exchange is recorded (or could not be, and that has been said): then its response may end. An error

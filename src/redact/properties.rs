@@ -234,8 +234,8 @@ fn write_all(redactor: &Redactor, judged: Judged, folder: &std::path::Path) -> V
     for target in ["a/", "a.har"] {
         fold(std::slice::from_ref(&source), &folder.join(target), &options).unwrap();
     }
-    let mut collector = Collector::new(Title { title: "t".into(), version: "1".into() }, Vec::new(), true);
-    collector.exchange(report::Place { source: "a", entry: 0, outside: false }, &redacted, None).unwrap();
+    let mut collector = Collector::new(Title { title: "t".into(), ..Title::default() }, Vec::new(), true);
+    collector.exchange(report::Place { source: "a", ..report::Place::default() }, &redacted, None).unwrap();
     let mut written: Vec<(String, String)> = Vec::new();
     for kind in [report::Kind::Text, report::Kind::Json, report::Kind::Junit, report::Kind::Html] {
         let mut out = Vec::new();

@@ -2,11 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::{Facts, junit::escape, places};
+use super::{Facts, Unused, junit::escape, places};
 use crate::{
     finding::{Kind, Rule},
     plural::plural,
 };
+
+/// Most rows of a list; the rest is counted.
+const MAX_ROWS: usize = 1000;
 
 const HEAD: &str = r#"<!doctype html>
 <html lang="en">
@@ -15,48 +18,83 @@ const HEAD: &str = r#"<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>contrail report</title>
 <style>
-:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif }
-body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem }
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; --bad: light-dark(#b3261e, #ff8a80); --gap: light-dark(#8a5a00, #ffc35c); --good: light-dark(#1b6e3c, #7fd69b) }
+body { max-width: 80rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid #8886 }
-td.n { text-align: right; font-variant-numeric: tabular-nums }
-code { overflow-wrap: anywhere }
-.sample { opacity: .75; font-size: .9em }
+th.n, td.n { text-align: right; font-variant-numeric: tabular-nums }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem }
+dt { opacity: .75 }
+dd { margin: 0; overflow-wrap: anywhere }
+td:first-child code, td.name { white-space: nowrap }
+td, li { overflow-wrap: break-word }
+.sample, .near { opacity: .8; font-size: .9em; overflow-wrap: anywhere }
+.scroll { overflow-x: auto }
+.violation, .bad { color: var(--bad) }
+.gap { color: var(--gap) }
+.good { color: var(--good) }
 </style>
 "#;
 
 pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
-    let tally = facts.tally;
     to.write_all(HEAD.as_bytes())?;
-    writeln!(to, "<h1>{} {}</h1>", escape(&facts.title.title), escape(&facts.title.version))?;
-    writeln!(
+    about(facts, to)?;
+    sums(facts, to)?;
+    misses(facts, to)?;
+    proof(facts, to)?;
+    groups(facts, Kind::Violation, "Violations: the document is contradicted", to)?;
+    groups(facts, Kind::Gap, "Gaps: the document is silent", to)?;
+    denied(facts, to)?;
+    unused(facts, to)?;
+    unchecked(facts, to)?;
+    left_out(facts, to)?;
+    writeln!(to, "</html>")
+}
+
+/// What the report is about, and what made it.
+fn about(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let title = facts.title;
+    writeln!(to, "<h1>{} {}</h1>\n<dl>", escape(&title.title), escape(&title.version))?;
+    if !title.hash.is_empty() {
+        writeln!(to, "<dt>contract<dd><code>{}</code>", escape(&title.hash))?;
+    }
+    if let Some(upstream) = facts.upstream {
+        writeln!(to, "<dt>upstream<dd>{}", escape(upstream))?;
+    }
+    for source in facts.sources.iter().take(MAX_ROWS) {
+        writeln!(to, "<dt>recording<dd>{}", escape(source))?;
+    }
+    if facts.sources.len() > MAX_ROWS {
+        writeln!(to, "<dt>and<dd>{} more", facts.sources.len() - MAX_ROWS)?;
+    }
+    writeln!(to, "<dt>made<dd>{}, by contrail {}\n</dl>", facts.made, env!("CARGO_PKG_VERSION"))
+}
+
+/// What was counted, in a sentence or two.
+fn sums(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let tally = facts.tally;
+    let replays = facts.run.unused.is_some();
+    write!(
         to,
-        "<p>{}: {} conform, {} with gaps, {} in violation.</p>",
-        plural(tally.exchanges - tally.outside, "exchange"),
+        "<p>{}: <span class=good>{} conform</span>, <span class=gap>{} with gaps</span>, <span class=bad>{} in violation</span>",
+        plural(tally.exchanges - tally.outside, if replays { "live request" } else { "exchange" }),
         tally.conforms,
         tally.gap - tally.outside,
         tally.violates
     )?;
-    groups(facts, Kind::Violation, "Violations: the document is contradicted", to)?;
-    groups(facts, Kind::Gap, "Gaps: the document is silent", to)?;
-    if tally.unchecked().next().is_some() {
-        writeln!(to, "<h2>Not checked</h2>\n<table><tr><th>aspect<th>exchanges<th>where")?;
-        for (aspect, count, counts) in tally.unchecked() {
-            writeln!(to, "<tr><td><code>{aspect}</code><td class=n>{count}<td>{}", escape(&places(&counts)))?;
-        }
-        writeln!(to, "</table>")?;
+    if !replays {
+        return writeln!(to, ".</p>");
     }
-    writeln!(to, "<h2>Left out</h2>\n<ul>")?;
-    for source in facts.stripped {
-        let source = escape(source);
-        writeln!(to, "<li>Authentication is unchecked in {source}: this file's producer strips Authorization.")?;
-    }
-    if tally.ungrouped > 0 {
-        writeln!(to, "<li>{} at further places.", plural(tally.ungrouped, "finding"))?;
-    }
-    writeln!(to, "<li>{} outside the contract (another site or base path).", plural(tally.outside, "exchange"))?;
-    writeln!(to, "<li>{} not HTTP.", plural(tally.skipped, "recorded item"))?;
-    writeln!(to, "</ul>\n</html>")
+    let recorded = tally.recorded;
+    writeln!(
+        to,
+        ", <span class=bad>{} missed</span>.<br>{} beside them: {} conform, {} with gaps, {} in violation.</p>",
+        tally.misses,
+        plural(recorded.exchanges, "recorded exchange"),
+        recorded.conforms,
+        recorded.gap,
+        recorded.violates
+    )
 }
 
 fn groups(facts: &Facts<'_>, kind: Kind, heading: &str, to: &mut dyn Write) -> io::Result<()> {
@@ -64,7 +102,8 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str, to: &mut dyn Write) -> i
     if groups.is_empty() {
         return Ok(());
     }
-    writeln!(to, "<h2>{heading}</h2>\n<table><tr><th>rule<th>operation<th>at<th>times<th>first")?;
+    let class = kind.name();
+    table(&format!("<h2 class={class}>{heading}</h2>"), &["rule", "operation", "at", "times", "first"], to)?;
     for group in groups {
         let sample = &group.sample;
         let message = if group.rule == Rule::OperationUndocumented && group.operation.is_none() {
@@ -74,17 +113,138 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str, to: &mut dyn Write) -> i
         };
         writeln!(
             to,
-            "<tr><td><code>{}</code><td>{}<td><code>{}</code><td class=n>{}<td>{message}<span class=sample>{} entry {}: <code>{} {}</code> &rarr; {}</span>",
+            "<tr><td><code class={class}>{}</code><td class=name>{}<td><code>{}</code><td class=n>{}<td>{message}\
+             <span class=sample>{} entry {}: <code>{} {}</code> &rarr; {}</span>",
             group.rule.id(),
             escape(group.operation.as_deref().unwrap_or("")),
-            escape(&group.place),
+            breakable(&group.place),
             group.count,
             escape(&sample.source),
             sample.entry,
             escape(&sample.method),
-            escape(&sample.url),
+            breakable(&sample.url),
             sample.status
         )?;
     }
-    writeln!(to, "</table>")
+    writeln!(to, "</table></div>")
+}
+
+fn misses(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let run = facts.run;
+    if run.missed() == 0 {
+        return Ok(());
+    }
+    table("<h2 class=bad>Missed: no recording answers these requests</h2>", &["why", "request", "times", "near"], to)?;
+    for missed in run.misses() {
+        let near: Vec<String> = missed.near().map(|near| breakable(&near)).collect();
+        writeln!(
+            to,
+            "<tr><td><code class=bad>{}</code><td><code>{}</code><td class=n>{}<td>{}<br><span class=near>{}</span>",
+            missed.reason,
+            breakable(&missed.request),
+            missed.count,
+            breakable(&missed.detail),
+            near.join("<br>")
+        )?;
+    }
+    writeln!(to, "</table></div>")?;
+    if run.further_misses > 0 {
+        writeln!(to, "<p>And {} of other requests.</p>", plural(run.further_misses, "miss"))?;
+    }
+    Ok(())
+}
+
+fn proof(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let Some(proof) = facts.run.proof.as_ref().filter(|proof| !proof.good) else { return Ok(()) };
+    writeln!(to, "<h2 class=bad>Proof failed: the fixture is not what was recorded</h2>\n<ul>")?;
+    for problem in proof.problems.iter().take(MAX_ROWS) {
+        writeln!(to, "<li>{}", breakable(problem))?;
+    }
+    more(proof.problems.len(), to)?;
+    writeln!(to, "</ul>")
+}
+
+fn denied(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let run = facts.run;
+    if run.denials() == 0 {
+        return Ok(());
+    }
+    let heading = "<h2>Denied: the forward proxy opens no connection to these hosts</h2>";
+    table(heading, &["host", "why", "times"], to)?;
+    for denied in run.denied() {
+        let (host, reason) = (escape(denied.host), escape(denied.reason));
+        writeln!(to, "<tr><td><code>{host}</code><td>{reason}<td class=n>{}", denied.count)?;
+    }
+    writeln!(to, "</table></div>")?;
+    if run.further_denied > 0 {
+        writeln!(to, "<p>And {} to other hosts.</p>", plural(run.further_denied, "request"))?;
+    }
+    Ok(())
+}
+
+fn unused(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let Some(unused) = facts.run.unused.as_deref().filter(|unused| !unused.is_empty()) else { return Ok(()) };
+    writeln!(to, "<h2>Unused: no request asked for these recorded exchanges</h2>\n<ul>")?;
+    for Unused { entry, request } in unused.iter().take(MAX_ROWS) {
+        writeln!(to, "<li>{}: <code>{}</code>", escape(entry), breakable(request))?;
+    }
+    more(unused.len(), to)?;
+    writeln!(to, "</ul>")
+}
+
+fn unchecked(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
+    if facts.tally.unchecked().next().is_none() {
+        return Ok(());
+    }
+    table("<h2>Not checked</h2>", &["aspect", "times", "where"], to)?;
+    for (aspect, count, counts) in facts.tally.unchecked() {
+        writeln!(to, "<tr><td><code>{aspect}</code><td class=n>{count}<td>{}", escape(&places(&counts)))?;
+    }
+    writeln!(to, "</table></div>")
+}
+
+/// What the report does not show; nothing if it shows all.
+fn left_out(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let tally = facts.tally;
+    let mut items: Vec<String> = facts
+        .stripped
+        .iter()
+        .map(|source| {
+            format!("Authentication is unchecked in {}: this file's producer strips Authorization.", escape(source))
+        })
+        .collect();
+    for (count, what, rest) in [
+        (tally.ungrouped, "finding", "at further places"),
+        (tally.outside, "exchange", "outside the contract (another site or base path)"),
+        (tally.skipped, "recorded item", "not HTTP"),
+    ] {
+        if count > 0 {
+            items.push(format!("{} {rest}.", plural(count, what)));
+        }
+    }
+    if items.is_empty() {
+        return Ok(());
+    }
+    writeln!(to, "<h2>Left out</h2>\n<ul>\n<li>{}\n</ul>", items.join("\n<li>"))
+}
+
+/// A heading, and the head of the table under it.
+fn table(heading: &str, columns: &[&str], to: &mut dyn Write) -> io::Result<()> {
+    write!(to, "{heading}\n<div class=scroll><table><tr>")?;
+    for column in columns {
+        let class = if *column == "times" { " class=n" } else { "" };
+        write!(to, "<th{class}>{column}")?;
+    }
+    writeln!(to)
+}
+
+/// The line after a list that was cut.
+fn more(all: usize, to: &mut dyn Write) -> io::Result<()> {
+    if all > MAX_ROWS { writeln!(to, "<li>and {} more", all - MAX_ROWS) } else { Ok(()) }
+}
+
+/// Escaped text that may be broken where a name ends, and not within one.
+fn breakable(text: &str) -> String {
+    let pieces: Vec<String> = text.split_inclusive(['/', '?', '&', ',']).map(escape).collect();
+    pieces.join("<wbr>")
 }

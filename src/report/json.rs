@@ -8,7 +8,8 @@
 //!    "unchecked": ["…"]}]}
 //! ```
 //!
-//! The summary comes first, and nobody knows it before the last exchange: the exchanges wait in a [`Spool`].
+//! A replay adds `misses` and `unused` after the exchanges, a recording its `proof`, a forward proxy the hosts that it
+//! `denied`. The summary comes first, and nobody knows it before the last exchange: the exchanges wait in a [`Spool`].
 
 use std::io::{self, BufRead as _, BufReader, Seek, SeekFrom, Write};
 
@@ -16,8 +17,9 @@ use serde::Serialize;
 use tempfile::SpooledTempFile;
 
 use super::{
-    Facts, Place, Unauthenticated,
+    Denied, Facts, Missed, Place, Proof, Recorded, Unauthenticated, Unused,
     tally::{conclusion, is_auth, status},
+    verdict_name,
 };
 use crate::{
     finding::Finding,
@@ -44,6 +46,8 @@ struct Exchange<'a> {
     url: String,
     status: u16,
     verdict: &'static str,
+    #[serde(skip_serializing_if = "is_false")]
+    miss: bool,
     blame: Option<&'static str>,
     findings: Vec<Item<'a>>,
     unchecked: Vec<&'static str>,
@@ -56,6 +60,12 @@ pub struct Item<'a> {
     kind: &'static str,
     at: &'a str,
     message: String,
+}
+
+/// For fields that are left out where they do not apply.
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+pub(crate) fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl<'a> From<&'a Finding> for Item<'a> {
@@ -84,7 +94,8 @@ impl Spool {
             method: judged.exchange.request.method.as_str(),
             url: judged.exchange.request.target.to_string(),
             status: status(judged),
-            verdict: conclusion(findings()).name(),
+            verdict: verdict_name(conclusion(findings()), place.miss.is_some()),
+            miss: place.miss.is_some(),
             blame: other.map_or(verdict.blame, |other| other.blame).map(crate::finding::Blame::name),
             findings: findings().map(Item::from).collect(),
             unchecked: other
@@ -144,18 +155,25 @@ struct Summary {
     conforms: u64,
     gap: u64,
     violates: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    misses: Option<u64>,
     skipped: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded: Option<Recorded>,
 }
 
 pub(super) fn head(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     let contract = Contract { title: &facts.title.title, version: &facts.title.version };
     let tally = facts.tally;
+    let replayed = facts.run.unused.is_some();
     let summary = Summary {
         exchanges: tally.exchanges,
         conforms: tally.conforms,
         gap: tally.gap,
         violates: tally.violates,
+        misses: replayed.then_some(tally.misses),
         skipped: tally.skipped,
+        recorded: replayed.then_some(tally.recorded),
     };
     write!(
         to,
@@ -165,6 +183,44 @@ pub(super) fn head(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-pub(super) fn tail(to: &mut dyn Write) -> io::Result<()> {
-    to.write_all(b"]}\n")
+pub(super) fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let run = facts.run;
+    let aside = Aside {
+        misses: run.unused.is_some().then(|| run.misses().collect()),
+        denied: run.denied().collect(),
+        unused: run.unused.as_deref(),
+        proof: run.proof.as_ref(),
+        further_misses: run.further_misses,
+        further_denied: run.further_denied,
+    };
+    to.write_all(b"]")?;
+    if let serde_json::Value::Object(members) = serde_json::to_value(&aside)? {
+        for (name, value) in members {
+            write!(to, ",\n \"{name}\": {value}")?;
+        }
+    }
+    to.write_all(b"}\n")
+}
+
+/// What the run came to besides findings, where it applies.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Aside<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    misses: Option<Vec<&'a Missed>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    denied: Vec<Denied<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unused: Option<&'a [Unused]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<&'a Proof>,
+    #[serde(skip_serializing_if = "is_zero")]
+    further_misses: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    further_denied: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -13,7 +13,10 @@ pub mod diff;
 pub mod html;
 pub mod json;
 pub mod junit;
+mod run;
 mod tally;
+#[cfg(test)]
+mod tests;
 pub mod text;
 
 use std::{
@@ -22,12 +25,14 @@ use std::{
     path::PathBuf,
     str::FromStr,
     sync::Arc,
+    time::Duration,
 };
 
-pub use tally::{Group, Sample, Tally};
+pub use run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Unused};
+pub use tally::{Group, Recorded, Sample, Tally};
 
 use crate::{
-    finding::{Blame, Rule, UncheckedSet, Verdict},
+    finding::{Blame, Conclusion, Rule, UncheckedSet, Verdict},
     redact::{Judged, Redacted, Redactor},
 };
 
@@ -74,12 +79,14 @@ impl FromStr for Request {
 }
 
 /// What a contract calls itself, for the head of a report.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Title {
     /// `info.title`.
     pub title: String,
     /// `info.version`.
     pub version: String,
+    /// The digest of the contract in force, overlays included.
+    pub hash: String,
 }
 
 /// An exchange's verdict under the reading that its file's producer strips `Authorization`: no `auth.*` finding.
@@ -97,14 +104,15 @@ pub struct Unremarkable {
     operation: Option<Arc<str>>,
     unchecked: UncheckedSet,
     blame: Option<Blame>,
+    took: Duration,
 }
 
 impl Unremarkable {
-    /// What there is to count; `None` if there is a finding.
+    /// What there is to count of an exchange that took so long; `None` if there is a finding.
     #[must_use]
-    pub fn of(verdict: &Verdict) -> Option<Self> {
+    pub fn of(verdict: &Verdict, took: Duration) -> Option<Self> {
         let Verdict { operation, findings, unchecked, blame } = verdict;
-        findings.is_empty().then(|| Self { operation: operation.clone(), unchecked: *unchecked, blame: *blame })
+        findings.is_empty().then(|| Self { operation: operation.clone(), unchecked: *unchecked, blame: *blame, took })
     }
 }
 
@@ -117,6 +125,9 @@ pub struct Collector {
     open: Option<(Half, Half)>,
     stripped: Vec<String>,
     failing: Vec<Rule>,
+    run: Run,
+    sources: Vec<String>,
+    upstream: Option<String>,
 }
 
 #[derive(Debug)]
@@ -140,14 +151,24 @@ impl Half {
 }
 
 /// One exchange as a report names it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Place<'a> {
-    /// The file, as it was named.
+    /// The file, as it was named; `live` for what goes through the proxy.
     pub source: &'a str,
     /// Index in that file.
     pub entry: usize,
     /// Outside the contract's base path and no token request: another site in a browser's export.
     pub outside: bool,
+    /// An exchange of a recording that is served, judged beside the live requests.
+    pub recorded: bool,
+    /// No recording answered it.
+    pub miss: Option<&'a Miss>,
+}
+
+/// The word for what an exchange came to: a miss never `conforms`.
+#[must_use]
+pub fn verdict_name(conclusion: Conclusion, missed: bool) -> &'static str {
+    if missed && conclusion == Conclusion::Conforms { "miss" } else { conclusion.name() }
 }
 
 impl Collector {
@@ -155,7 +176,59 @@ impl Collector {
     /// command fail (a report marks them).
     #[must_use]
     pub fn new(title: Title, failing: Vec<Rule>, listed: bool) -> Self {
-        Self { title, settled: Half::new(listed), open: None, stripped: Vec::new(), failing }
+        Self {
+            title,
+            settled: Half::new(listed),
+            open: None,
+            stripped: Vec::new(),
+            failing,
+            run: Run::default(),
+            sources: Vec::new(),
+            upstream: None,
+        }
+    }
+
+    /// Names a recording that the report is about.
+    pub fn source(&mut self, name: impl Into<String>) {
+        self.sources.push(name.into());
+    }
+
+    /// Names recordings that the report is about.
+    pub fn sources<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
+        self.sources.extend(names.map(str::to_owned));
+    }
+
+    /// Names the upstream that answered.
+    pub fn upstream(&mut self, origin: impl Into<String>) {
+        self.upstream = Some(origin.into());
+    }
+
+    /// What the run came to besides findings.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// A request was denied to this host and port.
+    pub fn denied(&mut self, host: &str, reason: &str) {
+        self.run.deny(host, reason);
+    }
+
+    /// The recordings that were served have these exchanges that nobody asked for.
+    pub fn unused(&mut self, unused: Vec<Unused>) {
+        self.run.unused = Some(unused);
+    }
+
+    /// The fixture that was written came to this in its proof.
+    pub fn proved(&mut self, proof: Proof) {
+        self.run.proof = Some(proof);
+    }
+
+    /// Takes out secrets that were recognised after they were taken in; what a JSON report lists is written without
+    /// them.
+    pub fn redact(&mut self, redactor: &Redactor) {
+        self.settled.tally.redact(redactor);
+        self.run.redact(redactor);
     }
 
     /// Takes one exchange. With `unauthenticated`, its verdict stays open until [`Collector::end_of_file`].
@@ -169,6 +242,9 @@ impl Collector {
         judged: &Redacted<Judged>,
         unauthenticated: Option<Unauthenticated>,
     ) -> io::Result<()> {
+        if let Some(miss) = place.miss {
+            self.run.miss(miss, judged.verdict.operation.as_deref());
+        }
         let Some(other) = unauthenticated else {
             // Nothing before this one in the file is open, or all of it is: order in the report is order in the file.
             return match &mut self.open {
@@ -239,7 +315,12 @@ impl Collector {
     /// Whether anything that makes the command fail was found.
     #[must_use]
     pub fn fails(&self) -> bool {
-        self.settled.tally.by_rule().any(|(rule, _)| self.failing.contains(&rule))
+        self.failing().next().is_some()
+    }
+
+    /// The rules that make the command fail and were found, with their counts.
+    pub fn failing(&self) -> impl Iterator<Item = (Rule, u64)> {
+        self.settled.tally.by_rule().filter(|(rule, _)| self.failing.contains(rule))
     }
 
     /// Writes a report of everything that is settled. A value that `redactor` recognised as a secret after its exchange
@@ -249,9 +330,17 @@ impl Collector {
     ///
     /// `to` or the temporary file of the JSON report failed.
     pub fn write(&mut self, kind: Kind, redactor: &Redactor, to: &mut dyn Write, colour: bool) -> io::Result<()> {
-        self.settled.tally.redact(redactor);
-        let facts =
-            Facts { title: &self.title, tally: &self.settled.tally, stripped: &self.stripped, failing: &self.failing };
+        self.redact(redactor);
+        let facts = Facts {
+            title: &self.title,
+            tally: &self.settled.tally,
+            stripped: &self.stripped,
+            failing: &self.failing,
+            run: &self.run,
+            sources: &self.sources,
+            upstream: self.upstream.as_deref(),
+            made: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        };
         match kind {
             Kind::Text => text::write(&facts, to, colour),
             Kind::Junit => junit::write(&facts, to),
@@ -261,7 +350,7 @@ impl Collector {
                 if let Some(spool) = &mut self.settled.json {
                     spool.copy_to(redactor, to)?;
                 }
-                json::tail(to)
+                json::tail(&facts, to)
             }
         }
     }
@@ -276,7 +365,7 @@ fn put(half: &mut Half, place: Place<'_>, judged: &Redacted<Judged>, other: Opti
 }
 
 /// What a report is written from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Facts<'a> {
     /// The contract.
     pub title: &'a Title,
@@ -286,6 +375,14 @@ pub struct Facts<'a> {
     pub stripped: &'a [String],
     /// The rules that make the command fail.
     pub failing: &'a [Rule],
+    /// What the run came to besides findings.
+    pub run: &'a Run,
+    /// The recordings that the report is about.
+    pub sources: &'a [String],
+    /// The upstream that answered.
+    pub upstream: Option<&'a str>,
+    /// When the report was made.
+    pub made: String,
 }
 
 impl Facts<'_> {

@@ -1,6 +1,8 @@
 //! Counts and groups: the same finding (rule, operation, place) once, with a count and one sample.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use serde::Serialize;
 
 use super::{Place, Unauthenticated, Unremarkable};
 use crate::{
@@ -26,6 +28,10 @@ pub struct Tally {
     pub gap: u64,
     /// Those with a violation.
     pub violates: u64,
+    /// Those that no recording answered, whatever is said of their request: they are counted nowhere above.
+    pub misses: u64,
+    /// Exchanges of the recordings that are served; they are counted nowhere above.
+    pub recorded: Recorded,
     /// Entries that are not HTTP.
     pub skipped: u64,
     /// Exchanges outside the contract's base path; they are among `gap`.
@@ -40,11 +46,28 @@ pub struct Tally {
     rules: BTreeMap<Rule, u64>,
 }
 
+/// Exchanges of the recordings that are served, judged beside the live requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Recorded {
+    /// All of them.
+    pub exchanges: u64,
+    /// Those that conform.
+    pub conforms: u64,
+    /// Those with a gap and no violation.
+    pub gap: u64,
+    /// Those with a violation.
+    pub violates: u64,
+}
+
 /// What was counted of one operation.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     /// Exchanges with a documented operation; 0 for what stands for others.
     exchanges: u64,
+    /// The same of the recordings that are served.
+    recorded: u64,
+    /// How long all of them took, as far as anybody measured.
+    took: Duration,
     /// By [`Unchecked`].
     unchecked: [u64; Unchecked::ALL.len()],
 }
@@ -52,6 +75,8 @@ struct Counts {
 impl Counts {
     fn add(&mut self, other: Self) {
         self.exchanges += other.exchanges;
+        self.recorded += other.recorded;
+        self.took += other.took;
         for (count, other) in self.unchecked.iter_mut().zip(other.unchecked) {
             *count += other;
         }
@@ -109,6 +134,7 @@ impl Tally {
             verdict.operation.as_deref(),
             other.map_or(verdict.unchecked, |other| other.unchecked),
             other.map_or(verdict.blame, |other| other.blame),
+            judged.exchange.timings.total(),
         );
         for finding in findings() {
             *self.rules.entry(finding.rule).or_default() += 1;
@@ -120,8 +146,8 @@ impl Tally {
 
     /// Counts an exchange without a finding.
     pub(super) fn count(&mut self, place: Place<'_>, counted: &Unremarkable) {
-        let Unremarkable { operation, unchecked, blame } = counted;
-        self.count_verdict(place, Conclusion::Conforms, operation.as_deref(), *unchecked, *blame);
+        let Unremarkable { operation, unchecked, blame, took } = counted;
+        self.count_verdict(place, Conclusion::Conforms, operation.as_deref(), *unchecked, *blame, *took);
     }
 
     fn count_verdict(
@@ -131,20 +157,29 @@ impl Tally {
         operation: Option<&str>,
         unchecked: UncheckedSet,
         blame: Option<Blame>,
+        took: Duration,
     ) {
-        self.exchanges += 1;
-        match conclusion {
-            Conclusion::Conforms => self.conforms += 1,
-            Conclusion::Gap => self.gap += 1,
-            Conclusion::Violates => self.violates += 1,
-        }
+        let (all, [conforms, gap, violates]) = if place.recorded {
+            let Recorded { exchanges, conforms, gap, violates } = &mut self.recorded;
+            (exchanges, [conforms, gap, violates])
+        } else {
+            (&mut self.exchanges, [&mut self.conforms, &mut self.gap, &mut self.violates])
+        };
+        *all += 1;
+        *match conclusion {
+            _ if place.miss.is_some() => &mut self.misses,
+            Conclusion::Conforms => conforms,
+            Conclusion::Gap => gap,
+            Conclusion::Violates => violates,
+        } += 1;
         if let Some(blame) = blame {
             self.blame[blame as usize] += 1;
         }
-        self.outside += u64::from(place.outside);
+        self.outside += u64::from(place.outside && !place.recorded);
         let counts = self.counts(operation.unwrap_or(UNDOCUMENTED));
-        if counts.exchanges > 0 || (operation.is_some() && !place.outside) {
-            counts.exchanges += 1;
+        counts.took += took;
+        if operation.is_some() && !place.outside {
+            *(if place.recorded { &mut counts.recorded } else { &mut counts.exchanges }) += 1;
         }
         for aspect in unchecked.iter() {
             counts.unchecked[aspect as usize] += 1;
@@ -201,6 +236,11 @@ impl Tally {
         self.conforms += other.conforms;
         self.gap += other.gap;
         self.violates += other.violates;
+        self.misses += other.misses;
+        self.recorded.exchanges += other.recorded.exchanges;
+        self.recorded.conforms += other.recorded.conforms;
+        self.recorded.gap += other.recorded.gap;
+        self.recorded.violates += other.recorded.violates;
         self.skipped += other.skipped;
         self.outside += other.outside;
         self.ungrouped += other.ungrouped;
@@ -251,10 +291,24 @@ impl Tally {
         self.rules.iter().map(|(rule, count)| (*rule, *count))
     }
 
-    /// Exchanges per operation.
+    /// Exchanges per operation, those of the recordings that are served left out.
     #[must_use]
     pub fn operations(&self) -> BTreeMap<&str, u64> {
         self.per_operation(|counts| counts.exchanges)
+    }
+
+    /// Exchanges of the recordings that are served, per operation.
+    #[must_use]
+    pub fn recorded_operations(&self) -> BTreeMap<&str, u64> {
+        self.per_operation(|counts| counts.recorded)
+    }
+
+    /// How long the exchanges of an operation took, as far as anybody measured; of undocumented ones where there is none.
+    #[must_use]
+    pub(super) fn took(&self, operation: Option<&str>) -> Duration {
+        let operation = operation.unwrap_or(UNDOCUMENTED);
+        let held = Literal::find(&self.operations, |(held, _)| held, Given::of(operation.as_bytes()));
+        held.map_or(Duration::ZERO, |at| self.operations[at].1.took)
     }
 
     /// Exchanges of this blame.

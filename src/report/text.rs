@@ -4,10 +4,11 @@
 
 use std::io::{self, Write};
 
-use super::{Facts, Group, places};
+use super::{Facts, Group, Unused, places};
 use crate::{
     finding::{Blame, Kind, Rule},
     plural::plural,
+    visible::visible,
 };
 
 const RED: &str = "31";
@@ -57,16 +58,75 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
         writeln!(pen.to, "{} entr{are} not HTTP and left out", tally.skipped)?;
     }
     blame(&mut pen, facts)?;
+    aside(&mut pen, facts)?;
+    let live = facts.run.unused.is_some();
     writeln!(
         pen.to,
-        "{} checked against {} {}: {} conform, {} with gaps, {} in violation",
-        plural(tally.exchanges - tally.outside, "exchange"),
+        "{} checked against {} {}: {} conform, {} with gaps, {} in violation{}",
+        plural(tally.exchanges - tally.outside, if live { "live request" } else { "exchange" }),
         facts.title.title,
         facts.title.version,
         tally.conforms,
         tally.gap - tally.outside,
-        tally.violates
-    )
+        tally.violates,
+        if live { format!(", {} missed", tally.misses) } else { String::new() }
+    )?;
+    if live {
+        let recorded = tally.recorded;
+        writeln!(
+            pen.to,
+            "{} beside them: {} conform, {} with gaps, {} in violation",
+            plural(recorded.exchanges, "recorded exchange"),
+            recorded.conforms,
+            recorded.gap,
+            recorded.violates
+        )?;
+    }
+    Ok(())
+}
+
+/// Misses, denied hosts, unused recordings and a failed proof.
+fn aside(pen: &mut Pen<'_>, facts: &Facts<'_>) -> io::Result<()> {
+    let run = facts.run;
+    if run.missed() > 0 {
+        writeln!(pen.to, "{}", pen.paint(BOLD, "Missed: no recording answers these requests"))?;
+        for missed in run.misses() {
+            let request = pen.paint(RED, &visible(&missed.request));
+            writeln!(pen.to, "  {request}  {} ({})", pen.paint(BOLD, &times(missed.count)), missed.reason)?;
+            for near in missed.near() {
+                writeln!(pen.to, "    {}", visible(&near))?;
+            }
+        }
+        if run.further_misses > 0 {
+            writeln!(pen.to, "  and {} of other requests", plural(run.further_misses, "miss"))?;
+        }
+        writeln!(pen.to)?;
+    }
+    if run.denials() > 0 {
+        writeln!(pen.to, "{}", pen.paint(BOLD, "Denied: the forward proxy opens no connection to these hosts"))?;
+        for denied in run.denied() {
+            writeln!(pen.to, "  {}  {} ({})", visible(denied.host), times(denied.count), denied.reason)?;
+        }
+        if run.further_denied > 0 {
+            writeln!(pen.to, "  and {} to other hosts", plural(run.further_denied, "request"))?;
+        }
+        writeln!(pen.to)?;
+    }
+    if let Some(unused) = run.unused.as_deref().filter(|unused| !unused.is_empty()) {
+        writeln!(pen.to, "{}", pen.paint(BOLD, "Unused: no request asked for these recorded exchanges"))?;
+        for Unused { entry, request } in unused {
+            writeln!(pen.to, "  {entry}: {}", visible(request))?;
+        }
+        writeln!(pen.to)?;
+    }
+    if let Some(proof) = run.proof.as_ref().filter(|proof| !proof.good) {
+        writeln!(pen.to, "{}", pen.paint(RED, "Proof FAILED: the fixture is not what was recorded"))?;
+        for problem in &proof.problems {
+            writeln!(pen.to, "  {}", visible(problem))?;
+        }
+        writeln!(pen.to)?;
+    }
+    Ok(())
 }
 
 fn groups(pen: &mut Pen<'_>, facts: &Facts<'_>, kind: Kind) -> io::Result<()> {

@@ -124,8 +124,8 @@ pub struct Notes {
     pub retried: bool,
     /// contrail made this answer up (a replay miss): the value of its `Contrail-Answer` header.
     pub answered_by_contrail: Option<&'static str>,
-    /// No recorded answer fits; counts towards exit status 3.
-    pub miss: bool,
+    /// No recorded answer fits, and what there is to say of it; counts towards exit status 3.
+    pub miss: Option<Arc<replay::Miss>>,
     /// The response is not this exchange's own (a recorded one, judged once elsewhere): judge the request only.
     pub response_judged_elsewhere: bool,
     /// The response is one of contrail's own recordings, from which secrets are gone: nothing is to be looked for in it.

@@ -6,8 +6,6 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use serde_json::Value;
-
 use super::proof::{self, Gist};
 use crate::{
     cli::{Failure, Format, summary::Extra},
@@ -16,6 +14,7 @@ use crate::{
     plural::plural,
     recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, Keep, Renew, Take, fold},
     redact::Redactor,
+    report::Proof,
 };
 
 /// What makes a fixture of a journal, and proves it.
@@ -100,12 +99,20 @@ impl Bench {
     }
 
     /// Proves the fixture that was folded from `before` and `journals`; what is wrong with it, if anything.
-    pub(in crate::cli) fn prove(&self, journals: &[PathBuf], before: Vec<Gist>) -> Result<Vec<String>, Failure> {
-        proof::prove(&self.out, journals, before, &self.contract, &self.options, &self.redactor)
+    pub(in crate::cli) fn prove(
+        &self,
+        folded: &Folded,
+        journals: &[PathBuf],
+        before: Vec<Gist>,
+    ) -> Result<Proof, Failure> {
+        let problems = proof::prove(&self.out, journals, before, &self.contract, &self.options, &self.redactor)?;
+        let unproven =
+            "still marked unproven: what a killed process saw cannot be scanned for (--overwrite starts anew)";
+        Ok(Proof { good: problems.is_empty(), problems, note: folded.unproven.then(|| unproven.to_owned()) })
     }
 
     /// What the summary says about the fixture.
-    pub(in crate::cli) fn extra(&self, folded: &Folded, problems: &[String], trail: Extra) -> Extra {
+    pub(in crate::cli) fn extra(&self, folded: &Folded, trail: Extra) -> Extra {
         let mut extra: Extra = Vec::new();
         if !folded.transient.is_empty() {
             let list: Vec<String> =
@@ -128,14 +135,6 @@ impl Bench {
         extra.push(("entries", folded.entries.into()));
         extra.push(("changed", folded.changed.into()));
         extra.extend(trail);
-        if problems.is_empty() {
-            let said = "replayed against itself, verified, scanned for secrets: good";
-            let also =
-                "; still marked unproven: what a killed process saw cannot be scanned for (--overwrite starts anew)";
-            extra.push(("proof", format!("{said}{}", if folded.unproven { also } else { "" }).into()));
-        } else {
-            extra.push(("PROOF FAILED", problems.iter().map(|problem| Value::from(problem.as_str())).collect()));
-        }
         extra
     }
 }

@@ -25,6 +25,7 @@ use crate::{
     contract::{CheckOptions, Contract},
     pipeline::{self, Counts},
     recording::{Folded, Journal, JournalContext, Keep, Renew, is_single_file},
+    report::{Proof, Title},
 };
 
 /// Proxy, check and record
@@ -112,7 +113,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let ran = args
         .proxy
         .run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), || ready.introduce());
-    let mut outcome = pipeline.finish(args.judge.collector("", ""));
+    let mut outcome = pipeline.finish(args.judge.collector(Title::default()));
+    outcome.collector.upstream(&ready.origin);
     drop(pipeline);
     let ran = match ran {
         Ok(ran) => ran,
@@ -127,15 +129,19 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 
     let trail = args.trail.end(&journal, &bench.redactor, &mut outcome.counts);
     let met = Met { earlier, recovered, ran: &ran, counts: &outcome.counts };
-    let End { extra, next, problems, failed } = end(args, &bench, journal, &met, trail)?;
-    summary::print(args.judge.format, &outcome, &extra, next.as_deref());
-    summary::reports(&mut outcome, &bench.redactor, &args.judge.report)?;
-    Ok(Outcome {
-        findings: outcome.collector.fails() || problems,
+    let End { extra, next, proof, failed } = end(args, &bench, journal, &met, trail)?;
+    let exit = Outcome {
+        findings: outcome.collector.fails() || proof.as_ref().is_some_and(|proof| !proof.good),
         failed: outcome.counts.lost() || failed,
         command: ran.command.filter(|status| *status != 0),
         ..Outcome::CLEAN
-    })
+    };
+    if let Some(proof) = proof {
+        outcome.collector.proved(proof);
+    }
+    summary::print(args.judge.format, &outcome, exit, &extra, next.as_deref());
+    summary::reports(&mut outcome, &bench.redactor, &args.judge.report)?;
+    Ok(exit)
 }
 
 /// What became of a recording.
@@ -143,8 +149,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 struct End {
     extra: summary::Extra,
     next: Option<String>,
-    /// The fixture failed its own proof.
-    problems: bool,
+    /// The proof of the fixture, if there is one.
+    proof: Option<Proof>,
     /// There is no fixture of what was to be recorded.
     failed: bool,
 }
@@ -168,14 +174,14 @@ fn end(
     trail: summary::Extra,
 ) -> Result<End, Failure> {
     let folded = if met.counts.exchanges == 0 {
-        Ok((Folded { nothing: true, ..Folded::default() }, Vec::new()))
+        Ok((Folded { nothing: true, ..Folded::default() }, None))
     } else {
         // Where the tenant gave every answer, nothing stays of what --overwrite replaces.
         let own = !met.counts.answered.is_empty();
         folded(args, bench, &journal, met.earlier && (own || !args.overwrite))
     };
     match folded {
-        Ok((folded, problems)) => {
+        Ok((folded, proof)) => {
             let mut end = if folded.nothing {
                 let fixture = args.out.display().to_string();
                 let mut extra = nothing::said(&fixture, args.out.exists(), met.counts, &folded, met.ran);
@@ -184,9 +190,12 @@ fn end(
                 End { extra, failed: !met.recovered || !args.proxy.command.is_empty(), ..End::default() }
             } else {
                 End {
-                    extra: bench.extra(&folded, &problems, trail),
-                    next: Some(format!("contrail replay {}", quoted(&args.out))),
-                    problems: !problems.is_empty(),
+                    extra: bench.extra(&folded, trail),
+                    next: proof
+                        .as_ref()
+                        .is_some_and(|proof| proof.good)
+                        .then(|| format!("contrail replay {}", quoted(&args.out))),
+                    proof,
                     failed: !folded.unanswered.is_empty(),
                 }
             };
@@ -206,7 +215,7 @@ fn end(
             // A trail can be packed as a whole folder.
             let source = args.trail.trail.as_deref().map_or(left, quoted);
             let next = Some(format!("mend the cause, then contrail pack {source} --out ANOTHER.har"));
-            Ok(End { extra, next, problems: true, failed: true })
+            Ok(End { extra, next, proof: None, failed: true })
         }
     }
 }
@@ -217,13 +226,13 @@ fn alarms(journal: &pipeline::SharedJournal) -> Option<(&'static str, Value)> {
     (!alarms.is_empty()).then(|| ("ALARM", alarms.join("; ").into()))
 }
 
-/// Folds the journal and proves the fixture; what is wrong with it, if anything.
+/// Folds the journal and proves the fixture.
 fn folded(
     args: &Args,
     bench: &Bench,
     journal: &pipeline::SharedJournal,
     earlier: bool,
-) -> Result<(Folded, Vec<String>), Failure> {
+) -> Result<(Folded, Option<Proof>), Failure> {
     let renew = match args.replace.as_slice() {
         _ if args.overwrite => Renew::Everything,
         [] => Renew::Nothing,
@@ -235,8 +244,8 @@ fn folded(
         journal.ensure()?;
         (bench.fold(&journal, earlier, renew, false)?, journal.segments())
     };
-    let problems = if folded.nothing { Vec::new() } else { bench.prove(&journals, before)? };
-    Ok((folded, problems))
+    let proof = if folded.nothing { None } else { Some(bench.prove(&folded, &journals, before)?) };
+    Ok((folded, proof))
 }
 
 /// Whether there is a fixture already; if so, the options have to say what becomes of it.

@@ -21,6 +21,7 @@ use crate::{
     contract::CheckOptions,
     pipeline::{self, Counts, SharedJournal},
     recording::{Journal, JournalContext, Renew},
+    report::Proof,
     upstream::{
         Upstream,
         replay::{Recorded, RecordedOr},
@@ -59,8 +60,8 @@ pub(super) struct Missing {
 #[derive(Debug, Default)]
 pub(super) struct Added {
     pub(super) extra: Extra,
-    /// The fixture failed its own proof.
-    pub(super) unproven: bool,
+    /// The proof of the fixture, if something was added to it.
+    pub(super) proof: Option<Proof>,
     /// Something was missing and could not be recorded.
     pub(super) failed: bool,
 }
@@ -149,9 +150,8 @@ impl Missing {
             let extra = nothing::said(&fixture, self.earlier, counts, &folded, &ran);
             return Ok(Added { extra, failed: true, ..Added::default() });
         }
-        let problems = self.bench.prove(&journals, before)?;
+        let proof = self.bench.prove(&folded, &journals, before)?;
         remove(self.journal)?;
-        let extra = self.bench.extra(&folded, &problems, Vec::new());
-        Ok(Added { extra, unproven: !problems.is_empty(), failed: false })
+        Ok(Added { extra: self.bench.extra(&folded, Vec::new()), proof: Some(proof), failed: false })
     }
 }

@@ -26,6 +26,7 @@ use crate::{
     exchange::DecodeLimits,
     recording::{self, Entry, ReadError, Spot, TENANT_ORIGIN},
     redact::{self, Redactor},
+    report::{Title, Unused},
     token::TokenCache,
     upstream::Upstream,
     upstream::replay::{Builder, Exhausted, Ignore, Recorded, Replay, Settings},
@@ -144,19 +145,27 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         None => recorded::Judged::default(),
     };
 
-    let mut outcome = pipeline.finish(args.judge.collector("", ""));
+    let mut outcome = pipeline.finish(args.judge.collector(Title::default()));
     drop(pipeline);
     let recorded =
         missing.map(|missing| missing.end(ran.as_ref().ok(), &outcome.counts)).transpose()?.unwrap_or_default();
     let ran = ran?;
-    said::end(args.judge.format, &outcome, &replay, &judged, recorded.extra);
-    summary::reports(&mut outcome, &redactor, &args.judge.report)?;
-    Ok(Outcome {
-        findings: outcome.collector.fails() || recorded.unproven,
+    let unused = replay.unused().into_iter().map(|(entry, request)| Unused { entry, request });
+    outcome.collector.unused(unused.collect());
+    outcome.collector.sources(replay.sources());
+    let unproven = recorded.proof.as_ref().is_some_and(|proof| !proof.good);
+    if let Some(proof) = recorded.proof {
+        outcome.collector.proved(proof);
+    }
+    let exit = Outcome {
+        findings: outcome.collector.fails() || unproven,
         misses: outcome.counts.misses > 0,
         failed: outcome.counts.lost() || recorded.failed,
         command: ran.command.filter(|status| *status != 0),
-    })
+    };
+    said::end(args.judge.format, &outcome, exit, &replay, &judged, recorded.extra);
+    summary::reports(&mut outcome, &redactor, &args.judge.report)?;
+    Ok(exit)
 }
 
 /// Takes the recordings in, in the order in which they were named.

@@ -56,7 +56,7 @@ pub(super) fn judge(
         }
         let outside = !contract.covers(exchange.request.target.path());
         let redacted = pipeline.redactor().redact(JudgedExchange::new(exchange, verdict));
-        pipeline.collect(Place { source, entry: index, outside }, &redacted)?;
+        pipeline.collect(Place { source, entry: index, outside, recorded: true, miss: None }, &redacted)?;
         if policy.fails(&redacted.verdict) {
             judged.count += 1;
             if judged.failing.len() < MOST {

@@ -10,18 +10,14 @@ use serde_json::{Value, json};
 use super::recorded::{Failing, Judged};
 use crate::{
     cli::{
-        Format,
-        summary::{self, Extra},
+        Format, Outcome as Exit,
+        summary::{self, Extra, list},
     },
     pipeline::Outcome,
     plural::plural,
-    report::json::Item,
+    report::{Unused, json::Item},
     upstream::replay::Replay,
-    visible::visible,
 };
-
-/// Most recorded exchanges that the text names one by one.
-const LISTED: usize = 20;
 
 /// What is served, once the listener is ready.
 pub(super) fn ready(format: Format, replay: &Replay) {
@@ -37,8 +33,7 @@ pub(super) fn ready(format: Format, replay: &Replay) {
 }
 
 /// The summary, what does not fit the contract, and what was never asked for.
-pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &Judged, more: Extra) {
-    let unused = replay.unused();
+pub(super) fn end(format: Format, outcome: &Outcome, exit: Exit, replay: &Replay, judged: &Judged, more: Extra) {
     if format == Format::Json {
         let mut lines = String::new();
         for failing in &judged.failing {
@@ -46,7 +41,6 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &J
         }
         outcome.console.close();
         let _ = io::stderr().lock().write_all(lines.as_bytes());
-        let named = |(entry, request): &(String, String)| json!({"entry": entry, "request": request});
         let unfit: Vec<Value> = replay
             .unfit()
             .iter()
@@ -54,19 +48,13 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &J
                 entries.iter().map(move |(entry, request)| json!({"entry": entry, "request": request, "why": why}))
             })
             .collect();
-        let mut extra = vec![
-            ("recorded", replay.len().into()),
-            ("recorded failing", judged.count.into()),
-            ("unused", unused.iter().map(named).collect()),
-            ("unfit", unfit.into()),
-        ];
+        let mut extra = vec![("recorded failing", judged.count.into()), ("unfit", unfit.into())];
         extra.extend(more);
-        summary::print(format, outcome, &extra, None);
+        summary::print(format, outcome, exit, &extra, None);
         return;
     }
-    let mut extra = vec![("of these recorded", replay.len().into())];
-    extra.extend(more);
-    summary::print(format, outcome, &extra, None);
+    summary::print(format, outcome, exit, &more, None);
+    let unused = outcome.collector.run().unused.as_deref().unwrap_or_default();
     let mut text = String::new();
     if judged.count > 0 {
         let _ = writeln!(
@@ -83,7 +71,7 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &J
     if !unused.is_empty() {
         let were = if unused.len() == 1 { "was" } else { "were" };
         let _ = writeln!(text, "{} {were} never asked for:", exchanges(unused.len()));
-        list(&mut text, unused.iter().map(|(entry, request)| format!("{entry}: {request}")));
+        list(&mut text, unused.iter().map(|Unused { entry, request }| format!("{entry}: {request}")));
     }
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
@@ -117,20 +105,6 @@ fn line(failing: &Failing) -> Value {
         "findings": verdict.findings.iter().map(Item::from).collect::<Vec<_>>(),
         "unchecked": verdict.unchecked.iter().map(crate::finding::Unchecked::name).collect::<Vec<_>>(),
     }})
-}
-
-fn list(text: &mut String, lines: impl Iterator<Item = String>) {
-    let mut left_out = 0;
-    for (at, line) in lines.enumerate() {
-        if at < LISTED {
-            let _ = writeln!(text, "  {}", visible(&line));
-        } else {
-            left_out += 1;
-        }
-    }
-    if left_out > 0 {
-        let _ = writeln!(text, "  and {left_out} more");
-    }
 }
 
 fn exchanges(count: usize) -> String {

@@ -39,7 +39,7 @@ pub enum Reason {
 }
 
 /// A request without an answer. Holds no secret if the request was redacted.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Miss {
     /// Why.
     pub reason: Reason,
@@ -50,7 +50,7 @@ pub struct Miss {
 }
 
 /// A recorded exchange that comes near.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Near {
     /// The fixture and the entry's index in it.
     pub entry: String,

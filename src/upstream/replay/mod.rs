@@ -256,6 +256,11 @@ impl Replay {
         self.index.held.len()
     }
 
+    /// The names of the recordings.
+    pub fn sources(&self) -> impl Iterator<Item = &str> {
+        self.index.sources.iter().map(|source| &*source.name)
+    }
+
     /// Whether nothing is recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {

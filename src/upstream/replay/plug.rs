@@ -90,13 +90,13 @@ impl Upstream for Recorded {
         Box::pin(async move {
             let (target, head, body) = request.collect().await?;
             let request = self.read(target, &head, body);
-            Ok(self.answer(&request).unwrap_or_else(|miss| missed(&miss)))
+            Ok(self.answer(&request).unwrap_or_else(missed))
         })
     }
 
     fn recall(&self, request: &mut Request) -> Option<Answered> {
         self.prepare(request);
-        Some(self.answer(request).unwrap_or_else(|miss| missed(&miss)))
+        Some(self.answer(request).unwrap_or_else(missed))
     }
 
     fn passes_on(&self) -> bool {
@@ -120,12 +120,13 @@ fn recorded(Served { answer, clean, verdict, remarks }: Served) -> Answered {
     Answered { response, notes }
 }
 
-fn missed(miss: &Miss) -> Answered {
+fn missed(miss: Box<Miss>) -> Answered {
+    let miss: Arc<Miss> = miss.into();
     let mut response = Response::from(miss.problem());
     response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
     let notes = Notes {
         answered_by_contrail: Some(MISS),
-        miss: true,
+        miss: Some(Arc::clone(&miss)),
         response_judged_elsewhere: true,
         remarks: vec![miss.detail()],
         ..Notes::default()

@@ -4,6 +4,7 @@ mod bodies;
 mod judged;
 mod order;
 mod recorded;
+mod reports;
 
 use std::{
     fs,

@@ -1,0 +1,234 @@
+//! What a run of the proxy came to besides findings: misses, denied requests, recordings that nobody asked for, and
+//! the proof of the fixture that it wrote.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::redact::Redactor;
+
+/// Most different missed requests, and most different denied hosts, that are kept apart; more are only counted.
+const MAX_APART: usize = 1000;
+
+/// What a run came to. Empty for a command that only reads files.
+#[derive(Debug, Clone, Default)]
+pub struct Run {
+    misses: BTreeMap<(String, &'static str), Missed>,
+    /// Misses beyond [`MAX_APART`] different requests.
+    pub further_misses: u64,
+    denied: BTreeMap<(String, String), u64>,
+    /// Denied requests beyond [`MAX_APART`] different hosts.
+    pub further_denied: u64,
+    /// Recorded exchanges that nobody asked for; `None` where no recording is served.
+    pub unused: Option<Vec<Unused>>,
+    /// The proof of the fixture that was written, if one was.
+    pub proof: Option<Proof>,
+}
+
+/// A request that no recording answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Miss {
+    /// Why, as a word: `unknown`, `exhausted`, `unfit` or `empty`.
+    pub reason: &'static str,
+    /// Method and target, without the origin.
+    pub request: String,
+    /// What happened and what to do, for people.
+    pub detail: String,
+    /// Recorded exchanges that come near, the nearest first.
+    pub nearest: Vec<Near>,
+}
+
+/// A recorded exchange that comes near a missed request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Near {
+    /// The fixture and the entry's index in it.
+    pub entry: String,
+    /// Method and target, without the origin.
+    pub request: String,
+    /// The recorded status; 0 if there is none.
+    pub status: u16,
+    /// Every difference.
+    pub differences: Vec<Difference>,
+}
+
+/// One place at which a missed request differs from a recorded one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Where, in words.
+    pub place: String,
+    /// What the missed request has there.
+    #[serde(rename = "yourRequest")]
+    pub yours: Option<String>,
+    /// What the recorded request has there.
+    pub fixture: Option<String>,
+    /// The option under which the place would not count.
+    pub option: Option<String>,
+}
+
+/// A missed request, counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Missed {
+    /// Method and target, without the origin.
+    pub request: String,
+    /// The documented operation, if there is one.
+    pub operation: Option<String>,
+    /// Why, as a word.
+    pub reason: &'static str,
+    /// How often.
+    pub count: u64,
+    /// What happened and what to do, for people.
+    pub detail: String,
+    /// Recorded exchanges that come near, the nearest first.
+    pub nearest: Vec<Near>,
+}
+
+impl Missed {
+    /// The recorded exchanges that come near, one line each.
+    pub fn near(&self) -> impl Iterator<Item = String> {
+        self.nearest.iter().map(|near| {
+            let differences: Vec<String> = near.differences.iter().map(Difference::in_words).collect();
+            let colon = if differences.is_empty() { "" } else { ": " };
+            format!("near: {}, {}{colon}{}", near.entry, near.request, differences.join("; "))
+        })
+    }
+}
+
+impl Difference {
+    /// `path: your request has /a, the fixture /b`.
+    fn in_words(&self) -> String {
+        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
+        format!("{}: your request has {}, the fixture {}", self.place, shown(&self.yours), shown(&self.fixture))
+    }
+}
+
+/// A host that the forward proxy denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Denied<'a> {
+    /// Host and port.
+    pub host: &'a str,
+    /// Why, as the value of `Contrail-Answer`.
+    pub reason: &'a str,
+    /// How many requests.
+    pub count: u64,
+}
+
+/// A recorded exchange that nobody asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unused {
+    /// The fixture and the entry's index in it.
+    pub entry: String,
+    /// Method and target, without the origin.
+    pub request: String,
+}
+
+/// What the proof of a fixture came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Proof {
+    /// It passed.
+    pub good: bool,
+    /// What is wrong with the fixture, one sentence each.
+    pub problems: Vec<String>,
+    /// What else has to be said of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Run {
+    pub(super) fn miss(&mut self, miss: &Miss, operation: Option<&str>) {
+        let room = self.misses.len() < MAX_APART;
+        match self.misses.get_mut(&(miss.request.clone(), miss.reason)) {
+            Some(missed) => missed.count += 1,
+            None if room => {
+                let Miss { reason, request, detail, nearest } = miss.clone();
+                let key = (request.clone(), reason);
+                let operation = operation.map(str::to_owned);
+                self.misses.insert(key, Missed { request, operation, reason, count: 1, detail, nearest });
+            }
+            None => self.further_misses += 1,
+        }
+    }
+
+    pub(super) fn deny(&mut self, host: &str, reason: &str) {
+        let room = self.denied.len() < MAX_APART;
+        match self.denied.get_mut(&(host.to_owned(), reason.to_owned())) {
+            Some(count) => *count += 1,
+            None if room => {
+                self.denied.insert((host.to_owned(), reason.to_owned()), 1);
+            }
+            None => self.further_denied += 1,
+        }
+    }
+
+    /// The missed requests, sorted.
+    pub fn misses(&self) -> impl ExactSizeIterator<Item = &Missed> {
+        self.misses.values()
+    }
+
+    /// How many requests were missed.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        self.misses().map(|missed| missed.count).sum::<u64>() + self.further_misses
+    }
+
+    /// How many requests were denied.
+    #[must_use]
+    pub fn denials(&self) -> u64 {
+        self.denied().map(|denied| denied.count).sum::<u64>() + self.further_denied
+    }
+
+    /// The denied hosts, sorted.
+    pub fn denied(&self) -> impl ExactSizeIterator<Item = Denied<'_>> {
+        self.denied.iter().map(|((host, reason), count)| Denied { host, reason, count: *count })
+    }
+
+    /// Takes out secrets that were recognised later.
+    pub(super) fn redact(&mut self, redactor: &Redactor) {
+        let clean = |text: &mut String| {
+            let redacted = redactor.text(text);
+            if *redacted != *text {
+                *text = redacted.into_inner();
+            }
+        };
+        for missed in self.misses.values_mut() {
+            clean(&mut missed.request);
+            clean(&mut missed.detail);
+            for near in &mut missed.nearest {
+                clean(&mut near.request);
+                for difference in &mut near.differences {
+                    clean(&mut difference.place);
+                    [&mut difference.yours, &mut difference.fixture, &mut difference.option]
+                        .into_iter()
+                        .flatten()
+                        .for_each(clean);
+                }
+            }
+        }
+        for ((mut host, reason), count) in std::mem::take(&mut self.denied) {
+            clean(&mut host);
+            *self.denied.entry((host, reason)).or_default() += count;
+        }
+        self.unused.iter_mut().flatten().for_each(|unused| clean(&mut unused.request));
+        self.proof.iter_mut().flat_map(|proof| &mut proof.problems).for_each(clean);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_misses_or_is_denied_everywhere_fills_no_memory_and_every_time_is_counted() {
+        let mut run = Run::default();
+        for at in 0..3 * MAX_APART {
+            let miss =
+                Miss { reason: "unknown", request: format!("GET /{at}"), detail: String::new(), nearest: Vec::new() };
+            run.miss(&miss, None);
+            run.miss(&miss, None);
+            run.deny(&format!("host-{at}:443"), "tunnel-denied");
+        }
+        assert_eq!((run.misses().len(), run.denied().len()), (MAX_APART, MAX_APART));
+        let many = 3 * MAX_APART as u64;
+        assert_eq!(run.misses().map(|missed| missed.count).sum::<u64>() + run.further_misses, 2 * many);
+        assert_eq!(run.denied().map(|denied| denied.count).sum::<u64>() + run.further_denied, many);
+    }
+}

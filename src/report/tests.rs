@@ -1,0 +1,98 @@
+//! What a run came to besides findings, in every report.
+
+use super::*;
+use crate::redact::Plan;
+
+fn written(collector: &mut Collector, kind: Kind) -> String {
+    let mut out = Vec::new();
+    collector.write(kind, &Redactor::new(Plan::default()), &mut out, false).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn collector() -> Collector {
+    Collector::new(Title { title: "T".into(), version: "1".into(), hash: "sha256:ab".into() }, Vec::new(), true)
+}
+
+const ALL: [Kind; 4] = [Kind::Text, Kind::Json, Kind::Html, Kind::Junit];
+
+#[test]
+fn a_failed_proof_is_named_with_each_problem_in_every_report_and_fails_in_junit() {
+    let mut failed = collector();
+    let problems = vec!["entry 0 does not replay".to_owned(), "entry 7 verifies otherwise".to_owned()];
+    failed.proved(Proof { good: false, problems: problems.clone(), note: None });
+    for kind in ALL {
+        let report = written(&mut failed, kind);
+        assert!(report.to_lowercase().contains("proof"), "{report}");
+        for problem in &problems {
+            assert!(report.contains(problem), "{problem} is not in the {kind:?} report: {report}");
+        }
+    }
+    let junit = written(&mut failed, Kind::Junit);
+    assert!(junit.contains("tests=\"1\" failures=\"1\" skipped=\"0\""), "{junit}");
+    let json: serde_json::Value = serde_json::from_str(&written(&mut failed, Kind::Json)).unwrap();
+    assert_eq!(json["proof"], serde_json::json!({"good": false, "problems": problems}));
+}
+
+#[test]
+fn a_good_proof_passes_in_junit_and_a_run_without_one_says_nothing_of_it() {
+    let mut good = collector();
+    good.proved(Proof { good: true, problems: Vec::new(), note: None });
+    let junit = written(&mut good, Kind::Junit);
+    assert!(junit.contains("tests=\"1\" failures=\"0\" skipped=\"0\""), "{junit}");
+    for kind in ALL {
+        let report = written(&mut collector(), kind);
+        for absent in ["roof", "nused", "enied", "iss", "Left out"] {
+            assert!(!report.contains(absent), "{absent} is in the {kind:?} report: {report}");
+        }
+    }
+}
+
+#[test]
+fn the_page_names_what_it_is_about_and_what_made_it() {
+    let mut collector = collector();
+    collector.source("a <b>.har");
+    collector.upstream("https://tenant.example");
+    let page = written(&mut collector, Kind::Html);
+    let tool = format!("by contrail {}", env!("CARGO_PKG_VERSION"));
+    for named in ["<h1>T 1</h1>", "sha256:ab", "a &lt;b&gt;.har", "https://tenant.example", &tool, " UTC"] {
+        assert!(page.contains(named), "{named} is not in {page}");
+    }
+}
+
+#[test]
+fn a_secret_that_was_recognised_later_is_gone_from_what_is_told_of_a_run() {
+    const SECRET: &str = "zq81mxo2-late-secret-77";
+    let mut collector = collector();
+    let near = Near {
+        entry: "a.har entry 0".into(),
+        request: format!("GET /{SECRET}"),
+        status: 200,
+        differences: vec![Difference {
+            place: format!("query parameter `{SECRET}`"),
+            yours: Some(SECRET.into()),
+            fixture: Some(SECRET.into()),
+            option: Some(format!("--ignore query:{SECRET}")),
+        }],
+    };
+    let miss = Miss {
+        reason: "unknown",
+        request: format!("GET /x?{SECRET}"),
+        detail: format!("`GET /x?{SECRET}` was not recorded"),
+        nearest: vec![near],
+    };
+    collector.run.miss(&miss, None);
+    collector.denied(&format!("{SECRET}.example:443"), "tunnel-denied");
+    collector.unused(vec![Unused { entry: "a.har entry 1".into(), request: format!("GET /{SECRET}") }]);
+    collector.proved(Proof { good: false, problems: vec![format!("{SECRET} does not replay")], note: None });
+    let redactor = Redactor::new(Plan::default());
+    let mut headers = crate::exchange::Headers::new();
+    headers.append(http::header::COOKIE, http::HeaderValue::from_str(&format!("session={SECRET}")).unwrap());
+    redactor.recognise_headers(&headers);
+    for kind in ALL {
+        let mut out = Vec::new();
+        collector.write(kind, &redactor, &mut out, false).unwrap();
+        let report = String::from_utf8(out).unwrap();
+        assert!(report.contains("a.har entry 0"), "{report}");
+        assert!(!report.contains("late-secret"), "{report}");
+    }
+}

@@ -1,0 +1,146 @@
+//! Reports of a replay: misses, denied hosts and unused recordings stand in each of them.
+
+use std::net::SocketAddr;
+
+use super::*;
+use crate::support::wire::send;
+
+const HELD: &str = "/api/v2/rate-limit-policies/rlp_1";
+const UNUSED: &str = "/api/v2/rate-limit-policies/rlp_2";
+const MISSED: &str = "/api/v2/rate-limit-policies/rlp_3";
+const WRONG: &str = "/api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=500";
+const FORMATS: [&str; 4] = ["text", "json", "html", "junit"];
+
+/// Asks to be let through to a host; the status.
+fn connect(to: SocketAddr, host: &str) -> u16 {
+    send(to, "CONNECT", format!("CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes()).unwrap().status()
+}
+
+/// A replay of two exchanges: one is asked for, two requests miss (one of them twice), and a host is denied twice.
+fn missing(place: &Place, format: &str) -> Ran {
+    place.write("a.har", &[get(HELD, har::POLICY), get(UNUSED, &har::POLICY.replace("rlp_1", "rlp_2"))]);
+    let reports = FORMATS.map(|kind| format!("--report={kind}=report.{kind}"));
+    let listeners = ["--forward-listen", "127.0.0.1:0", "--ca-dir", "ca", "--format", format];
+    let options: Vec<&str> = listeners.into_iter().chain(reports.iter().map(String::as_str)).collect();
+    let replay = place.replay(&[&["a.har"], options.as_slice()].concat());
+    assert_eq!(ask(replay.address, HELD).status(), 200);
+    for missed in [MISSED, MISSED, WRONG] {
+        assert_eq!(ask(replay.address, missed).status(), 421);
+    }
+    for _ in 0..2 {
+        assert_eq!(connect(replay.addresses[1], "elsewhere.invalid:443"), 403);
+    }
+    replay.finish()
+}
+
+fn report(place: &Place, kind: &str) -> String {
+    fs::read_to_string(place.path().join(format!("report.{kind}"))).unwrap()
+}
+
+#[test]
+fn every_report_of_a_replay_names_misses_denied_hosts_and_unused_recordings() {
+    let place = Place::new();
+    let ran = missing(&place, "text");
+    assert_eq!(ran.status, 3, "{}", ran.stderr);
+    for kind in FORMATS {
+        let shown = report(&place, kind).replace("<wbr>", "");
+        let unused = format!("GET {UNUSED}");
+        for named in
+            [&*format!("GET {MISSED}"), &format!("GET {WRONG}"), "elsewhere.invalid:443", &unused, "a.har entry 0"]
+        {
+            assert!(shown.contains(named), "{named} is not in the {kind} report:\n{shown}");
+        }
+    }
+}
+
+#[test]
+fn the_json_report_calls_no_miss_conforming_and_counts_misses_apart() {
+    let place = Place::new();
+    missing(&place, "text");
+    let report: Value = serde_json::from_str(&report(&place, "json")).unwrap();
+    let summary = json!({
+        "exchanges": 4, "conforms": 1, "gap": 0, "violates": 0, "misses": 3, "skipped": 0,
+        "recorded": {"exchanges": 2, "conforms": 2, "gap": 0, "violates": 0},
+    });
+    assert_eq!(report["summary"], summary);
+    let live = report["exchanges"].as_array().unwrap().iter().filter(|exchange| exchange["source"] == "live");
+    let said: Vec<_> = live.map(|exchange| (exchange["verdict"].clone(), exchange["miss"].clone())).collect();
+    let expected = [("conforms", Value::Null), ("miss", true.into()), ("miss", true.into()), ("violates", true.into())];
+    assert_eq!(said, expected.map(|(verdict, miss)| (Value::from(verdict), miss)));
+    let misses = report["misses"].as_array().unwrap();
+    assert_eq!(misses.len(), 2, "{misses:?}");
+    assert_eq!((&misses[1]["count"], &misses[1]["reason"]), (&2.into(), &"unknown".into()));
+    assert_eq!(misses[1]["operation"], "getRateLimitPolicy");
+    assert_eq!(misses[1]["nearest"][0]["differences"][0]["yourRequest"], MISSED);
+    assert_eq!(report["denied"], json!([{"host": "elsewhere.invalid:443", "reason": "tunnel-denied", "count": 2}]));
+    assert_eq!(report["unused"], json!([{"entry": "a.har entry 1", "request": format!("GET {UNUSED}")}]));
+}
+
+#[test]
+fn misses_are_failures_in_junit_and_denied_hosts_and_unused_recordings_are_not() {
+    let place = Place::new();
+    missing(&place, "text");
+    let report = report(&place, "junit");
+    let case = |name: &str| {
+        let at = report.find(&format!("name=\"{name}\"")).unwrap_or_else(|| panic!("{name} is not in {report}"));
+        report[at..].split("</testcase>").next().unwrap().to_owned()
+    };
+    for missed in [MISSED, WRONG] {
+        assert!(case(&format!("replay GET {missed}")).contains("<failure type=\"replay-miss\""), "{report}");
+    }
+    assert!(case("elsewhere.invalid:443").contains("<skipped type=\"denied\""), "{report}");
+    assert!(case(&format!("GET {UNUSED}")).contains("<skipped type=\"unused\""), "{report}");
+    // Two misses and the violation of one of them.
+    assert!(report.lines().nth(1).unwrap().contains("failures=\"3\""), "{report}");
+}
+
+#[test]
+fn names_in_junit_hold_no_counts_so_that_a_history_knows_them_again() {
+    let names = |requests: usize| {
+        let place = Place::new();
+        place.write("a.har", &[get(HELD, har::POLICY)]);
+        let replay = place.replay(&["a.har", "--report", "junit=report.junit"]);
+        for _ in 0..requests {
+            ask(replay.address, HELD);
+            ask(replay.address, MISSED);
+        }
+        replay.finish();
+        let report = report(&place, "junit");
+        assert!(report.contains("file=\"a.har\""), "{report}");
+        let cases = report.lines().filter(|line| line.contains("<testcase "));
+        cases.map(|line| line.split(" time=").next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let once = names(1);
+    assert_eq!(once.len(), 2, "{once:?}");
+    assert_eq!(once, names(3));
+}
+
+#[test]
+fn lines_and_summary_call_no_miss_conforming_and_name_what_sets_the_exit_status() {
+    let place = Place::new();
+    let ran = missing(&place, "json");
+    let verdicts: Vec<_> = lines(&ran).iter().map(|line| (line["verdict"].clone(), line["miss"].clone())).collect();
+    assert_eq!(verdicts[1], ("miss".into(), true.into()), "{}", ran.stderr);
+    assert_eq!(verdicts[3], ("violates".into(), true.into()), "{}", ran.stderr);
+    let summary = summary(&ran);
+    for (name, expected) in [("exchanges", 4), ("conforms", 1), ("gap", 0), ("violates", 0), ("misses", 3)] {
+        assert_eq!(summary[name], expected, "{name}: {summary}");
+    }
+    assert_eq!(summary["recorded"]["exchanges"], 2);
+    assert_eq!(summary["operations"], json!({"getRateLimitPolicy": 3, "getSynchronizedGroups": 1}));
+    assert_eq!(summary["denied"][0]["host"], "elsewhere.invalid:443");
+    assert_eq!(summary["exit"], json!({"status": 3, "because": ["3 replay misses", "query.parameter 1 (violation)"]}));
+
+    let said = missing(&place, "text").stderr;
+    for expected in [
+        "\n4 live requests: 1 conform, 0 with gaps, 0 violate, 3 missed\n",
+        "\noperations asked for: getRateLimitPolicy 3, getSynchronizedGroups 1\n",
+        "\n2 recorded exchanges: 2 conform, 0 with gaps, 0 violate\n",
+        &format!("\n3 replay misses\n  GET {WRONG} (unknown, 1 in all)\n  GET {MISSED} (unknown, 2 in all)\n"),
+        "\n2 turned away: tunnel-denied\n  elsewhere.invalid:443 (2 in all)\n",
+        "403 turned away: tunnel-denied: elsewhere.invalid:443\n",
+        "\nexit status 3: 3 replay misses; query.parameter 1 (violation)\n",
+    ] {
+        assert!(said.contains(expected), "{expected:?} is not in\n{said}");
+    }
+}
