@@ -7,6 +7,7 @@
 
 mod body;
 mod headers;
+pub(crate) mod media;
 mod target;
 
 use std::time::{Duration, SystemTime};

@@ -9,6 +9,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_
 
 use super::forward::HostPort;
 use crate::{
+    exchange::media,
     json::{self, Document},
     upstream::own::OwnAddresses,
 };
@@ -48,29 +49,26 @@ impl Rewriter<'_> {
         if headers.contains_key(header::CONTENT_ENCODING) {
             return None;
         }
-        let media_type = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
-        let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match essence.as_str() {
-            "application/x-www-form-urlencoded" => self.form(body),
-            "application/json" => self.json(body),
+        let essence = media::essence(headers.get(header::CONTENT_TYPE)?.as_bytes());
+        match &*essence {
+            media::FORM => self.form(body),
+            essence if media::is_json(essence) => self.json(body),
             _ => None,
         }
     }
 
     fn form(&self, body: &Bytes) -> Option<(Bytes, String)> {
         let mut original = None;
-        let fields: Vec<Vec<u8>> = body
-            .split(|byte| *byte == b'&')
+        let fields: Vec<Vec<u8>> = media::fields(body)
             .map(|field| {
-                let at = field.iter().position(|byte| *byte == b'=').unwrap_or(field.len());
-                let value = decode(field.get(at + 1..).unwrap_or_default());
-                match value {
-                    Some(value) if original.is_none() && decode(&field[..at]).as_deref() == Some("audience") => {
-                        let Some(new) = self.replacement(&value) else { return field.to_vec() };
+                let (name, whole) = (&body[field.name.clone()], &body[field.name.start..field.value.end]);
+                match decode(&body[field.value]) {
+                    Some(value) if original.is_none() && decode(name).as_deref() == Some("audience") => {
+                        let Some(new) = self.replacement(&value) else { return whole.to_vec() };
                         original = Some(value);
-                        [&field[..at], b"=", utf8_percent_encode(&new, FORM).to_string().as_bytes()].concat()
+                        [name, b"=", utf8_percent_encode(&new, FORM).to_string().as_bytes()].concat()
                     }
-                    _ => field.to_vec(),
+                    _ => whole.to_vec(),
                 }
             })
             .collect();

@@ -26,7 +26,7 @@ use super::{
     write::{self, Place, Style},
 };
 use crate::{
-    exchange::{Body, Exchange, Headers, Request, Timings, Transport},
+    exchange::{Body, Exchange, Headers, Request, Timings, Transport, media},
     finding::{Finding, Verdict},
     redact::{Judged, Redacted, Redactor, Renumbering},
     token::Credential,
@@ -474,8 +474,7 @@ fn write_entry(
 }
 
 fn is_json(headers: &Headers) -> bool {
-    let essence = super::parts::essence(headers.get_str("content-type").unwrap_or_default());
-    super::parts::is_json(&essence)
+    headers.get("content-type").is_some_and(|value| media::is_json(&media::essence(value.as_bytes())))
 }
 
 /// What the fixture's entry will not show of the live verdict, by checking it as it will be read.

@@ -7,7 +7,10 @@ use http::Method;
 use percent_encoding::percent_decode;
 
 use crate::{
-    exchange::{Body, Headers, Presence, Request},
+    exchange::{
+        Body, Headers, Presence, Request,
+        media::{self, LineEnds},
+    },
     json::{Document, Kind},
 };
 
@@ -90,17 +93,16 @@ impl Content {
         if let Some(document) = container(&body.content) {
             return Self::Json(document);
         }
-        let media_type = headers.get_str("content-type").unwrap_or_default();
-        let essence = essence(media_type);
-        if is_json(&essence) {
+        let media_type = headers.get_str("content-type").unwrap_or_default().as_bytes();
+        let essence = media::essence(media_type);
+        if media::is_json(&essence) {
             if let Ok(document) = Document::parse(body.content.clone()) {
                 return Self::Json(document);
             }
-        } else if essence == "application/x-www-form-urlencoded" || essence.is_empty() && looks_like_form(&body.content)
-        {
+        } else if essence == media::FORM || essence.is_empty() && looks_like_form(&body.content) {
             return Self::Form(form(&body.content));
         } else if essence.starts_with("multipart/")
-            && let Some(boundary) = parameter(media_type, "boundary")
+            && let Some(boundary) = media::parameter(media_type, "boundary")
             && let Some(parts) = multipart(&body.content, &boundary)
         {
             return Self::Multipart(parts);
@@ -127,13 +129,9 @@ pub(crate) fn pairs(text: &str) -> Vec<Pair> {
 }
 
 fn pairs_of_bytes(text: &[u8]) -> Vec<Pair> {
-    text.split(|byte| *byte == b'&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| {
-            let split = memchr::memchr(b'=', pair);
-            let (name, value) = split.map_or((pair, &[][..]), |at| (&pair[..at], &pair[at + 1..]));
-            Pair { name: decode(name), value: decode(value) }
-        })
+    media::fields(text)
+        .filter(|field| field.name.start < field.value.end)
+        .map(|field| Pair { name: decode(&text[field.name]), value: decode(&text[field.value]) })
         .collect()
 }
 
@@ -173,95 +171,31 @@ fn container(content: &Bytes) -> Option<Document> {
     matches!(document.root().kind(), Kind::Object | Kind::Array).then_some(document)
 }
 
-/// The media type without its parameters, in lower case.
-pub(crate) fn essence(media_type: &str) -> String {
-    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
-pub(crate) fn is_json(essence: &str) -> bool {
-    essence == "application/json" || essence.ends_with("+json")
-}
-
-/// A parameter of a header value, quotes undone (RFC 9110, section 5.6.6).
-fn parameter(value: &str, name: &str) -> Option<String> {
-    let mut rest = value.split_once(';')?.1;
-    loop {
-        let (key, after) = rest.split_once('=')?;
-        let after = after.trim_start();
-        let (found, remaining) = if let Some(quoted) = after.strip_prefix('"') {
-            let mut text = String::new();
-            let mut characters = quoted.char_indices();
-            let end = loop {
-                match characters.next()? {
-                    (at, '"') => break at + 1,
-                    (_, '\\') => text.push(characters.next()?.1),
-                    (_, other) => text.push(other),
-                }
-            };
-            (text, &quoted[end..])
-        } else {
-            let end = after.find(';').unwrap_or(after.len());
-            (after[..end].trim().to_owned(), &after[end..])
-        };
-        if key.trim().eq_ignore_ascii_case(name) {
-            return Some(found);
-        }
-        rest = remaining.split_once(';')?.1;
-    }
-}
-
-/// The parts of a multipart body (RFC 2046, section 5.1), sorted; `None` if it is none.
-fn multipart(content: &Bytes, boundary: &str) -> Option<Vec<Field>> {
-    let delimiter = format!("--{boundary}");
-    let mut fields = Vec::new();
-    let mut rest = find(content, delimiter.as_bytes()).filter(|at| starts_a_line(content, *at))?;
-    loop {
-        let after = rest + delimiter.len();
-        if content[after..].starts_with(b"--") {
-            break;
-        }
-        let start = after + memchr::memchr(b'\n', &content[after..])? + 1;
-        let mut search = start;
-        let next = loop {
-            let at = search + find(&content[search..], delimiter.as_bytes())?;
-            if starts_a_line(content, at) {
-                break at;
-            }
-            search = at + 1;
-        };
-        let end = if content[..next].ends_with(b"\r\n") { next - 2 } else { next - 1 };
-        fields.push(part(&content.slice(start..end.max(start)))?);
-        rest = next;
-    }
+/// The parts of a multipart body, sorted; `None` if it is none.
+fn multipart(content: &Bytes, boundary: &[u8]) -> Option<Vec<Field>> {
+    let found = media::multipart(content, boundary, LineEnds::Any)?;
+    let mut fields: Vec<Field> =
+        found.parts.into_iter().map(|part| self::part(&content[part.head], content.slice(part.body))).collect();
     fields.sort_by(|left, right| (&left.name, &left.file, left.text()).cmp(&(&right.name, &right.file, right.text())));
     Some(fields)
 }
 
-fn part(content: &Bytes) -> Option<Field> {
-    let (head, body) = if let Some(at) = find(content, b"\r\n\r\n") {
-        (&content[..at], content.slice(at + 4..))
-    } else if content.starts_with(b"\r\n") {
-        (&content[..0], content.slice(2..))
-    } else {
-        let at = find(content, b"\n\n")?;
-        (&content[..at], content.slice(at + 2..))
-    };
+fn part(head: &[u8], body: Bytes) -> Field {
     let mut field = Field { name: Vec::new(), file: None, value: Value::Bytes(body.clone()) };
     let mut json = false;
-    for line in String::from_utf8_lossy(head).lines() {
-        let Some((name, value)) = line.split_once(':') else { continue };
-        if name.trim().eq_ignore_ascii_case("content-disposition") {
-            field.name = parameter(value, "name").unwrap_or_default().into_bytes();
-            field.file = parameter(value, "filename");
-        } else if name.trim().eq_ignore_ascii_case("content-type") {
-            json = is_json(&essence(value));
+    for (name, value) in media::part_fields(head) {
+        if name == "content-disposition" {
+            field.name = media::parameter(&value, "name").unwrap_or_default();
+            field.file = media::parameter(&value, "filename").map(|name| String::from_utf8_lossy(&name).into_owned());
+        } else if name == "content-type" {
+            json = media::is_json(&media::essence(&value));
         }
     }
     let document = if json { Document::parse(body).ok() } else { container(&body) };
     if let Some(document) = document {
         field.value = Value::Json(document);
     }
-    Some(field)
+    field
 }
 
 impl Field {
@@ -272,12 +206,4 @@ impl Field {
             Value::Json(document) => document.source(),
         }
     }
-}
-
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    memchr::memmem::find(haystack, needle)
-}
-
-fn starts_a_line(content: &[u8], at: usize) -> bool {
-    at == 0 || content[at - 1] == b'\n'
 }

@@ -9,7 +9,7 @@ use crate::{
         params::{self, Form},
         schema::{GapKind, Schema},
     },
-    exchange::{Body, Headers, Place},
+    exchange::{Body, Headers, Place, media},
     finding::{Finding, Rule, Unchecked},
     json::{Document, Kind, reads_as_another_scalar},
     literal::{Given, Literal},
@@ -59,29 +59,18 @@ fn media_type(headers: &Headers) -> Option<Cow<'_, str>> {
     if matches!(value.strip_prefix(b"application/json"), Some([] | [b';', ..])) {
         return Some(Cow::Borrowed("application/json"));
     }
-    let essence = &value[..memchr::memchr(b';', value).unwrap_or(value.len())];
-    let essence = String::from_utf8_lossy(essence).trim().to_ascii_lowercase();
+    let essence = media::essence(value);
     Some(if essence.split_once('/').is_some_and(|(kind, sub)| !kind.is_empty() && !sub.is_empty()) {
-        Cow::Owned(essence)
+        essence
     } else {
         Cow::Borrowed("")
     })
 }
 
-fn is_json(media_type: &str) -> bool {
-    media_type == "application/json" || has_json_suffix(media_type)
-}
-
-/// Whether it is a structured type of JSON (RFC 6839), such as `application/problem+json`.
-fn has_json_suffix(media_type: &str) -> bool {
-    let subtype = media_type.split_once('/').map(|(_, subtype)| subtype);
-    subtype.and_then(|subtype| subtype.strip_suffix("+json")).is_some_and(|name| !name.is_empty())
-}
-
 fn reading(media_type: &str) -> Reading {
-    if is_json(media_type) {
+    if media::is_json(media_type) {
         Reading::Json
-    } else if media_type == "application/x-www-form-urlencoded" {
+    } else if media_type == media::FORM {
         Reading::Form
     } else {
         Reading::Other
@@ -138,7 +127,8 @@ impl Check<'_> {
         let accepts = |name: &Literal| {
             let other = || {
                 let name = name.as_str();
-                covers(name, &media_type) || (suffixes && name == "application/json" && has_json_suffix(&media_type))
+                covers(name, &media_type)
+                    || (suffixes && name == "application/json" && media::has_json_suffix(&media_type))
             };
             name.is(given) || other()
         };
@@ -148,7 +138,7 @@ impl Check<'_> {
             let expected = Cow::Owned(all());
             self.find(Finding { rule: side.content_type, at: "Content-Type".to_owned(), expected, seen });
             // The token endpoint is asked in JSON by some clients, and its one fact is worth reading there, too.
-            if !(self.operation.token_endpoint && is_json(&media_type)) {
+            if !(self.operation.token_endpoint && media::is_json(&media_type)) {
                 self.unchecked.insert(side.unchecked);
                 return None;
             }
