@@ -192,7 +192,8 @@ impl Redactor {
                         .or_else(|| {
                             let code = text.eq_ignore_ascii_case("code");
                             (code && (has_oauth() || is_code(value))).then_some(Kind::Code)
-                        });
+                        })
+                        .or_else(|| if text == "value" { listed_kind(node) } else { None });
                     let field = kind.map(|kind| Inherited { kind, all: true }).or(inherited);
                     self.detect_string(name, depth, out, None);
                     self.visit(&mut walk, &Token::Name(text), value, field, done, depth, out);
@@ -308,6 +309,13 @@ impl Redactor {
             secret: mark.secret,
         }));
     }
+}
+
+/// What an item of a list of names and values says of its value: `{"name": "Authorization", "value": …}`.
+pub(super) fn listed_kind(node: Node<'_>) -> Option<Kind> {
+    node.get("value").filter(|value| value.kind() == JsonKind::String)?;
+    let mut names = ["name", "key", "header", "field"].into_iter().filter_map(|name| node.get(name)?.as_str());
+    names.find_map(|name| kind::by_listed_name(&name))
 }
 
 /// An authorization code rather than the name of an error: long, mixed, no words joined by `_`.

@@ -77,6 +77,11 @@ const FIELDS: &[&str] = &[
     "bearer",
     "tokenhint",
     "pfx",
+    "dpop",
+    "x-auth",
+    "x_auth",
+    "x-session",
+    "x_session",
     // An escaped name may be any name.
     "\\u",
 ];
@@ -93,6 +98,7 @@ const PAIRS: &[(&str, &str)] = &[
     ("hmac", "key"),
     ("app", "key"),
     ("auth", "key"),
+    ("functions", "key"),
     ("license", "key"),
     ("service", "key"),
     ("session", "key"),

@@ -224,8 +224,11 @@ pub(super) const JWK_PRIVATE: &[&str] = &["d", "p", "q", "dp", "dq", "qi", "k"];
 /// Members beside which `code` in JSON is an authorization code.
 pub(super) const OAUTH: &[&str] = &["grant_type", "redirect_uri", "code_verifier", "client_secret", "session_state"];
 
-/// Header fields whose value is a secret, whole (or after a scheme), by name.
+/// Header fields whose value is a secret, whole (or after a scheme), by name in lower case; `_` counts as `-`.
 pub(super) fn by_header(name: &str) -> Option<Kind> {
+    if memchr::memchr(b'_', name.as_bytes()).is_some() {
+        return by_header(&name.replace('_', "-"));
+    }
     if name.starts_with("access-control-") || name.starts_with("sec-") || name.starts_with("x-ratelimit") {
         return None;
     }
@@ -259,11 +262,20 @@ pub(super) fn by_header(name: &str) -> Option<Kind> {
     }
 }
 
+/// What a name that stands as a value says of the value beside it: `{"key": "x-api-key", "value": …}`.
+pub(super) fn by_listed_name(name: &str) -> Option<Kind> {
+    let is_field =
+        || name.len() <= MAX_NAME && (memchr::memchr(b'-', name.as_bytes()).is_some() || name.starts_with("x_"));
+    by_name(name, Place::Member).or_else(|| by_header(&name.to_ascii_lowercase()).filter(|_| is_field()))
+}
+
 /// Every part of a name that [`by_header`] asks for: most names have none, and one look says so.
 pub(super) const HEADER_WORDS: &[&str] = &[
     "dpop",
     "x-auth",
+    "x_auth",
     "x-session",
+    "x_session",
     "authorization",
     "cookie",
     "passw",
@@ -459,6 +471,26 @@ mod tests {
         ] {
             assert_eq!(by_name(name, Place::Member), None, "{name}");
             assert_eq!(by_name(name, Place::Parameter), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_header_field_is_known_with_either_sign_between_its_words() {
+        for name in ["x-api-key", "api_key", "x_auth", "x-session_id", "subscription_key", "x_functions-key", "dpop"] {
+            assert!(by_header(name).is_some(), "{name}");
+        }
+        for name in ["x_ratelimit_token", "sec-websocket-key", "idempotency_key", "content_type"] {
+            assert_eq!(by_header(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_listed_name_tells_as_a_header_field_or_a_member_would() {
+        for name in ["x-api-key", "Authorization", "Api_Key", "client_secret", "X-Auth", "cookie"] {
+            assert!(by_listed_name(name).is_some(), "{name}");
+        }
+        for name in ["token_endpoint_auth_method", "tokenType", "id", "Content-Type", "Idempotency-Key"] {
+            assert_eq!(by_listed_name(name), None, "{name}");
         }
     }
 
