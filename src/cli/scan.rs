@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 fn print(format: Format, redactor: &Redactor, files: usize, found: &[Found]) -> Result<(), Failure> {
     let mut printer = Printer::stdout();
     // Names of members and of files may hold secrets themselves.
-    let place = |found: &Found| found.sighting.at.as_ref().map(|at| redactor.text(at).into_inner());
+    let place = |found: &Found| found.sighting.at.as_ref().map(|at| redactor.pointer(at).into_inner());
     match format {
         Format::Text => {
             for found in found {

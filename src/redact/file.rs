@@ -13,8 +13,8 @@ use http::{HeaderName, HeaderValue, header};
 
 use super::{
     Bounds, Redacted, Redactor,
-    body::{self, Parsed},
-    detect::DEPTH,
+    body::{self, Parsed, Unparsable},
+    detect::{DEPTH, listed_kind},
     index::Index,
     kind::{self, Kind, Place},
     label,
@@ -130,9 +130,12 @@ impl Redactor {
     pub fn body_file(&self, media: &str, content: &Bytes) -> Cleaned {
         let headers = content_type(media);
         let body = Body::whole(content.clone());
-        let Ok(parsed) = body::parse(&headers, &body) else {
-            self.detect_text(content, DEPTH, &mut Vec::new());
-            return Cleaned { content: Redacted(Vec::new()), sightings: Vec::new(), withheld: 1 };
+        let parsed = match body::parse(&headers, &body) {
+            Ok(parsed) => parsed,
+            Err(Unparsable(parsed)) => {
+                self.detect_body(&parsed, &body, &mut Vec::new());
+                return Cleaned { content: Redacted(Vec::new()), sightings: Vec::new(), withheld: 1 };
+            }
         };
         let mut marks = Vec::new();
         self.detect_body(&parsed, &body, &mut marks);
@@ -169,6 +172,15 @@ impl Redactor {
                         let encoded = is_base64(node);
                         let done = context.done();
                         coded.extend(self.detect_content(media, value, encoded, done, &place, &mut marks));
+                    }
+                    _ if text == "value"
+                        && let Some(kind) = listed_kind(node) =>
+                    {
+                        let secret = value.as_str().unwrap_or_default();
+                        self.detect_text(secret.as_bytes(), 1, &mut Vec::new());
+                        let range = value.span().start + 1..value.span().end - 1;
+                        let id = self.learn(secret.as_bytes(), kind);
+                        marks.extend(id.map(|id| Mark { place: Some(place()), ..Mark::value(range, id) }));
                     }
                     _ => self.detect_string(value, DEPTH, &mut marks, Some(&place)),
                 }
@@ -233,8 +245,16 @@ impl Redactor {
         let mut marks = Vec::new();
         match pairs {
             Pairs::Headers => {
-                if let Ok(name) = HeaderName::from_bytes(name.as_bytes()) {
-                    marks = self.detect_header(&name, text.as_bytes());
+                match HeaderName::from_bytes(name.trim().as_bytes()) {
+                    Ok(name) => marks = self.detect_header(&name, text.as_bytes()),
+                    // No field has such a name; some other tool wrote it.
+                    Err(_) => match kind::by_listed_name(name) {
+                        Some(kind) => {
+                            let whole = |id| Mark::value(0..text.len(), id);
+                            marks.extend(self.learn(text.as_bytes(), kind).map(whole));
+                        }
+                        None => self.detect_text(text.as_bytes(), 2, &mut marks),
+                    },
                 }
             }
             Pairs::Cookies => {
@@ -273,10 +293,10 @@ impl Redactor {
         let in_place = content.is_none();
         let mut body = Body::whole(content.unwrap_or_else(|| text.as_bytes().to_vec()));
         body.redacted = done;
-        let parsed = body::parse(&content_type(media), &body).ok();
+        let parsed = body::parse(&content_type(media), &body);
         match &parsed {
-            None => self.detect_text(&body.content, DEPTH, &mut Vec::new()),
-            Some(parsed) => {
+            Err(Unparsable(parsed)) => self.detect_body(parsed, &body, &mut Vec::new()),
+            Ok(parsed) => {
                 let mut marks = Vec::new();
                 self.detect_body(parsed, &body, &mut marks);
                 if in_place {
@@ -291,7 +311,7 @@ impl Redactor {
                 }
             }
         }
-        Some(Coded { range, place: place(), body, parsed })
+        Some(Coded { range, place: place(), body, parsed: parsed.ok() })
     }
 
     fn cleaned(&self, source: &[u8], marks: Vec<Mark>, others: Vec<Whole>, withheld: usize) -> Cleaned {

@@ -49,6 +49,7 @@ pub(super) fn settle(mut marks: Vec<Mark>) -> Vec<Mark> {
                     last.secret = mark.secret;
                 }
                 last.whole |= mark.whole;
+                last.number &= union == last.range;
                 last.place = last.place.take().or(mark.place);
                 last.range = union;
             }

@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue, header};
 
 use super::{
     Bounds, Redactor, Touched,
-    body::{self, Parsed},
+    body::{self, Parsed, Unparsable},
     detect::DEPTH,
     index::Index,
     kind::{self, Spread},
@@ -65,6 +65,14 @@ struct Spot {
     label: String,
 }
 
+/// A field of a form that is something else: what the check says of it is a piece of a text that was redacted as another.
+struct Piece {
+    place: String,
+    value: String,
+    /// The same of what is left.
+    redacted: (String, String),
+}
+
 /// One exchange on its way through redaction: recognise everything first, then replace.
 pub(super) struct Work<'r> {
     redactor: &'r Redactor,
@@ -74,6 +82,7 @@ pub(super) struct Work<'r> {
     operation: Option<&'r str>,
     pub(super) touched: Touched,
     spots: Vec<Spot>,
+    pieces: Vec<Piece>,
     /// Names and values of header fields, one per line, to be looked at together.
     heads: Vec<u8>,
 }
@@ -81,7 +90,15 @@ pub(super) struct Work<'r> {
 impl<'r> Work<'r> {
     pub(super) fn new(redactor: &'r Redactor, operation: Option<&'r str>) -> Self {
         let began = redactor.memory().begin();
-        Self { redactor, began, operation, touched: Touched::default(), spots: Vec::new(), heads: Vec::new() }
+        Self {
+            redactor,
+            began,
+            operation,
+            touched: Touched::default(),
+            spots: Vec::new(),
+            pieces: Vec::new(),
+            heads: Vec::new(),
+        }
     }
 
     /// Redacts both messages; afterwards the index holds every secret of them.
@@ -217,24 +234,24 @@ impl<'r> Work<'r> {
         if body.content.is_empty() {
             return reading;
         }
-        match &body.presence {
-            Presence::Whole => match body::parse(headers, body) {
-                Ok(parsed) => {
-                    let by_field = matches!(parsed, Parsed::Form(_) | Parsed::Multipart(_));
-                    reading.plain = !by_field && self.redactor.is_plain(&body.content);
-                    if !reading.plain {
-                        self.redactor.detect_body(&parsed, body, &mut reading.body);
-                    }
-                    reading.parsed = Some(parsed);
-                    return reading;
-                }
-                Err(body::Unparsable) => reading.fate = Fate::Unparsable,
-            },
+        let parsed = match body::parse(headers, body) {
+            Ok(parsed) => parsed,
+            Err(Unparsable(parsed)) => {
+                reading.fate = Fate::Unparsable;
+                parsed
+            }
+        };
+        // Where nothing of it is kept, what it shows may come again elsewhere.
+        match body.presence {
+            Presence::Whole => {}
             Presence::Truncated { .. } => reading.fate = Fate::Cut,
             Presence::Withheld(_) => reading.fate = Fate::Unparsable,
         }
-        // Nothing of it is kept, but what it shows may come again elsewhere.
-        self.redactor.detect_text(&body.content, DEPTH, &mut Vec::new());
+        reading.plain = !parsed.is_by_field() && self.redactor.is_plain(&body.content);
+        if !reading.plain {
+            self.redactor.detect_body(&parsed, body, &mut reading.body);
+        }
+        reading.parsed = Some(parsed);
         reading
     }
 
@@ -320,6 +337,7 @@ impl<'r> Work<'r> {
                 return;
             }
             Fate::Unparsable => {
+                self.remember(&reading.body, &body.content, response);
                 self.withhold(headers, body);
                 return;
             }
@@ -331,21 +349,25 @@ impl<'r> Work<'r> {
         let mut marks = reading.body;
         self.redactor.spread_body(index, parsed, body, &mut marks);
         self.remember(&marks, &body.content, response);
+        self.remember_pieces(parsed, &marks, &body.content);
         let mut places: Vec<String> = marks.iter().filter_map(|mark| mark.place.clone()).collect();
         body::labelled(parsed, &body.content, &mut places);
         let new = self.replaced(&body.content, marks, Some(response));
+        let document = new.as_ref().filter(|_| parsed.is_json()).map(|new| json::Document::parse(new.clone()));
+        // A name that was replaced may have become the name beside it.
+        if let Some(Err(_)) = document {
+            self.redactor.count_withheld();
+            self.withhold(headers, body);
+            return;
+        }
+        let document = document.and_then(Result::ok);
         for place in places {
+            let place = self.place_in(index, document.as_ref(), place);
             if !body.redacted.contains(&place) {
                 body.redacted.push(place);
             }
         }
         let Some(new) = new else { return };
-        // A name that was replaced may have become the name beside it.
-        if matches!(parsed, Parsed::Json(_)) && json::Document::parse(new.clone()).is_err() {
-            self.redactor.count_withheld();
-            self.withhold(headers, body);
-            return;
-        }
         body.content = new.into();
         self.touched.elsewhere = true;
         resize(headers, body);
@@ -380,8 +402,53 @@ impl<'r> Work<'r> {
         }
     }
 
+    /// A place of a body as the redacted body has it: the names that lead there are redacted as they are there.
+    fn place_in(&self, index: &Index, document: Option<&json::Document>, place: String) -> String {
+        let Some(mut place) = self.pointer(index, &place) else { return place };
+        // Beside another name of the same beginning a label may read otherwise; then more of the body counts as redacted.
+        while document.is_some_and(|document| document.pointer(&place).is_none()) {
+            place.truncate(place.rfind('/').unwrap_or(0));
+        }
+        place
+    }
+
+    /// A JSON pointer whose names are redacted; `None` if nothing changes.
+    fn pointer(&self, index: &Index, pointer: &str) -> Option<String> {
+        let mut changed = false;
+        let mut out = String::new();
+        for token in pointer.strip_prefix('/')?.split('/') {
+            let name = token.replace("~1", "/").replace("~0", "~");
+            let new = self.name(index, &name);
+            changed |= new.is_some();
+            json::push_pointer(&mut out, new.as_deref().unwrap_or(&name));
+        }
+        // A secret with a `/` of its own in it may go from one name to the next.
+        changed |= self.rewrite(index, &mut out);
+        changed.then_some(out)
+    }
+
+    /// A name out of a message, or another text of it that stands by itself, without its secrets; `None` if it has none.
+    fn name(&self, index: &Index, name: &str) -> Option<String> {
+        /// No shape of a secret is shorter than this without a sign of punctuation.
+        const MAX_BARE: usize = 14;
+        let text = name.as_bytes();
+        let is_bare = text.len() <= MAX_BARE && text.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let mut marks = Vec::new();
+        if !is_bare || self.redactor.plan.is_extended() {
+            self.redactor.detect_text(text, DEPTH - 1, &mut marks);
+        }
+        spread::find(index, text, Reading::default(), &mut marks);
+        self.replaced(text, marks, None).map(|new| lossy(&new))
+    }
+
+    /// Replaces secrets in a text that was taken from a message: where a finding is, what was seen there.
+    pub(super) fn derived(&self, index: &Index, text: &mut String) -> bool {
+        let new = if text.starts_with('/') { self.pointer(index, text) } else { self.name(index, text) };
+        new.map(|new| *text = new).is_some()
+    }
+
     /// Replaces known secrets in a text of ours.
-    pub(super) fn rewrite(&mut self, index: &Index, text: &mut String) -> bool {
+    pub(super) fn rewrite(&self, index: &Index, text: &mut String) -> bool {
         let mut marks = Vec::new();
         spread::find(index, text.as_bytes(), Reading::default(), &mut marks);
         match self.replaced(text.as_bytes(), marks, None) {
@@ -401,6 +468,13 @@ impl<'r> Work<'r> {
         let index = self.redactor.memory().index();
         for finding in &mut verdict.findings {
             let mut changed = false;
+            if let Some(piece) = self.pieces.iter().find(|piece| piece.place == finding.at) {
+                if let Some(seen) = finding.seen.as_mut().filter(|_| !piece.value.is_empty()) {
+                    *seen = seen.replace(&piece.value, &piece.redacted.1);
+                }
+                finding.at.clone_from(&piece.redacted.0);
+                changed = true;
+            }
             let spots = std::mem::take(&mut self.spots);
             for spot in &spots {
                 if !spot.concerns(finding) {
@@ -418,9 +492,9 @@ impl<'r> Work<'r> {
                 }
             }
             self.spots = spots;
-            changed |= self.rewrite(&index, &mut finding.at);
+            changed |= self.derived(&index, &mut finding.at);
             if let Some(seen) = &mut finding.seen {
-                changed |= self.rewrite(&index, seen);
+                changed |= self.name(&index, seen).map(|new| *seen = new).is_some();
             }
             if let std::borrow::Cow::Owned(expected) = &mut finding.expected {
                 changed |= self.rewrite(&index, expected);
@@ -444,6 +518,31 @@ impl<'r> Work<'r> {
                 label::text(secret.kind, secret.number, self.bounds(mark, Some(response)))
             };
             self.spots.push(Spot { response, place: place.clone(), value: lossy(value), label });
+        }
+    }
+
+    /// What becomes of the fields of a form that is something else, for the findings about them.
+    fn remember_pieces(&mut self, parsed: &Parsed, marks: &[Mark], text: &[u8]) {
+        /// Such a body has hardly any fields; a finding about another one is told without what it saw.
+        const MAX_PIECES: usize = 1000;
+        let Some(fields) = parsed.cut_form() else { return };
+        for field in fields.iter().take(MAX_PIECES) {
+            let left = |range: &Range<usize>| {
+                let inside = marks.iter().filter(|mark| mark.range.start < range.end && range.start < mark.range.end);
+                let inside = inside.map(|mark| {
+                    let (start, end) = (mark.range.start.max(range.start), mark.range.end.min(range.end));
+                    Mark::part(start - range.start..end - range.start, mark.secret)
+                });
+                let raw = &text[range.clone()];
+                let new = self.replaced(raw, inside.collect(), None);
+                lossy(&body::decoded(new.as_deref().unwrap_or(raw)))
+            };
+            let redacted = (body::field_place(&left(&field.name)), left(&field.value));
+            let value = lossy(&body::decoded(&text[field.value.clone()]));
+            let place = body::field_place(&body::name_of(field, text));
+            if redacted.0 != place || redacted.1 != value {
+                self.pieces.push(Piece { place, value, redacted });
+            }
         }
     }
 

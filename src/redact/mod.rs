@@ -305,6 +305,15 @@ impl Redactor {
         Redacted(new.map_or_else(|| text.to_owned(), |new| String::from_utf8_lossy(&new).into_owned()))
     }
 
+    /// The same for a JSON pointer: each name on the way is a text of its own.
+    #[must_use]
+    pub fn pointer(&self, pointer: &str) -> Redacted<String> {
+        let index = self.memory().index();
+        let mut text = pointer.to_owned();
+        Work::new(self, None).derived(&index, &mut text);
+        Redacted(text)
+    }
+
     /// The same plan on a live request before it is matched against a fixture, so redaction never breaks replay.
     #[must_use]
     pub fn request(&self, request: &Request) -> Redacted<Request> {
@@ -409,5 +418,7 @@ impl Redactor {
 
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod readings;
 #[cfg(test)]
 mod tests;

@@ -129,7 +129,7 @@ fn unescaped(text: &str) -> String {
 }
 
 /// All that writers, console and reports could show of an exchange.
-fn all(judged: &Judged) -> String {
+pub(super) fn all(judged: &Judged) -> String {
     let exchange = &judged.exchange;
     let mut out = format!("{}\n", exchange.request.target);
     let mut message = |headers: &crate::exchange::Headers, body: &Body| {
