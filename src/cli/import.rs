@@ -13,7 +13,7 @@ use crate::{
     exchange::Exchange,
     pipeline::ContractShapes,
     plural::plural,
-    recording::{self, Check, FoldOptions, FoldSource, Folded, Keep, Take},
+    recording::{self, Check, FoldOptions, FoldSource, Folded, Keep, Place, Take},
     redact::{Plan, Redactor},
 };
 
@@ -53,7 +53,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     if args.recordings.iter().any(|path| path.as_os_str() == "-") {
         return Err("import reads a recording more than once, and standard input comes only once; name a file".into());
     }
-    let there = args.out.exists();
+    let place = Place::prepare(&args.out)?;
+    let there = place.is_taken();
     if there && !args.append && !args.overwrite {
         let out = args.out.display();
         return Err(format!("{out} exists already; --append adds to it, --overwrite replaces it").into());
@@ -71,7 +72,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let check = |exchange: &Exchange| contract.check(exchange, &options);
     let mut from = Vec::new();
     if there && args.append {
-        from.push(FoldSource { paths: vec![args.out.clone()], take: Take::All });
+        from.push(FoldSource { paths: vec![place.har().to_path_buf()], take: Take::All });
     }
     from.push(FoldSource { paths: args.recordings.clone(), take: Take::All });
     let today = recording::today();

@@ -2,7 +2,6 @@
 
 use std::{
     fmt::Write as _,
-    fs,
     io::Write as _,
     path::{Path, PathBuf},
 };
@@ -12,7 +11,7 @@ use crate::{
     contract::CheckOptions,
     exchange::Exchange,
     plural::plural,
-    recording::{self, Check, FoldOptions, FoldSource, Journal, Keep, Take},
+    recording::{self, Check, FoldOptions, FoldSource, Journal, Keep, Place, Take},
     redact::{Plan, Redactor},
 };
 
@@ -71,8 +70,9 @@ struct Found {
 }
 
 fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> Result<Outcome, Failure> {
+    let place = Place::prepare(to)?;
     let found = find(from)?;
-    if !overwrite && is_taken(to) {
+    if !overwrite && place.is_taken() {
         return Err(format!("`{}` exists already; add --overwrite to replace it", to.display()).into());
     }
     let contract = contract.load()?;
@@ -136,13 +136,4 @@ fn find(path: &Path) -> Result<Found, Failure> {
         unproven = true;
     }
     Ok(Found { sources, recorded, unproven })
-}
-
-/// Whether something is at `path` that writing there would destroy.
-fn is_taken(path: &Path) -> bool {
-    match fs::metadata(path) {
-        Err(_) => false,
-        Ok(metadata) if metadata.is_dir() => fs::read_dir(path).map_or(true, |mut items| items.next().is_some()),
-        Ok(metadata) => metadata.len() > 0,
-    }
 }

@@ -10,6 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bytes::Bytes;
+
 use super::{
     Failure, Outcome,
     printer::Printer,
@@ -17,6 +19,7 @@ use super::{
 };
 use crate::{
     plural::plural,
+    recording::{self, Place},
     redact::{Plan, Redactor},
 };
 
@@ -42,21 +45,32 @@ pub struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let redactor = Redactor::new(Plan::new(&args.redact)?);
+    if args.in_place {
+        settle(&args.files)?;
+    }
     let targets = targets(args)?;
     let mut contents = Vec::new();
     for (path, target) in targets {
         let content = Content::read(&path)?;
         content.parts(&redactor, |_, _| {});
-        contents.push((content, target));
+        contents.push((path, content, target));
     }
     let mut told = Told::default();
     let mut left = 0;
-    for (content, target) in &contents {
+    let mut cleaned: BTreeMap<&Path, Bytes> = BTreeMap::new();
+    for (path, content, _) in &contents {
         let mut out = Vec::with_capacity(content.bytes.len());
         content.parts(&redactor, |_, cleaned| {
             told.add(&cleaned.sightings, cleaned.withheld);
             out.extend_from_slice(&cleaned.content);
         });
+        cleaned.insert(path, out.into());
+    }
+    for (path, content, target) in &contents {
+        let out = cleaned.get(&**path).cloned().unwrap_or_default();
+        // What was edited by hand is accepted with what was changed here.
+        let beside = |name: &str| cleaned.get(&*path.with_file_name(name)).cloned();
+        let out = recording::restamp(&out, beside).unwrap_or_else(|| out.into());
         // The proof: what is written is gone through again.
         let proof = Content::of(content.name.clone(), out);
         proof.parts(&redactor, |_, cleaned| left += cleaned.sightings.len());
@@ -84,6 +98,19 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let findings = left > 0 || (args.check && !told.is_empty());
     Ok(Outcome { findings, ..Outcome::CLEAN })
+}
+
+/// Finishes folds into these folders that were interrupted: what is cleaned is what they came to.
+fn settle(named: &[PathBuf]) -> Result<(), Failure> {
+    let mut folders: Vec<PathBuf> = named.iter().filter(|path| path.is_dir()).cloned().collect();
+    while let Some(folder) = folders.pop() {
+        if recording::is_interrupted(&folder) {
+            Place::prepare(&folder)?;
+        }
+        let unreadable = |error: io::Error| format!("cannot read `{}`: {error}", folder.display());
+        folders.extend(recording::files_of(&folder).map_err(unreadable)?.1);
+    }
+    Ok(())
 }
 
 /// Where a cleaned file goes.

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use super::{Failure, Format, Outcome, printer::Printer};
 use crate::{
     plural::plural,
+    recording,
     redact::{Cleaned, Plan, Redactor, Sighting},
 };
 
@@ -154,15 +155,9 @@ pub(super) fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         let mut inside = Vec::new();
         let mut folders = vec![path.clone()];
         while let Some(folder) = folders.pop() {
-            for item in fs::read_dir(&folder).map_err(unreadable)? {
-                let item = item.map_err(unreadable)?;
-                let kind = item.file_type().map_err(unreadable)?;
-                if kind.is_dir() {
-                    folders.push(item.path());
-                } else if kind.is_file() {
-                    inside.push(item.path());
-                }
-            }
+            let (files, below) = recording::files_of(&folder).map_err(unreadable)?;
+            inside.extend(files);
+            folders.extend(below);
         }
         inside.sort();
         files.extend(inside);

@@ -11,7 +11,7 @@ use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::{
     LaidOut, Note,
-    files::BodyFiles,
+    files::{BodyFiles, Expecting},
     har::{self, Text},
     note::{KnownTokens, Record},
 };
@@ -100,8 +100,13 @@ pub(super) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, Fault
         .flatten()
         .map(|text| text.as_str().to_owned())
         .find(|text| !text.is_empty());
-    let mut request = self::request(request, target, files, laid_out, record.is_none())?;
-    let mut response = self::response(response, &request.method, files, laid_out, record.is_none())?;
+    let (sent, answered) = match &record {
+        Some(record) => (record.sha256.request.as_deref(), record.sha256.response.as_deref()),
+        None => (None, None),
+    };
+    let foreign = record.is_none();
+    let mut request = self::request(request, target, &mut files.expecting(sent), laid_out, foreign)?;
+    let mut response = self::response(response, &request.method, &mut files.expecting(answered), laid_out, foreign)?;
     let mut transport = record.as_ref().map(Record::transport).unwrap_or_default();
     if let Some(record) = &record {
         record.complete(&mut request.body, false);
@@ -180,7 +185,7 @@ fn is_http(scheme: &str) -> bool {
 fn request(
     request: har::Request<'_>,
     target: Target,
-    files: &mut BodyFiles,
+    files: &mut Expecting<'_>,
     laid_out: LaidOut,
     foreign: bool,
 ) -> Result<Request, Fault> {
@@ -220,7 +225,7 @@ fn request(
 fn response(
     response: har::Response<'_>,
     method: &Method,
-    files: &mut BodyFiles,
+    files: &mut Expecting<'_>,
     laid_out: LaidOut,
     foreign: bool,
 ) -> Result<Option<Response>, Fault> {
@@ -258,7 +263,7 @@ fn stored(
     text: Option<&Text<'_>>,
     encoding: Option<&Text<'_>>,
     file: Option<&Text<'_>>,
-    files: &mut BodyFiles,
+    files: &mut Expecting<'_>,
 ) -> Result<Option<Bytes>, Fault> {
     if let Some(file) = file.filter(|file| !file.as_str().is_empty()) {
         return files

@@ -1,9 +1,9 @@
-//! Private files: 0600, in folders of 0700, replaced whole or not at all.
+//! Private files: 0600, in folders of 0700.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, Write},
-    path::{Path, PathBuf},
+    io,
+    path::Path,
     sync::Arc,
 };
 
@@ -117,36 +117,4 @@ pub(super) fn give_back(file: &File) -> io::Result<()> {
         return Ok(());
     }
     file.set_len(metadata.len())
-}
-
-/// A file that appears under its name only when it is whole.
-#[derive(Debug)]
-pub(super) struct Replacement {
-    path: PathBuf,
-    file: io::BufWriter<tempfile::NamedTempFile>,
-}
-
-impl Replacement {
-    /// Begins a file that will be `path`; its folder has to exist.
-    pub(super) fn begin(path: &Path) -> Result<Self, WriteError> {
-        // A temporary file of this crate is made with 0600.
-        let file = tempfile::Builder::new()
-            .prefix(".contrail-")
-            .tempfile_in(folder_of(path))
-            .map_err(refused("write beside", path))?;
-        Ok(Self { path: path.to_path_buf(), file: io::BufWriter::new(file) })
-    }
-
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
-        self.file.write_all(bytes).map_err(refused("write", &self.path))
-    }
-
-    /// Puts the file into its place, over what was there.
-    pub(super) fn finish(self) -> Result<(), WriteError> {
-        let Self { path, file } = self;
-        let file = file.into_inner().map_err(|error| refused("write", &path)(error.into_error()))?;
-        file.as_file().sync_all().map_err(refused("write", &path))?;
-        file.persist(&path).map_err(|error| refused("replace", &path)(error.error))?;
-        Ok(())
-    }
 }

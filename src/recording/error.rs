@@ -28,6 +28,11 @@ pub enum ReadFault {
         /// What was seen instead.
         reason: String,
     },
+    /// A fold into its folder was interrupted, and something of it is missing.
+    Unfinished {
+        /// What is missing.
+        reason: String,
+    },
     /// It ends in the middle.
     Cut {
         /// How many entries were whole.
@@ -80,6 +85,10 @@ impl fmt::Display for ReadError {
                 write!(f, "the folder `{name}` holds no recording (no file that ends in .har or .journal)")
             }
             ReadFault::NotHar { reason } => write!(f, "`{name}` is no HAR file and no journal: {reason}"),
+            ReadFault::Unfinished { reason } => write!(
+                f,
+                "`{name}` cannot be used: a fold into its folder was interrupted, and {reason}; take the folder from where it was kept"
+            ),
             ReadFault::Cut { entries } => write!(
                 f,
                 "`{name}` ends in the middle, after {}; export or copy it again",
@@ -129,12 +138,12 @@ pub enum WriteError {
         /// The journal.
         path: PathBuf,
     },
-    /// There is something at the place already.
-    Exists {
+    /// No fixture can be written there.
+    Place {
         /// The file or folder.
         path: PathBuf,
-        /// What to do about it.
-        hint: &'static str,
+        /// Why not, and what to do about it.
+        reason: String,
     },
     /// What is to be continued cannot be read.
     Unreadable(Box<ReadError>),
@@ -149,7 +158,7 @@ impl fmt::Display for WriteError {
                 "another process is writing to the journal `{}`; stop it, or record to another place",
                 path.display()
             ),
-            Self::Exists { path, hint } => write!(f, "`{}` exists already; {hint}", path.display()),
+            Self::Place { path, reason } => write!(f, "`{}`: {reason}", path.display()),
             Self::Unreadable(error) => error.fmt(f),
         }
     }

@@ -14,15 +14,18 @@ use std::{
 
 use super::{
     Attested, Entry, Identity, Journal, JournalContext, Keep, LaidOut, ReadError, ReadFault, WriteError, attest,
+    commit::Staging,
     convert::{self, Converted, Shared},
     disk::refused,
     host::HostRename,
-    keep, normal,
+    keep,
+    names::Side,
+    normal,
     read::{open, sources, strips_authorization},
     renew::{Part, Renew, Unanswered},
     settle,
     sharing::Sharing,
-    target::{Preamble, Side, Target, places},
+    target::{Preamble, Target, places},
     write::{self, Place, Style},
 };
 use crate::{
@@ -173,6 +176,7 @@ struct Item {
 ///
 /// [`WriteError`] if a source cannot be read or the fixture cannot be written; then what was there before still is.
 pub fn fold(from: &[FoldSource], to: &Path, options: &FoldOptions<'_>) -> Result<Folded, WriteError> {
+    let staging = Staging::begin(to)?;
     let mut fold = Fold::new(to, options)?;
     let mut numbered: Vec<(u32, &FoldSource)> = (0..).zip(from).collect();
     let new = numbered.last().map(|(number, _)| *number).filter(|_| options.renews.is_some());
@@ -185,7 +189,7 @@ pub fn fold(from: &[FoldSource], to: &Path, options: &FoldOptions<'_>) -> Result
             fold.read(number, source)?;
         }
     }
-    fold.write(to)
+    fold.write(to, staging)
 }
 
 struct Fold<'a> {
@@ -376,9 +380,9 @@ impl<'a> Fold<'a> {
     }
 
     /// The second pass.
-    fn write(mut self, to: &Path) -> Result<Folded, WriteError> {
+    fn write(mut self, to: &Path, staging: Staging) -> Result<Folded, WriteError> {
         self.leave_out();
-        self.folded.har = super::har_of(to);
+        self.folded.har = staging.place().har().to_path_buf();
         if !self.renew() {
             return Ok(self.folded);
         }
@@ -398,7 +402,7 @@ impl<'a> Fold<'a> {
             today: self.options.today.to_owned(),
             unproven: self.folded.unproven,
         };
-        let mut target = Target::begin(to, &preamble)?;
+        let mut target = Target::begin(staging, &preamble)?;
         let mut renumbering = Renumbering::default();
         self.sharing.share(&mut renumbering);
         let mut shared = Shared::new(None);
@@ -460,7 +464,7 @@ fn write_entry(
         }),
     };
     let Judged { exchange, verdict, .. } = &*judged;
-    let number = target.number(verdict.operation.as_deref());
+    let number = target.number(verdict.operation.as_deref(), &exchange.request);
     let request = target.body(&exchange.request.body, &number, Side::Request, is_json(&exchange.request.headers))?;
     let response = match &exchange.response {
         Some(response) => target.body(&response.body, &number, Side::Response, is_json(&response.headers))?,

@@ -9,6 +9,7 @@
 
 mod attest;
 mod chain;
+mod commit;
 mod convert;
 mod disk;
 mod error;
@@ -20,16 +21,19 @@ mod identity;
 mod journal;
 mod keep;
 mod layout;
+mod names;
 mod normal;
 mod note;
 mod owed;
 mod parallel;
 pub(crate) mod parts;
+mod place;
 mod read;
 mod renew;
 mod scan;
 mod sharing;
 mod shelf;
+mod stamp;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -42,6 +46,7 @@ use std::sync::Arc;
 
 pub use attest::{Attested, attest, settle};
 pub use chain::{Broken, ChainHead, Checked, check_chain};
+pub(crate) use commit::{files_of, is_interrupted};
 pub use error::{ReadError, ReadFault, WriteError};
 pub use fold::{Check, FoldOptions, FoldSource, Folded, Take, fold};
 pub use host::{HostRename, TENANT_ORIGIN};
@@ -50,10 +55,11 @@ pub use journal::{Journal, Leftover, Unsynced};
 pub use keep::{Keep, UnknownKeep};
 pub use normal::{rename_request, without_run};
 pub use parallel::Ended;
+pub use place::{Place, is_single_file};
 pub use read::{Recording, open, sources};
 pub use renew::Renew;
 pub use shelf::{Shelf, Spot};
-pub use target::{har_of, is_single_file};
+pub use stamp::restamp;
 pub use texts::Head;
 pub use trail::{TrailOptions, heads};
 pub use write::{JournalContext, encode};

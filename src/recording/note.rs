@@ -39,6 +39,8 @@ pub(super) struct Record<'a> {
     incomplete: Option<String>,
     #[serde(default)]
     laid_out: Vec<String>,
+    #[serde(default)]
+    pub(super) sha256: Digests,
     request: Option<BodyRecord>,
     response: Option<BodyRecord>,
 }
@@ -93,6 +95,13 @@ struct TokenRecord<'a> {
     lifetime: Option<Raw<'a>>,
     outcome: Option<String>,
     signature: Option<String>,
+}
+
+/// The SHA-256 of each body file, hexadecimal.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Digests {
+    pub(super) request: Option<String>,
+    pub(super) response: Option<String>,
 }
 
 /// What is known of a body beside its text.

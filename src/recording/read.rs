@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    Entry, Head, ReadError, ReadFault,
+    Entry, Head, ReadError, ReadFault, commit,
     convert::{self, Converted, Fault, Shared},
     shelf::{self, Shelf, Spot},
     texts::{Standing, Texts},
@@ -35,12 +35,16 @@ pub fn sources(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
     let mut found = Vec::new();
     let mut folders = vec![path.to_path_buf()];
     while let Some(folder) = folders.pop() {
+        // Of a fold that was committed and not finished.
+        found.extend(commit::staged_hars(&folder).into_iter().map(|name| folder.join(name)));
         for item in fs::read_dir(&folder).map_err(|error| fail(ReadFault::Io(error)))? {
             let item = item.map_err(|error| fail(ReadFault::Io(error)))?;
             let kind = item.file_type().map_err(|error| fail(ReadFault::Io(error)))?;
             let path = item.path();
             if kind.is_dir() {
-                folders.push(path);
+                if !commit::is_own_folder(&item.file_name()) {
+                    folders.push(path);
+                }
             } else if is_recording_name(&path) {
                 found.push(path);
             }
@@ -50,6 +54,7 @@ pub fn sources(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
         return Err(fail(ReadFault::EmptyFolder));
     }
     found.sort();
+    found.dedup();
     Ok(found)
 }
 
@@ -127,7 +132,7 @@ pub fn open(path: &Path) -> Result<Recording, ReadError> {
         return Recording::new(name, Box::new(BufReader::with_capacity(CHUNK, io::stdin())), None);
     }
     let fail = |fault| ReadError { source_name: name.clone(), fault };
-    let metadata = fs::metadata(path).map_err(|error| fail(fault_of(error)))?;
+    let (file, metadata) = opened(path).map_err(fail)?;
     if metadata.is_dir() {
         let inside = sources(path)?;
         return match inside.as_slice() {
@@ -137,7 +142,6 @@ pub fn open(path: &Path) -> Result<Recording, ReadError> {
             })),
         };
     }
-    let file = File::open(path).map_err(|error| fail(fault_of(error)))?;
     let folder =
         path.parent().map(|parent| if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.into() });
     // A pipe can be read only once.
@@ -145,6 +149,23 @@ pub fn open(path: &Path) -> Result<Recording, ReadError> {
     let again = again.map_err(|error| fail(ReadFault::Io(error)))?;
     let recording = Recording::new(name, Box::new(BufReader::with_capacity(CHUNK, file)), folder)?;
     Ok(Recording { file: again, ..recording })
+}
+
+/// Opens what the recording `path` is now.
+fn opened(path: &Path) -> Result<(File, fs::Metadata), ReadFault> {
+    let mut again = true;
+    loop {
+        let current = commit::current(path).map_err(|reason| ReadFault::Unfinished { reason })?;
+        match File::open(&current) {
+            // Another process has moved it to its place since.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && std::mem::take(&mut again) => {}
+            file => {
+                let file = file.map_err(fault_of)?;
+                let metadata = file.metadata().map_err(fault_of)?;
+                return Ok((file, metadata));
+            }
+        }
+    }
 }
 
 /// Whether another tool's file carries no `Authorization` anywhere, as browsers export them: then nobody can say who

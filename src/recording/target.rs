@@ -1,36 +1,37 @@
-//! Where a fixture is written: one self-contained file, or a folder with a file per distinct body.
+//! The text of a fixture while it is written: one self-contained file, or a folder with a file per distinct body.
 //!
-//! Nothing on disk changes where the fixture comes out as it was; what changes is replaced whole, the HAR file last.
+//! In a folder, entries wait in an anonymous file until the last one is known: only then is it clear which body files keep
+//! their names. Nothing on disk changes where the fixture comes out as it was.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     fs,
-    io::{self, Read, Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
+    io::{self, BufReader, Read, Seek, SeekFrom, Write},
+    path::Path,
 };
 
 use bytes::Bytes;
-use ring::digest::{SHA256, digest};
-use serde::Deserialize;
 
 use super::{
     LaidOut, VERSION, WriteError,
-    disk::{Replacement, folder_of, make_folder, refused},
-    har,
+    commit::Staging,
+    disk::refused,
     journal::{Journal, file_digest},
     layout,
+    names::{self, Digest, Held, Side, Slot, Wanted},
     read::open,
     write::Place,
 };
-use crate::{exchange::Body, json::Document};
+use crate::{
+    exchange::{Body, Request},
+    hex::hex,
+    json::Document,
+};
 
 /// A fixture that is being written.
 #[derive(Debug)]
 pub(super) struct Target {
-    har: PathBuf,
-    /// The folder, in the layout with body files.
-    folder: Option<PathBuf>,
-    text: tempfile::NamedTempFile,
+    text: fs::File,
     buffered: Vec<u8>,
     /// Where in the text the day stands.
     day_at: u64,
@@ -38,16 +39,48 @@ pub(super) struct Target {
     first: bool,
     /// Entries so far, by the operation's name in files.
     numbers: HashMap<String, usize>,
-    /// Body files by content.
-    files: HashMap<[u8; 32], String>,
-    changed: bool,
+    bodies: Option<Bodies>,
+    /// Dropped last: until the commit it clears away what was written.
+    staging: Staging,
 }
 
-/// Which body of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    Request,
-    Response,
+/// The body files of a fixture in a folder.
+#[derive(Debug)]
+struct Bodies {
+    /// Those of the fixture that is there.
+    held: Held,
+    /// Those of this one, in the order of the entries that name them first.
+    wanted: Vec<Wanted>,
+    by_digest: HashMap<Digest, usize>,
+    /// Entries, each after its length, with body files by number.
+    entries: io::BufWriter<fs::File>,
+}
+
+/// Where the next entry stands among those of its operation, and what it asked for.
+#[derive(Debug)]
+pub(super) struct Number {
+    operation: String,
+    nth: usize,
+    method: String,
+    url: String,
+}
+
+/// What becomes of body files.
+#[derive(Debug, Default)]
+struct Changes {
+    /// New ones: their number, and the name that they got.
+    put: Vec<(usize, String)>,
+    /// Old ones that go.
+    remove: Vec<String>,
+}
+
+/// A body that has a file of its own.
+#[derive(Debug)]
+pub(super) struct Filed {
+    /// Stands for the name until there is one.
+    name: String,
+    sha256: String,
+    laid_out: bool,
 }
 
 /// What is the same in the whole file.
@@ -59,36 +92,14 @@ pub(super) struct Preamble {
     pub(super) unproven: bool,
 }
 
-/// Whether a fixture of this name is one file (otherwise a folder).
-#[must_use]
-pub fn is_single_file(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("har"))
-}
-
-/// The HAR file of the fixture `path`, in either layout.
-#[must_use]
-pub fn har_of(path: &Path) -> PathBuf {
-    if is_single_file(path) {
-        return path.to_path_buf();
-    }
-    let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = named(path).or_else(|| named(&fs::canonicalize(path).ok()?)).unwrap_or_else(|| "fixture".to_owned());
-    path.join(format!("{name}.har"))
-}
-
 impl Target {
-    /// Begins the fixture `path`; its folders are made.
-    pub(super) fn begin(path: &Path, preamble: &Preamble) -> Result<Self, WriteError> {
-        let folder = (!is_single_file(path)).then(|| path.to_path_buf());
-        make_folder(folder.as_deref().unwrap_or_else(|| folder_of(path)))?;
-        let har = har_of(path);
-        let stated = || open(&har).ok().and_then(|recording| recording.head().recorded.clone());
+    /// Begins the fixture at this place; its folders are made.
+    pub(super) fn begin(mut staging: Staging, preamble: &Preamble) -> Result<Self, WriteError> {
+        let text = staging.open()?;
+        let har = staging.place().har();
+        let stated = || open(har).ok().and_then(|recording| recording.head().recorded.clone());
         let day = preamble.recorded.clone().or_else(stated).filter(|day| day.len() == preamble.today.len());
         let day = day.unwrap_or_else(|| preamble.today.clone());
-        let text = tempfile::Builder::new()
-            .prefix(".contrail-")
-            .tempfile_in(folder_of(&har))
-            .map_err(refused("write beside", &har))?;
         let mut head = format!(
             "{{\n  \"log\": {{\n    \"version\": \"1.2\",\n    \"creator\": {{ \"name\": \"contrail\", \"version\": \"{VERSION}\" }},\n    \"_contrail\": {{ \"version\": {VERSION}, \"recorded\": \""
         );
@@ -96,79 +107,102 @@ impl Target {
         head.push_str(&day);
         head.push_str(if preamble.unproven { "\", \"unproven\": true },\n" } else { "\" },\n" });
         head.push_str("    \"entries\": [");
+        let bodies = staging.place().folder().map(|folder| {
+            let spool = tempfile::tempfile().map_err(refused("spool beside", har))?;
+            Ok::<_, WriteError>(Bodies {
+                held: Held::read(har, folder),
+                wanted: Vec::new(),
+                by_digest: HashMap::new(),
+                entries: io::BufWriter::with_capacity(256 << 10, spool),
+            })
+        });
+        let bodies = bodies.transpose()?;
         Ok(Self {
-            har,
-            folder,
             text,
             buffered: head.into_bytes(),
             day_at,
             day,
             first: true,
             numbers: HashMap::new(),
-            files: HashMap::new(),
-            changed: false,
+            bodies,
+            staging,
         })
     }
 
-    /// The next entry's number within its operation, from 1, and the operation's name in files.
-    pub(super) fn number(&mut self, operation: Option<&str>) -> (String, usize) {
-        let name: String = operation
+    /// The next entry's number within its operation, from 1.
+    pub(super) fn number(&mut self, operation: Option<&str>, request: &Request) -> Number {
+        let operation: String = operation
             .unwrap_or("undocumented")
             .chars()
             .map(|character| if character.is_ascii_alphanumeric() || character == '_' { character } else { '-' })
             .take(100)
             .collect();
-        let number = self.numbers.entry(name.to_ascii_lowercase()).or_default();
-        *number += 1;
-        (name, *number)
+        let nth = self.numbers.entry(operation.to_ascii_lowercase()).or_default();
+        *nth += 1;
+        let nth = *nth;
+        if self.bodies.is_none() {
+            return Number { operation, nth, method: String::new(), url: String::new() };
+        }
+        let target = &request.target;
+        let url = format!("{}://{}{}", target.scheme, target.authority, target.after_origin());
+        Number { operation, nth, method: request.method.to_string(), url }
     }
 
-    /// Puts a body where it belongs: the name of its file, and whether it is laid out there.
+    /// Puts a body where it belongs: into a file of its own, where it has one.
     pub(super) fn body(
         &mut self,
         body: &Body,
-        (operation, number): &(String, usize),
+        number: &Number,
         side: Side,
         json: bool,
-    ) -> Result<Option<(String, bool)>, WriteError> {
-        let Some(folder) = &self.folder else { return Ok(None) };
+    ) -> Result<Option<Filed>, WriteError> {
+        let Some(bodies) = &mut self.bodies else { return Ok(None) };
         if body.content.is_empty() {
             return Ok(None);
         }
-        let mut key = [0; 32];
-        key.copy_from_slice(digest(&SHA256, &body.content).as_ref());
         let pretty = layout::pretty_body(&body.content);
         let laid_out = pretty.is_some();
-        if let Some(name) = self.files.get(&key) {
-            return Ok(Some((name.clone(), laid_out)));
+        let bytes = pretty.as_deref().unwrap_or(&body.content);
+        let digest = names::digest_of(bytes);
+        let filed = |at: usize| Filed { name: placeholder(at), sha256: hex(&digest), laid_out };
+        if let Some(at) = bodies.by_digest.get(&digest) {
+            return Ok(Some(filed(*at)));
         }
-        let side = if side == Side::Request { "request" } else { "response" };
         let extension = match std::str::from_utf8(&body.content) {
             _ if json || laid_out => "json",
             Ok(_) => "txt",
             Err(_) => "bin",
         };
-        let name = format!("{operation}-{number:02}-{side}.{extension}");
-        let path = folder.join(&name);
-        let bytes = pretty.as_deref().unwrap_or(&body.content);
-        if !same_file(&path, bytes) {
-            let mut file = Replacement::begin(&path)?;
-            file.write(bytes)?;
-            file.finish()?;
-            self.changed = true;
+        let at = bodies.wanted.len();
+        if bodies.held.name_of(&digest).is_none() {
+            self.staging.write(at, bytes)?;
         }
-        self.files.insert(key, name.clone());
-        Ok(Some((name, laid_out)))
+        bodies.by_digest.insert(digest, at);
+        bodies.wanted.push(Wanted {
+            slot: Slot::new(&number.method, &number.url, side),
+            digest,
+            operation: number.operation.clone(),
+            number: number.nth,
+            extension,
+        });
+        Ok(Some(filed(at)))
     }
 
-    /// Writes one entry, encoded with its bodies where [`Target::body`] put them.
+    /// Takes one entry, encoded with its bodies where [`Target::body`] put them.
     pub(super) fn entry(&mut self, encoded: Vec<u8>) -> Result<(), WriteError> {
+        let Some(bodies) = &mut self.bodies else { return self.lay_out(encoded) };
+        let length = (encoded.len() as u64).to_le_bytes();
+        let spooled = bodies.entries.write_all(&length).and_then(|()| bodies.entries.write_all(&encoded));
+        spooled.map_err(refused("spool beside", self.staging.place().har()))
+    }
+
+    fn lay_out(&mut self, encoded: Vec<u8>) -> Result<(), WriteError> {
         self.buffered.extend_from_slice(if std::mem::take(&mut self.first) { b"\n      " } else { b",\n      " });
         match Document::parse(Bytes::from(encoded)) {
             Ok(document) => layout::lay_out(&document, 6, &mut self.buffered),
             Err(error) => {
                 let error = io::Error::other(format!("an entry did not come out as JSON: {error:?}"));
-                return Err(refused("write", &self.har)(error));
+                return Err(refused("write", self.staging.place().har())(error));
             }
         }
         if self.buffered.len() > 1 << 20 {
@@ -178,121 +212,90 @@ impl Target {
     }
 
     fn flush(&mut self) -> Result<(), WriteError> {
-        self.text.write_all(&self.buffered).map_err(refused("write", &self.har))?;
+        self.text.write_all(&self.buffered).map_err(refused("write", self.staging.place().har()))?;
         self.buffered.clear();
         Ok(())
     }
 
+    /// Gives body files their names and writes the entries that waited for them.
+    fn name(&mut self) -> Result<Changes, WriteError> {
+        let Some(Bodies { held, wanted, entries, .. }) = self.bodies.take() else {
+            return Ok(Changes::default());
+        };
+        let place = self.staging.place().clone();
+        let folder = place.root();
+        let names = names::assign(&held, &wanted, |name| fs::symlink_metadata(folder.join(name)).is_ok());
+        let spooled = || refused("read the spool beside", place.har());
+        let mut entries = entries.into_inner().map_err(|error| spooled()(error.into_error()))?;
+        entries.seek(SeekFrom::Start(0)).map_err(spooled())?;
+        let mut entries = BufReader::with_capacity(256 << 10, entries);
+        let mut length = [0; 8];
+        loop {
+            match entries.read_exact(&mut length) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                Err(error) => return Err(spooled()(error)),
+            }
+            let mut encoded = Vec::new();
+            (&mut entries).take(u64::from_le_bytes(length)).read_to_end(&mut encoded).map_err(spooled())?;
+            self.lay_out(named(&encoded, &names))?;
+        }
+        let remove = held.without(&names);
+        let new = |digest: &Digest| held.name_of(digest).is_none();
+        let put = wanted.iter().zip(&names).enumerate().filter(|(_, (wanted, _))| new(&wanted.digest));
+        Ok(Changes { put: put.map(|(at, (_, name))| (at, name.clone())).collect(), remove })
+    }
+
     /// Puts the fixture into its place; `journal` says so before and after. Whether anything on disk changed.
     pub(super) fn finish(mut self, today: &str, keep_day: bool, journal: Option<&Journal>) -> Result<bool, WriteError> {
+        let Changes { put, remove } = self.name()?;
         self.buffered.extend_from_slice(if self.first { b"]\n  }\n}\n" } else { b"\n    ]\n  }\n}\n" });
         self.flush()?;
-        let unneeded = match &self.folder {
-            Some(_) => self.unneeded_files(),
-            None => HashSet::new(),
-        };
-        let equal = same_content(self.text.as_file_mut(), &self.har).map_err(refused("read", &self.har))?;
-        if equal && !self.changed && unneeded.is_empty() {
+        let Self { mut text, staging, .. } = self;
+        let har = staging.place().har().to_path_buf();
+        let equal = same_content(&mut text, &har).map_err(refused("read", &har))?;
+        if equal && put.is_empty() && remove.is_empty() {
+            drop(staging);
             journal.map_or(Ok(()), Journal::folded)?;
             return Ok(false);
         }
         if !keep_day && self.day != today {
-            let file = self.text.as_file_mut();
-            file.seek(SeekFrom::Start(self.day_at))
-                .and_then(|_| file.write_all(today.as_bytes()))
-                .map_err(refused("write", &self.har))?;
+            text.seek(SeekFrom::Start(self.day_at))
+                .and_then(|_| text.write_all(today.as_bytes()))
+                .map_err(refused("write", &har))?;
         }
-        self.text.as_file().sync_all().map_err(refused("write", &self.har))?;
-        if let Some(journal) = journal {
-            let digest = file_digest(self.text.as_file_mut()).map_err(refused("read", &self.har))?;
-            journal.folding(&self.har, &digest)?;
-        }
-        self.text.persist(&self.har).map_err(|error| refused("replace", &self.har)(error.error))?;
-        if let Some(folder) = &self.folder {
-            for name in unneeded {
-                let path = folder.join(name);
-                fs::remove_file(&path).map_err(refused("remove", &path))?;
-            }
-        }
+        let digest = file_digest(&mut text).map_err(refused("read", &har))?;
+        let before = || journal.map_or(Ok(()), |journal| journal.folding(&har, &digest));
+        staging.commit(&text, put.into_iter(), remove, before)?;
         journal.map_or(Ok(()), Journal::folded)?;
         Ok(true)
     }
+}
 
-    /// Body files that the fixture had and has no more. Only names that are ours by their form are ever taken away.
-    fn unneeded_files(&self) -> HashSet<String> {
-        let kept: HashSet<&String> = self.files.values().collect();
-        let Ok(mut old) = fs::File::open(&self.har) else { return HashSet::new() };
-        let mut text = Vec::new();
-        if old.read_to_end(&mut text).is_err() {
-            return HashSet::new();
+/// What begins where an entry names a body file. Within a string the quotes would be escaped.
+const NAMED: &[u8] = b"\"_file\":\"";
+
+fn placeholder(at: usize) -> String {
+    at.to_string()
+}
+
+/// An entry with the names of its body files instead of their numbers.
+fn named(encoded: &[u8], names: &[String]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(encoded.len() + 100);
+    let mut rest = encoded;
+    while let Some(found) = memchr::memmem::find(rest, NAMED) {
+        let (before, after) = rest.split_at(found + NAMED.len());
+        out.extend_from_slice(before);
+        let end = memchr::memchr(b'"', after).unwrap_or(after.len());
+        let number = std::str::from_utf8(&after[..end]).ok().and_then(|number| number.parse::<usize>().ok());
+        match number.and_then(|number| names.get(number)) {
+            Some(name) => out.extend_from_slice(name.as_bytes()),
+            None => out.extend_from_slice(&after[..end]),
         }
-        let Ok(old) = serde_json::from_slice::<Referring>(&text) else { return HashSet::new() };
-        let names = old.log.entries.into_iter().flat_map(|entry| {
-            let request = entry.request.post_data.and_then(|post| post.file);
-            let response = entry.response.content.and_then(|content| content.file);
-            [request, response].into_iter().flatten().map(|name| name.0.into_owned())
-        });
-        names.filter(|name| !kept.contains(name) && is_body_file_name(name)).collect()
+        rest = &after[end..];
     }
-}
-
-/// As much of a fixture as tells which body files it uses.
-#[derive(Deserialize)]
-struct Referring<'a> {
-    #[serde(borrow)]
-    log: ReferringLog<'a>,
-}
-
-#[derive(Deserialize)]
-struct ReferringLog<'a> {
-    #[serde(borrow)]
-    entries: Vec<ReferringEntry<'a>>,
-}
-
-#[derive(Deserialize)]
-struct ReferringEntry<'a> {
-    #[serde(borrow)]
-    request: ReferringRequest<'a>,
-    #[serde(borrow)]
-    response: ReferringResponse<'a>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ReferringRequest<'a> {
-    #[serde(borrow)]
-    post_data: Option<ReferringFile<'a>>,
-}
-
-#[derive(Deserialize)]
-struct ReferringResponse<'a> {
-    #[serde(borrow)]
-    content: Option<ReferringFile<'a>>,
-}
-
-#[derive(Deserialize)]
-struct ReferringFile<'a> {
-    #[serde(borrow, rename = "_file")]
-    file: Option<har::Text<'a>>,
-}
-
-/// `<operation>-<nn>-request.json` and its like: one plain name.
-fn is_body_file_name(name: &str) -> bool {
-    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-    name.split_once('.').is_some_and(|(stem, extension)| {
-        matches!(extension, "json" | "txt" | "bin")
-            && plain(stem)
-            && stem
-                .strip_suffix("-request")
-                .or_else(|| stem.strip_suffix("-response"))
-                .and_then(|stem| stem.rsplit_once('-'))
-                .is_some_and(|(_, number)| number.len() >= 2 && number.bytes().all(|byte| byte.is_ascii_digit()))
-    })
-}
-
-fn same_file(path: &Path, bytes: &[u8]) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes.len() as u64)
-        && fs::read(path).is_ok_and(|held| held == bytes)
+    out.extend_from_slice(rest);
+    out
 }
 
 /// Whether the file at `path` holds what `text` does.
@@ -320,11 +323,10 @@ fn same_content(text: &mut fs::File, path: &Path) -> io::Result<bool> {
 }
 
 /// Where an entry's bodies stand.
-pub(super) fn places<'a>(
-    request: Option<&'a (String, bool)>,
-    response: Option<&'a (String, bool)>,
-) -> (Place<'a>, Place<'a>, LaidOut) {
-    let place = |held: Option<&'a (String, bool)>| held.map_or(Place::Inline, |(name, _)| Place::File(name));
-    let laid_out = |held: Option<&(String, bool)>| held.is_some_and(|(_, laid_out)| *laid_out);
+pub(super) fn places<'a>(request: Option<&'a Filed>, response: Option<&'a Filed>) -> (Place<'a>, Place<'a>, LaidOut) {
+    let place = |filed: Option<&'a Filed>| {
+        filed.map_or(Place::Inline, |filed| Place::File { name: &filed.name, sha256: &filed.sha256 })
+    };
+    let laid_out = |filed: Option<&Filed>| filed.is_some_and(|filed| filed.laid_out);
     (place(request), place(response), LaidOut { request: laid_out(request), response: laid_out(response) })
 }

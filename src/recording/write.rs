@@ -34,7 +34,11 @@ pub(super) enum Place<'a> {
     /// In the entry.
     Inline,
     /// In a file beside the HAR file.
-    File(&'a str),
+    File {
+        name: &'a str,
+        /// Of the file's bytes, hexadecimal.
+        sha256: &'a str,
+    },
 }
 
 /// What an entry says of its run.
@@ -214,7 +218,7 @@ fn holds_text(body: &Body) -> bool {
 
 /// A body's text (as base64 where it is not UTF-8, said in `encoding`) or the file that holds it.
 fn text(body: &Body, place: Place<'_>, encoding: &str, out: &mut Vec<u8>) {
-    if let Place::File(name) = place {
+    if let Place::File { name, .. } = place {
         raw(out, ",\"_file\":");
         string(name, out);
         return;
@@ -318,19 +322,35 @@ fn note(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attested>, sty
             string(value, out);
         }
     }
-    if let Style::Fixture { laid_out, .. } = style {
+    if let Style::Fixture { request, response, laid_out } = style {
         match (laid_out.request, laid_out.response) {
             (false, false) => {}
             (true, false) => raw(out, ",\"laidOut\":[\"request\"]"),
             (false, true) => raw(out, ",\"laidOut\":[\"response\"]"),
             (true, true) => raw(out, ",\"laidOut\":[\"request\",\"response\"]"),
         }
+        digests(request, response, out);
     }
     body(",\"request\":{", &exchange.request.body, out);
     if let Some(response) = &exchange.response {
         body(",\"response\":{", &response.body, out);
     }
     out.push(b'}');
+}
+
+/// The digests of the body files.
+fn digests(request: Place<'_>, response: Place<'_>, out: &mut Vec<u8>) {
+    let mut first = true;
+    for (member, place) in [("\"request\":\"", request), ("\"response\":\"", response)] {
+        let Place::File { sha256, .. } = place else { continue };
+        raw(out, if std::mem::take(&mut first) { ",\"sha256\":{" } else { "," });
+        raw(out, member);
+        raw(out, sha256);
+        out.push(b'"');
+    }
+    if !first {
+        out.push(b'}');
+    }
 }
 
 /// What is known of a body beside its text; nothing where it is whole and nothing in it was replaced.

@@ -12,7 +12,7 @@ use crate::{
     contract::{CheckOptions, Contract},
     pipeline,
     plural::plural,
-    recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, Keep, Renew, Take, fold},
+    recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, Keep, Place, Renew, Take, fold},
     redact::Redactor,
     report::Proof,
 };
@@ -76,7 +76,7 @@ impl Bench {
         let new = if let Renew::Operations(list) = renew { Take::Only(list.to_vec()) } else { Take::All };
         let mut from = Vec::new();
         if earlier {
-            from.push(FoldSource { paths: vec![self.out.clone()], take: Take::All });
+            from.push(FoldSource { paths: vec![self.har()?], take: Take::All });
         }
         from.push(FoldSource { paths: journal.segments(), take: new });
         let check = |exchange: &crate::exchange::Exchange| self.contract.check(exchange, &self.options);
@@ -93,9 +93,14 @@ impl Bench {
         Ok(fold(&from, &self.out, &options)?)
     }
 
+    /// The fixture's HAR file.
+    fn har(&self) -> Result<PathBuf, Failure> {
+        Ok(Place::find(&self.out)?.har().to_path_buf())
+    }
+
     /// The verdicts of what the fixture holds now, for [`Bench::prove`].
     pub(in crate::cli) fn verdicts(&self) -> Result<Vec<Gist>, Failure> {
-        proof::verdicts(&self.out, &self.contract, &self.options)
+        proof::verdicts(&self.har()?, &self.contract, &self.options)
     }
 
     /// Proves the fixture that was folded from `before` and `journals`; what is wrong with it, if anything.
@@ -105,7 +110,8 @@ impl Bench {
         journals: &[PathBuf],
         before: Vec<Gist>,
     ) -> Result<Proof, Failure> {
-        let problems = proof::prove(&self.out, journals, before, &self.contract, &self.options, &self.redactor)?;
+        let problems =
+            proof::prove(&self.out, &self.har()?, journals, before, &self.contract, &self.options, &self.redactor)?;
         let unproven =
             "still marked unproven: what a killed process saw cannot be scanned for (--overwrite starts anew)";
         Ok(Proof { good: problems.is_empty(), problems, note: folded.unproven.then(|| unproven.to_owned()) })

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     contract::{CheckOptions, Contract},
     pipeline::{self, Counts},
-    recording::{Folded, Journal, JournalContext, Keep, Renew, is_single_file},
+    recording::{Folded, Journal, JournalContext, Keep, Place, Renew},
     report::{Proof, Title},
 };
 
@@ -238,7 +238,11 @@ fn folded(
         [] => Renew::Nothing,
         list => Renew::Operations(list),
     };
-    let before = if earlier { bench.verdicts()? } else { Vec::new() };
+    let before = match earlier.then(|| bench.verdicts()).transpose() {
+        // What is to be replaced may be broken.
+        Err(_) if args.overwrite => Vec::new(),
+        verdicts => verdicts?.unwrap_or_default(),
+    };
     let (folded, journals) = {
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
         journal.ensure()?;
@@ -250,18 +254,9 @@ fn folded(
 
 /// Whether there is a fixture already; if so, the options have to say what becomes of it.
 fn exists(args: &Args) -> Result<bool, Failure> {
-    if !args.out.exists() {
-        return Ok(false);
-    }
-    let is_file = args.out.is_file();
-    if is_file != is_single_file(&args.out) {
-        let (there, meant) = if is_file { ("a file", "a folder") } else { ("a folder", "one file, named .har,") };
-        return Err(
-            format!("--out {}: {there} is there, and {meant} is meant; name another", args.out.display()).into()
-        );
-    }
-    if args.append || args.overwrite || !args.replace.is_empty() {
-        return Ok(true);
+    let there = Place::prepare(&args.out)?.is_taken();
+    if !there || args.append || args.overwrite || !args.replace.is_empty() {
+        return Ok(there);
     }
     Err(format!(
         "{} exists already; --append adds to it, --overwrite replaces it, --replace OPERATION records one operation anew",

@@ -23,14 +23,12 @@ use crate::{
 pub(in crate::cli) type Gist = (Option<String>, Vec<(&'static str, String)>);
 
 /// The verdicts that a recording gives when it is verified, in its order.
-pub(super) fn verdicts(fixture: &Path, contract: &Contract, options: &CheckOptions) -> Result<Vec<Gist>, Failure> {
+pub(super) fn verdicts(har: &Path, contract: &Contract, options: &CheckOptions) -> Result<Vec<Gist>, Failure> {
     let mut verdicts = Vec::new();
-    for source in recording::sources(fixture)? {
-        for entry in recording::open(&source)? {
-            let entry = entry?;
-            let attested = entry.note.as_ref().and_then(|note| note.attested.as_ref());
-            verdicts.push(gist(&settle(contract.check(&entry.exchange, options), attested, contract.hash())));
-        }
+    for entry in recording::open(har)? {
+        let entry = entry?;
+        let attested = entry.note.as_ref().and_then(|note| note.attested.as_ref());
+        verdicts.push(gist(&settle(contract.check(&entry.exchange, options), attested, contract.hash())));
     }
     Ok(verdicts)
 }
@@ -43,6 +41,7 @@ fn gist(verdict: &Verdict) -> Gist {
 /// Proves a fixture; what is wrong with it, if anything. `before` are the verdicts of what it held already.
 pub(super) fn prove(
     fixture: &Path,
+    har: &Path,
     journals: &[PathBuf],
     before: Vec<Gist>,
     contract: &Arc<Contract>,
@@ -50,8 +49,8 @@ pub(super) fn prove(
     redactor: &Redactor,
 ) -> Result<Vec<String>, Failure> {
     let mut problems = scanned(fixture, redactor)?;
-    problems.extend(verified(fixture, journals, before, contract, options)?);
-    problems.extend(replayed(fixture, contract)?);
+    problems.extend(verified(har, journals, before, contract, options)?);
+    problems.extend(replayed(har, contract)?);
     Ok(problems)
 }
 
@@ -102,7 +101,7 @@ fn files(fixture: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 /// Compares what verification says now with what was said live.
 fn verified(
-    fixture: &Path,
+    har: &Path,
     journals: &[PathBuf],
     before: Vec<Gist>,
     contract: &Contract,
@@ -120,7 +119,7 @@ fn verified(
         }
     }
     let mut problems = Vec::new();
-    for (index, gist) in verdicts(fixture, contract, options)?.into_iter().enumerate() {
+    for (index, gist) in verdicts(har, contract, options)?.into_iter().enumerate() {
         match given.get_mut(&gist) {
             Some(left) if *left > 0 => *left -= 1,
             _ => problems.push(format!(
@@ -134,7 +133,7 @@ fn verified(
 }
 
 /// Asks the fixture for every exchange that it holds, in order.
-fn replayed(fixture: &Path, contract: &Arc<Contract>) -> Result<Vec<String>, Failure> {
+fn replayed(har: &Path, contract: &Arc<Contract>) -> Result<Vec<String>, Failure> {
     let routes = Arc::clone(contract);
     let mut builder = Builder::new(Settings {
         ignore: Vec::new(),
@@ -143,16 +142,14 @@ fn replayed(fixture: &Path, contract: &Arc<Contract>) -> Result<Vec<String>, Fai
         has_label: Arc::new(redact::has_label),
         redact: Arc::new(Request::clone), // it is the recording that is asked
     })?;
-    for source in recording::sources(fixture)? {
-        let mut recording = recording::open(&source)?;
-        builder.source(&source.display().to_string(), recording.shelf());
-        let preparer = builder.preparer();
-        let work = |entry, spot| preparer.prepare(entry, false, Some(spot));
-        recording.each_placed(work, |prepared| {
-            builder.push(prepared);
-            Ok::<(), ReadError>(())
-        })?;
-    }
+    let mut recording = recording::open(har)?;
+    builder.source(&har.display().to_string(), recording.shelf());
+    let preparer = builder.preparer();
+    let work = |entry, spot| preparer.prepare(entry, false, Some(spot));
+    recording.each_placed(work, |prepared| {
+        builder.push(prepared);
+        Ok::<(), ReadError>(())
+    })?;
     let told =
         |unproven: Unproven| format!("{} ({}) does not replay: {}", unproven.entry, unproven.request, unproven.instead);
     Ok(builder.finish().proof().into_iter().map(told).collect())

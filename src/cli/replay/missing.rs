@@ -20,7 +20,7 @@ use crate::{
     },
     contract::CheckOptions,
     pipeline::{self, Counts, SharedJournal},
-    recording::{Journal, JournalContext, Renew},
+    recording::{Journal, JournalContext, Place, Renew},
     report::Proof,
     upstream::{
         Upstream,
@@ -80,6 +80,7 @@ impl Missing {
         let [fixture] = args.fixtures.as_slice() else {
             return Err("--record-missing adds to one fixture; name one".into());
         };
+        let place = Place::prepare(fixture)?;
         let ready = upstream.ready(&args.proxy)?;
         let bench = Bench {
             out: fixture.clone(),
@@ -94,7 +95,7 @@ impl Missing {
         let context = JournalContext { upstream: ready.origin.as_str().into(), contract: terms.contract.hash().into() };
         let path = Journal::path_for(fixture);
         let (mut journal, leftover) = Journal::open(&path, context)?;
-        let mut earlier = fixture.exists();
+        let mut earlier = place.is_taken();
         if leftover.entries > 0 || leftover.torn > 0 {
             earlier |= bench.recover(&mut journal, leftover.entries, earlier)?;
         }

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::DecodeLimits,
-    recording::{self, Entry, ReadError, Spot, TENANT_ORIGIN},
+    recording::{self, Entry, Place, ReadError, Spot, TENANT_ORIGIN},
     redact::{self, Redactor},
     report::{Title, Unused},
     token::TokenCache,
@@ -185,7 +185,7 @@ fn load(args: &Args, terms: &Arc<Pending>) -> Result<Replay, Failure> {
     let preparer = builder.preparer();
     let more_rules = !args.judge.redact.is_empty();
     for named in &args.fixtures {
-        if args.missing.record_missing && !named.exists() {
+        if args.missing.record_missing && !Place::find(named)?.is_taken() {
             continue; // what is asked for makes it
         }
         for source in recording::sources(named)? {

@@ -1,6 +1,8 @@
 //! From journals to fixtures, and from one layout of a fixture to the other.
 
+mod bodies;
 mod layouts;
+mod places;
 mod secrets;
 
 use std::{
@@ -129,7 +131,8 @@ fn files(path: &Path) -> BTreeMap<String, String> {
 }
 
 fn entries(path: &Path) -> Vec<Value> {
-    let har: Value = serde_json::from_str(&fs::read_to_string(recording::har_of(path)).unwrap()).unwrap();
+    let har: Value =
+        serde_json::from_str(&fs::read_to_string(recording::Place::find(path).unwrap().har()).unwrap()).unwrap();
     har["log"]["entries"].as_array().unwrap().clone()
 }
 
@@ -241,7 +244,8 @@ fn recording_equal_answers_again_changes_no_byte_and_touches_no_file() {
     for to in ["name", "name.har"] {
         bench.fold(&[&first], to);
         let before = files(&bench.path(to));
-        let modified = |path: &Path| fs::metadata(recording::har_of(path)).unwrap().modified().unwrap();
+        let modified =
+            |path: &Path| fs::metadata(recording::Place::find(path).unwrap().har()).unwrap().modified().unwrap();
         let stamp = modified(&bench.path(to));
         let next_day = FoldOptions { today: "2027-01-01", ..bench.options() };
         let folded = bench.fold_with(&[&again], to, &next_day);

@@ -59,7 +59,7 @@ fn a_place_that_holds_something_else_than_the_fixture_meant_is_refused() {
     for (out, there) in [("notes", "a file is there"), ("folder.har", "a folder is there")] {
         for how in ["--append", "--overwrite"] {
             let said = refused(&place, &["record", "--upstream", "sandbox", "--out", out, how]);
-            assert!(said.starts_with(&format!("contrail: --out {out}: {there}")), "{said}");
+            assert!(said.starts_with(&format!("contrail: `{out}`: {there}")), "{said}");
             assert!(!place.has(&format!("{out}.journal")));
         }
     }

@@ -1,0 +1,130 @@
+//! Body files: the names that they keep, and the digests that hold them to their entries.
+
+use super::*;
+
+fn answer(path: &str, at: u64) -> Exchange {
+    get(path, 200, &format!(r#"{{"is":"{path}"}}"#), at)
+}
+
+/// Names of files that are in only one of the two, or differ.
+fn changed(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
+    let names = before.keys().chain(after.keys());
+    let mut changed: Vec<_> = names.filter(|name| before.get(*name) != after.get(*name)).cloned().collect();
+    changed.sort();
+    changed.dedup();
+    changed
+}
+
+#[test]
+fn an_exchange_that_is_added_changes_the_har_and_adds_its_own_files_only() {
+    let bench = Bench::new();
+    let first = bench.journal("1.journal", &[answer("/a", 1), answer("/c", 2), answer("/d", 3)]);
+    bench.fold(&[&first], "fx");
+    let before = files(&bench.path("fx"));
+    let again = bench.journal("2.journal", &["/a", "/b", "/c", "/d"].map(|path| answer(path, 5)));
+    bench.fold(&[&again], "fx");
+    let after = files(&bench.path("fx"));
+    assert_eq!(changed(&before, &after), ["fx.har", "getThing-04-response.json"]);
+    // The same once more is the same.
+    bench.fold(&[&again], "fx");
+    assert_eq!(files(&bench.path("fx")), after);
+}
+
+#[test]
+fn a_body_that_changes_changes_its_file_and_one_that_goes_takes_its_file_along() {
+    let bench = Bench::new();
+    let first = bench.journal("1.journal", &["/a", "/b", "/c"].map(|path| answer(path, 1)));
+    bench.fold(&[&first], "fx");
+    let before = files(&bench.path("fx"));
+    let again = bench.journal("2.journal", &[answer("/a", 1), get("/c", 200, r#"{"is":"other"}"#, 2)]);
+    bench.fold(&[&again], "fx");
+    let after = files(&bench.path("fx"));
+    assert_eq!(changed(&before, &after), ["fx.har", "getThing-02-response.json", "getThing-03-response.json"]);
+    assert_eq!(after.keys().collect::<Vec<_>>(), ["fx.har", "getThing-01-response.json", "getThing-03-response.json"]);
+}
+
+#[test]
+fn appending_keeps_every_name_that_is_there_and_takes_no_file_of_the_users_own() {
+    let bench = Bench::new();
+    let first = bench.journal("1.journal", &[answer("/b", 1)]);
+    bench.fold(&[&first], "fx");
+    fs::write(bench.path("fx/getThing-02-response.json"), "mine").unwrap();
+    let more = bench.journal("2.journal", &[answer("/a", 2), answer("/c", 3)]);
+    bench.fold(&[&bench.path("fx/fx.har"), &more], "fx");
+    let names: Vec<_> = files(&bench.path("fx")).into_keys().collect();
+    let expected = ["01", "02", "03", "04"].map(|number| format!("getThing-{number}-response.json"));
+    assert_eq!(names[1..], expected);
+    assert_eq!(fs::read_to_string(bench.path("fx/getThing-02-response.json")).unwrap(), "mine");
+    assert!(fs::read_to_string(bench.path("fx/getThing-01-response.json")).unwrap().contains("/b"));
+}
+
+fn folded(bench: &Bench) -> (String, PathBuf) {
+    let journal = bench.journal("x.journal", &[answer("/a", 1), answer("/b", 2)]);
+    bench.fold(&[&journal], "fx");
+    (bench.path("fx").to_str().unwrap().to_owned(), bench.path("fx/getThing-01-response.json"))
+}
+
+#[test]
+fn a_body_file_that_belongs_to_another_recording_is_refused_by_every_reader_with_status_2() {
+    let bench = Bench::new();
+    let (fx, body) = folded(&bench);
+    fs::copy(bench.path("fx/getThing-02-response.json"), &body).unwrap();
+    let [packed, journal] = ["packed.har", "x.journal"].map(|name| bench.path(name).to_str().unwrap().to_owned());
+    for arguments in [
+        &["verify", &fx][..],
+        &["audit", &fx],
+        &["diff", &fx, &fx],
+        &["replay", &fx, "--", "true"],
+        &["pack", &fx, "--out", &packed],
+        &["import", &journal, "--out", &fx, "--append", "--upstream", UPSTREAM],
+    ] {
+        let ran = run(arguments.iter().copied());
+        assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
+        let said = "entry 0: the body file `getThing-01-response.json` was changed, or belongs to another recording";
+        assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_body_file_that_was_edited_on_purpose_is_accepted_by_redact_in_place() {
+    let bench = Bench::new();
+    let (fx, body) = folded(&bench);
+    let edited = "{\n  \"is\": \"edited\",\n  \"password\": \"S3cret-of-the-edit\"\n}\n";
+    fs::write(&body, edited).unwrap();
+    let before = fs::read_to_string(bench.path("fx/fx.har")).unwrap();
+    assert_eq!(run(["verify", &fx]).status, 2);
+    let ran = run(["redact", "--in-place", &fx]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let ran = run(["verify", &fx]);
+    assert!(ran.status < 2, "{}", ran.stderr);
+    let now = fs::read_to_string(&body).unwrap();
+    assert!(now.contains("edited") && !now.contains("S3cret"), "{now}");
+    let after = fs::read_to_string(bench.path("fx/fx.har")).unwrap();
+    let differ = before.lines().zip(after.lines()).filter(|(before, after)| before != after).count();
+    assert_eq!((differ, before.len()), (1, after.len()), "{after}");
+}
+
+#[test]
+fn line_endings_that_git_changed_are_named_as_such() {
+    let bench = Bench::new();
+    let (fx, body) = folded(&bench);
+    fs::write(&body, fs::read_to_string(&body).unwrap().replace('\n', "\r\n")).unwrap();
+    let ran = run(["verify", &fx]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("has other line endings than were recorded; in git, `* -text`"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_fixture_without_digests_is_read_as_before() {
+    let bench = Bench::new();
+    let (fx, body) = folded(&bench);
+    let har = fs::read_to_string(bench.path("fx/fx.har")).unwrap();
+    let mut value: Value = serde_json::from_str(&har).unwrap();
+    for entry in value["log"]["entries"].as_array_mut().unwrap() {
+        assert!(entry["_contrail"].as_object_mut().unwrap().remove("sha256").is_some());
+    }
+    fs::write(bench.path("fx/fx.har"), value.to_string()).unwrap();
+    fs::write(&body, "{\"is\":1}").unwrap();
+    let ran = run(["verify", &fx]);
+    assert!(ran.status < 2, "{}", ran.stderr);
+}

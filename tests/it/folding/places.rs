@@ -1,0 +1,141 @@
+//! Where fixtures are: folders that were renamed, that hold other things, or that nobody may write.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::*;
+
+fn path(bench: &Bench, name: &str) -> String {
+    bench.path(name).to_str().unwrap().to_owned()
+}
+
+fn folder_files(path: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(path).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A folder that was recorded as `one` and is called `two` now.
+fn renamed(bench: &Bench) {
+    let journal = bench.journal("x.journal", &[get("/a", 200, r#"{"is":"a"}"#, 1), get("/b", 200, r#"{"is":"b"}"#, 2)]);
+    bench.fold(&[&journal], "one");
+    fs::rename(bench.path("one"), bench.path("two")).unwrap();
+}
+
+#[test]
+fn a_renamed_folder_is_written_by_every_command_under_the_name_that_its_har_has() {
+    let bench = Bench::new();
+    renamed(&bench);
+    let more = bench.journal("more.journal", &[get("/b", 404, r#"{"is":"gone"}"#, 3)]);
+    let appended = bench.fold(&[&bench.path("two"), &more], "two");
+    assert_eq!((appended.har, appended.entries), (bench.path("two/one.har"), 3));
+    assert_eq!(
+        folder_files(&bench.path("two")).iter().filter(|name| recording::is_single_file(Path::new(name))).count(),
+        1
+    );
+    assert_eq!(run(["verify", &path(&bench, "two")]).stderr, "");
+
+    let har = path(&bench, "two/one.har");
+    let ran = run(["import", &har, "--out", &path(&bench, "two"), "--append", "--upstream", "https://tenant.example"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    bench.fold(&[&more], "other.har");
+    let ran = run(["unpack", &path(&bench, "other.har"), "--out", &path(&bench, "two"), "--overwrite"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(folder_files(&bench.path("two")), ["getThing-03-response.json", "one.har"]);
+    let ran = run(["redact", "--in-place", &path(&bench, "two")]);
+    assert_eq!((ran.status, folder_files(&bench.path("two")).len()), (0, 2), "{}", ran.stderr);
+}
+
+#[test]
+fn a_folder_with_several_recordings_is_refused_by_writers_at_the_start() {
+    let bench = Bench::new();
+    renamed(&bench);
+    fs::copy(bench.path("two/one.har"), bench.path("two/copy.har")).unwrap();
+    let before = files(&bench.path("two"));
+    let two = path(&bench, "two");
+    let har = path(&bench, "two/one.har");
+    for arguments in [
+        &["record", "--upstream", "sandbox", "--out", &two, "--append", "--", "true"][..],
+        &["record", "--upstream", "sandbox", "--out", &two, "--overwrite", "--", "true"],
+        &["record", "--upstream", "sandbox", "--out", &two, "--replace", "getRateLimitPolicy", "--", "true"],
+        &["replay", &two, "--record-missing", "--force", "--upstream", "sandbox", "--", "true"],
+        &["import", &har, "--out", &two, "--append"],
+        &["unpack", &har, "--out", &two, "--overwrite"],
+    ] {
+        let ran = run(arguments.iter().copied());
+        assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
+        let said = "the folder holds several recordings (`copy.har`, `one.har`); move all but one away";
+        assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+        assert!(!bench.path("two.journal").exists(), "{arguments:?}");
+    }
+    assert_eq!(files(&bench.path("two")), before);
+}
+
+#[test]
+fn a_name_that_fits_no_fixture_is_refused_before_anything_is_recorded() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("mine")).unwrap();
+    fs::write(bench.path("mine/notes.md"), "mine").unwrap();
+    for (out, said) in [
+        ("x.har/", "it ends in .har like a file and in `/` like a folder; leave one of them out"),
+        ("x.json", "a fixture is a folder, or one file whose name ends in .har"),
+        ("x.JSON/", "a fixture is a folder, or one file whose name ends in .har"),
+        ("mine", "the folder holds other files and no recording; name a new or an empty folder"),
+    ] {
+        for how in [None, Some("--append"), Some("--overwrite")] {
+            let out = path(&bench, out);
+            let arguments = ["record", "--upstream", "sandbox", "--out", &out];
+            let ran = run(arguments.into_iter().chain(how).chain(["--", "true"]));
+            assert_eq!(ran.status, 2, "{out}: {}", ran.stderr);
+            assert!(ran.stderr.contains(said), "{out}: {}", ran.stderr);
+        }
+    }
+    assert_eq!(files_below(bench.folder.path()), ["mine/notes.md"]);
+}
+
+fn files_below(path: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for item in fs::read_dir(path).unwrap().map(Result::unwrap) {
+        let name = item.file_name().into_string().unwrap();
+        if item.path().is_dir() {
+            found.extend(files_below(&item.path()).into_iter().map(|below| format!("{name}/{below}")));
+        } else {
+            found.push(name);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn an_empty_folder_is_a_place_for_a_new_fixture_also_with_what_systems_put_there() {
+    let bench = Bench::new();
+    for (name, inside) in [("empty", None), ("git", Some(".gitkeep")), ("volume", Some("lost+found"))] {
+        fs::create_dir(bench.path(name)).unwrap();
+        if let Some(inside) = inside {
+            fs::create_dir(bench.path(name).join(inside)).unwrap();
+        }
+        let journal = bench.journal(&format!("{name}.x.journal"), &[get("/a", 200, "{}", 1)]);
+        let ran = run(["unpack", journal.to_str().unwrap(), "--out", &path(&bench, name)]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert!(bench.path(name).join(format!("{name}.har")).exists());
+    }
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_refused_at_the_start() {
+    let bench = Bench::new();
+    renamed(&bench);
+    fs::set_permissions(bench.path("two"), fs::Permissions::from_mode(0o500)).unwrap();
+    // Root may write everywhere.
+    if fs::write(bench.path("two/probe"), "").is_err() {
+        let ran = run(["record", "--upstream", "sandbox", "--out", &path(&bench, "two"), "--append", "--", "true"]);
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("nothing can be written there (Permission denied"), "{}", ran.stderr);
+    }
+    fs::set_permissions(bench.path("two"), fs::Permissions::from_mode(0o700)).unwrap();
+    // A file where a folder would have to be stops anyone.
+    fs::write(bench.path("file"), "").unwrap();
+    let ran = run(["record", "--upstream", "sandbox", "--out", &path(&bench, "file/fx"), "--", "true"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+}
