@@ -111,7 +111,7 @@ impl Reader {
         let entry = self.entry(text, standing)?;
         Ok(entry.map(|entry| {
             let has_files = self.shared.files.asked() != asked;
-            let digest = shelf::digest(self.digests, text, &entry, has_files);
+            let digest = shelf::digest(&self.digests, text, &entry, has_files);
             (entry, Spot::new(standing, text.len(), digest))
         }))
     }

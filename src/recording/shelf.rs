@@ -28,7 +28,7 @@ pub struct Spot {
 
 /// The digest of an entry: its text, and what of it stands in body files. Tells entries that changed from those that did
 /// not.
-pub(super) fn digest(digests: Digests, text: &[u8], entry: &Entry, has_files: bool) -> u64 {
+pub(super) fn digest(digests: &Digests, text: &[u8], entry: &Entry, has_files: bool) -> u64 {
     let digest = digests.of(text);
     if !has_files {
         return digest;

@@ -136,7 +136,7 @@ impl Rules {
         let ignored = self.ignored(method, &parts.path);
         let unfit = serve::unfit(exchange);
         let answer = if unfit.is_none() { serve::answer(exchange) } else { None };
-        let answer = answer.map(|answer| Digested::new(answer, self.digests));
+        let answer = answer.map(|answer| Digested::new(answer, &self.digests));
         Prepared {
             asked: asked(request).into(),
             index: entry.index,

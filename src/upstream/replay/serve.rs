@@ -68,7 +68,7 @@ pub(super) struct Digested {
 }
 
 impl Digested {
-    pub(super) fn new(answer: Plain, digests: Digests) -> Self {
+    pub(super) fn new(answer: Plain, digests: &Digests) -> Self {
         let fields = answer.headers.iter().flat_map(|(name, value)| [name.as_str().as_bytes(), value.as_bytes()]);
         let head = fields.fold(digests.of(b""), |digest, text| digests.and(digest, text));
         let body = digests.of(answer.body.as_deref().unwrap_or_default());
