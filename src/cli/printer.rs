@@ -18,7 +18,6 @@ use std::{
 /// The system's.
 pub(super) fn private_file(path: &Path, empty: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.write(true).create(true).truncate(empty).open(path)
 }

@@ -171,7 +171,6 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 
 fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(folder)
 }

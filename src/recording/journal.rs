@@ -21,7 +21,7 @@ use super::{
     Attested, WriteError,
     chain::ChainHead,
     commit,
-    disk::{Ahead, folder_of, give_back, make_folder, make_private, private, refused},
+    disk::{folder_of, make_folder, make_private, private, refused},
     owed, text,
     trail::{Trail, TrailOptions},
     write::{self, JournalContext},
@@ -36,7 +36,6 @@ use crate::{
 pub struct Journal {
     path: PathBuf,
     file: Arc<File>,
-    ahead: Ahead,
     length: u64,
     writes: u64,
     /// A failed batch could not be taken back yet.
@@ -174,7 +173,6 @@ impl Journal {
         let file = Arc::new(file);
         Self {
             path: path.to_path_buf(),
-            ahead: Ahead::of(&file),
             file,
             length,
             writes: 0,
@@ -200,7 +198,6 @@ impl Journal {
     /// Goes on in this file.
     fn go_on_in(&mut self, file: File) {
         self.file = Arc::new(file);
-        self.ahead = Ahead::of(&self.file);
         self.torn = false;
         self.is_new();
     }
@@ -288,7 +285,6 @@ impl Journal {
             self.batch.extend_from_slice(&line);
             head = Some(next);
         }
-        self.ahead.grows(self.length, self.batch.len());
         // Appending goes on at the file's end, wherever that is: what is left of a failed batch goes first.
         let written = if self.torn { self.file.set_len(self.length) } else { Ok(()) }
             .and_then(|()| (&*self.file).write_all(&self.batch));
@@ -467,29 +463,17 @@ pub(super) fn locked(path: &Path, what: &Path) -> Result<File, WriteError> {
 }
 
 /// Whether no name leads to the file any more; the cheap part of [`is_at`].
-#[cfg(unix)]
 fn is_removed(file: &File) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     file.metadata().is_ok_and(|open| open.nlink() == 0)
 }
 
-#[cfg(not(unix))]
-fn is_removed(_file: &File) -> bool {
-    true
-}
-
-#[cfg(unix)]
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     match (file.metadata(), fs::metadata(path)) {
         (Ok(open), Ok(there)) => (open.dev(), open.ino()) == (there.dev(), there.ino()),
         _ => false,
     }
-}
-
-#[cfg(not(unix))]
-pub(super) fn is_at(_file: &File, path: &Path) -> bool {
-    path.exists()
 }
 
 /// Counts the whole entries and cuts off what follows the last whole line.
@@ -513,9 +497,6 @@ pub(super) fn recover(file: &mut File) -> io::Result<(Leftover, u64)> {
     }
     if torn > 0 {
         file.set_len(whole)?;
-    } else {
-        // What a killed process had taken ahead.
-        let _ = give_back(file);
     }
     Ok((Leftover { entries, torn }, whole))
 }

@@ -60,7 +60,6 @@ fn a_journal_that_was_removed_is_made_anew() {
     assert!(path.exists());
 }
 
-#[cfg(unix)]
 #[test]
 fn only_the_owner_can_read_a_journal_and_the_folders_made_for_it() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -248,38 +247,4 @@ fn a_journal_that_was_moved_away_is_made_anew_with_all_that_it_holds_after_a_few
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), expected);
     assert_eq!(journal.alarms().len(), 1);
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn room_that_was_taken_ahead_is_given_back_at_the_end_and_after_a_kill_at_the_next_start() {
-    use std::os::unix::fs::MetadataExt as _;
-    const MEGABYTE: u64 = 1 << 20;
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("x.journal");
-    let beyond = || {
-        let file = fs::metadata(&path).unwrap();
-        (file.blocks() * 512).saturating_sub(file.len())
-    };
-    let mut text = String::new();
-    for killed in [false, true, false] {
-        let (mut journal, _) = open(&path);
-        assert!(beyond() < MEGABYTE, "{} bytes", beyond());
-        let line = format!("{{{}}}\n", "1".repeat(3 << 20));
-        journal.batch.extend(line.as_bytes());
-        journal.write().unwrap();
-        text.push_str(&line);
-        if killed {
-            // Nobody gives it back.
-            let file = Arc::clone(&journal.file);
-            std::mem::forget(journal);
-            file.unlock().unwrap();
-        }
-    }
-    assert!(beyond() < MEGABYTE, "{} bytes", beyond());
-    assert_eq!(fs::read_to_string(&path).unwrap(), text);
-    let written = || fs::metadata(&path).unwrap().modified().unwrap();
-    let before = written();
-    open(&path);
-    assert_eq!(written(), before, "what has nothing to give back is left alone");
 }
