@@ -233,13 +233,18 @@ impl JudgeArgs {
         Collector::new(title, failing, listed)
     }
 
+    /// Options of the check with this command's tolerance and bounds.
+    #[must_use]
+    pub fn options(&self, options: CheckOptions) -> CheckOptions {
+        CheckOptions { clock_skew: self.clock_skew, max_depth: self.max_depth, ..options }
+    }
+
     /// The pipeline that the options ask for.
     ///
     /// # Errors
     ///
     /// The contract, `--jwks` or a `--redact` cannot be used; an `--only` names no operation.
     pub fn pipeline(&self, setup: Setup) -> Result<Arc<Pipeline>, Failure> {
-        json::limit_depth(self.max_depth);
         let contract = match setup.contract {
             Some(contract) => contract,
             None => self.contract.load()?,
@@ -266,7 +271,7 @@ impl JudgeArgs {
             judge: Judge {
                 contract,
                 checker: Contract::check,
-                options: CheckOptions { clock_skew: self.clock_skew, ..setup.options },
+                options: self.options(setup.options),
                 tokens,
                 decode: DecodeLimits { bytes: self.max_decoded, ratio: self.max_ratio },
                 only: setup.only,

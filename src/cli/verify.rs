@@ -64,9 +64,9 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
-    json::limit_depth(args.max_depth);
     let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
-    let judge = Judge::new(args.contract.load()?, Duration::from_secs(args.clock_skew), keys);
+    let mut judge = Judge::new(args.contract.load()?, Duration::from_secs(args.clock_skew), keys);
+    judge.options.max_depth = args.max_depth;
     let wanted = wanted(args)?;
     let failing = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let listed = wanted.iter().any(|request| request.kind == Kind::Json);

@@ -15,6 +15,7 @@ use crate::{
     exchange::Exchange,
     finding::{Rule, Verdict},
     hex::hex,
+    json,
 };
 
 pub mod check;
@@ -80,6 +81,8 @@ pub struct CheckOptions {
     pub auth: bool,
     /// Tolerance for `exp` and `nbf`.
     pub clock_skew: Duration,
+    /// Deepest nesting of JSON that is judged; deeper bodies are unchecked.
+    pub max_depth: usize,
     /// Origins besides the request's own that count as the tenant's in an audience (`https://tenant.example`, the
     /// upstream's).
     pub tenant_origins: Vec<String>,
@@ -87,7 +90,14 @@ pub struct CheckOptions {
 
 impl Default for CheckOptions {
     fn default() -> Self {
-        Self { request: true, response: true, auth: true, clock_skew: Duration::ZERO, tenant_origins: Vec::new() }
+        Self {
+            request: true,
+            response: true,
+            auth: true,
+            clock_skew: Duration::ZERO,
+            max_depth: json::MAX_DEPTH,
+            tenant_origins: Vec::new(),
+        }
     }
 }
 

@@ -17,13 +17,9 @@ mod node;
 mod parse;
 mod represent;
 mod strings;
+pub(crate) mod write;
 
-use std::{
-    borrow::Cow,
-    fmt,
-    ops::Range,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::{borrow::Cow, fmt, ops::Range};
 
 use bytes::Bytes;
 
@@ -36,15 +32,8 @@ pub(crate) use strings::unfit;
 
 use parse::Slot;
 
-/// Deepest nesting that is looked at.
+/// Deepest nesting that is parsed.
 pub const MAX_DEPTH: usize = 2000;
-
-static DEPTH: AtomicUsize = AtomicUsize::new(MAX_DEPTH);
-
-/// Makes less than [`MAX_DEPTH`] the deepest nesting that this process looks at; more is taken as [`MAX_DEPTH`].
-pub fn limit_depth(depth: usize) {
-    DEPTH.store(depth.min(MAX_DEPTH), Ordering::Relaxed);
-}
 
 /// Longest source that is looked at, in bytes.
 pub const MAX_SOURCE: usize = 1 << 29;
@@ -202,35 +191,10 @@ pub(crate) fn reads_as_another_scalar(text: &str) -> bool {
 
 /// Appends a JSON string literal, quotes included, with the minimal escapes of RFC 8259.
 pub fn quote(text: &str, out: &mut String) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    out.reserve(text.len() + 2);
-    out.push('"');
-    let mut copied = 0;
-    while let Some(found) = strings::escaped(&text.as_bytes()[copied..]) {
-        let at = copied + found;
-        let byte = text.as_bytes()[at];
-        let short = match byte {
-            b'"' => '"',
-            b'\\' => '\\',
-            0x08 => 'b',
-            0x0c => 'f',
-            b'\n' => 'n',
-            b'\r' => 'r',
-            b'\t' => 't',
-            _ => 'u',
-        };
-        out.push_str(&text[copied..at]);
-        copied = at + 1;
-        out.push('\\');
-        out.push(short);
-        if short == 'u' {
-            out.push_str("00");
-            out.push(char::from(HEX[usize::from(byte >> 4)]));
-            out.push(char::from(HEX[usize::from(byte & 15)]));
-        }
-    }
-    out.push_str(&text[copied..]);
-    out.push('"');
+    let mut quoted = Vec::with_capacity(text.len() + 2);
+    write::string(text, &mut quoted);
+    // The writer copies UTF-8 and adds ASCII.
+    out.push_str(str::from_utf8(&quoted).unwrap_or_default());
 }
 
 /// Appends `/` and one reference token to a JSON pointer, escaped (RFC 6901, section 3).

@@ -1,8 +1,6 @@
 //! The pass over the bytes: a loop with an explicit stack, one [`Slot`] per token that carries a value.
 
-use std::sync::atomic::Ordering;
-
-use super::{DEPTH, Fault, Kind, MAX_SOURCE, SyntaxError, names, strings};
+use super::{Fault, Kind, MAX_DEPTH, MAX_SOURCE, SyntaxError, names, strings};
 
 /// One value (or member name) on the tape. A container is followed by its content; a member is its name, then its value.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +115,6 @@ pub(super) fn next(source: &[u8], at: &mut usize) -> Option<u8> {
 /// container is open, its slot says where the one around it is (`next`, one more than its index) and how many members or
 /// items that one has so far (`end`).
 fn pass(source: &[u8], controls: bool) -> Step<Parsed> {
-    let max_depth = DEPTH.load(Ordering::Relaxed);
     let mut tape: Vec<Slot> = Vec::with_capacity(source.len() / 12 + 1);
     // How many containers are open, and the most that were at once.
     let (mut open, mut depth) = (0, 0);
@@ -142,7 +139,7 @@ fn pass(source: &[u8], controls: bool) -> Step<Parsed> {
             _ if name => return fail(Fault::Grammar, at),
             Some(b'{' | b'[') => {
                 let kind = if first == Some(b'{') { Kind::Object } else { Kind::Array };
-                if open >= max_depth {
+                if open >= MAX_DEPTH {
                     return fail(Fault::TooDeep, at);
                 }
                 open += 1;

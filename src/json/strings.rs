@@ -43,19 +43,6 @@ pub(crate) fn unfit(word: u64) -> u64 {
     !((above & no_quote & no_backslash) | word) & HIGH
 }
 
-/// Position of the first byte that a string literal cannot hold as it is.
-pub(super) fn escaped(text: &[u8]) -> Option<usize> {
-    let (words, rest) = text.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let marks = unfit(u64::from_le_bytes(*word));
-        if marks != 0 {
-            return Some(index * 8 + marks.trailing_zeros() as usize / 8);
-        }
-    }
-    let found = rest.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\'))?;
-    Some(words.len() * 8 + found)
-}
-
 /// Position of the first control character.
 pub(super) fn control(text: &[u8]) -> Option<usize> {
     // A fold rather than `any`: without an early exit it is vectorised.

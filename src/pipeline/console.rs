@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::millis;
 use crate::{
     finding::{Conclusion, Finding, Kind},
-    recording::text::{number, raw},
+    json::write::{number, raw},
     redact::{Judged, Redacted},
     report::{
         json::{Item, is_false},

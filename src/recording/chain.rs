@@ -25,7 +25,8 @@ use memchr::memchr_iter;
 use ring::digest::{Context, SHA256, digest};
 use serde::Deserialize;
 
-use super::{text::strings, trail::is_segment};
+use super::trail::is_segment;
+use crate::json::write::strings;
 use crate::{hex::hex, plural::plural};
 
 /// What a chain begins with.

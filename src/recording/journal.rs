@@ -22,7 +22,7 @@ use super::{
     chain::ChainHead,
     commit,
     disk::{folder_of, make_folder, make_private, private, refused},
-    owed, text,
+    owed,
     trail::{Trail, TrailOptions},
     write::{self, JournalContext},
 };
@@ -421,7 +421,7 @@ impl Journal {
         let har = std::path::absolute(har).map_err(refused("find", har))?;
         let mut line = FOLD_START.to_vec();
         line.extend_from_slice(b":{\"har\":");
-        text::string(&har.to_string_lossy(), &mut line);
+        crate::json::write::string(&har.to_string_lossy(), &mut line);
         line.extend_from_slice(format!(",\"sha256\":\"{sha256}\"}}}}\n").as_bytes());
         self.say(&line)?;
         // Were it not on the disk when the fixture is, the next start would fold the entries a second time.

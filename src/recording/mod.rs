@@ -37,7 +37,6 @@ mod stamp;
 mod target;
 #[cfg(test)]
 mod tests;
-pub(crate) mod text;
 mod texts;
 mod trail;
 mod write;

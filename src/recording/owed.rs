@@ -9,7 +9,8 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{WriteError, chain, disk::refused, journal, text, trail::is_segment};
+use super::{WriteError, chain, disk::refused, journal, trail::is_segment};
+use crate::json::write;
 
 /// How such a line begins.
 pub(super) const START: &[u8] = b"{\"_trail\"";
@@ -24,7 +25,7 @@ struct Line {
 pub(super) fn line(segment: &Path) -> io::Result<Vec<u8>> {
     let mut line = START.to_vec();
     line.push(b':');
-    text::string(&std::path::absolute(segment)?.to_string_lossy(), &mut line);
+    write::string(&std::path::absolute(segment)?.to_string_lossy(), &mut line);
     line.extend_from_slice(b"}\n");
     Ok(line)
 }

@@ -7,14 +7,11 @@ use std::sync::Arc;
 use base64::Engine as _;
 use http::Version;
 
-use super::{
-    Attested, LaidOut, VERSION,
-    convert::NO_INSTANT,
-    text::{self, comma, escaped, instant, is_plain, millis, number, raw, signed, string, strings},
-};
+use super::{Attested, LaidOut, VERSION, convert::NO_INSTANT};
 use crate::{
     exchange::{Body, Exchange, Headers, Presence, Request, Response, Timings},
     finding::{Finding, UncheckedSet, Verdict},
+    json::write::{self, comma, escaped, instant, is_plain, millis, number, raw, string, strings},
     redact::{Judged, Redacted},
     token::{Credential, SignatureCheck, TokenFacts, TokenTime},
 };
@@ -224,7 +221,7 @@ fn text(body: &Body, place: Place<'_>, encoding: &str, out: &mut Vec<u8>) {
         return;
     }
     raw(out, ",\"text\":");
-    if body.held_document().is_some_and(|document| text::document(document, out)) {
+    if body.held_document().is_some_and(|document| write::document(document, out)) {
         return;
     }
     if let Ok(text) = std::str::from_utf8(&body.content) {
@@ -491,12 +488,12 @@ pub(super) fn token(facts: &TokenFacts, instants: bool, out: &mut Vec<u8>) {
     {
         if let Some(seconds) = seconds {
             member(name, out);
-            signed(*seconds, out);
+            number(*seconds, out);
         }
     }
     if let Some(seconds) = lifetime {
         member(",\"lifetime\":", out);
-        signed(*seconds, out);
+        number(*seconds, out);
     }
     member(",\"outcome\":", out);
     string(TokenTime::name(*time), out);

@@ -22,7 +22,7 @@ use super::{
     watch::{FilterArgs, TrailArgs, UpstreamArgs},
 };
 use crate::{
-    contract::{CheckOptions, Contract},
+    contract::Contract,
     pipeline::{self, Counts},
     recording::{Folded, Journal, JournalContext, Keep, Place, Renew},
     report::{Proof, Title},
@@ -85,7 +85,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         format: args.judge.format,
         contract,
         redactor,
-        options: CheckOptions { clock_skew: args.judge.clock_skew, ..setup.options.clone() },
+        options: args.judge.options(setup.options.clone()),
     };
     let context = JournalContext { upstream: ready.origin.as_str().into(), contract: bench.contract.hash().into() };
     // Opened first: it mends what a killed run left of its last segment.

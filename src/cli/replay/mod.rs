@@ -93,7 +93,7 @@ impl Pending {
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     args.judge.check_reports()?;
     let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
-    let options = CheckOptions { auth: args.check_auth, clock_skew: args.judge.clock_skew, ..CheckOptions::default() };
+    let options = args.judge.options(CheckOptions { auth: args.check_auth, ..CheckOptions::default() });
     // Without --record-missing it only says what the tenant is called; replay alone never asks one.
     let named = args.missing.upstream.as_ref().and_then(UpstreamArgs::origin);
     let upstream = args.missing.upstream.as_ref().filter(|_| args.missing.record_missing);

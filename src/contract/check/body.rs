@@ -160,6 +160,7 @@ impl Check<'_> {
     fn read(&mut self, side: Side, reading: Reading, body: &Body, schema: Option<&Schema>) -> Option<Arc<Document>> {
         match reading {
             Reading::Json => match body.document() {
+                Ok(document) if document.depth() > self.options.max_depth => self.unchecked.insert(side.unchecked),
                 Ok(document) => return Some(document),
                 Err(error) if error.fault.is_limit() => self.unchecked.insert(side.unchecked),
                 Err(error) => self.find(Finding::new(side.malformed, "", format!("well-formed JSON: {error}"))),

@@ -1,11 +1,16 @@
-//! How the pieces of an entry are written: strings, numbers and instants, straight into the buffer.
+//! The JSON writer: strings, numbers and instants, straight into a buffer.
 
 use std::{
     ops::Range,
     time::{Duration, SystemTime},
 };
 
-use crate::json::{Document, unfit};
+use jiff::{
+    Timestamp,
+    fmt::{StdIoWrite, temporal::DateTimePrinter},
+};
+
+use super::{Document, unfit};
 
 /// Text that is no JSON string yet, as it is.
 pub(crate) fn raw(out: &mut Vec<u8>, text: &str) {
@@ -13,14 +18,14 @@ pub(crate) fn raw(out: &mut Vec<u8>, text: &str) {
 }
 
 /// A JSON string literal.
-pub(super) fn string(text: &str, out: &mut Vec<u8>) {
+pub(crate) fn string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     escaped(text, out);
     out.push(b'"');
 }
 
 /// JSON string literals in brackets.
-pub(super) fn strings<'a>(list: impl Iterator<Item = &'a str>, out: &mut Vec<u8>) {
+pub(crate) fn strings<'a>(list: impl Iterator<Item = &'a str>, out: &mut Vec<u8>) {
     out.push(b'[');
     let mut first = true;
     for text in list {
@@ -31,7 +36,7 @@ pub(super) fn strings<'a>(list: impl Iterator<Item = &'a str>, out: &mut Vec<u8>
 }
 
 /// A comma, but not before the first.
-pub(super) fn comma(first: &mut bool, out: &mut Vec<u8>) {
+pub(crate) fn comma(first: &mut bool, out: &mut Vec<u8>) {
     if !std::mem::take(first) {
         out.push(b',');
     }
@@ -41,7 +46,7 @@ pub(super) fn comma(first: &mut bool, out: &mut Vec<u8>) {
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 
 /// Whether a JSON string can hold these bytes as they are, and all of them are ASCII.
-pub(super) fn is_plain(bytes: &[u8]) -> bool {
+pub(crate) fn is_plain(bytes: &[u8]) -> bool {
     let plain = |bytes: &[u8; 8]| {
         let word = u64::from_le_bytes(*bytes);
         (unfit(word) | word & HIGH) == 0
@@ -62,7 +67,7 @@ type Piece = [u8; 512 + 16 * 6 + 32];
 const COPIED: usize = 32;
 
 /// The inside of a JSON string literal.
-pub(super) fn escaped(text: &str, out: &mut Vec<u8>) {
+pub(crate) fn escaped(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     if bytes.len() <= 64 && is_plain(bytes) {
         return out.extend_from_slice(bytes);
@@ -86,7 +91,7 @@ pub(super) fn escaped(text: &str, out: &mut Vec<u8>) {
 
 /// A JSON string literal that holds this document, whose quotes need not be looked for; whether it was written, which a
 /// document with control characters is not.
-pub(super) fn document(document: &Document, out: &mut Vec<u8>) -> bool {
+pub(crate) fn document(document: &Document, out: &mut Vec<u8>) -> bool {
     let Some(strings) = document.strings_without_controls() else { return false };
     let source = document.source();
     out.reserve(source.len() + source.len() / 4);
@@ -203,87 +208,28 @@ fn put_control(piece: &mut Piece, at: usize, byte: u8, behind: u64) -> usize {
 }
 
 /// A whole number.
-pub(crate) fn number(number: u64, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let length = number.checked_ilog10().unwrap_or(0) as usize + 1;
-    let mut rest = number;
-    for place in digits[..length].iter_mut().rev() {
-        *place = digit(rest);
-        rest /= 10;
-    }
-    let end = out.len() + length;
-    // Always as many bytes, so that it needs no call.
-    out.extend_from_slice(&digits);
-    out.truncate(end);
-}
-
-/// A whole number that may be negative.
-pub(super) fn signed(seconds: i64, out: &mut Vec<u8>) {
-    if seconds < 0 {
-        out.push(b'-');
-    }
-    number(seconds.unsigned_abs(), out);
-}
-
-#[allow(clippy::cast_possible_truncation)] // below 10
-fn digit(number: u64) -> u8 {
-    b'0' + (number % 10) as u8
+pub(crate) fn number(number: impl itoa::Integer, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Milliseconds with three places after the point, or none; `none` where nobody measured.
-pub(super) fn millis(duration: Option<Duration>, none: &str, out: &mut Vec<u8>) {
+pub(crate) fn millis(duration: Option<Duration>, none: &str, out: &mut Vec<u8>) {
     let Some(duration) = duration else { return raw(out, none) };
     let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
     number(micros / 1000, out);
     let rest = micros % 1000;
     if rest != 0 {
-        out.extend_from_slice(&[b'.', digit(rest / 100), digit(rest / 10), digit(rest)]);
+        raw(out, &format!(".{rest:03}"));
     }
 }
 
-/// An instant to the millisecond, as RFC 3339 has it, in UTC; `none` where that cannot say it.
-pub(super) fn instant(at: Option<SystemTime>, none: &str, out: &mut Vec<u8>) {
-    /// Near the end of the year 9999, where readers of instants stop.
-    const END: u64 = 253_402_207_200;
-    match at.map(|at| (at, at.duration_since(SystemTime::UNIX_EPOCH))) {
-        None => raw(out, none),
-        Some((_, Ok(since))) if since.as_secs() < END => calendar(since, out),
-        Some((at, _)) => match jiff::Timestamp::try_from(at) {
-            Ok(at) => raw(out, &format!("{at:.3}")),
-            Err(_) => raw(out, none),
-        },
+/// An instant to the millisecond in UTC (RFC 3339); `none` where there is none, or a year beyond 9999.
+pub(crate) fn instant(at: Option<SystemTime>, none: &str, out: &mut Vec<u8>) {
+    const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
+    match at.map(Timestamp::try_from) {
+        Some(Ok(at)) if PRINTER.print_timestamp(&at, StdIoWrite(&mut *out)).is_ok() => {}
+        _ => raw(out, none),
     }
-}
-
-/// The calendar's way to say how long it is since 1970 began, up to the year 9999.
-fn calendar(since: Duration, out: &mut Vec<u8>) {
-    let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    // Years begin in March here, so that the day that not every year has is the last one; 719,468 days from there to 1970.
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = 400 * era + year_of_era + u64::from(month <= 2);
-
-    let mut text = *b"0000-00-00T00:00:00.000Z";
-    for (end, places, mut number) in [
-        (4, 4, year),
-        (7, 2, month),
-        (10, 2, day),
-        (13, 2, seconds / 3600),
-        (16, 2, seconds / 60 % 60),
-        (19, 2, seconds % 60),
-        (23, 3, u64::from(since.subsec_millis())),
-    ] {
-        for place in (end - places..end).rev() {
-            text[place] = digit(number);
-            number /= 10;
-        }
-    }
-    out.extend_from_slice(&text);
 }
 
 #[cfg(test)]
@@ -337,7 +283,7 @@ mod tests {
         fn a_number_is_written_as_everybody_writes_it(unsigned in any::<u64>(), number in any::<i64>(), shift in 0..64_u32) {
             let (unsigned, number) = (unsigned >> shift, number >> shift);
             prop_assert_eq!(written(|out| super::number(unsigned, out)), unsigned.to_string());
-            prop_assert_eq!(written(|out| signed(number, out)), number.to_string());
+            prop_assert_eq!(written(|out| super::number(number, out)), number.to_string());
         }
 
         #[test]
