@@ -4,7 +4,10 @@ use std::{borrow::Cow, sync::Arc};
 
 use http::{HeaderName, HeaderValue, header};
 
-use super::host::{HostRename, TENANT_ORIGIN};
+use super::{
+    host::{HostRename, TENANT_ORIGIN},
+    instants,
+};
 use crate::{
     exchange::{Body, Exchange, Headers, Request, Target, Timings},
     finding::Finding,
@@ -14,34 +17,57 @@ use crate::{
 /// Header fields that tell one run from another.
 const PER_RUN: &[&str] = &[
     "age",
+    "apigw-requestid",
     "b3",
     "baggage",
+    "cf-cache-status",
     "cf-ray",
     "correlation-id",
     "date",
+    "elastic-apm-traceparent",
     "expires",
     "fly-request-id",
+    "idempotency-key",
+    "nel",
     "newrelic",
+    "report-to",
+    "reporting-endpoints",
     "request-id",
+    "sec-websocket-accept",
+    "sec-websocket-key",
     "sentry-trace",
     "server-timing",
     "traceparent",
     "tracestate",
     "uber-trace-id",
+    "x-amz-apigw-id",
     "x-amz-cf-id",
+    "x-amz-cf-pop",
+    "x-amz-id-2",
     "x-amz-request-id",
     "x-amzn-requestid",
     "x-amzn-trace-id",
     "x-auth0-requestid",
+    "x-cache",
+    "x-cache-hits",
+    "x-client-request-id",
     "x-cloud-trace-context",
     "x-correlation-id",
     "x-envoy-upstream-service-time",
     "x-github-request-id",
+    "x-idempotency-key",
+    "x-kong-proxy-latency",
+    "x-kong-request-id",
+    "x-kong-upstream-latency",
+    "x-ms-client-request-id",
+    "x-ms-correlation-request-id",
     "x-ms-request-id",
     "x-request-id",
     "x-request-start",
     "x-response-time",
     "x-runtime",
+    "x-served-by",
+    "x-timer",
     "x-trace-id",
     "x-vercel-id",
 ];
@@ -51,7 +77,7 @@ const PER_RUN_FAMILIES: &[&str] = &["x-b3-", "x-datadog-"];
 
 /// Takes the run out of `exchange`. With `host`, that origin becomes the fixture's.
 pub(super) fn normalise(exchange: &mut Exchange, host: Option<&HostRename>) {
-    exchange.started = None;
+    let started = exchange.started.take();
     exchange.timings = Timings::default();
     exchange.transport.retried = false;
     exchange.transport.original_audience = None;
@@ -67,6 +93,16 @@ pub(super) fn normalise(exchange: &mut Exchange, host: Option<&HostRename>) {
         reduce(Arc::make_mut(facts), host);
     }
     if let Some(response) = &mut exchange.response {
+        let sent = instants::sent_at(&response.headers, started);
+        if response.status != 429 {
+            response.headers.retain(|name, _| instants::rate_limit(name).is_none());
+        }
+        instants::distances(&mut response.headers, sent);
+        for (name, value) in response.headers.iter_mut() {
+            if *name == header::SET_COOKIE {
+                without_expiry(value, sent);
+            }
+        }
         message(&mut response.headers, &mut response.body, host);
     }
 }
@@ -122,10 +158,7 @@ fn reduce(facts: &mut TokenFacts, host: Option<&HostRename>) {
 
 fn message(headers: &mut Headers, body: &mut Body, host: Option<&HostRename>) {
     headers.retain(|name, _| !is_per_run(name));
-    for (name, value) in headers.iter_mut() {
-        if *name == header::SET_COOKIE {
-            without_expiry(value);
-        }
+    for (_, value) in headers.iter_mut() {
         let renamed = host.map(|host| host.apply(value.as_bytes()));
         if let Some(Cow::Owned(renamed)) = renamed
             && let Ok(renamed) = HeaderValue::from_bytes(&renamed)
@@ -161,8 +194,9 @@ fn is_per_run(name: &HeaderName) -> bool {
     PER_RUN.binary_search(&name).is_ok() || PER_RUN_FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
-/// Takes the `Expires` attribute out of a `Set-Cookie` value.
-fn without_expiry(value: &mut HeaderValue) {
+/// Takes the `Expires` attribute out of a `Set-Cookie` value of a response that was `sent` then; one that says that the
+/// cookie is gone stays, with one instant for all.
+fn without_expiry(value: &mut HeaderValue, sent: Option<u64>) {
     let text = value.as_bytes();
     let is_expiry = |part: &[u8]| {
         let part = part.trim_ascii();
@@ -174,8 +208,10 @@ fn without_expiry(value: &mut HeaderValue) {
     let parts: Vec<&[u8]> = text
         .split(|byte| *byte == b';')
         .enumerate()
-        .filter(|(at, part)| *at == 0 || !is_expiry(part))
-        .map(|(_, part)| part)
+        .filter_map(|(at, part)| match part.trim_ascii().split_at_checked(8) {
+            Some((_, date)) if at > 0 && is_expiry(part) => instants::is_over(date, sent).then_some(instants::EXPIRED),
+            _ => Some(part),
+        })
         .collect();
     if let Ok(kept) = HeaderValue::from_bytes(&parts.join(&b';')) {
         *value = kept;
@@ -195,12 +231,21 @@ mod tests {
     fn a_cookie_loses_its_expiry_and_nothing_else() {
         let mut value =
             HeaderValue::from_static("a=expires=1; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT; HttpOnly");
-        without_expiry(&mut value);
+        without_expiry(&mut value, Some(1_763_822_000));
         assert_eq!(value, "a=expires=1; Path=/; HttpOnly");
     }
 
     #[test]
-    fn rate_limit_fields_stay_and_trace_ids_go() {
+    fn a_cookie_that_was_deleted_by_its_expiry_alone_stays_deleted() {
+        let mut value = HeaderValue::from_static("a=; expires=Thu, 01-Jan-1970 00:00:10 GMT; Path=/");
+        for sent in [Some(1_763_822_000), None] {
+            without_expiry(&mut value, sent);
+            assert_eq!(value, "a=; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Path=/");
+        }
+    }
+
+    #[test]
+    fn trace_ids_go_and_what_an_answer_means_stays() {
         for (name, per_run) in [("x-ratelimit-reset", false), ("x-b3-traceid", true), ("date", true), ("etag", false)] {
             assert_eq!(is_per_run(&HeaderName::from_static(name)), per_run, "{name}");
         }

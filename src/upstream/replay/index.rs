@@ -7,6 +7,7 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use super::{
     caller::{Caller, CallerId, Callers, Met},
+    conditions::Conditions,
     ignore::{Ignore, IgnoreSet},
     mask::{Key, Keys, Mask},
     parts::Parts,
@@ -38,6 +39,7 @@ pub(super) struct Held {
     pub(super) caller: CallerId,
     /// The recorded status; 0 if there is none.
     pub(super) status: u16,
+    pub(super) conditions: Conditions,
     /// contrail wrote it, so there is no secret in it.
     pub(super) by_contrail: bool,
     /// Its request counts as redaction makes it.
@@ -87,6 +89,7 @@ pub struct Prepared {
     ignored: IgnoreSet,
     credential: Credential,
     status: u16,
+    conditions: Conditions,
     by_contrail: bool,
     redacted: bool,
     unfit: Option<Box<str>>,
@@ -147,6 +150,7 @@ impl Rules {
             ignored,
             credential: request.credential.clone(),
             status: exchange.response.as_ref().map_or(0, |response| response.status),
+            conditions: Conditions::of(&request.headers),
             by_contrail: entry.note.is_some() && !redact,
             redacted: redact,
             answer,
@@ -169,6 +173,8 @@ pub(super) struct Bucket {
     /// In recorded order.
     pub(super) entries: Vec<u32>,
     pub(super) mask: u32,
+    /// One of them was recorded under conditions.
+    pub(super) conditional: bool,
 }
 
 /// Entries of one method and path.
@@ -251,10 +257,12 @@ impl Index {
             }
         }
         let bucket = *self.by_key.entry(prepared.key).or_insert_with(|| {
-            self.buckets.push(Bucket { entries: Vec::new(), mask: mask_id });
+            self.buckets.push(Bucket { mask: mask_id, ..Bucket::default() });
             u32::try_from(self.buckets.len() - 1).unwrap_or(u32::MAX)
         });
-        self.buckets[bucket as usize].entries.push(number);
+        let bucket = &mut self.buckets[bucket as usize];
+        bucket.entries.push(number);
+        bucket.conditional |= prepared.conditions.any();
         if let Some(source) = self.sources.last_mut() {
             source.carries_authorization |= prepared.carries_authorization;
         }
@@ -269,6 +277,7 @@ impl Index {
             source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX),
             caller: self.met.of(&prepared.credential, || self.callers.intern(Caller::of(&prepared.credential))),
             status: prepared.status,
+            conditions: prepared.conditions,
             by_contrail: prepared.by_contrail,
             redacted: prepared.redacted,
             unfit: prepared.unfit,

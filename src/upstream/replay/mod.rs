@@ -9,6 +9,7 @@
 //! contracts.
 
 mod caller;
+mod conditions;
 mod differences;
 mod ignore;
 mod index;
@@ -219,12 +220,20 @@ impl Replay {
         let mut state = self.state();
         let known = || self.index.callers.known(&Caller::of(&request.credential));
         let caller = state.met.of(&request.credential, known);
-        let entry = match state.sequence.next(&self.index, bucket, caller, exhausted) {
+        let entry = match state.sequence.next(&self.index, bucket, caller, &request.headers, exhausted) {
             Choice::Serve(entry) => entry,
             Choice::Exhausted(last) => {
                 let recorded = self.recorded(bucket, caller);
                 let reason = Reason::Exhausted { last: self.index.name(last), recorded };
                 return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), last)));
+            }
+            Choice::Conditional(entry) => {
+                let status = self.index.held[entry as usize].status;
+                let why = format!(
+                    "it is the {status} to a conditional or Range request, and this request is neither; record this one, too"
+                );
+                let reason = Reason::Unfit { entry: self.index.name(entry), why };
+                return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), entry)));
             }
             Choice::Unfit(entry) => return Err(Box::new(self.unfit_miss(entry, &redact(request)))),
         };
@@ -321,11 +330,15 @@ impl Replay {
                     let caller = self.index.callers.known(&Caller::of(&request.credential));
                     match self.index.find(&Parts::of(&request)) {
                         None => "it matches nothing".to_owned(),
-                        Some(bucket) => match sequence.next(&self.index, bucket, caller, Exhausted::Miss) {
-                            Choice::Serve(other) if other == entry => continue,
-                            Choice::Serve(other) => format!("it gets the answer of {}", self.index.name(other)),
-                            Choice::Exhausted(_) | Choice::Unfit(_) => "there is no answer left for it".to_owned(),
-                        },
+                        Some(bucket) => {
+                            match sequence.next(&self.index, bucket, caller, &request.headers, Exhausted::Miss) {
+                                Choice::Serve(other) if other == entry => continue,
+                                Choice::Serve(other) => format!("it gets the answer of {}", self.index.name(other)),
+                                Choice::Exhausted(_) | Choice::Unfit(_) | Choice::Conditional(_) => {
+                                    "there is no answer left for it".to_owned()
+                                }
+                            }
+                        }
                     }
                 }
             };

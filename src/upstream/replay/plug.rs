@@ -111,7 +111,10 @@ impl fmt::Debug for Recorded {
 }
 
 fn recorded(Served { answer, clean, verdict, remarks }: Served) -> Answered {
-    let headers = answer.fields();
+    let mut headers = answer.fields();
+    if answer.status >= 300 {
+        recording::from_distances(&mut headers, SystemTime::now());
+    }
     let mut response = Response::new(MessageBody::from(answer.body.unwrap_or_default()));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     *response.headers_mut() = headers;

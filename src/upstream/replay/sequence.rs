@@ -2,7 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::{caller::CallerId, index::Index};
+use super::{
+    caller::CallerId,
+    conditions::{self, Conditions},
+    index::{Bucket, Index},
+};
+use crate::exchange::Headers;
 
 /// What happens when the same request was asked more often than it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -21,7 +26,7 @@ pub(super) struct Sequence {
     /// How often each entry was served.
     served: Vec<u32>,
     /// Where each caller stands in each bucket, among `cursors`. Callers without entries of their own stand together.
-    places: HashMap<(u32, Option<CallerId>), usize>,
+    places: HashMap<(u32, Option<CallerId>, Conditions), usize>,
     cursors: Vec<Cursor>,
 }
 
@@ -30,20 +35,25 @@ pub(super) struct Sequence {
 struct Cursor {
     /// The entries that it may get; its own, where it has some.
     entries: Vec<u32>,
-    /// The first of them, if none can be served.
-    unfit: u32,
+    /// What there is instead if none can be served.
+    none: Choice,
     next: usize,
     round: u32,
 }
 
 impl Cursor {
     /// At the start of what can be served of `entries`, of `own`'s only if there is a caller.
-    fn over(index: &Index, entries: &[u32], own: Option<CallerId>) -> Self {
+    fn over(index: &Index, bucket: &Bucket, own: Option<CallerId>, asked: Conditions) -> Self {
         let held = |entry: u32| &index.held[entry as usize];
-        let mut all =
-            entries.iter().copied().filter(|entry| own.is_none_or(|own| held(*entry).caller == own)).peekable();
-        let unfit = all.peek().copied().unwrap_or(entries[0]);
-        Self { entries: all.filter(|entry| held(*entry).unfit.is_none()).collect(), unfit, next: 0, round: 0 }
+        let all = bucket.entries.iter().copied();
+        let mut all: Vec<u32> = all.filter(|entry| own.is_none_or(|own| held(*entry).caller == own)).collect();
+        let first = all.first().copied().unwrap_or(bucket.entries[0]);
+        if bucket.conditional {
+            all = conditions::nearest(asked, &all, |entry| (held(entry).conditions, held(entry).status));
+        }
+        let none = all.first().map_or(Choice::Conditional(first), |first| Choice::Unfit(*first));
+        all.retain(|entry| held(*entry).unfit.is_none());
+        Self { entries: all, none, next: 0, round: 0 }
     }
 }
 
@@ -55,6 +65,8 @@ pub(super) enum Choice {
     Exhausted(u32),
     /// None of the recorded answers can be served; the first of them.
     Unfit(u32),
+    /// What was recorded answers conditional requests only; the first of them.
+    Conditional(u32),
 }
 
 impl Sequence {
@@ -64,18 +76,20 @@ impl Sequence {
         index: &Index,
         bucket: u32,
         caller: Option<CallerId>,
+        headers: &Headers,
         exhausted: Exhausted,
     ) -> Choice {
         if self.served.len() < index.held.len() {
             self.served.resize(index.held.len(), 0);
         }
-        let all = &index.buckets[bucket as usize].entries;
-        if let [only] = all.as_slice() {
+        let all = &index.buckets[bucket as usize];
+        if let ([only], false) = (all.entries.as_slice(), all.conditional) {
             return self.only(index, *only, exhausted);
         }
-        let place = self.place(index, bucket, caller);
+        let asked = if all.conditional { Conditions::of(headers) } else { Conditions::default() };
+        let place = self.place(index, bucket, caller, asked);
         let cursor = &mut self.cursors[place];
-        let Some(last) = cursor.entries.last().copied() else { return Choice::Unfit(cursor.unfit) };
+        let Some(last) = cursor.entries.last().copied() else { return cursor.none };
         loop {
             while let Some(entry) = cursor.entries.get(cursor.next).copied() {
                 cursor.next += 1;
@@ -100,20 +114,21 @@ impl Sequence {
     }
 
     /// Where the caller stands in `bucket`. Whether it has entries of its own there is looked up once.
-    fn place(&mut self, index: &Index, bucket: u32, caller: Option<CallerId>) -> usize {
-        if let Some(place) = self.places.get(&(bucket, caller)) {
+    fn place(&mut self, index: &Index, bucket: u32, caller: Option<CallerId>, asked: Conditions) -> usize {
+        if let Some(place) = self.places.get(&(bucket, caller, asked)) {
             return *place;
         }
-        let entries = &index.buckets[bucket as usize].entries;
+        let all = &index.buckets[bucket as usize];
+        let entries = &all.entries;
         let has_own = |caller: &CallerId| entries.iter().any(|entry| index.held[*entry as usize].caller == *caller);
         let own = caller.filter(has_own);
         let place = if own.is_none() && caller.is_some() {
-            self.place(index, bucket, None)
+            self.place(index, bucket, None, asked)
         } else {
-            self.cursors.push(Cursor::over(index, entries, own));
+            self.cursors.push(Cursor::over(index, all, own, asked));
             self.cursors.len() - 1
         };
-        self.places.insert((bucket, caller), place);
+        self.places.insert((bucket, caller, asked), place);
         place
     }
 

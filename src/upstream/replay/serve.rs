@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use crate::{
     digest::Digests,
     exchange::{Exchange, Headers, Presence, is_bodiless, is_hop_by_hop},
+    recording,
 };
 
 /// What goes to the client. Cheap to copy: answers that are alike share what they hold.
@@ -177,6 +178,7 @@ pub(super) fn answer(exchange: &Exchange) -> Option<Plain> {
         })
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
+    recording::to_distances(&mut headers, response, exchange.started);
     if !bodiless {
         headers.append(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
     }

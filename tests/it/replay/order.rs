@@ -159,3 +159,52 @@ fn fixtures_are_merged_in_order_the_same_one_twice_counts_twice_and_an_empty_one
     replay.finish();
     assert_eq!(place.replay(&["empty.har"]).finish().status, 0);
 }
+
+#[test]
+fn a_304_and_a_206_answer_only_requests_that_ask_for_them_and_these_first() {
+    let with = |status: u16, name: &str, value: &str, body: &str| {
+        let mut entry = exchange("GET", "/files/a", None, status, body);
+        entry["request"]["headers"].as_array_mut().unwrap().push(json!({"name": name, "value": value}));
+        entry
+    };
+    let not_modified = with(304, "If-None-Match", "\"1\"", "");
+    let part = with(206, "Range", "bytes=0-1", "wh");
+    let place = Place::new();
+    let mut only = not_modified.clone();
+    only["request"]["url"] = "https://tenant.example/files/b".into();
+    place.write("a.har", &[not_modified, part, get("/files/a", "whole"), only]);
+    let replay = place.replay(&["a.har"]);
+    let ask = |path: &str, headers: &[(&str, &str)]| {
+        let answer = wire::call(replay.address, "GET", path, headers, b"");
+        (answer.status(), String::from_utf8(answer.body).unwrap())
+    };
+    for _ in 0..2 {
+        assert_eq!(ask("/files/a", &[]), (200, "whole".to_owned()));
+        assert_eq!(ask("/files/a", &[("If-None-Match", "\"1\"")]).0, 304);
+        assert_eq!(ask("/files/a", &[("Range", "bytes=0-1")]), (206, "wh".to_owned()));
+        // What was not recorded so gets the whole, as a server may answer it.
+        assert_eq!(ask("/files/a", &[("If-Modified-Since", "Sat, 22 Nov 2025 14:33:20 GMT")]).0, 200);
+    }
+    assert_eq!(ask("/files/b", &[("If-None-Match", "\"2\"")]).0, 304);
+    let (status, problem) = ask("/files/b", &[]);
+    assert_eq!(status, 421);
+    assert!(
+        problem.contains("it is the 304 to a conditional or Range request, and this request is neither"),
+        "{problem}"
+    );
+    replay.finish();
+}
+
+#[test]
+fn conditional_requests_get_their_recorded_answers_in_order() {
+    let place = Place::new();
+    let mut first = get("/files/a", "one");
+    first["request"]["headers"].as_array_mut().unwrap().push(json!({"name": "If-None-Match", "value": "\"1\""}));
+    let mut second = exchange("GET", "/files/a", None, 304, "");
+    second["request"]["headers"].as_array_mut().unwrap().push(json!({"name": "If-None-Match", "value": "\"2\""}));
+    place.write("a.har", &[get("/files/a", "zero"), first, second]);
+    let replay = place.replay(&["a.har"]);
+    let status = |headers: &[(&str, &str)]| wire::call(replay.address, "GET", "/files/a", headers, b"").status();
+    assert_eq!([status(&[("If-None-Match", "x")]), status(&[("If-None-Match", "x")]), status(&[])], [200, 304, 200]);
+    replay.finish();
+}

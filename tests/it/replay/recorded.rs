@@ -1,12 +1,12 @@
 //! What contrail recorded answers as the tenant did, with the tenant gone.
 
-use std::{collections::HashMap, fs, net::SocketAddr, path::Path};
+use std::{collections::HashMap, fs, net::SocketAddr, path::Path, time::SystemTime};
 
 use crate::support::{
     command::{Ran, contrail},
     process::Running,
     tenant::Live,
-    wire::{self, Message},
+    wire::{self, Message, Origin, call},
 };
 
 const POLICY: &str = "/api/v2/rate-limit-policies/rlp_Default000000000000000";
@@ -225,4 +225,40 @@ fn ci_never_reaches_the_network_unless_it_is_forced_to() {
     let replay = Running::start(folder.path(), ["replay", "fixture.har", "--listen", "127.0.0.1:0"]);
     assert_eq!(wire::call(replay.address, "GET", "/api/v2/nothing", &[], b"").status(), 421);
     assert_eq!(replay.finish().status, 3);
+}
+
+#[test]
+fn a_replayed_429_says_to_come_back_in_the_future_and_a_rate_limit_of_the_moment_stays_out_of_a_fixture() {
+    let folder = tempfile::tempdir().unwrap();
+    let tenant = Origin::start();
+    let answer = |status: &str, extra: &str| {
+        tenant.will_answer(format!(
+            "HTTP/1.1 {status}\r\nDate: Sat, 22 Nov 2025 14:33:20 GMT\r\nX-RateLimit-Limit: 10\r\nX-RateLimit-Remaining: 0\r\n\
+             X-RateLimit-Reset: 1763822030\r\n{extra}Content-Length: 0\r\n\r\n"
+        ));
+    };
+    answer("200 OK", "");
+    answer("429 Too Many Requests", "Retry-After: Sat, 22 Nov 2025 14:33:50 GMT\r\n");
+    let upstream = format!("http://{}", tenant.address);
+    let options = ["record", "--listen", "127.0.0.1:0", "--upstream", &upstream, "--out", "x.har", "--keep"];
+    let recording = Running::start(folder.path(), options);
+    for path in ["/busy/ok", "/busy/429"] {
+        call(recording.address, "GET", path, &[("Idempotency-Key", "k-1"), ("X-Client-Request-Id", "r-1")], b"");
+    }
+    recording.finish();
+    let text = fs::read_to_string(folder.path().join("x.har")).unwrap();
+    assert_eq!(text.matches("x-ratelimit-remaining").count(), 1, "{text}");
+    assert_eq!(text.matches("x-ratelimit-limit").count(), 2, "{text}");
+    assert!(!text.contains("idempotency-key") && !text.contains("x-client-request-id"), "{text}");
+
+    let replay = Running::start(folder.path(), ["replay", "x.har", "--listen", "127.0.0.1:0"]);
+    let now = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let before = now();
+    let busy = call(replay.address, "GET", "/busy/429", &[], b"");
+    assert_eq!(busy.status(), 429);
+    let reset: u64 = busy.header("x-ratelimit-reset").unwrap().parse().unwrap();
+    assert!((before + 30..=now() + 31).contains(&reset), "{reset} at {before}");
+    let date = busy.header("retry-after").unwrap();
+    assert!(date.ends_with(" GMT") && !date.contains("2100") && !date.contains("2025"), "{date}");
+    assert_eq!(call(replay.address, "GET", "/busy/ok", &[], b"").header("x-ratelimit-reset"), None);
 }
