@@ -54,6 +54,8 @@ pub(super) struct State {
     stalled: AtomicBool,
     /// A connection of HTTP/2 is over, and its client is to be told before it is cut.
     leaving: AtomicBool,
+    /// How often the client took bytes.
+    taken: AtomicUsize,
     upgrade: Mutex<Upgrade>,
     interim: Interim,
 }
@@ -156,6 +158,19 @@ impl State {
     /// What is said before an answer.
     pub(super) fn interim(&self) -> &Interim {
         &self.interim
+    }
+
+    /// Resolves when nothing was in progress for [`GRACE`], and the client took nothing: whoever neither reads nor answers
+    /// holds a connection without streams no longer. What is in progress is not cut, nor what still goes out.
+    pub(super) async fn quiet(&self) {
+        let mut taken = self.taken.load(Ordering::Acquire);
+        loop {
+            tokio::time::sleep(GRACE).await;
+            let before = std::mem::replace(&mut taken, self.taken.load(Ordering::Acquire));
+            if !self.busy() && taken == before {
+                return;
+            }
+        }
     }
 
     fn busy(&self) -> bool {
@@ -282,6 +297,9 @@ impl<IO> Guarded<IO> {
         match &written {
             // Whoever still reads the last answer is not idle. HTTP/2 also writes where nobody asked for anything.
             Poll::Ready(Ok(_)) if self.phase == Phase::Idle && self.http2.is_none() => self.enter(Phase::Idle),
+            Poll::Ready(Ok(_)) if self.http2.is_some() => {
+                self.state.taken.fetch_add(1, Ordering::Release);
+            }
             Poll::Ready(Err(error)) if stall::is_stall(error) => self.state.stalled.store(true, Ordering::Release),
             _ => {}
         }

@@ -296,7 +296,11 @@ async fn serve_http2<IO>(
         ended = connection.as_mut() => ended,
         () = over => {
             connection.as_mut().graceful_shutdown();
-            connection.await
+            // It ends once the client has answered a PING (RFC 9113, section 6.8), which one that does not read never does.
+            tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = state.quiet() => Ok(()),
+            }
         }
     };
     if let Err(error) = ended {
