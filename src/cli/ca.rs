@@ -79,7 +79,7 @@ fn host_of(url: &str) -> Result<String, Failure> {
 fn print_json(out: &mut impl Write, authorities: &[Authority]) -> io::Result<()> {
     for authority in authorities {
         let line = serde_json::json!({
-            "path": authority.certificate_path().to_string_lossy(),
+            "path": authority.certificate_path().map(|path| path.to_string_lossy().into_owned()),
             "fingerprint": authority.fingerprint(),
             "hosts": authority.hosts(),
         });
@@ -90,7 +90,7 @@ fn print_json(out: &mut impl Write, authorities: &[Authority]) -> io::Result<()>
 
 fn print_text(out: &mut impl Write, authorities: &[Authority]) -> io::Result<()> {
     for authority in authorities {
-        let path = authority.certificate_path();
+        let path = authority.certificate_path().unwrap_or_default();
         let hosts = authority.hosts().join(", ");
         writeln!(out, "certificate  {}", path.display())?;
         writeln!(out, "SHA-256      {}", authority.fingerprint())?;

@@ -4,7 +4,10 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::net::TcpListener;
 
-use super::{Failure, serve::Site};
+use super::{
+    Failure,
+    serve::{Reach, Site},
+};
 use crate::proxy::{
     Proxy,
     authority::{self, Authority},
@@ -65,8 +68,8 @@ pub(super) struct Open {
 #[derive(Debug)]
 pub(super) struct Doors {
     pub(super) open: Vec<Open>,
-    /// Speaks for the upstream's hosts; there if a listener needs it.
-    pub(super) authority: Option<Arc<Authority>>,
+    /// Who speaks for the hosts that are opened; clients have to trust all of them.
+    pub(super) authorities: Vec<Arc<Authority>>,
     /// Hosts that clients reach through the forward listener.
     pub(super) opened_hosts: Vec<HostPort>,
     /// Name and password of the forward listener.
@@ -156,12 +159,16 @@ impl DoorArgs {
         connect_timeout: Duration,
         around_command: bool,
     ) -> Result<Doors, Failure> {
-        let Site { origin, own, .. } = site;
+        let Site { origin, own, reach } = site;
         let intercepted = self.intercepted()?;
         let upstream = HostPort { host: origin.host.to_string(), port: origin.port };
         let forward_address = self.forward_listen.as_deref().or(around_command.then_some(WRAP_LISTEN));
         let own_certificates = self.tls_listen.is_some() && self.cert.is_none();
-        let authority = if own_certificates || forward_address.is_some() {
+        let offline = matches!(reach, Reach::Memory);
+        // Only CMD is handed the certificate of an authority that speaks for every host.
+        let any = if offline && around_command { Some(Arc::new(Authority::in_memory()?)) } else { None };
+        let named = any.is_none() || !intercepted.is_empty() || self.ca_dir.is_some();
+        let kept = if own_certificates || forward_address.is_some() && named {
             let base = self.ca_dir.clone().map_or_else(authority::default_folder, Ok)?;
             let hosts: Vec<String> =
                 [&upstream].into_iter().chain(&intercepted).map(|target| target.host.clone()).collect();
@@ -176,7 +183,7 @@ impl DoorArgs {
             open.push((bind("--listen", address).await?, Door::Plain));
         }
         if let Some(address) = &self.tls_listen {
-            let certificates = match (&self.cert, &self.key, &authority) {
+            let certificates = match (&self.cert, &self.key, &kept) {
                 (Some(certificate), Some(key), _) => Certificates::from_files(certificate, key)?,
                 (_, _, Some(authority)) => Certificates::Authority(Arc::clone(authority)),
                 _ => return Err("--tls-listen needs --cert and --key together, or neither".into()),
@@ -184,7 +191,8 @@ impl DoorArgs {
             open.push((bind("--tls-listen", address).await?, Door::Tls(certificates)));
         }
         let opened_hosts: Vec<HostPort> = [upstream.clone()].into_iter().chain(intercepted.iter().cloned()).collect();
-        if let (Some(address), Some(authority)) = (forward_address, &authority) {
+        let authorities: Vec<_> = kept.iter().chain(&any).cloned().collect();
+        if let (Some(address), Some(authority)) = (forward_address, authorities.first()) {
             let (listener, address) = bind("--forward-listen", address).await?;
             if !address.ip().to_canonical().is_loopback() && self.proxy_auth.is_none() {
                 return Err(format!(
@@ -197,7 +205,8 @@ impl DoorArgs {
                 upstream,
                 intercepted,
                 authority: Arc::clone(authority),
-                tunnel: self.tunnel,
+                any,
+                tunnel: (!offline).then_some(self.tunnel),
                 credentials: self.proxy_auth.clone(),
                 own: own.clone(),
                 unseen,
@@ -210,7 +219,7 @@ impl DoorArgs {
         for Open { address, .. } in &open {
             own.add(*address);
         }
-        Ok(Doors { open, authority, opened_hosts, credentials: self.proxy_auth.clone() })
+        Ok(Doors { open, authorities, opened_hosts, credentials: self.proxy_auth.clone() })
     }
 }
 

@@ -2,16 +2,20 @@
 
 use std::{
     ffi::OsString,
+    fs::{OpenOptions, Permissions},
     io::{self, Write as _},
     net::{IpAddr, SocketAddr},
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::doors::Doors;
-use crate::{proxy::forward::HostPort, upstream::no_proxy::covers};
+use crate::{
+    proxy::{authority::pem, forward::HostPort},
+    upstream::no_proxy::covers,
+};
 
 /// Bundles that hold public roots as well as contrail's; each runtime reads another variable.
 const BUNDLES: &[&str] =
@@ -61,7 +65,7 @@ impl Environment {
             }
         }
         let mut files = None;
-        if let Some(authority) = &doors.authority {
+        if !doors.authorities.is_empty() {
             let cannot = |error: io::Error| {
                 let place = std::env::temp_dir();
                 io::Error::new(
@@ -72,25 +76,24 @@ impl Environment {
                     ),
                 )
             };
-            let folder = tempfile::Builder::new().prefix("contrail-").tempdir().map_err(cannot)?;
+            // Whoever could write here could have CMD trust anybody.
+            let private = Permissions::from_mode(0o700);
+            let folder = tempfile::Builder::new().prefix("contrail-").permissions(private).tempdir().map_err(cannot)?;
             let write = |name: &str, parts: &[&[u8]]| write(folder.path(), name, parts).map_err(cannot);
-            let own = authority.certificate_path();
-            let own = std::fs::read(&own).map_err(|error| {
-                let said = format!("cannot read contrail's own certificate {}: {error}", own.display());
-                io::Error::new(error.kind(), said)
-            })?;
+            let own: String = doors.authorities.iter().map(|authority| authority.certificate_pem()).collect();
+            let own = own.as_bytes();
             let path = |name: &str| inherited(name).filter(|path| !path.is_empty()).map(PathBuf::from);
             let extra = path("NODE_EXTRA_CA_CERTS").and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
-            let node = write("node.pem", &[&extra, &own])?;
+            let node = write("node.pem", &[&extra, own])?;
             variables.push(("NODE_EXTRA_CA_CERTS", node.clone().into()));
             variables.push(("DENO_CERT", node.into()));
             let roots = system_roots(path("SSL_CERT_FILE").as_deref());
-            let common = write("roots.pem", &[&roots, &own])?;
+            let common = write("roots.pem", &[&roots, own])?;
             for name in BUNDLES {
                 // What a runtime was told to trust on its own stays trusted beside the common bundle.
                 let bundle =
                     match path(name).filter(|_| *name != "SSL_CERT_FILE").and_then(|path| std::fs::read(path).ok()) {
-                        Some(told) => write(&format!("{}.pem", name.to_ascii_lowercase()), &[&told, &roots, &own])?,
+                        Some(told) => write(&format!("{}.pem", name.to_ascii_lowercase()), &[&told, &roots, own])?,
                         None => common.clone(),
                     };
                 variables.push((name, bundle.into()));
@@ -156,19 +159,15 @@ fn system_roots(named: Option<&Path>) -> Vec<u8> {
         return roots;
     }
     for certificate in rustls_native_certs::load_native_certs().certs {
-        roots.extend(b"\n-----BEGIN CERTIFICATE-----\n");
-        for line in STANDARD.encode(&certificate).as_bytes().chunks(64) {
-            roots.extend(line);
-            roots.push(b'\n');
-        }
-        roots.extend(b"-----END CERTIFICATE-----\n");
+        roots.push(b'\n');
+        roots.extend(pem(&certificate).into_bytes());
     }
     roots
 }
 
 fn write(folder: &Path, name: &str, parts: &[&[u8]]) -> io::Result<PathBuf> {
     let path = folder.join(name);
-    let mut file = std::fs::File::create(&path)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
     for part in parts {
         file.write_all(part)?;
         file.write_all(b"\n")?;

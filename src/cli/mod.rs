@@ -211,6 +211,7 @@ fn parse() -> Result<Cli, ExitCode> {
     let Completed { arguments, from_file } =
         config::with_file(&command, std::env::args_os().collect(), config::FILE.as_ref())
             .map_err(|error| complain(&error))?;
+    let ends_in_dashes = arguments.last().is_some_and(|last| last == "--");
     let parsed = command
         .try_get_matches_from(arguments)
         .and_then(|matches| Cli::from_arg_matches(&matches).map(|cli| (matches, cli)));
@@ -233,6 +234,14 @@ fn parse() -> Result<Cli, ExitCode> {
         given == Some(ValueSource::CommandLine) && !from_file.iter().any(|long| long == option)
     };
     let Some((proxy, upstream)) = cli.command.network() else { return Ok(cli) };
+    if let Command::Replay(args) = &cli.command
+        && let Some(wrong) = args.misplaced(&typed)
+    {
+        return Err(complain(&*Failure::from(wrong)));
+    }
+    if ends_in_dashes && proxy.command.is_empty() {
+        return Err(complain(&*Failure::from("no command follows `--`; name one behind it, or leave `--` out")));
+    }
     if let Some(wrong) = proxy.doors.misplaced(!proxy.command.is_empty(), &typed) {
         return Err(complain(&*Failure::from(wrong)));
     }

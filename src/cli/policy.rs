@@ -10,9 +10,9 @@ pub struct PolicyArgs {
     /// Fail on these too: `gaps` for every gap, or a rule's id; repeatable
     #[arg(long, value_name = "gaps|RULE", env = "CONTRAIL_DENY", value_delimiter = ',')]
     pub deny: Vec<Denied>,
-    /// Do not fail on this rule, whatever `--deny` says; repeatable. Its findings are still shown
-    #[arg(long, value_name = "RULE", env = "CONTRAIL_ALLOW", value_delimiter = ',')]
-    pub allow: Vec<Rule>,
+    /// Do not fail on this rule, whatever `--deny` says, or, in `replay`, on `denied` hosts; repeatable. They are still shown
+    #[arg(long, value_name = "RULE|denied", env = "CONTRAIL_ALLOW", value_delimiter = ',')]
+    pub allow: Vec<Allowed>,
 }
 
 /// One value of `--deny`.
@@ -32,11 +32,34 @@ impl FromStr for Denied {
     }
 }
 
+/// One value of `--allow`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allowed {
+    /// Requests that replay denied because of their host.
+    Denied,
+    /// One rule.
+    Rule(Rule),
+}
+
+impl FromStr for Allowed {
+    type Err = UnknownRule;
+
+    fn from_str(word: &str) -> Result<Self, UnknownRule> {
+        if word == "denied" { Ok(Self::Denied) } else { word.parse().map(Self::Rule) }
+    }
+}
+
 impl PolicyArgs {
+    /// Whether requests that were denied because of their host make replay fail.
+    #[must_use]
+    pub fn fails_on_denied(&self) -> bool {
+        !self.allow.contains(&Allowed::Denied)
+    }
+
     /// Whether a finding of this rule makes the command fail. `--allow` beats `--deny`.
     #[must_use]
     pub fn fails_on_rule(&self, rule: Rule) -> bool {
-        if self.allow.contains(&rule) {
+        if self.allow.contains(&Allowed::Rule(rule)) {
             return false;
         }
         rule.kind() == Kind::Violation

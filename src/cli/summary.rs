@@ -34,7 +34,12 @@ fn because(outcome: &Outcome, exit: Exit) -> Vec<String> {
         reasons.push("part of the work could not be done".to_owned());
     }
     if exit.misses {
-        reasons.push(plural(outcome.counts.misses, "replay miss"));
+        if outcome.counts.misses > 0 {
+            reasons.push(plural(outcome.counts.misses, "replay miss"));
+        }
+        if outcome.collector.run().denied_fails {
+            reasons.push(plural(outcome.collector.run().denials(), "denied request"));
+        }
     }
     for (rule, count) in outcome.collector.failing() {
         let denied = if rule.kind() == Kind::Gap { ", denied" } else { "" };

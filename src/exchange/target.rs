@@ -49,6 +49,17 @@ impl Target {
         if &*self.path_and_query == "*" { "" } else { &self.path_and_query }
     }
 
+    /// Host and port in lower case, the port named in any case.
+    #[must_use]
+    pub fn host_and_port(&self) -> String {
+        let mut text = self.authority.to_ascii_lowercase();
+        let after_address = text.rsplit(']').next().unwrap_or_default();
+        if !after_address.contains(':') {
+            text.push_str(if &*self.scheme == "http" { ":80" } else { ":443" });
+        }
+        text
+    }
+
     /// `scheme://authority`.
     #[must_use]
     pub fn origin(&self) -> String {

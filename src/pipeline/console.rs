@@ -13,7 +13,7 @@ use crate::{
         json::{Item, is_false},
         verdict_name,
     },
-    upstream::Notes,
+    upstream::{Denied, Notes},
     visible::visible,
 };
 
@@ -165,25 +165,39 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &Judged, notes: &N
 }
 
 /// Appends the line of a request that never became an exchange.
-///
-/// `host` is the host and port that it was for, where it was turned away because of that.
-pub(super) fn turned_away(out: &mut Vec<u8>, format: LineFormat, status: u16, reason: &str, host: Option<&str>) {
+pub(super) fn turned_away(out: &mut Vec<u8>, format: LineFormat, status: u16, reason: &str) {
     #[derive(Serialize)]
     struct TurnedAway<'a> {
-        #[serde(rename = "turned_away")]
-        reason: &'a str,
+        turned_away: &'a str,
         status: u16,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        host: Option<&'a str>,
     }
+    match format {
+        LineFormat::Json => json(out, &TurnedAway { turned_away: reason, status }),
+        LineFormat::Text { .. } => out.extend_from_slice(format!("{status} turned away: {reason}\n").as_bytes()),
+    }
+}
+
+/// Appends the line of a request that was denied because of its host.
+pub(super) fn denied(out: &mut Vec<u8>, format: LineFormat, denied: &Denied) {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        turned_away: &'a str,
+        status: u16,
+        host: &'a str,
+        advice: &'a str,
+    }
+    let Denied { status, reason, host, advice } = denied;
     if format == LineFormat::Json {
-        return json(out, &TurnedAway { reason, status, host });
+        return json(out, &Line { turned_away: reason, status: *status, host, advice });
     }
-    raw(out, &format!("{status} turned away: {reason}"));
-    if let Some(host) = host {
-        raw(out, ": ");
-        shown(host, out);
+    match status {
+        0 => raw(out, "---"),
+        _ => number(u64::from(*status), out),
     }
+    raw(out, " denied ");
+    shown(host, out);
+    raw(out, ": ");
+    shown(advice, out);
     out.push(b'\n');
 }
 

@@ -53,7 +53,7 @@ use crate::{
     recording,
     redact::{Counters, Judged, Redacted, Redactor},
     report::{Collector, Place},
-    upstream::Problem,
+    upstream::{Denied, Problem},
 };
 
 /// Where entries go. Both methods are called from the event loop and must not block longer than a write does.
@@ -406,16 +406,14 @@ impl Pipeline {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts and shows a request that never became an exchange; `host` where it was denied because of that.
-    fn turn_away(&self, status: u16, reason: &str, host: Option<&str>) {
+    /// Counts and shows a request that was turned away because of its host.
+    fn deny(&self, denied: &Denied) {
         let mut state = self.lock();
         let state = &mut *state;
-        *state.counts.turned_away.entry(reason.to_owned()).or_default() += 1;
-        if let Some(host) = host {
-            state.collector.denied(host, reason);
-            state.counts.denied(host);
-        }
-        console::turned_away(&mut state.line_batch, self.lines, status, reason, host);
+        *state.counts.turned_away.entry(denied.reason.to_owned()).or_default() += 1;
+        state.counts.deny(&denied.host);
+        state.collector.denied(&denied.host, denied.reason);
+        console::denied(&mut state.line_batch, self.lines, denied);
         self.turns.here().wake();
     }
 
@@ -474,13 +472,18 @@ impl Observer for Pipeline {
     }
 
     fn turned_away(&self, status: u16, reason: &str) {
-        self.turn_away(status, reason, None);
+        let mut state = self.lock();
+        let state = &mut *state;
+        *state.counts.turned_away.entry(reason.to_owned()).or_default() += 1;
+        console::turned_away(&mut state.line_batch, self.lines, status, reason);
+        self.turns.here().wake();
     }
 
-    fn denied(&self, status: u16, reason: &str, host: &str) {
-        // A secret may stand in a name, too.
-        let host = catch_unwind(AssertUnwindSafe(|| self.redactor.text(host).into_inner())).unwrap_or_default();
-        self.turn_away(status, reason, Some(&host));
+    fn denied(&self, denied: &Denied) {
+        // Clients can put anything where a host belongs.
+        let clean =
+            |text: &str| catch_unwind(AssertUnwindSafe(|| self.redactor.text(text).into_inner())).unwrap_or_default();
+        self.deny(&Denied { host: clean(&denied.host), advice: clean(&denied.advice), ..*denied });
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     unrecorded,
 };
 use crate::{
-    proxy::{Ended, Written},
+    proxy::{Ended, Observer as _, Written},
     redact::{Judged, Redacted},
     report::{self, Place},
     upstream::{Notes, replay},
@@ -62,6 +62,10 @@ impl Pipeline {
 
     /// Takes an exchange that is over; its response waits for what is given, if it waits.
     pub(super) fn record(&self, ended: Ended) -> Written {
+        if let Some(denied) = &ended.notes.denied {
+            self.denied(denied);
+            return Written::now();
+        }
         if !self.judge.includes(&ended.exchange.request) {
             self.lock().counts.left_out += 1;
             return Written::now();

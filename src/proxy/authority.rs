@@ -16,6 +16,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rcgen::{
     BasicConstraints, CertificateParams, CidrSubnet, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
     GeneralSubtree, IsCa, Issuer, KeyPair, KeyUsagePurpose, NameConstraints, SanType, SerialNumber,
@@ -126,7 +127,8 @@ pub fn default_folder() -> Result<PathBuf, AuthorityError> {
 
 /// An authority that is ready to sign.
 pub struct Authority {
-    folder: PathBuf,
+    /// Where it is kept; `None` if it lives in memory only.
+    folder: Option<PathBuf>,
     hosts: Vec<String>,
     certificate: CertificateDer<'static>,
     issuer: Issuer<'static, KeyPair>,
@@ -158,6 +160,21 @@ impl Authority {
             make(base, &folder, &hosts)?;
         }
         Self::read(folder)
+    }
+
+    /// One that speaks for every host and is never on a disk: it ends with the process, and only who is handed its
+    /// certificate trusts it.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorityError::Certificate`] where the system gives no key.
+    pub fn in_memory() -> Result<Self, AuthorityError> {
+        let key = KeyPair::generate()?;
+        let mut params = authority_params(&[], SystemTime::now())?;
+        params.name_constraints = None;
+        let certificate = params.self_signed(&key)?.der().clone();
+        let issuer = Issuer::new(params, key);
+        Ok(Self { folder: None, hosts: Vec::new(), certificate, issuer, leaves: Mutex::default() })
     }
 
     /// Throws the authority for these hosts away, if there is one, and makes a new one.
@@ -210,13 +227,19 @@ impl Authority {
             CertificateDer::from_pem_file(&certificate_path).map_err(|error| damaged(&certificate_path, &error))?;
         // Only the name and the key of the issuer enter a leaf; both are known without parsing the certificate.
         let issuer = Issuer::new(authority_params(&hosts, SystemTime::now())?, key);
-        Ok(Self { folder, hosts, certificate, issuer, leaves: Mutex::default() })
+        Ok(Self { folder: Some(folder), hosts, certificate, issuer, leaves: Mutex::default() })
     }
 
-    /// The file that clients have to trust.
+    /// The file that clients have to trust, if there is one.
     #[must_use]
-    pub fn certificate_path(&self) -> PathBuf {
-        self.folder.join("ca.pem")
+    pub fn certificate_path(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join("ca.pem"))
+    }
+
+    /// The certificate as PEM.
+    #[must_use]
+    pub fn certificate_pem(&self) -> String {
+        pem(&self.certificate)
     }
 
     /// The certificate itself, DER.
@@ -289,6 +312,20 @@ impl Authority {
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         server_config(vec![leaf.der().clone(), self.certificate.clone()], key)
     }
+}
+
+/// A certificate as PEM.
+#[must_use]
+pub fn pem(certificate: &[u8]) -> String {
+    let encoded = STANDARD.encode(certificate);
+    let mut text = String::from("-----BEGIN CERTIFICATE-----\n");
+    // What is encoded is ASCII, so that every byte is a place to cut.
+    for start in (0..encoded.len()).step_by(64) {
+        text.push_str(&encoded[start..encoded.len().min(start + 64)]);
+        text.push('\n');
+    }
+    text.push_str("-----END CERTIFICATE-----\n");
+    text
 }
 
 /// A TLS server configuration (TLS 1.2 and 1.3, ALPN h2 and http/1.1) for a certificate chain and its key.
@@ -463,6 +500,10 @@ mod tests {
         tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o700)).tempdir().unwrap()
     }
 
+    fn folder_of(authority: &Authority) -> &Path {
+        authority.folder.as_deref().unwrap()
+    }
+
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o7777
     }
@@ -475,8 +516,8 @@ mod tests {
         let again = Authority::open(&nested, &["TENANT.example.".into()]).unwrap();
         assert_eq!(first.fingerprint(), again.fingerprint());
         assert_eq!(mode(&nested), 0o700);
-        assert_eq!(mode(&first.folder), 0o700);
-        assert_eq!(mode(&first.folder.join("ca-key.pem")), 0o600);
+        assert_eq!(mode(folder_of(&first)), 0o700);
+        assert_eq!(mode(&folder_of(&first).join("ca-key.pem")), 0o600);
     }
 
     #[test]
@@ -492,7 +533,7 @@ mod tests {
     fn a_key_that_others_can_read_is_refused() {
         let base = base();
         let authority = Authority::open(base.path(), &[]).unwrap();
-        let key = authority.folder.join("ca-key.pem");
+        let key = folder_of(&authority).join("ca-key.pem");
         fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).unwrap();
         assert!(matches!(Authority::open(base.path(), &[]), Err(AuthorityError::Exposed { mode: 0o640, .. })));
     }
@@ -502,7 +543,7 @@ mod tests {
         let base = base();
         fs::set_permissions(base.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let authority = Authority::open(base.path(), &[]).unwrap();
-        fs::set_permissions(&authority.folder, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(folder_of(&authority), fs::Permissions::from_mode(0o755)).unwrap();
         assert!(matches!(Authority::open(base.path(), &[]), Err(AuthorityError::Exposed { mode: 0o755, .. })));
     }
 
@@ -511,7 +552,7 @@ mod tests {
         let base = base();
         let hosts = ["tenant.example".to_owned()];
         let first = Authority::open(base.path(), &hosts).unwrap();
-        fs::write(first.folder.join("ca-key.pem"), "nonsense").unwrap();
+        fs::write(folder_of(&first).join("ca-key.pem"), "nonsense").unwrap();
         assert!(matches!(Authority::open(base.path(), &hosts), Err(AuthorityError::Damaged { .. })));
         let second = Authority::rotate(base.path(), &hosts).unwrap();
         assert_ne!(first.fingerprint(), second.fingerprint());
@@ -536,6 +577,19 @@ mod tests {
         assert!(handshake(&authority, config, "bank.example").is_err());
         let config = authority.server_config("10.1.2.3").unwrap();
         assert!(handshake(&authority, config, "10.1.2.3").is_err());
+    }
+
+    #[test]
+    fn an_authority_in_memory_speaks_for_every_host_and_has_no_file() {
+        let authority = Authority::in_memory().unwrap();
+        assert_eq!(authority.certificate_path(), None);
+        for host in ["my-tenant.test", "10.1.2.3", "localhost"] {
+            handshake(&authority, authority.server_config(host).unwrap(), host).unwrap();
+        }
+        let read = CertificateDer::from_pem_slice(authority.certificate_pem().as_bytes()).unwrap();
+        assert_eq!(&read, authority.certificate());
+        let other = Authority::in_memory().unwrap();
+        assert!(handshake(&other, authority.server_config("my-tenant.test").unwrap(), "my-tenant.test").is_err());
     }
 
     /// A whole TLS handshake in memory.

@@ -1,8 +1,8 @@
 //! The forward listener: requests in absolute form, and CONNECT.
 //!
 //! What goes to the upstream (or to an intercepted host) is opened and forwarded like any other request. Anything else
-//! is denied, or, with `--tunnel allow`, passed on unseen and unrecorded. Nothing ever leads back to contrail's own
-//! listeners, under any spelling of their address.
+//! is denied, or, with `--tunnel allow`, passed on unseen and unrecorded; where everything is answered from memory, every
+//! host can be opened. Nothing ever leads back to contrail's own listeners, under any spelling of their address.
 
 use std::{convert::Infallible, fmt, net::Ipv6Addr, sync::Arc, time::Duration};
 
@@ -23,9 +23,12 @@ use super::{
     upgrade,
 };
 use crate::upstream::{
-    MessageBody, Problem, Response,
+    Denied, MessageBody, Problem, Response,
     own::{OwnAddresses, Resolved},
 };
+
+/// Longest host with its port, in bytes; a name of DNS has at most 253.
+const MAX_AUTHORITY: usize = 300;
 
 /// What happens to targets that are not intercepted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -53,6 +56,9 @@ impl HostPort {
     ///
     /// What is wrong with it.
     pub fn parse(authority: &str, port: Option<u16>) -> Result<Self, &'static str> {
+        if authority.len() > MAX_AUTHORITY {
+            return Err("it is longer than 300 bytes");
+        }
         if authority.contains('@') {
             return Err("it holds user information");
         }
@@ -105,8 +111,10 @@ pub struct Forward {
     pub intercepted: Vec<HostPort>,
     /// Speaks for all of them.
     pub authority: Arc<Authority>,
-    /// What happens to other targets.
-    pub tunnel: Tunnel,
+    /// Speaks for every other host: they are opened, too. For an upstream that answers from memory.
+    pub any: Option<Arc<Authority>>,
+    /// What happens to other targets; `None` where nothing is ever passed on.
+    pub tunnel: Option<Tunnel>,
     /// `USER:PASSWORD` that clients have to show.
     pub credentials: Option<String>,
     /// Where nothing may lead.
@@ -124,7 +132,44 @@ impl Forward {
         if *target == self.upstream {
             return Some(Destination::upstream(proxy));
         }
-        self.intercepted.contains(target).then(|| Destination::new(scheme, target.authority(scheme)))
+        let opened = self.intercepted.contains(target) || self.any.is_some() && !self.is_own(target);
+        opened.then(|| Destination::new(scheme, target.authority(scheme)))
+    }
+
+    /// Whether this is one of contrail's own listeners, as far as its name tells.
+    fn is_own(&self, target: &HostPort) -> bool {
+        self.own.names(&target.host, target.port)
+    }
+
+    /// Whether a host was named at the start as one to open.
+    fn is_named(&self, target: &HostPort) -> bool {
+        *target == self.upstream || self.intercepted.contains(target)
+    }
+
+    /// Who speaks for a host that is opened.
+    pub(super) fn authority_of(&self, target: &HostPort) -> &Authority {
+        match &self.any {
+            Some(any) if !self.is_named(target) => any,
+            _ => &self.authority,
+        }
+    }
+
+    /// What would open a host that is not.
+    fn advice(&self, target: &HostPort) -> String {
+        match self.tunnel {
+            Some(_) => format!("--intercept {target} opens it, --tunnel allow passes it on unseen"),
+            None => format!("--intercept {target} opens it, with --allow denied it does not fail the run"),
+        }
+    }
+
+    /// What is noted of a connection to this target on which no request could be read: a host that nobody named is not known
+    /// to be the tenant's.
+    pub(super) fn unread(&self, proxy: &Proxy, target: &HostPort, reason: &'static str) {
+        if self.is_named(target) {
+            return proxy.observer.turned_away(0, reason);
+        }
+        let advice = format!("{reason}; {}", self.advice(target));
+        proxy.observer.denied(&Denied { status: 0, reason, host: target.to_string(), advice });
     }
 
     fn admits(&self, headers: &http::HeaderMap) -> bool {
@@ -226,7 +271,7 @@ async fn answer(
         return reverse::serve(proxy, in_flight, request, destination).await;
     }
     match reachable(&forward, &target).await {
-        Err(problem) => Ok(denied(&proxy, &target, problem)),
+        Err(unreachable) => Ok(unreachable.answer(&proxy, &target)),
         Ok(_) => {
             let destination = Destination::new(&scheme, target.authority(&scheme));
             reverse::serve(Arc::clone(&forward.unseen), in_flight, request, destination).await
@@ -255,7 +300,7 @@ async fn connect(
         Some(Err(wrong)) => return refused(&proxy, malformed(wrong)),
         None => return refused(&proxy, malformed("it names no host")),
     };
-    if target == forward.upstream || forward.intercepted.contains(&target) {
+    if forward.is_named(&target) || forward.any.is_some() && !forward.is_own(&target) {
         tokio::spawn(async move {
             match hyper::upgrade::on(request).await {
                 Ok(upgraded) => intercept::serve(forward, proxy, target, upgraded, stop).await,
@@ -267,7 +312,7 @@ async fn connect(
     }
     let addresses = match reachable(&forward, &target).await {
         Ok(addresses) => addresses,
-        Err(problem) => return denied(&proxy, &target, problem),
+        Err(unreachable) => return unreachable.answer(&proxy, &target),
     };
     let silence = proxy.settings.tunnel_timeout;
     // The addresses that were looked at are the ones that are connected to.
@@ -294,29 +339,49 @@ async fn connect(
     }
 }
 
-/// Addresses of a target that is neither ours nor denied. What is denied is denied by its name: nothing is looked up for it.
-async fn reachable(forward: &Forward, target: &HostPort) -> Result<Vec<std::net::SocketAddr>, Problem> {
-    let own = || {
+/// Why nothing goes to a target.
+#[derive(Debug)]
+enum Unreachable {
+    /// It is denied, and this would help.
+    Denied(Problem, String),
+    /// It cannot be reached.
+    Unknown(Problem),
+}
+
+impl Unreachable {
+    fn own(target: &HostPort) -> Self {
         let detail = format!("{target} is one of contrail's own listeners");
-        Problem::new(StatusCode::FORBIDDEN, "own-address", detail)
-    };
-    if forward.own.names(&target.host, target.port) {
-        return Err(own());
+        let advice = "it is one of contrail's own listeners".to_owned();
+        Self::Denied(Problem::new(StatusCode::FORBIDDEN, "own-address", detail), advice)
     }
-    if forward.tunnel == Tunnel::Deny {
-        return Err(Problem::new(
-            StatusCode::FORBIDDEN,
-            "tunnel-denied",
-            format!(
-                "{target} is not the upstream ({}); --intercept {target} records it too, --tunnel allow passes it on unseen",
-                forward.upstream
-            ),
-        ));
+
+    fn answer(self, proxy: &Proxy, target: &HostPort) -> http::Response<Gate> {
+        match self {
+            Self::Unknown(problem) => refused(proxy, problem),
+            Self::Denied(problem, advice) => {
+                let (status, reason) = (problem.status.as_u16(), problem.reason);
+                proxy.observer.denied(&Denied { status, reason, host: target.to_string(), advice });
+                Response::from(problem).map(Gate::open)
+            }
+        }
+    }
+}
+
+/// Addresses of a target that is neither ours nor denied. What is denied is denied by its name: nothing is looked up for it.
+async fn reachable(forward: &Forward, target: &HostPort) -> Result<Vec<std::net::SocketAddr>, Unreachable> {
+    if forward.is_own(target) {
+        return Err(Unreachable::own(target));
+    }
+    if forward.tunnel != Some(Tunnel::Allow) {
+        let advice = forward.advice(target);
+        let detail = format!("{target} is not the upstream ({}); {advice}", forward.upstream);
+        return Err(Unreachable::Denied(Problem::new(StatusCode::FORBIDDEN, "tunnel-denied", detail), advice));
     }
     match forward.own.resolve(&target.host, target.port).await {
-        Err(Resolved::Own) => Err(own()),
+        Err(Resolved::Own) => Err(Unreachable::own(target)),
         Err(Resolved::Unknown(error)) => {
-            Err(Problem::new(StatusCode::BAD_GATEWAY, "upstream", format!("cannot resolve {target}: {error}")))
+            let detail = format!("cannot resolve {target}: {error}");
+            Err(Unreachable::Unknown(Problem::new(StatusCode::BAD_GATEWAY, "upstream", detail)))
         }
         Ok(addresses) => Ok(addresses),
     }
@@ -328,12 +393,6 @@ fn established() -> http::Response<Gate> {
 
 fn malformed(wrong: &str) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "bad-target", format!("the target cannot be used: {wrong}")).closing()
-}
-
-/// As [`refused`], for a request to a host that the proxy does not open.
-fn denied(proxy: &Proxy, target: &HostPort, problem: Problem) -> http::Response<Gate> {
-    proxy.observer.denied(problem.status.as_u16(), problem.reason, &target.to_string());
-    Response::from(problem).map(Gate::open)
 }
 
 fn refused(proxy: &Proxy, problem: Problem) -> http::Response<Gate> {

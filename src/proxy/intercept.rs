@@ -27,8 +27,7 @@ pub(super) async fn serve(
     let opening = tokio::time::timeout(patience, Rewind::first_byte(TokioIo::new(upgraded)));
     let Some(opened) = listener::unless_stopped(&mut stop, opening).await else { return };
     let Ok(Ok((Some(first), io))) = opened else {
-        proxy.observer.turned_away(0, "nothing came after a CONNECT within --header-timeout");
-        return;
+        return forward.unread(&proxy, &target, "nothing came after a CONNECT within --header-timeout");
     };
     let scheme = if first == TLS_HANDSHAKE { "https" } else { "http" };
     let Some(destination) = forward.destination(&proxy, &target, scheme) else { return };
@@ -36,7 +35,7 @@ pub(super) async fn serve(
     if first != TLS_HANDSHAKE {
         return listener::serve_connection(proxy, io, way, stop).await;
     }
-    let config = match forward.authority.server_config(&certified_name(&target)) {
+    let config = match forward.authority_of(&target).server_config(&certified_name(&target)) {
         Ok(config) => config,
         Err(error) => {
             tracing::warn!(%error, "no certificate for an intercepted host");
@@ -49,11 +48,13 @@ pub(super) async fn serve(
         Ok(Ok(stream)) => listener::serve_tls(proxy, stream, way, stop).await,
         Ok(Err(error)) => {
             tracing::debug!(error, "a TLS handshake after CONNECT failed");
-            proxy.observer.turned_away(0, "a TLS handshake after CONNECT failed: does the client trust `contrail ca`?");
+            forward.unread(
+                &proxy,
+                &target,
+                "a TLS handshake after CONNECT failed: does the client trust `contrail ca`?",
+            );
         }
-        Err(_) => {
-            proxy.observer.turned_away(0, "a TLS handshake after CONNECT did not end within --header-timeout");
-        }
+        Err(_) => forward.unread(&proxy, &target, "a TLS handshake after CONNECT did not end within --header-timeout"),
     }
 }
 

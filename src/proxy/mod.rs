@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use self::{audience::Audience, workers::Workers};
 use crate::{
     exchange::{Exchange, Request},
-    upstream::{Failure, FailureKind, Notes, Problem, Upstream, own::OwnAddresses},
+    upstream::{Denied, Failure, FailureKind, Notes, Problem, Upstream, own::OwnAddresses},
 };
 
 pub mod audience;
@@ -193,9 +193,9 @@ pub trait Observer: Send + Sync + fmt::Debug {
     /// Hears of a request that was turned away before it could become an exchange. The reason holds nothing of it.
     fn turned_away(&self, _status: u16, _reason: &str) {}
 
-    /// Hears of a request that the forward proxy turned away because of the host and port that it was for.
-    fn denied(&self, status: u16, reason: &str, _host: &str) {
-        self.turned_away(status, reason);
+    /// Hears of a request that was turned away because of the host that it asked for.
+    fn denied(&self, denied: &Denied) {
+        self.turned_away(denied.status, denied.reason);
     }
 }
 

@@ -190,7 +190,7 @@ fn denied(facts: &Facts<'_>) -> Option<Suite> {
     let run = facts.run;
     let mut suite = Suite::new("denied");
     let result = |reason: &str, count| {
-        Result::of(false, "denied", format!("{reason}: {}", plural(count, "request")), String::new())
+        Result::of(run.denied_fails, "denied", format!("{reason}: {}", plural(count, "request")), String::new())
     };
     for denied in run.denied() {
         suite.add(denied.host, Duration::ZERO, result(denied.reason, denied.count));

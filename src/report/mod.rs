@@ -209,6 +209,11 @@ impl Collector {
         &self.run
     }
 
+    /// Whether denied requests make the run fail.
+    pub const fn denied_fails(&mut self, fails: bool) {
+        self.run.denied_fails = fails;
+    }
+
     /// A request was denied to this host and port.
     pub fn denied(&mut self, host: &str, reason: &str) {
         self.run.deny(host, reason);

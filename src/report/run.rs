@@ -17,6 +17,8 @@ pub struct Run {
     /// Misses beyond [`MAX_APART`] different requests.
     pub further_misses: u64,
     denied: BTreeMap<(String, String), u64>,
+    /// They make the run fail.
+    pub denied_fails: bool,
     /// Denied requests beyond [`MAX_APART`] different hosts.
     pub further_denied: u64,
     /// Recorded exchanges that nobody asked for; `None` where no recording is served.

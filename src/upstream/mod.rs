@@ -126,6 +126,8 @@ pub struct Notes {
     pub answered_by_contrail: Option<&'static str>,
     /// No recorded answer fits, and what there is to say of it; counts towards exit status 3.
     pub miss: Option<Arc<replay::Miss>>,
+    /// It was denied because of its host, and is no exchange with the tenant.
+    pub denied: Option<Box<Denied>>,
     /// The response is not this exchange's own (a recorded one, judged once elsewhere): judge the request only.
     pub response_judged_elsewhere: bool,
     /// The response is one of contrail's own recordings, from which secrets are gone: nothing is to be looked for in it.
@@ -135,6 +137,19 @@ pub struct Notes {
     /// Things worth saying beside the exchange's line (for example that a redacted place took part in a match).
     /// Never a secret.
     pub remarks: Vec<String>,
+}
+
+/// A request that was turned away because of the host that it asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denied {
+    /// What the client got; 0 if it got no answer.
+    pub status: u16,
+    /// The value of `Contrail-Answer`, or what went wrong.
+    pub reason: &'static str,
+    /// The host and port, as the client named them.
+    pub host: String,
+    /// What would open it, or why nothing does.
+    pub advice: String,
 }
 
 /// Why there is no answer.

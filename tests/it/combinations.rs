@@ -145,7 +145,7 @@ async fn every_combination_of_protocols_passes_large_bodies_and_trailers_both_wa
     for (upstream_tls, upstream_http2) in [(false, false), (false, true), (true, false), (true, true)] {
         let origin = tenant(&authority, upstream_tls, upstream_http2).await;
         let http2 = if upstream_http2 && !upstream_tls { Http2::Always } else { Http2::Auto };
-        let access = Access { roots: Some(authority.certificate_path()), http2, ..Access::default() };
+        let access = Access { roots: Some(authority.certificate_path().unwrap()), http2, ..Access::default() };
         let live = Live::new(origin.clone(), access, Limits::default()).unwrap();
         let settings = Settings::new(origin.scheme(), &*origin.authority);
         let proxy = Proxy::new(settings, Arc::new(live), Arc::new(Nobody)).unwrap();

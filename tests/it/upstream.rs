@@ -89,7 +89,7 @@ async fn asked(live: &Live, origin: &Origin, path: &str) -> String {
 async fn http2_is_spoken_where_the_handshake_settles_on_it_and_one_connection_serves_all() {
     let (authority, _folder) = authority();
     let tenant = tenant(authority.server_config("localhost").unwrap(), true).await;
-    let access = Access { roots: Some(authority.certificate_path()), ..Access::default() };
+    let access = Access { roots: Some(authority.certificate_path().unwrap()), ..Access::default() };
     let live = Arc::new(Live::new(tenant.origin.clone(), access, Limits::default()).unwrap());
     let first = asked(&live, &tenant.origin, "/a%2Fb|c?q=%2B").await;
     assert_eq!(first, format!("HTTP/2.0 {}/a%2Fb|c?q=%2B", tenant.origin));
@@ -109,7 +109,7 @@ async fn http2_is_spoken_where_the_handshake_settles_on_it_and_one_connection_se
 async fn another_protocol_is_asked_for_over_http1_even_of_an_upstream_that_speaks_http2() {
     let (authority, _folder) = authority();
     let tenant = tenant(authority.server_config("localhost").unwrap(), true).await;
-    let access = Access { roots: Some(authority.certificate_path()), ..Access::default() };
+    let access = Access { roots: Some(authority.certificate_path().unwrap()), ..Access::default() };
     let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
     assert_eq!(asked(&live, &tenant.origin, "/1").await, format!("HTTP/2.0 {}/1", tenant.origin));
     let mut asking = request(&tenant.origin, "/2", b"");
@@ -128,7 +128,7 @@ async fn http2_can_be_turned_off() {
     let mut config = ServerConfig::clone(&authority.server_config("localhost").unwrap());
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let tenant = tenant(Arc::new(config), false).await;
-    let access = Access { roots: Some(authority.certificate_path()), http2: Http2::Off, ..Access::default() };
+    let access = Access { roots: Some(authority.certificate_path().unwrap()), http2: Http2::Off, ..Access::default() };
     let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
     assert_eq!(asked(&live, &tenant.origin, "/x").await, "HTTP/1.1 /x");
 }
@@ -234,7 +234,7 @@ async fn a_proxy_on_the_way_is_asked_for_a_tunnel_with_its_credentials() {
     let (authority, _folder) = authority();
     let tenant = tenant(authority.server_config("localhost").unwrap(), true).await;
     let (via, heads) = forward_proxy(false).await;
-    let access = Access { roots: Some(authority.certificate_path()), via: Some(via), ..Access::default() };
+    let access = Access { roots: Some(authority.certificate_path().unwrap()), via: Some(via), ..Access::default() };
     let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
     assert!(asked(&live, &tenant.origin, "/via").await.starts_with("HTTP/2.0"));
     let heads = heads.lock().unwrap();
@@ -249,7 +249,7 @@ async fn a_proxy_that_refuses_the_tunnel_is_named_with_its_status() {
     let tenant = tenant(authority.server_config("localhost").unwrap(), true).await;
     let (via, _) = forward_proxy(true).await;
     let said = format!("the proxy {via} refused the tunnel with 407");
-    let access = Access { roots: Some(authority.certificate_path()), via: Some(via), ..Access::default() };
+    let access = Access { roots: Some(authority.certificate_path().unwrap()), via: Some(via), ..Access::default() };
     let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
     let failure = live.answer(request(&tenant.origin, "/", b"")).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Unreachable);

@@ -24,12 +24,13 @@ use super::{
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::DecodeLimits,
+    proxy::forward::Tunnel,
     recording::{self, Entry, Place, ReadError, Spot, TENANT_ORIGIN},
     redact::{self, Redactor},
     report::{Title, Unused},
     token::TokenCache,
     upstream::Upstream,
-    upstream::replay::{Builder, Exhausted, Ignore, Recorded, Replay, Settings},
+    upstream::replay::{Builder, Exhausted, Ignore, Recorded, Replay, Settings, Strangers},
 };
 
 /// Serve recordings; opens no socket to anywhere
@@ -61,6 +62,16 @@ impl Args {
     /// How it listens, and who answers what was not recorded.
     pub(super) fn network(&self) -> (&ProxyArgs, Option<&UpstreamArgs>) {
         (&self.proxy, self.missing.upstream.as_ref())
+    }
+
+    /// What is wrong with an option that was `typed` and would break what replay promises, if one was.
+    pub(super) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        let tunnels = typed("tunnel") && self.proxy.doors.tunnel == Tunnel::Allow && !self.missing.record_missing;
+        tunnels.then(|| {
+            "--tunnel allow would reach the network, and replay opens no socket to anywhere; leave it out (with --allow \
+             denied, requests to other hosts do not fail the run)"
+                .into()
+        })
     }
 }
 
@@ -124,6 +135,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let recorded = Recorded::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits)
         .redacting_after(move || taking_up.take_up())
         .called(names.iter().map(String::as_str).chain(named.as_ref().map(|origin| &*origin.authority)));
+    let any = missing.is_none() && !proxy.command.is_empty();
+    let strangers = any.then(|| Arc::new(Strangers::new(&replay, names.iter().map(String::as_str))));
+    let recorded = recorded.among(strangers.clone());
     let (upstream, origin, reach): (Arc<dyn Upstream>, _, _) = match &missing {
         None => (Arc::new(recorded), TENANT_ORIGIN, Reach::Memory),
         Some(missing) => (missing.before(recorded), missing.origin(), missing.reach()),
@@ -157,9 +171,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     if let Some(proof) = recorded.proof {
         outcome.collector.proved(proof);
     }
+    // A host that turned out to be the tenant's later is no stranger that may be allowed.
+    let is_tenant = |host: &String| strangers.as_ref().is_some_and(|strangers| strangers.knows(host));
+    let fails = args.judge.policy.fails_on_denied();
+    let denied = outcome.counts.denied.keys().any(|host| fails || is_tenant(host));
+    outcome.collector.denied_fails(denied);
     let exit = Outcome {
         findings: outcome.collector.fails() || unproven,
-        misses: outcome.counts.misses > 0,
+        misses: outcome.counts.misses > 0 || denied,
         failed: outcome.counts.lost() || recorded.failed,
         command: ran.command.filter(|status| *status != 0),
     };

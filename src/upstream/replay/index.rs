@@ -3,7 +3,11 @@
 //! A request goes to its *line* (method and raw path), from there, under each mask that any entry of that line needs,
 //! to a *bucket*: the recorded exchanges of one identity, in recorded order.
 
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use super::{
     caller::{Caller, CallerId, Callers, Met},
@@ -95,6 +99,7 @@ pub struct Prepared {
     unfit: Option<Box<str>>,
     answer: Option<Digested>,
     carries_authorization: bool,
+    host: String,
     pub(super) learned: Learned,
     kept: Kept,
 }
@@ -102,7 +107,7 @@ pub struct Prepared {
 /// What requests are compared by; the same for all of them.
 pub(super) struct Rules {
     ignore: Vec<Ignore>,
-    operation_of: OperationOf,
+    pub(super) operation_of: OperationOf,
     has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     redact: RedactRequest,
     pub(super) keys: Keys,
@@ -156,6 +161,7 @@ impl Rules {
             answer,
             unfit: unfit.map(Into::into),
             carries_authorization: entry.note.is_none() && exchange.request.headers.contains("authorization"),
+            host: exchange.request.target.host_and_port(),
             learned: Learned::of(exchange),
             kept: spot.map_or_else(|| Kept::Here(Box::new(entry)), Kept::There),
         }
@@ -205,6 +211,8 @@ pub(super) struct Index {
     path_masks: HashMap<(String, usize), Vec<Vec<usize>>>,
     ignore_sets: Vec<IgnoreSet>,
     shelved: Shelved,
+    /// The hosts, with ports, that the recorded requests went to.
+    pub(super) hosts: HashSet<String>,
 }
 
 impl Index {
@@ -224,6 +232,7 @@ impl Index {
             path_masks: HashMap::new(),
             ignore_sets: Vec::new(),
             shelved: Shelved::default(),
+            hosts: HashSet::new(),
         }
     }
 
@@ -266,6 +275,7 @@ impl Index {
         if let Some(source) = self.sources.last_mut() {
             source.carries_authorization |= prepared.carries_authorization;
         }
+        self.hosts.insert(prepared.host);
         // What is in memory anyway answers from there.
         let answer = match prepared.kept {
             Kept::There(_) if self.shelved.is_full() => None,

@@ -19,6 +19,7 @@ mod missing;
 mod plug;
 mod sequence;
 mod serve;
+mod strangers;
 mod token_endpoint;
 
 #[cfg(test)]
@@ -47,6 +48,7 @@ pub use self::{
     plug::{MISS, Recorded},
     sequence::Exhausted,
     serve::Answer,
+    strangers::Strangers,
     token_endpoint::NoKey,
 };
 use crate::{
@@ -257,6 +259,18 @@ impl Replay {
     #[must_use]
     pub fn known_token(&self, request: &Request) -> Option<bool> {
         token::is_token_request(&request.method, request.target.path()).then(|| self.tokens.knows(request))
+    }
+
+    /// The hosts, with ports, that the recorded requests went to.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = &String> {
+        self.index.hosts.iter()
+    }
+
+    /// Whether a request is one to the tenant by its method and path: one with both is recorded, or documented.
+    pub(super) fn resembles(&self, request: &Request) -> bool {
+        let parts = Parts::of(request);
+        let recorded = self.index.lines_of(&parts).any(|line| self.index.lines.contains_key(&line));
+        recorded || (self.index.rules.operation_of)(request.method.as_str(), request.target.path()).is_some()
     }
 
     /// How many exchanges are recorded.

@@ -5,17 +5,20 @@ use std::{fmt, sync::Arc, time::SystemTime};
 use bytes::Bytes;
 use http::{StatusCode, header};
 
-use super::{Miss, Replay, Served};
+use super::{Miss, Replay, Served, Strangers};
 use crate::{
     exchange::{Body, DecodeLimits, Headers, Request, Target},
     recording::{self, HostRename},
     redact::Redactor,
     token::{Credential, TokenCache},
-    upstream::{self, Answered, MessageBody, Notes, Response, Upstream},
+    upstream::{self, Answered, Denied, MessageBody, Notes, Problem, Response, Upstream},
 };
 
 /// The value of `Contrail-Answer` for a miss.
 pub const MISS: &str = "replay-miss";
+
+/// The value of `Contrail-Answer` for a request to a host that is not known as the tenant's.
+pub(super) const DENIED: &str = "host-denied";
 
 /// Answers from recordings.
 pub struct Recorded {
@@ -28,12 +31,14 @@ pub struct Recorded {
     limits: DecodeLimits,
     /// Origins that clients call the tenant by; fixtures have another.
     names: Vec<HostRename>,
+    /// Which hosts are the tenant's, if requests to any may come.
+    strangers: Option<Arc<Strangers>>,
 }
 
 impl Recorded {
     /// Answers from `replay`; live requests have their secrets replaced by `redactor` before they are matched.
     pub fn new(replay: Arc<Replay>, redactor: Arc<Redactor>, tokens: Arc<TokenCache>, limits: DecodeLimits) -> Self {
-        Self { replay, redactor, first: Box::new(|| ()), tokens, limits, names: Vec::new() }
+        Self { replay, redactor, first: Box::new(|| ()), tokens, limits, names: Vec::new(), strangers: None }
     }
 
     /// The same; `first` lets the redactor know what there is to know before it redacts a request.
@@ -46,6 +51,12 @@ impl Recorded {
     #[must_use]
     pub fn called<'a>(self, origins: impl IntoIterator<Item = &'a str>) -> Self {
         Self { names: origins.into_iter().filter_map(HostRename::new).collect(), ..self }
+    }
+
+    /// The same where requests to any host may come.
+    #[must_use]
+    pub fn among(self, strangers: Option<Arc<Strangers>>) -> Self {
+        Self { strangers, ..self }
     }
 
     /// The request as it is matched.
@@ -74,9 +85,29 @@ impl Recorded {
             (self.first)();
             let mut request = self.redactor.request(request).into_inner();
             self.names.iter().for_each(|name| recording::rename_request(&mut request, name));
+            if let Some(name) = self.strangers.as_ref().and_then(|_| HostRename::new(&request.target.origin())) {
+                recording::rename_request(&mut request, &name);
+            }
             request
         };
-        self.replay.answer(request, &redact, SystemTime::now()).map(recorded)
+        let served = self.replay.answer(request, &redact, SystemTime::now())?;
+        if let Some(strangers) = &self.strangers {
+            strangers.learn(&request.target);
+        }
+        Ok(recorded(served))
+    }
+
+    /// The answer, or why there is none.
+    fn respond(&self, request: &Request) -> Answered {
+        let miss = match self.answer(request) {
+            Ok(answered) => return answered,
+            Err(miss) => miss,
+        };
+        let stranger = self.strangers.as_ref().and_then(|strangers| strangers.stranger(&self.replay, request));
+        match stranger {
+            None => missed(miss),
+            Some(host) => denied(host, &miss),
+        }
     }
 
     /// Of a token request, whether its like is recorded already; `None` for any other request.
@@ -90,13 +121,13 @@ impl Upstream for Recorded {
         Box::pin(async move {
             let (target, head, body) = request.collect().await?;
             let request = self.read(target, &head, body);
-            Ok(self.answer(&request).unwrap_or_else(missed))
+            Ok(self.respond(&request))
         })
     }
 
     fn recall(&self, request: &mut Request) -> Option<Answered> {
         self.prepare(request);
-        Some(self.answer(request).unwrap_or_else(missed))
+        Some(self.respond(request))
     }
 
     fn passes_on(&self) -> bool {
@@ -120,6 +151,26 @@ fn recorded(Served { answer, clean, verdict, remarks }: Served) -> Answered {
     *response.headers_mut() = headers;
     let notes =
         Notes { response_judged_elsewhere: true, response_redacted: clean, verdict, remarks, ..Notes::default() };
+    Answered { response, notes }
+}
+
+/// The answer to a request to a host that is not known as the tenant's.
+fn denied(host: String, miss: &Miss) -> Answered {
+    let advice = format!("--intercept {host} counts it as the tenant's, with --allow denied it does not fail the run");
+    let detail = format!(
+        "`{}` was asked of {host}: it is not recorded, and nothing tells that this host is the tenant's; {advice}",
+        miss.asked
+    );
+    let problem = Problem::new(StatusCode::FORBIDDEN, DENIED, detail);
+    let status = problem.status.as_u16();
+    let mut response = Response::from(problem);
+    response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
+    let notes = Notes {
+        answered_by_contrail: Some(DENIED),
+        denied: Some(Box::new(Denied { status, reason: DENIED, host, advice })),
+        response_judged_elsewhere: true,
+        ..Notes::default()
+    };
     Answered { response, notes }
 }
 

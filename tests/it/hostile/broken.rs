@@ -125,7 +125,7 @@ async fn unbounded(place: &Place, path: &str) -> (String, Said) {
 async fn holds(command: &str, tls: bool) {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::open(folder.path(), &[]).unwrap();
-    let roots = authority.certificate_path();
+    let roots = authority.certificate_path().unwrap();
     let scheme = if tls { "https" } else { "http" };
     let acceptor = tls.then(|| {
         let mut config = tokio_rustls::rustls::ServerConfig::clone(&authority.server_config("127.0.0.1").unwrap());

@@ -5,6 +5,7 @@ mod judged;
 mod order;
 mod recorded;
 mod reports;
+mod strangers;
 
 use std::{
     fs,

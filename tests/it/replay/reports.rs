@@ -77,7 +77,7 @@ fn the_json_report_calls_no_miss_conforming_and_counts_misses_apart() {
 }
 
 #[test]
-fn misses_are_failures_in_junit_and_denied_hosts_and_unused_recordings_are_not() {
+fn misses_and_denied_hosts_are_failures_in_junit_and_unused_recordings_are_not() {
     let place = Place::new();
     missing(&place, "text");
     let report = report(&place, "junit");
@@ -88,10 +88,10 @@ fn misses_are_failures_in_junit_and_denied_hosts_and_unused_recordings_are_not()
     for missed in [MISSED, WRONG] {
         assert!(case(&format!("replay GET {missed}")).contains("<failure type=\"replay-miss\""), "{report}");
     }
-    assert!(case("elsewhere.invalid:443").contains("<skipped type=\"denied\""), "{report}");
+    assert!(case("elsewhere.invalid:443").contains("<failure type=\"denied\""), "{report}");
     assert!(case(&format!("GET {UNUSED}")).contains("<skipped type=\"unused\""), "{report}");
-    // Two misses and the violation of one of them.
-    assert!(report.lines().nth(1).unwrap().contains("failures=\"3\""), "{report}");
+    // Two misses, the violation of one of them, and a host.
+    assert!(report.lines().nth(1).unwrap().contains("failures=\"4\""), "{report}");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn lines_and_summary_call_no_miss_conforming_and_name_what_sets_the_exit_status(
     assert_eq!(summary["recorded"]["exchanges"], 2);
     assert_eq!(summary["operations"], json!({"getRateLimitPolicy": 3, "getSynchronizedGroups": 1}));
     assert_eq!(summary["denied"][0]["host"], "elsewhere.invalid:443");
-    assert_eq!(summary["exit"], json!({"status": 3, "because": ["3 replay misses", "query.parameter 1 (violation)"]}));
+    assert_eq!(summary["exit"], json!({"status": 3, "because": ["3 replay misses", "2 denied requests", "query.parameter 1 (violation)"]}));
 
     let said = missing(&place, "text").stderr;
     for expected in [
@@ -138,8 +138,8 @@ fn lines_and_summary_call_no_miss_conforming_and_name_what_sets_the_exit_status(
         "\n2 recorded exchanges: 2 conform, 0 with gaps, 0 violate\n",
         &format!("\n3 replay misses\n  GET {WRONG} (unknown, 1 in all)\n  GET {MISSED} (unknown, 2 in all)\n"),
         "\n2 turned away: tunnel-denied\n  elsewhere.invalid:443 (2 in all)\n",
-        "403 turned away: tunnel-denied: elsewhere.invalid:443\n",
-        "\nexit status 3: 3 replay misses; query.parameter 1 (violation)\n",
+        "403 denied elsewhere.invalid:443: --intercept elsewhere.invalid:443 opens it",
+        "\nexit status 3: 3 replay misses; 2 denied requests; query.parameter 1 (violation)\n",
     ] {
         assert!(said.contains(expected), "{expected:?} is not in\n{said}");
     }
