@@ -10,9 +10,10 @@ use std::{
 use rustls::{
     ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    server::Acceptor,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 
 use super::authority::{Authority, AuthorityError, server_config};
 
@@ -114,7 +115,18 @@ pub(super) async fn accept<IO>(config: Arc<ServerConfig>, io: IO) -> Result<TlsS
 where
     IO: AsyncRead + AsyncWrite + Unpin,
 {
-    TlsAcceptor::from(config).accept(io).await.map_err(|error| error.to_string())
+    let hello = LazyConfigAcceptor::new(Acceptor::default(), io).await.map_err(|error| error.to_string())?;
+    let spoken = |name: &[u8]| config.alpn_protocols.iter().any(|spoken| spoken == name);
+    // A list without anything that is spoken here (`http/1.0` alone) would end the handshake; HTTP/1 needs no word of it.
+    let unknown = hello.client_hello().alpn().is_some_and(|mut offered| !offered.any(spoken));
+    let config = if unknown {
+        let mut plain = ServerConfig::clone(&config);
+        plain.alpn_protocols.clear();
+        Arc::new(plain)
+    } else {
+        config
+    };
+    hello.into_stream(config).await.map_err(|error| error.to_string())
 }
 
 /// Whether the handshake settled on HTTP/2 (RFC 7301).

@@ -383,6 +383,23 @@ async fn a_forward_listener_with_credentials_wants_to_see_them() {
 }
 
 #[tokio::test]
+async fn a_client_whose_alpn_names_nothing_that_is_spoken_here_gets_http_1() {
+    let setup = setup(Options::default()).await;
+    for offered in [&["http/1.0"][..], &["acme", "h3"], &[]] {
+        let mut config = (*trusting(setup.authority.certificate().clone(), "")).clone();
+        config.alpn_protocols = offered.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let connect = "CONNECT tenant.example:443 HTTP/1.1\r\nHost: x\r\n\r\n";
+        let ways = [TcpStream::connect(setup.tls).await.unwrap(), raw(setup.forward, connect).await.0];
+        for io in ways {
+            let name = rustls::pki_types::ServerName::try_from(HOST).unwrap();
+            let stream = TlsConnector::from(Arc::new(config.clone())).connect(name, io).await.unwrap();
+            assert_eq!(stream.get_ref().1.alpn_protocol(), None);
+            assert_eq!(ask(stream, false, "/old").await, expected("/old"));
+        }
+    }
+}
+
+#[tokio::test]
 async fn silence_before_a_handshake_and_after_a_connect_ends_the_connection() {
     let setup = setup(Options { header_timeout: Duration::from_millis(100), ..Options::default() }).await;
     let (mut tunnel, head) = raw(setup.forward, "CONNECT tenant.example:443 HTTP/1.1\r\nHost: x\r\n\r\n").await;

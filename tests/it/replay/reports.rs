@@ -129,7 +129,10 @@ fn lines_and_summary_call_no_miss_conforming_and_name_what_sets_the_exit_status(
     assert_eq!(summary["recorded"]["exchanges"], 2);
     assert_eq!(summary["operations"], json!({"getRateLimitPolicy": 3, "getSynchronizedGroups": 1}));
     assert_eq!(summary["denied"][0]["host"], "elsewhere.invalid:443");
-    assert_eq!(summary["exit"], json!({"status": 3, "because": ["3 replay misses", "2 denied requests", "query.parameter 1 (violation)"]}));
+    assert_eq!(
+        summary["exit"],
+        json!({"status": 3, "because": ["3 replay misses", "2 denied requests", "query.parameter 1 (violation)"]})
+    );
 
     let said = missing(&place, "text").stderr;
     for expected in [
