@@ -87,12 +87,12 @@ fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> {
     for told in not_implemented {
         writeln!(out, "  {}: {}", told.at, told.what)?;
     }
-    let idle = contract.idle_actions();
-    if !idle.is_empty() {
-        writeln!(out, "\nOverlay actions that changed nothing, because their target selects nothing")?;
-        for action in idle {
-            writeln!(out, "  {}, action {}: {}", action.file.display(), action.action, action.target)?;
-        }
+    let warnings = contract.warnings();
+    if !warnings.is_empty() {
+        writeln!(out, "\nWarnings")?;
+    }
+    for warning in warnings {
+        writeln!(out, "  {warning}")?;
     }
     Ok(())
 }
@@ -169,8 +169,6 @@ fn as_json(contract: &Contract) -> Value {
         "not_shown": outline.not_shown.iter().map(fact).collect::<Vec<_>>(),
         "not_implemented": contract.not_implemented().iter()
             .map(|told| json!({"at": told.at, "what": told.what})).collect::<Vec<_>>(),
-        "idle_overlay_actions": contract.idle_actions().iter()
-            .map(|idle| json!({"file": idle.file.display().to_string(), "action": idle.action, "target": idle.target}))
-            .collect::<Vec<_>>(),
+        "warnings": contract.warnings(),
     })
 }

@@ -115,6 +115,9 @@ pub enum Format {
     Json,
 }
 
+/// Most warnings about a contract that a command prints at its start.
+const MAX_WARNINGS: usize = 10;
+
 /// Which contract is in force
 #[derive(Debug, Clone, clap::Args)]
 pub struct ContractArgs {
@@ -127,7 +130,7 @@ pub struct ContractArgs {
 }
 
 impl ContractArgs {
-    /// Loads and compiles it.
+    /// Loads and compiles it, and prints what of it is mostly a slip (an overlay's action that changes nothing).
     ///
     /// # Errors
     ///
@@ -136,7 +139,16 @@ impl ContractArgs {
         if self.contract.is_none() && self.overlay.is_empty() {
             return Ok(Contract::built_in());
         }
-        Contract::load(self.contract.as_deref(), &self.overlay)
+        let contract = Contract::load(self.contract.as_deref(), &self.overlay)?;
+        let warnings = contract.warnings();
+        let mut stderr = std::io::stderr().lock();
+        for warning in warnings.iter().take(MAX_WARNINGS) {
+            let _ = writeln!(stderr, "contrail: warning: {warning}");
+        }
+        if let Some(more) = warnings.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
+            let _ = writeln!(stderr, "contrail: {more} more warnings; `contrail contract` lists them");
+        }
+        Ok(contract)
     }
 }
 

@@ -10,6 +10,8 @@ mod security;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 use self::{
@@ -41,6 +43,8 @@ pub(super) struct Compiled {
     /// Base paths of the document's servers, without a trailing slash.
     pub(super) bases: Vec<String>,
     pub(super) not_implemented: Vec<NotImplemented>,
+    /// Scopes that operations ask for and that no security scheme declares.
+    pub(super) undeclared_scopes: Vec<UndeclaredScope>,
 }
 
 /// What a route leads to.
@@ -61,6 +65,21 @@ pub struct NotImplemented {
     pub what: String,
 }
 
+/// A scope in `security` that is not in the catalogue of its scheme.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct UndeclaredScope {
+    /// JSON pointer into the document.
+    pub(super) at: String,
+    pub(super) scope: String,
+}
+
+impl fmt::Display for UndeclaredScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (at, scope) = (&self.at, self.scope.escape_debug());
+        write!(f, "`{at}` asks for the scope `{scope}`, which the security scheme does not declare")
+    }
+}
+
 /// Compiles a document whose references have been checked.
 pub(super) fn compile(document: &Value) -> Result<Compiled, ContractError> {
     let mut compiler = Compiler {
@@ -69,6 +88,7 @@ pub(super) fn compile(document: &Value) -> Result<Compiled, ContractError> {
         router: Router::new(),
         token_paths: token_paths(document),
         not_implemented: Vec::new(),
+        undeclared_scopes: Vec::new(),
     };
     let mut model = Model { media_types: media_types(document)?, scopes: catalogue(document), operations: Vec::new() };
     let bases = bases(document, "")?.unwrap_or_else(|| vec![String::new()]);
@@ -79,7 +99,8 @@ pub(super) fn compile(document: &Value) -> Result<Compiled, ContractError> {
     }
     compiler.unreferenced_schemas()?;
     compiler.elsewhere();
-    Ok(Compiled { model, router: compiler.router, bases, not_implemented: compiler.not_implemented })
+    let Compiler { router, not_implemented, undeclared_scopes, .. } = compiler;
+    Ok(Compiled { model, router, bases, not_implemented, undeclared_scopes })
 }
 
 struct Compiler<'d> {
@@ -88,6 +109,7 @@ struct Compiler<'d> {
     router: Router<Target>,
     token_paths: Vec<String>,
     not_implemented: Vec<NotImplemented>,
+    undeclared_scopes: Vec<UndeclaredScope>,
 }
 
 impl<'d> Compiler<'d> {

@@ -34,6 +34,7 @@ mod yaml;
 
 pub use compile::NotImplemented;
 pub use error::ContractError;
+use overlay::Slip;
 
 /// The built-in contract's text.
 const BUILT_IN: &str = include_str!("../../contracts/tenant-management.yaml");
@@ -46,7 +47,7 @@ pub struct Contract {
     made: OnceLock<Made>,
     /// Made when it is first asked for.
     hash: OnceLock<String>,
-    idle_actions: Vec<IdleAction>,
+    slips: Vec<Slip>,
 }
 
 /// What is made of a document.
@@ -56,17 +57,6 @@ struct Made {
     title: String,
     version: String,
     compiled: compile::Compiled,
-}
-
-/// An action of an overlay whose target selects nothing; allowed, and mostly a slip.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdleAction {
-    /// The overlay's file.
-    pub file: PathBuf,
-    /// Which action, counted from 1.
-    pub action: usize,
-    /// Its target.
-    pub target: String,
 }
 
 /// Which parts of an exchange are judged, and how.
@@ -105,9 +95,8 @@ impl Contract {
     /// The built-in tenant contract (`contracts/tenant-management.yaml`), one per process.
     #[must_use]
     pub fn built_in() -> Arc<Self> {
-        static CONTRACT: LazyLock<Arc<Contract>> = LazyLock::new(|| {
-            Arc::new(Contract { made: OnceLock::new(), hash: OnceLock::new(), idle_actions: Vec::new() })
-        });
+        static CONTRACT: LazyLock<Arc<Contract>> =
+            LazyLock::new(|| Arc::new(Contract { made: OnceLock::new(), hash: OnceLock::new(), slips: Vec::new() }));
         Arc::clone(&CONTRACT)
     }
 
@@ -125,16 +114,11 @@ impl Contract {
             None => built_in_document()?,
             Some(file) => document::read(file)?,
         };
-        let mut idle_actions = Vec::new();
+        let mut slips = Vec::new();
         for overlay in overlays {
-            let idle = overlay::apply(overlay, &mut document)?;
-            idle_actions.extend(idle.into_iter().map(|(action, target)| IdleAction {
-                file: overlay.clone(),
-                action,
-                target,
-            }));
+            slips.extend(overlay::apply(overlay, &mut document)?);
         }
-        Ok(Self { idle_actions, ..Self::from_document(document)? })
+        Ok(Self { slips, ..Self::from_document(document)? })
     }
 
     /// Compiles a document that is there as a value, of OpenAPI 3.1 or 3.0.
@@ -144,7 +128,7 @@ impl Contract {
     /// [`ContractError`] names the place in it.
     pub fn from_document(document: Value) -> Result<Self, ContractError> {
         let made = Made::of(document)?;
-        Ok(Self { made: made.into(), hash: OnceLock::new(), idle_actions: Vec::new() })
+        Ok(Self { made: made.into(), hash: OnceLock::new(), slips: Vec::new() })
     }
 
     fn made(&self) -> &Made {
@@ -197,10 +181,12 @@ impl Contract {
         &self.made().compiled.not_implemented
     }
 
-    /// Actions of overlays that changed nothing.
+    /// What is allowed and mostly a slip, one line each: actions of overlays that changed nothing, keys that overlays do
+    /// not have, and scopes that no security scheme declares.
     #[must_use]
-    pub fn idle_actions(&self) -> &[IdleAction] {
-        &self.idle_actions
+    pub fn warnings(&self) -> Vec<String> {
+        let overlays = self.slips.iter().map(ToString::to_string);
+        overlays.chain(self.made().compiled.undeclared_scopes.iter().map(ToString::to_string)).collect()
     }
 
     /// Base paths of the document's servers, without a trailing slash.

@@ -1,10 +1,13 @@
 //! OpenAPI Overlay 1.0: actions that add to a document or take away from it.
 //!
 //! A target is a `JSONPath` (RFC 9535). `update` merges: objects member by member, arrays by appending, anything else by
-//! replacing. A target that selects nothing changes nothing, which the specification allows; it is told as a note,
-//! because it is mostly a slip.
+//! replacing. A target that selects nothing changes nothing, which the specification allows; that is a warning, because
+//! it is mostly a slip.
 
-use std::path::Path;
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
@@ -12,28 +15,70 @@ use serde_json_path::JsonPath;
 use super::{ContractError, document};
 use crate::json::push_pointer;
 
-/// Reads an overlay and applies it. Gives the actions (counted from 1) whose target selects nothing, with that target.
+/// What an overlay says that has no effect; allowed, and mostly a slip of the pen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Slip {
+    file: PathBuf,
+    /// Counted from 1; `None` for the overlay as a whole.
+    action: Option<usize>,
+    what: What,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum What {
+    /// The target selects nothing.
+    Idle(String),
+    /// A key that Overlay 1.0 does not have.
+    Unknown(String),
+    /// `update` beside `remove: true`.
+    UpdateOfRemoved,
+}
+
+impl fmt::Display for Slip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "overlay `{}`", self.file.display())?;
+        if let Some(action) = self.action {
+            write!(f, ", action {action}")?;
+        }
+        match &self.what {
+            What::Idle(target) => write!(f, ": its target `{target}` selects nothing, so it changes nothing"),
+            What::Unknown(key) => write!(f, ": an overlay has no key `{}`, so it has no effect", key.escape_debug()),
+            What::UpdateOfRemoved => f.write_str(": `update` has no effect beside `remove: true`"),
+        }
+    }
+}
+
+/// Reads an overlay and applies it. Gives what of it has no effect.
 ///
 /// # Errors
 ///
 /// As [`document::read`], and [`ContractError::Overlay`] naming the action.
-pub(super) fn apply(file: &Path, document: &mut Value) -> Result<Vec<(usize, String)>, ContractError> {
+pub(super) fn apply(file: &Path, document: &mut Value) -> Result<Vec<Slip>, ContractError> {
     let overlay = document::read(file)?;
     let unusable = |action, reason: String| ContractError::Overlay { file: file.to_owned(), action, reason };
     let actions = actions(&overlay).map_err(|reason| unusable(None, reason))?;
-    let mut idle = Vec::new();
+    let slip = |action, what| Slip { file: file.to_owned(), action, what };
+    let mut slips: Vec<Slip> =
+        unknown(overlay.as_object(), &["overlay", "info", "extends", "actions"]).map(|what| slip(None, what)).collect();
     for (index, action) in actions.iter().enumerate() {
         let number = index + 1;
         let Some(action) = action.as_object() else {
             return Err(unusable(Some(number), "it is no object".to_owned()));
         };
+        let keys = ["target", "description", "update", "remove"];
+        slips.extend(unknown(Some(action), &keys).map(|what| slip(Some(number), what)));
         match perform(action, document) {
-            Ok(None) => {}
-            Ok(Some(target)) => idle.push((number, target)),
+            Ok(what) => slips.extend(what.map(|what| slip(Some(number), what))),
             Err(reason) => return Err(unusable(Some(number), reason)),
         }
     }
-    Ok(idle)
+    Ok(slips)
+}
+
+/// The keys of an object besides those that are known and extensions.
+fn unknown<'a>(object: Option<&'a Map<String, Value>>, known: &'a [&str]) -> impl Iterator<Item = What> + use<'a> {
+    let keys = object.into_iter().flat_map(Map::keys);
+    keys.filter(|key| !known.contains(&key.as_str()) && !key.starts_with("x-")).cloned().map(What::Unknown)
 }
 
 fn actions(overlay: &Value) -> Result<&[Value], String> {
@@ -50,8 +95,8 @@ fn actions(overlay: &Value) -> Result<&[Value], String> {
     }
 }
 
-/// Performs one action; gives its target back if that selects nothing.
-fn perform(action: &Map<String, Value>, document: &mut Value) -> Result<Option<String>, String> {
+/// Performs one action; gives what of it has no effect.
+fn perform(action: &Map<String, Value>, document: &mut Value) -> Result<Option<What>, String> {
     let Some(target) = action.get("target").and_then(Value::as_str) else {
         return Err("`target` has to be a JSONPath expression".to_owned());
     };
@@ -78,11 +123,11 @@ fn perform(action: &Map<String, Value>, document: &mut Value) -> Result<Option<S
         })
         .collect();
     if places.is_empty() {
-        return Ok(Some(target.to_owned()));
+        return Ok(Some(What::Idle(target.to_owned())));
     }
     if remove {
         take_away(document, places)?;
-        return Ok(None);
+        return Ok(update.map(|_| What::UpdateOfRemoved));
     }
     for place in places {
         let Some(node) = document.pointer_mut(&place) else { continue };
@@ -150,11 +195,13 @@ mod tests {
 
     use super::*;
 
-    fn apply_text(overlay: &str, document: &mut Value) -> Result<Vec<(usize, String)>, String> {
+    fn apply_text(overlay: &str, document: &mut Value) -> Result<Vec<String>, String> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("overlay.yaml");
         std::fs::write(&file, overlay).unwrap();
-        apply(&file, document).map_err(|error| error.to_string().replace(&format!("{}/", folder.path().display()), ""))
+        let short = |text: String| text.replace(&format!("{}/", folder.path().display()), "");
+        let slips = apply(&file, document).map_err(|error| short(error.to_string()))?;
+        Ok(slips.iter().map(|slip| short(slip.to_string())).collect())
     }
 
     fn actions(text: &str) -> String {
@@ -165,7 +212,7 @@ mod tests {
     fn an_update_merges_objects_appends_to_lists_and_replaces_the_rest() {
         let mut document = json!({"a": {"b": {"c": 1, "d": [1]}, "e": "x"}});
         let overlay = actions("  - target: $.a\n    update: {b: {d: [2], f: 3}, e: y}\n");
-        assert_eq!(apply_text(&overlay, &mut document).unwrap(), []);
+        assert_eq!(apply_text(&overlay, &mut document).unwrap(), [""; 0]);
         assert_eq!(document, json!({"a": {"b": {"c": 1, "d": [1, 2], "f": 3}, "e": "y"}}));
     }
 
@@ -201,8 +248,27 @@ mod tests {
     fn a_target_that_selects_nothing_changes_nothing_and_is_said() {
         let mut document = json!({"a": 1});
         let overlay = actions("  - target: $.a.b\n    update: {x: 1}\n");
-        assert_eq!(apply_text(&overlay, &mut document).unwrap(), [(1, "$.a.b".to_owned())]);
+        assert_eq!(
+            apply_text(&overlay, &mut document).unwrap(),
+            ["overlay `overlay.yaml`, action 1: its target `$.a.b` selects nothing, so it changes nothing"]
+        );
         assert_eq!(document, json!({"a": 1}));
+    }
+
+    #[test]
+    fn a_key_that_overlays_do_not_have_and_an_update_of_what_is_removed_are_said() {
+        let mut document = json!({"a": {"b": 1}, "c": 2});
+        let overlay = "overlay: 1.0.0\nx-note: y\naction: []\nactions:\n  - {target: $.a, updates: {}, update: {d: 3}, \
+                       x-why: z}\n  - {target: $.c, remove: true, update: {e: 4}, description: gone}\n";
+        assert_eq!(
+            apply_text(overlay, &mut document).unwrap(),
+            [
+                "overlay `overlay.yaml`: an overlay has no key `action`, so it has no effect",
+                "overlay `overlay.yaml`, action 1: an overlay has no key `updates`, so it has no effect",
+                "overlay `overlay.yaml`, action 2: `update` has no effect beside `remove: true`",
+            ]
+        );
+        assert_eq!(document, json!({"a": {"b": 1, "d": 3}}));
     }
 
     #[test]

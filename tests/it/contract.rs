@@ -145,12 +145,69 @@ fn an_overlay_shows_in_the_contract_and_an_idle_action_is_said() {
     .unwrap();
     let shown = run_in(folder.path(), ["contract", "--overlay", "o.yaml"]).stdout;
     assert!(shown.contains("scope     read:directory_provisionings"), "{shown}");
-    assert!(shown.ends_with("selects nothing\n  o.yaml, action 2: $.nowhere\n"), "{shown}");
+    let warning = "overlay `o.yaml`, action 2: its target `$.nowhere` selects nothing, so it changes nothing";
+    assert!(shown.ends_with(&format!("\nWarnings\n  {warning}\n")), "{shown}");
+    let json = run_in(folder.path(), ["contract", "--overlay", "o.yaml", "--format", "json"]).stdout;
+    assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["warnings"], serde_json::json!([warning]));
     let exported = run_in(folder.path(), ["contract", "--overlay", "o.yaml", "--export", "e.json"]);
     assert_eq!(exported.status, 0);
     let read_back = Contract::load(Some(&folder.path().join("e.json")), &[]).unwrap();
     let overlaid = Contract::load(None, &[folder.path().join("o.yaml")]).unwrap();
     assert_eq!(read_back.hash(), overlaid.hash());
+}
+
+#[test]
+fn every_command_warns_at_its_start_of_what_in_a_contract_is_mostly_a_slip_and_keeps_its_exit_status() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("o.yaml"),
+        "overlay: 1.0.0\nactions:\n  - target: $.paths['/connections/{id}/directory-provisioning/synchronised-groups'].get\n    \
+         update: {security: [{bearerAuth: ['read:directory_provisionings']}]}\n  - target: \
+         $.paths['/connection-profiles/templates'].get\n    update: {security: [{oAuth2ClientCredentials: \
+         ['read:conection_profiles']}]}\n",
+    )
+    .unwrap();
+    fs::write(
+        folder.path().join("empty.har"),
+        r#"{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[]}}"#,
+    )
+    .unwrap();
+    let expected = "contrail: warning: overlay `o.yaml`, action 1: its target \
+                    `$.paths['/connections/{id}/directory-provisioning/synchronised-groups'].get` selects nothing, so it \
+                    changes nothing\ncontrail: warning: \
+                    `/paths/~1connection-profiles~1templates/get/security/0/oAuth2ClientCredentials` asks for the scope \
+                    `read:conection_profiles`, which the security scheme does not declare\n";
+    for command in [
+        &["contract"][..],
+        &["verify", "empty.har"],
+        &["audit", "empty.har"],
+        &["diff", "empty.har", "empty.har"],
+        &["import", "empty.har", "--out", "imported.har"],
+        &["watch", "--upstream", "sandbox", "--", "true"],
+        &["record", "--upstream", "sandbox", "--out", "recorded", "--", "false"],
+        &["replay", "empty.har", "--", "true"],
+    ] {
+        let at = command.iter().position(|word| *word == "--").unwrap_or(command.len());
+        let (before, after) = command.split_at(at);
+        let with = run_in(folder.path(), [before, &["--overlay", "o.yaml"], after].concat());
+        let _ = fs::remove_file(folder.path().join("imported.har"));
+        let without = run_in(folder.path(), command);
+        let _ = fs::remove_file(folder.path().join("imported.har"));
+        assert_eq!(with.stderr.matches(expected).count(), 1, "{command:?}: {}", with.stderr);
+        assert!(!without.stderr.contains("warning"), "{command:?}: {}", without.stderr);
+        assert_eq!(with.status, without.status, "{command:?}: {}", with.stderr);
+    }
+}
+
+#[test]
+fn a_flood_of_warnings_is_cut_and_the_contract_lists_them_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let actions: String = (0..14).map(|at| format!("  - {{target: $.nowhere{at}, remove: true}}\n")).collect();
+    fs::write(folder.path().join("o.yaml"), format!("overlay: 1.0.0\nactions:\n{actions}")).unwrap();
+    let ran = run_in(folder.path(), ["contract", "--overlay", "o.yaml"]);
+    assert_eq!(ran.stderr.matches("selects nothing").count(), 10, "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("contrail: 4 more warnings; `contrail contract` lists them\n"), "{}", ran.stderr);
+    assert_eq!(ran.stdout.matches("selects nothing").count(), 14);
 }
 
 /// Runs `contrail contract` on a file of this text and gives its complaint.

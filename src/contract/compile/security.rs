@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Compiler, child, members};
+use super::{Compiler, UndeclaredScope, child, members};
 use crate::contract::{
     ContractError,
     error::invalid,
@@ -43,7 +43,9 @@ impl Compiler<'_> {
                 }
                 // One header carries the token for all schemes of a requirement.
                 jwt |= is_jwt(scheme);
-                scopes.extend(needed.as_array().into_iter().flatten().filter_map(Value::as_str).map(Into::into));
+                let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
+                self.undeclared(&child(&at, name), scheme, needed.clone());
+                scopes.extend(needed.map(Into::into));
             }
             security.jwt &= jwt;
             security.scopes.push(scopes);
@@ -57,6 +59,28 @@ impl Compiler<'_> {
             security = Security::default();
         }
         Ok((security, implemented))
+    }
+}
+
+impl Compiler<'_> {
+    /// Notes those of the scopes that the scheme does not declare. A bearer scheme declares none of its own and shares
+    /// those of the document; an OpenID Connect scheme declares them elsewhere.
+    fn undeclared<'s>(&mut self, at: &str, scheme: &Value, scopes: impl Iterator<Item = &'s str>) {
+        let catalogue = match scheme.get("type").and_then(Value::as_str) {
+            Some("oauth2") => own_flows(scheme).filter_map(|flow| flow.get("scopes")?.as_object()).collect::<Vec<_>>(),
+            Some("http") => flows(self.document).filter_map(|flow| flow.get("scopes")?.as_object()).collect(),
+            _ => return,
+        };
+        if catalogue.is_empty() {
+            return;
+        }
+        for scope in scopes.filter(|scope| !catalogue.iter().any(|declared| declared.contains_key(*scope))) {
+            let undeclared = UndeclaredScope { at: at.to_owned(), scope: scope.to_owned() };
+            // What stands at the top of the document is asked for by every operation.
+            if !self.undeclared_scopes.contains(&undeclared) {
+                self.undeclared_scopes.push(undeclared);
+            }
+        }
     }
 }
 
@@ -89,8 +113,11 @@ fn flows(document: &Value) -> impl Iterator<Item = &Value> {
     let schemes = document.pointer("/components/securitySchemes").and_then(Value::as_object).into_iter().flatten();
     schemes
         .filter(|(_, scheme)| scheme.get("type").and_then(Value::as_str) == Some("oauth2"))
-        .filter_map(|(_, scheme)| scheme.get("flows")?.as_object())
-        .flat_map(Map::values)
+        .flat_map(|(_, scheme)| own_flows(scheme))
+}
+
+fn own_flows(scheme: &Value) -> impl Iterator<Item = &Value> {
+    scheme.get("flows").and_then(Value::as_object).into_iter().flat_map(Map::values)
 }
 
 /// Every scope that any OAuth 2.0 scheme declares.
