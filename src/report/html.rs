@@ -77,9 +77,9 @@ fn sums(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     write!(
         to,
         "<p>{}: <span class=good>{} conform</span>, <span class=gap>{} with gaps</span>, <span class=bad>{} in violation</span>",
-        plural(tally.exchanges - tally.outside, if replays { "live request" } else { "exchange" }),
+        plural(tally.exchanges, if replays { "live request" } else { "exchange" }),
         tally.conforms,
-        tally.gap - tally.outside,
+        tally.gap,
         tally.violates
     )?;
     if !replays {
@@ -215,7 +215,6 @@ fn left_out(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         .collect();
     for (count, what, rest) in [
         (tally.ungrouped, "finding", "at further places"),
-        (tally.outside, "exchange", "outside the contract (another site or base path)"),
         (tally.skipped, "recorded item", "not HTTP"),
     ] {
         if count > 0 {

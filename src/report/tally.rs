@@ -17,6 +17,9 @@ const MOST_GROUPS: usize = 5000;
 /// What stands for the operation where the contract has none.
 const UNDOCUMENTED: &str = "undocumented";
 
+/// The one place of all exchanges that are outside the contract's base path.
+const OUTSIDE: &str = "outside the contract (another site or base path)";
+
 /// What was counted over many exchanges.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
@@ -138,9 +141,7 @@ impl Tally {
         );
         for finding in findings() {
             *self.rules.entry(finding.rule).or_default() += 1;
-            if !(place.outside && finding.rule == Rule::OperationUndocumented) {
-                self.group(place, judged, finding);
-            }
+            self.group(place, judged, finding);
         }
     }
 
@@ -200,7 +201,9 @@ impl Tally {
         let key = Key {
             rule: finding.rule,
             operation: judged.verdict.operation.clone(),
-            place: if judged.verdict.operation.is_none() && finding.rule == Rule::OperationUndocumented {
+            place: if place.outside && finding.rule == Rule::OperationUndocumented {
+                OUTSIDE.to_owned()
+            } else if judged.verdict.operation.is_none() && finding.rule == Rule::OperationUndocumented {
                 format!("{} {}", request.method, shape(request.target.path()))
             } else {
                 without_indices(&finding.at)
@@ -323,6 +326,11 @@ impl Tally {
             let counts = self.per_operation(|counts| counts.unchecked[*aspect as usize]);
             (!counts.is_empty()).then(|| (aspect.name(), counts.values().sum(), counts))
         })
+    }
+
+    /// Exchanges of which this could not be checked.
+    pub(super) fn unchecked_count(&self, aspect: Unchecked) -> u64 {
+        self.operations.iter().map(|(_, counts)| counts.unchecked[aspect as usize]).sum()
     }
 
     /// A count of each operation that has any.

@@ -45,11 +45,11 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     for source in facts.stripped {
         writeln!(pen.to, "authentication is unchecked in {source}: this file's producer strips Authorization")?;
     }
-    if tally.outside > 0 {
-        let are = if tally.outside == 1 { "is" } else { "are" };
+    if tally.outside > 0 && facts.fails(Rule::OperationUndocumented) {
         writeln!(
             pen.to,
-            "{} {are} outside the contract (another site or base path), counted and not judged",
+            "{} of other sites or base paths: a gap each, which `--deny` makes fail; `--allow operation.undocumented` lets \
+             undocumented operations pass",
             plural(tally.outside, "exchange")
         )?;
     }
@@ -63,11 +63,11 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     writeln!(
         pen.to,
         "{} checked against {} {}: {} conform, {} with gaps, {} in violation{}",
-        plural(tally.exchanges - tally.outside, if live { "live request" } else { "exchange" }),
+        plural(tally.exchanges, if live { "live request" } else { "exchange" }),
         facts.title.title,
         facts.title.version,
         tally.conforms,
-        tally.gap - tally.outside,
+        tally.gap,
         tally.violates,
         if live { format!(", {} missed", tally.misses) } else { String::new() }
     )?;

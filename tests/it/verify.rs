@@ -234,6 +234,57 @@ fn other_sites_are_counted_in_one_line_and_not_listed() {
 }
 
 #[test]
+fn every_report_says_that_other_sites_fail_deny_gaps_and_the_option_that_it_names_lets_them_pass() {
+    let mut elsewhere = conforming();
+    elsewhere["request"]["url"] = "https://cdn.example/logo.svg".into();
+    let entries = [conforming(), elsewhere];
+    let ran = verify_text(&entries, &["--deny", "gaps"]);
+    assert_eq!(ran.status, 1);
+    for text in [
+        "  operation.undocumented (denied)\n    outside the contract (another site or base path)  once\n",
+        "1 exchange of other sites or base paths: a gap each, which `--deny` makes fail; `--allow operation.undocumented` lets",
+        "2 exchanges checked against Tenant Management Interface 2.0: 1 conform, 1 with gaps, 0 in violation\n",
+    ] {
+        assert!(ran.stdout.contains(text), "{text}\nnot in\n{}", ran.stdout);
+    }
+    let (status, report) = verify_json(&entries, &["--deny", "gaps"]);
+    assert_eq!((status, &report["summary"]["gap"], &report["summary"]["exchanges"]), (1, &1.into(), &2.into()));
+    let junit = verify_text(&entries, &["--deny", "gaps", "--report", "junit"]);
+    assert!(junit.stdout.contains("failures=\"1\""), "{}", junit.stdout);
+    let html = verify_text(&entries, &["--deny", "gaps", "--report", "html"]);
+    assert!(
+        html.stdout.contains("1 with gaps, 0 in violation") && html.stdout.contains("outside the contract"),
+        "{}",
+        html.stdout
+    );
+    let allowed = verify_text(&entries, &["--deny", "gaps", "--allow", "operation.undocumented"]);
+    assert!(allowed.status == 0 && !allowed.stdout.contains("--allow"), "{}", allowed.stdout);
+    let plain = verify_text(&entries, &[]);
+    assert!(plain.status == 0 && !plain.stdout.contains("--allow"), "{}", plain.stdout);
+}
+
+#[test]
+fn a_stripped_header_is_said_only_where_the_contract_asks_for_a_token() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("open.yaml"),
+        "openapi: 3.1.0\ninfo: {title: Open, version: '1'}\npaths:\n  /open: {get: {responses: {'200': {description: x}}}}\n  \
+         /keyed: {get: {security: [{key: []}], responses: {'200': {description: x}}}}\ncomponents: {securitySchemes: {key: \
+         {type: apiKey, in: header, name: X-Key}}}\n",
+    )
+    .unwrap();
+    let entries = [get("/open", None, 200, ""), get("/keyed", None, 200, "")];
+    let open = verify_text(&entries, &["--contract", folder.path().join("open.yaml").to_str().unwrap()]);
+    assert!(
+        !open.stdout.contains("strips Authorization") && open.stdout.contains("  auth: 1 exchange"),
+        "{}",
+        open.stdout
+    );
+    let tenant = verify_text(&[get("/api/v2/rate-limit-policies/rlp_1", None, 200, POLICY)], &[]);
+    assert!(tenant.stdout.contains("strips Authorization"), "{}", tenant.stdout);
+}
+
+#[test]
 fn a_request_to_another_site_that_failed_is_not_blamed() {
     let mut blocked = conforming();
     blocked["request"]["url"] = "https://ads.example/pixel".into();
