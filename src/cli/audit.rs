@@ -17,7 +17,7 @@ use crate::{
     recording::{self, ChainHead, Entry, Note},
     redact::{Judged, Plan, Redactor},
     report::audit::{Audit, Integrity},
-    token::Credential,
+    token::{Credential, Jwks},
 };
 
 /// Who called what with which scopes; a trail's chain is always checked first
@@ -33,8 +33,11 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// Tolerance for a token's `exp` and `nbf`, in seconds
-    #[arg(long, value_name = "SECS", default_value_t = 0, value_parser = super::values::whole::<u64>)]
+    #[arg(long, value_name = "SECS", default_value_t = 0, value_parser = super::values::whole::<u64>, env = "CONTRAIL_CLOCK_SKEW")]
     clock_skew: u64,
+    /// JSON Web Key Set; with it, signatures of tokens are checked where a file still has the token
+    #[arg(long, value_name = "FILE", env = "CONTRAIL_JWKS")]
+    jwks: Option<PathBuf>,
     #[command(flatten)]
     policy: PolicyArgs,
     #[command(flatten)]
@@ -42,7 +45,8 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
-    let judge = Judge::new(args.contract.load()?, Duration::from_secs(args.clock_skew), None);
+    let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
+    let judge = Judge::new(args.contract.load()?, Duration::from_secs(args.clock_skew), keys);
     let redactor = Redactor::new(Plan::default());
     let kept = verify::kept_heads(args.head.as_deref())?;
     let mut found = Found::default();

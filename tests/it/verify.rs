@@ -553,6 +553,13 @@ fn signatures_are_checked_where_keys_are_given() {
     assert_eq!(rules(&report, 1), ["auth.signature"]);
     let ran = run_in(folder.path(), ["verify", "x.har"]);
     assert_eq!(ran.status, 0, "without keys nobody can say: {}", ran.stdout);
+    let audited = |keys: &[&str]| {
+        let ran = run_in(folder.path(), [&["audit", "--format", "json", "x.har"], keys].concat());
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        (ran.status, report["rules"]["auth.signature"].as_u64())
+    };
+    assert_eq!(audited(&["--jwks", "keys.json"]), (1, Some(1)));
+    assert_eq!(audited(&[]), (0, None));
     let ran = run_in(folder.path(), ["verify", "--jwks", "x.har", "x.har"]);
     assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
 }

@@ -12,7 +12,7 @@ pub(super) fn aspect(aspect: Unchecked) -> (&'static str, &'static str) {
         ),
         Unchecked::SuccessStatus => (
             "The documentation does not show the status of success (4.2 to 4.6; section 4), so any 2xx is taken as one.",
-            "Add the status to `responses` with an overlay, and take `success-status` out of `x-contrail-not-shown`.",
+            "With an overlay, add the status to `responses`, remove `2XX` there, and take `success-status` out of `x-contrail-not-shown`.",
         ),
         Unchecked::ErrorStatus => (
             "The documentation does not show the error statuses (4.2 to 4.6; section 7), so this one was not judged.",
