@@ -104,12 +104,17 @@ fn one(operation: &Operation, out: &mut impl Write) -> io::Result<()> {
         if text.is_empty() { Ok(()) } else { writeln!(out, "      {label:10}{text}") }
     };
     line("does", &operation.summary)?;
-    let scopes = match (&operation.scopes[..], operation.bearer) {
-        ([], true) => "not shown".to_owned(),
-        ([], false) => "no token".to_owned(),
-        (alternatives, _) => alternatives.iter().map(|scopes| scopes.join(" and ")).collect::<Vec<_>>().join(", or "),
+    let all = |alternatives: &[Vec<String>]| {
+        let one = |all: &Vec<String>| if all.is_empty() { "nothing".to_owned() } else { all.join(" and ") };
+        alternatives.iter().map(one).collect::<Vec<_>>().join(", or ")
     };
-    line("scope", &scopes)?;
+    match (&operation.scopes[..], operation.bearer) {
+        (_, false) if operation.asks_for.is_empty() => line("asks for", "nothing")?,
+        (_, false) => line("asks for", &format!("{}; not checked", all(&operation.asks_for)))?,
+        ([], true) if operation.scope_not_shown => line("scope", "not shown")?,
+        ([], true) => line("scope", "none: the document asks for a token without one")?,
+        (scopes, true) => line("scope", &all(scopes))?,
+    }
     line("body", &operation.request_types.join(" or "))?;
     line("answers", &operation.statuses.join(", "))?;
     line("stage", operation.lifecycle.as_deref().unwrap_or_default())?;
@@ -120,10 +125,12 @@ fn scopes(outline: &Outline, out: &mut impl Write) -> io::Result<()> {
     if outline.scopes.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nScopes: {} of {}", outline.scope_count, plural(outline.scopes.len(), "resource"))?;
+    let by_resource = outline.scopes.values().all(|verbs| !verbs.is_empty());
+    let of = if by_resource { format!(" of {}", plural(outline.scopes.len(), "resource")) } else { String::new() };
+    writeln!(out, "\nScopes: {}{of}", outline.scope_count)?;
     let width = outline.scopes.keys().map(String::len).max().unwrap_or_default();
     for (resource, verbs) in &outline.scopes {
-        writeln!(out, "  {resource:width$}  {}", verbs.join(" "))?;
+        writeln!(out, "{}", format!("  {resource:width$}  {}", verbs.join(" ")).trim_end())?;
     }
     Ok(())
 }
@@ -152,7 +159,7 @@ fn as_json(contract: &Contract) -> Value {
         json!({
             "operation": operation.id, "method": operation.method, "path": operation.path,
             "summary": operation.summary, "source": operation.source, "lifecycle": operation.lifecycle,
-            "scopes": operation.scopes, "bearer": operation.bearer, "statuses": operation.statuses,
+            "scopes": operation.scopes, "bearer": operation.bearer, "asks_for": operation.asks_for, "statuses": operation.statuses,
             "request_types": operation.request_types,
         })
     };

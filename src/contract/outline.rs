@@ -5,13 +5,18 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{Contract, refs};
+use crate::finding::Unchecked;
+
+/// The verbs of scopes, in the order in which the documentation names them.
+const VERBS: [&str; 4] = ["create", "read", "update", "delete"];
 
 /// A contract for reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
     /// The documented operations, in the order of the document.
     pub operations: Vec<Operation>,
-    /// The declared scopes: resource to verbs (a scope without a colon stands under itself).
+    /// The declared scopes of the form `<verb>:<resource>` with one of [`VERBS`], resource to verbs; any other stands as it
+    /// is, without verbs.
     pub scopes: BTreeMap<String, Vec<String>>,
     /// How many scopes are declared.
     pub scope_count: usize,
@@ -38,8 +43,13 @@ pub struct Operation {
     pub lifecycle: Option<String>,
     /// Alternatives of scopes; empty where none is shown.
     pub scopes: Vec<Vec<String>>,
+    /// Whether the document says that it does not show the required scope.
+    pub scope_not_shown: bool,
     /// Whether it takes a bearer token.
     pub bearer: bool,
+    /// Alternatives of what it asks of a caller, as the document names it: `bearerAuth (http bearer)`, `key (apiKey in
+    /// header X-Key)`; an empty alternative asks for nothing.
+    pub asks_for: Vec<Vec<String>>,
     /// Statuses as documented: `200`, `2XX`.
     pub statuses: Vec<String>,
     /// Media types of the request body; empty where there is none.
@@ -72,13 +82,17 @@ impl Contract {
         };
         let mut scopes: Vec<&str> =
             self.model().scopes.iter().flat_map(crate::contract::model::Catalogue::iter).collect();
-        // The order in which the documentation names the verbs.
-        let verb = |scope: &str| ["create", "read", "update", "delete"].iter().position(|verb| scope.starts_with(verb));
+        let verb = |scope: &str| VERBS.iter().position(|verb| scope.starts_with(verb));
         scopes.sort_by_key(|scope| (verb(scope).unwrap_or(usize::MAX), *scope));
         outline.scope_count = scopes.len();
         for scope in scopes {
-            let (verb, resource) = scope.split_once(':').unwrap_or((scope, scope));
-            outline.scopes.entry(resource.to_owned()).or_default().push(verb.to_owned());
+            let (verb, resource) = match scope.split_once(':') {
+                Some((verb, resource)) if VERBS.contains(&verb) => (verb, resource),
+                // Of another form: it stands as it is.
+                _ => ("", scope),
+            };
+            let verbs = outline.scopes.entry(resource.to_owned()).or_default();
+            verbs.extend(Some(verb).filter(|verb| !verb.is_empty()).map(str::to_owned));
         }
         // Sections by aspect; where they differ, by aspect and place.
         let sections = |aspect: &str, place: &str| match document.get("x-contrail-source")?.get(aspect)? {
@@ -133,7 +147,9 @@ impl Contract {
                         }
                         scopes
                     },
+                    scope_not_shown: operation.not_shown.contains(Unchecked::RequiredScope),
                     bearer: operation.security.required,
+                    asks_for: asks_for(self.document(), get("security")),
                     statuses: get("responses")
                         .and_then(Value::as_object)
                         .into_iter()
@@ -151,6 +167,23 @@ impl Contract {
             })
             .collect()
     }
+}
+
+/// What `security` (of an operation, else of the document) asks for.
+fn asks_for(document: &Value, own: Option<&Value>) -> Vec<Vec<String>> {
+    let scheme = |name: &String| {
+        let at = format!("/components/securitySchemes/{}", name.replace('~', "~0").replace('/', "~1"));
+        let says = |key: &str| document.pointer(&at).and_then(|scheme| scheme.get(key)?.as_str());
+        let kind = says("type").unwrap_or_default();
+        match (says("scheme"), says("in"), says("name")) {
+            (Some(scheme), ..) => format!("{name} ({kind} {scheme})"),
+            (_, Some(place), Some(field)) => format!("{name} ({kind} in {place} {field})"),
+            _ => format!("{name} ({kind})"),
+        }
+    };
+    let requirements = own.or_else(|| document.get("security")).and_then(Value::as_array);
+    let schemes = |one: &Value| one.as_object().into_iter().flat_map(Map::keys).map(scheme).collect();
+    requirements.into_iter().flatten().map(schemes).collect()
 }
 
 fn is_at_or_below(at: &str, place: &str) -> bool {

@@ -275,6 +275,35 @@ fn a_document_of_openapi_3_0_is_a_contract_too() {
 }
 
 #[test]
+fn what_an_operation_asks_for_and_scopes_of_any_form_are_shown_as_the_document_says_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "openapi: 3.1.0\ninfo: {title: Shop, version: '1'}\npaths:\n  /a: {get: {operationId: open, responses: {}}}\n  \
+                /b: {get: {operationId: keyed, security: [{key: []}], responses: {}}}\n  /c: {get: {operationId: either, \
+                security: [{}, {token: []}], responses: {}}}\n  /d: {get: {operationId: any, security: [{token: []}], \
+                responses: {}}}\n  /e: {get: {operationId: scoped, security: [{oauth: ['orders:read']}], responses: \
+                {}}}\ncomponents:\n  securitySchemes:\n    key: {type: apiKey, in: header, name: X-Key}\n    token: {type: \
+                http, scheme: bearer}\n    oauth: {type: oauth2, flows: {clientCredentials: {tokenUrl: /token, scopes: \
+                {'orders:read': x, 'orders:write': x, admin: x, 'read:users': x}}}}\n";
+    fs::write(folder.path().join("shop.yaml"), text).unwrap();
+    let shown = run_in(folder.path(), ["contract", "--contract", "shop.yaml"]).stdout;
+    for text in [
+        "  open\n    GET /a\n      asks for  nothing\n",
+        "  keyed\n    GET /b\n      asks for  key (apiKey in header X-Key); not checked\n",
+        "  either\n    GET /c\n      asks for  nothing, or token (http bearer); not checked\n",
+        "  any\n    GET /d\n      scope     none: the document asks for a token without one\n",
+        "  scoped\n    GET /e\n      scope     orders:read\n",
+        "\nScopes: 4\n  admin\n  orders:read\n  orders:write\n  users         read\n",
+    ] {
+        assert!(shown.contains(text), "{text}\nnot in\n{shown}");
+    }
+    let tenant = run_in(folder.path(), ["contract"]).stdout;
+    assert!(
+        tenant.contains("  requestToken\n    POST /oauth/token/\n") && tenant.contains("asks for  nothing\n"),
+        "{tenant}"
+    );
+}
+
+#[test]
 fn explain_says_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one() {
     let folder = tempfile::tempdir().unwrap();
     let told = run_in(folder.path(), ["explain", "auth.scope"]);
