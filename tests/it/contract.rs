@@ -202,7 +202,8 @@ fn every_command_warns_at_its_start_of_what_in_a_contract_is_mostly_a_slip_and_k
 #[test]
 fn a_flood_of_warnings_is_cut_and_the_contract_lists_them_all() {
     let folder = tempfile::tempdir().unwrap();
-    let actions: String = (0..14).map(|at| format!("  - {{target: $.nowhere{at}, remove: true}}\n")).collect();
+    let actions: Vec<String> = (0..14).map(|at| format!("  - {{target: $.nowhere{at}, remove: true}}\n")).collect();
+    let actions = actions.concat();
     fs::write(folder.path().join("o.yaml"), format!("overlay: 1.0.0\nactions:\n{actions}")).unwrap();
     let ran = run_in(folder.path(), ["contract", "--overlay", "o.yaml"]);
     assert_eq!(ran.stderr.matches("selects nothing").count(), 10, "{}", ran.stderr);

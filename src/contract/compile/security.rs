@@ -64,7 +64,7 @@ impl Compiler<'_> {
 
 impl Compiler<'_> {
     /// Notes those of the scopes that the scheme does not declare. A bearer scheme declares none of its own and shares
-    /// those of the document; an OpenID Connect scheme declares them elsewhere.
+    /// those of the document; schemes of `openIdConnect` declare them elsewhere.
     fn undeclared<'s>(&mut self, at: &str, scheme: &Value, scopes: impl Iterator<Item = &'s str>) {
         let catalogue = match scheme.get("type").and_then(Value::as_str) {
             Some("oauth2") => own_flows(scheme).filter_map(|flow| flow.get("scopes")?.as_object()).collect::<Vec<_>>(),
