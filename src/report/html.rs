@@ -213,10 +213,9 @@ fn left_out(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
             format!("Authentication is unchecked in {}: this file's producer strips Authorization.", escape(source))
         })
         .collect();
-    for (count, what, rest) in [
-        (tally.ungrouped, "finding", "at further places"),
-        (tally.skipped, "recorded item", "not HTTP"),
-    ] {
+    for (count, what, rest) in
+        [(tally.ungrouped, "finding", "at further places"), (tally.skipped, "recorded item", "not HTTP")]
+    {
         if count > 0 {
             items.push(format!("{} {rest}.", plural(count, what)));
         }

@@ -253,7 +253,7 @@ fn every_report_says_that_other_sites_fail_deny_gaps_and_the_option_that_it_name
     assert!(junit.stdout.contains("failures=\"1\""), "{}", junit.stdout);
     let html = verify_text(&entries, &["--deny", "gaps", "--report", "html"]);
     assert!(
-        html.stdout.contains("1 with gaps, 0 in violation") && html.stdout.contains("outside the contract"),
+        html.stdout.contains("<span class=gap>1 with gaps</span>") && html.stdout.contains("outside the contract"),
         "{}",
         html.stdout
     );
