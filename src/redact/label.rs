@@ -138,6 +138,12 @@ fn skip_one(text: &str) -> Option<&str> {
     characters.next().map(|_| characters.as_str())
 }
 
+/// The text with the number zero in every label, to compare texts of recordings that number them differently.
+#[must_use]
+pub fn unnumbered(text: &str) -> String {
+    relabel(text.as_bytes(), |_| 0).map_or_else(|| text.to_owned(), |new| String::from_utf8_lossy(&new).into_owned())
+}
+
 /// Rewrites the numbers of all labels; `None` where there is none to rewrite.
 pub(super) fn relabel(text: &[u8], mut number: impl FnMut(u32) -> u32) -> Option<Vec<u8>> {
     let mut out: Option<Vec<u8>> = None;

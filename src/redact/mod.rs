@@ -51,7 +51,7 @@ use http::HeaderValue;
 
 pub use file::{Cleaned, Sighting};
 pub(crate) use label::label_number;
-pub use label::{has_label, is_label, matches};
+pub use label::{has_label, is_label, matches, unnumbered};
 pub use plan::{Plan, PlanError};
 pub use renumber::Renumbering;
 

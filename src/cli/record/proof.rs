@@ -19,7 +19,7 @@ use crate::{
     upstream::replay::{Builder, Settings, Unproven},
 };
 
-/// A verdict without what a fixture leaves out: operation, and rule and place of each finding.
+/// A verdict without what a fixture leaves out: operation, and rule and place of each finding, without labels' numbers.
 pub(in crate::cli) type Gist = (Option<String>, Vec<(&'static str, String)>);
 
 /// The verdicts that a recording gives when it is verified, in its order.
@@ -34,7 +34,8 @@ pub(super) fn verdicts(har: &Path, contract: &Contract, options: &CheckOptions) 
 }
 
 fn gist(verdict: &Verdict) -> Gist {
-    let findings = verdict.findings.iter().map(|finding| (finding.rule.id(), finding.at.clone())).collect();
+    let findings =
+        verdict.findings.iter().map(|finding| (finding.rule.id(), redact::unnumbered(&finding.at))).collect();
     (verdict.operation.as_deref().map(str::to_owned), findings)
 }
 
