@@ -5,10 +5,13 @@
 
 use std::{
     env,
-    fs::{self, File, OpenOptions},
+    ffi::OsString,
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufWriter, IsTerminal as _, Stdout, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
+
+use crate::recording::is_at;
 
 /// Opens a file that only its owner may read, as recordings are: reports show what was recorded. It is made if it is not
 /// there; `empty` says what becomes of what is in it.
@@ -30,16 +33,64 @@ pub(super) fn private_file(path: &Path, empty: bool) -> io::Result<File> {
 /// The system's.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let old = fs::symlink_metadata(path).ok();
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let beside = tempfile::Builder::new().prefix(".contrail-").tempfile_in(folder).ok();
-    let Some(file) = beside.filter(|_| old.as_ref().is_none_or(fs::Metadata::is_file)) else {
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
         return private_file(path, true)?.write_all(bytes);
-    };
-    file.as_file().write_all(bytes)?;
-    if let Some(old) = old {
-        file.as_file().set_permissions(old.permissions())?;
     }
-    file.persist(path).map(drop).map_err(|error| error.error)
+    let beside = match Beside::begin(path) {
+        Ok(beside) => beside,
+        // The folder takes no file; this one may be written all the same.
+        Err(error) if old.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
+            return private_file(path, true)?.write_all(bytes);
+        }
+        Err(error) => return Err(error),
+    };
+    (&beside.file).write_all(bytes)?;
+    if let Some(old) = old {
+        beside.file.set_permissions(old.permissions())?;
+    }
+    beside.finish(path)
+}
+
+/// A file that takes the place of another once it is whole. One that a killed process left is used again.
+struct Beside {
+    path: PathBuf,
+    file: File,
+}
+
+impl Beside {
+    fn begin(target: &Path) -> io::Result<Self> {
+        let mut name = OsString::from(".");
+        name.push(target.file_name().unwrap_or_default());
+        name.push(".contrail-new");
+        let path = target.with_file_name(name);
+        loop {
+            let file = private_file(&path, false)?;
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) => return Err(io::Error::other("another process is writing it")),
+                // Some file systems know no locks.
+                Err(TryLockError::Error(_)) | Ok(()) => {}
+            }
+            // Whoever held the lock may have put the file into its place since it was opened here.
+            if is_at(&file, &path) {
+                file.set_len(0)?;
+                return Ok(Self { path, file });
+            }
+        }
+    }
+
+    fn finish(self, target: &Path) -> io::Result<()> {
+        self.file.sync_all()?;
+        fs::rename(&self.path, target)
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // After the rename there is none, or another process's.
+        if is_at(&self.file, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 /// Whether to use colour: on a terminal that knows it, and never where `NO_COLOR` is set to something.

@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 use super::{
     Failure, Outcome,
-    printer::Printer,
+    printer::{Printer, write_whole},
     scan::{Content, expand},
 };
 use crate::{
@@ -163,9 +163,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = |error: io::Error| format!("cannot write `{}`: {error}", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     make_folder(folder).map_err(failed)?;
-    let file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.as_file().write_all(bytes).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
+    write_whole(path, bytes).map_err(failed)?;
     Ok(())
 }
 

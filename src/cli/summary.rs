@@ -2,13 +2,13 @@
 
 use std::{
     fmt::Write as _,
-    io::{self, BufWriter, Write},
+    io::{self, Write},
     time::Duration,
 };
 
 use serde_json::{Map, Value, json};
 
-use super::{Failure, Format, Outcome as Exit, printer::private_file};
+use super::{Failure, Format, Outcome as Exit, printer::write_whole};
 use crate::{
     finding::Kind,
     pipeline::Outcome,
@@ -69,12 +69,9 @@ pub(super) fn reports(outcome: &mut Outcome, redactor: &Redactor, requests: &[re
             None => outcome.collector.write(request.kind, redactor, &mut io::stderr().lock(), false)?,
             Some(path) => {
                 let cannot = |error: io::Error| format!("cannot write the report to {}: {error}", path.display());
-                let mut file = BufWriter::new(private_file(path, true).map_err(cannot)?);
-                outcome
-                    .collector
-                    .write(request.kind, redactor, &mut file, false)
-                    .and_then(|()| file.flush())
-                    .map_err(cannot)?;
+                let mut text = Vec::new();
+                outcome.collector.write(request.kind, redactor, &mut text, false).map_err(cannot)?;
+                write_whole(path, &text).map_err(cannot)?;
             }
         }
     }

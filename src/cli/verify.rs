@@ -18,7 +18,7 @@ use std::{
 use super::{
     ContractArgs, Failure, Format, Outcome,
     policy::PolicyArgs,
-    printer::{Printer, private_file},
+    printer::{Printer, write_whole},
 };
 use crate::{
     contract::{CheckOptions, Contract},
@@ -159,9 +159,9 @@ fn write(request: &Request, redactor: &Redactor, collector: &mut Collector) -> R
         }
         Some(path) => {
             let failed = |error| format!("cannot write the report `{}`: {error}", path.display());
-            let mut file = std::io::BufWriter::new(private_file(path, true).map_err(failed)?);
-            collector.write(request.kind, redactor, &mut file, false).map_err(failed)?;
-            file.flush().map_err(failed)?;
+            let mut text = Vec::new();
+            collector.write(request.kind, redactor, &mut text, false).map_err(failed)?;
+            write_whole(path, &text).map_err(failed)?;
         }
     }
     Ok(())

@@ -468,7 +468,8 @@ fn is_removed(file: &File) -> bool {
     file.metadata().is_ok_and(|open| open.nlink() == 0)
 }
 
-pub(super) fn is_at(file: &File, path: &Path) -> bool {
+/// Whether the file is the one that is at `path`.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     match (file.metadata(), fs::metadata(path)) {
         (Ok(open), Ok(there)) => (open.dev(), open.ino()) == (there.dev(), there.ino()),

@@ -52,6 +52,7 @@ pub use fold::{Check, FoldOptions, FoldSource, Folded, Take, fold};
 pub use host::{HostRename, TENANT_ORIGIN};
 pub use identity::Identity;
 pub(crate) use instants::{from_distances, to_distances};
+pub(crate) use journal::is_at;
 pub use journal::{Journal, Leftover, Unsynced};
 pub use keep::{Keep, UnknownKeep};
 pub use normal::{rename_request, without_run};

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
+use crate::support::command::{Ran, limited};
 
 fn path(bench: &Bench, name: &str) -> String {
     bench.path(name).to_str().unwrap().to_owned()
@@ -138,4 +139,40 @@ fn a_place_that_cannot_be_written_is_refused_at_the_start() {
     fs::write(bench.path("file"), "").unwrap();
     let ran = run(["record", "--upstream", "sandbox", "--out", &path(&bench, "file/fx"), "--", "true"]);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
+}
+
+/// Runs a command that may write files of a few kilobytes at most, as if the disk were full behind that.
+fn cramped(bench: &Bench, arguments: &[&str]) -> Ran {
+    limited("ulimit -f 1").current_dir(bench.folder.path()).args(arguments).output().unwrap().into()
+}
+
+#[test]
+fn a_file_that_cannot_be_written_whole_stays_as_it_was_under_every_command_that_writes() {
+    let bench = Bench::new();
+    let secret = r#"{"client_secret":"S3cret-0123456789abcdef"}"#;
+    let many: Vec<_> = (0..40).map(|nth| post(&format!("/{nth}"), secret, 200, r#"{"is":"there"}"#, nth)).collect();
+    let journal = bench.journal("x.journal", &many);
+    bench.fold(&[&journal], "fx.har");
+    fs::write(bench.path("secret.json"), format!("[{}{secret}]", format!("{secret},").repeat(100))).unwrap();
+    let origin = "https://tenant.example";
+    for (arguments, out) in [
+        (&["pack", "fx.har", "--out", "out.har", "--overwrite"][..], "out.har"),
+        (&["import", "fx.har", "--out", "out.har", "--overwrite", "--upstream", origin], "out.har"),
+        (&["redact", "secret.json", "--out", "out.json"], "out.json"),
+        (&["redact", "--in-place", "secret.json"], "secret.json"),
+        (&["contract", "--export", "out.yaml"], "out.yaml"),
+        (&["verify", "fx.har", "--report", "html=out.html"], "out.html"),
+        (&["replay", "fx.har", "--report", "html=out.html", "--listen", "127.0.0.1:0", "--", "true"], "out.html"),
+    ] {
+        if out != "secret.json" {
+            fs::write(bench.path(out), "what was there").unwrap();
+        }
+        let before = fs::read_to_string(bench.path(out)).unwrap();
+        let ran = cramped(&bench, arguments);
+        assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("File too large"), "{arguments:?}: {}", ran.stderr);
+        assert_eq!(fs::read_to_string(bench.path(out)).unwrap(), before, "{arguments:?}");
+        let left: Vec<_> = folder_files(bench.folder.path()).into_iter().filter(|name| name.starts_with('.')).collect();
+        assert_eq!(left, [""; 0], "{arguments:?}");
+    }
 }

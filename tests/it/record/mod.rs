@@ -5,6 +5,7 @@ pub mod bench;
 mod durable;
 mod ends;
 mod files;
+mod interrupted;
 mod killed;
 mod lines;
 mod nothing;
