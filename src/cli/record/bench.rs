@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, PoisonError},
 };
 
@@ -39,6 +39,23 @@ pub(in crate::cli) struct Bench {
 }
 
 impl Bench {
+    /// Says that the last line of a left-over journal was torn, and dropped.
+    pub(in crate::cli) fn say_torn(&self, journal: &Path, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let said = format!(
+            "dropped a torn last line from {} ({}): contrail was killed while it wrote the exchange",
+            journal.display(),
+            plural(bytes, "byte")
+        );
+        let line = match self.format {
+            Format::Text => said,
+            Format::Json => serde_json::json!({"torn": bytes, "message": said}).to_string(),
+        };
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+
     /// Deals with the journal that a killed run left; whether the fixture holds something now that is to stay.
     pub(in crate::cli) fn recover(
         &self,

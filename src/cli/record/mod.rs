@@ -92,6 +92,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let trail = args.trail.open(&context)?;
     let (mut journal, leftover) = Journal::open(&Journal::path_for(&args.out), context)?;
     let mut earlier = existed;
+    bench.say_torn(journal.path(), leftover.torn);
     let recovered = leftover.entries > 0 && bench.recover(&mut journal, leftover.entries, earlier)?;
     earlier |= recovered;
     if let Some(mut trail) = trail {

@@ -96,7 +96,8 @@ impl Missing {
         let path = Journal::path_for(fixture);
         let (mut journal, leftover) = Journal::open(&path, context)?;
         let mut earlier = place.is_taken();
-        if leftover.entries > 0 || leftover.torn > 0 {
+        bench.say_torn(&path, leftover.torn);
+        if leftover.entries > 0 {
             earlier |= bench.recover(&mut journal, leftover.entries, earlier)?;
         }
         Ok(Self { ready, reach: upstream.reach(), bench, path, journal: Arc::new(Mutex::new(journal)), earlier })

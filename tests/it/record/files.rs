@@ -130,6 +130,16 @@ fn what_a_client_has_whole_survives_a_kill_and_is_folded_at_the_next_start() {
     get(running.address, GROUPS, &token);
     let ran = running.finish();
     assert_eq!(objects(&ran, "recovered")[0]["recovered"], 21);
+    let torn = &objects(&ran, "torn")[0];
+    assert_eq!(
+        (torn["torn"].as_u64(), torn["message"].as_str()),
+        (
+            Some(22),
+            Some(
+                "dropped a torn last line from rec.har.journal (22 bytes): contrail was killed while it wrote the exchange"
+            )
+        )
+    );
     assert_eq!(entries(&place.read("rec.har")).len(), 22);
 }
 
