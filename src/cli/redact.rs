@@ -205,8 +205,10 @@ impl Told {
         };
         if self.withheld > 0 {
             let bodies = plural(self.withheld, "body");
-            let _ =
-                writeln!(stderr, "{bodies} emptied: not what the media type says, so nobody can tell what is in there");
+            let _ = writeln!(
+                stderr,
+                "{bodies} emptied: not what the media type says, and contrail cannot tell where secrets are"
+            );
         }
         if let Some(personal) = redactor.counters().said_of_personal() {
             let _ = writeln!(stderr, "{personal}");

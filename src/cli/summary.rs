@@ -204,7 +204,11 @@ fn said(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 
             "secret was forgotten (--max-secrets): where it came again, only its field, header or shape told it",
             "secrets were forgotten (--max-secrets): where they came again, only their field, header or shape told them",
         ),
-        (secrets.withheld, "body withheld, because it does not parse", "bodies withheld, because they do not parse"),
+        (
+            secrets.withheld,
+            "body withheld: it does not parse, and contrail cannot tell where its secrets are",
+            "bodies withheld: they do not parse, and contrail cannot tell where their secrets are",
+        ),
         (secrets.cut, "cut body whose kept part was dropped", "cut bodies whose kept part was dropped"),
         any(counts.left_out, "left out by --only or --exclude"),
         any(counts.incomplete, "not whole"),

@@ -22,6 +22,8 @@ pub struct Body {
     pub wire_size: Option<u64>,
     /// Places whose values were replaced by labels.
     pub redacted: Vec<Place>,
+    /// It is not what its type says, so that its labels have no other place than the whole.
+    pub malformed: bool,
     /// What [`Body::document`] read.
     pub read: ReadOnce,
 }
@@ -65,7 +67,7 @@ pub enum Presence {
 /// Why a body is not here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Withheld {
-    /// Its type calls for parsing and it does not parse, so nobody can say what secrets it holds.
+    /// Its type calls for parsing, it does not parse, and nobody can say where in it a secret would be.
     Unparsable,
     /// Its content coding could not be undone (unknown, broken, or beyond the limits).
     Undecodable,

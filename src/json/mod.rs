@@ -12,6 +12,7 @@ mod canonical;
 mod compare;
 mod layout;
 pub mod lenient;
+mod mend;
 mod names;
 mod node;
 mod parse;

@@ -69,6 +69,15 @@ pub(super) struct Parsed {
 
 /// The tape for `source`.
 pub(super) fn parse(source: &[u8]) -> Result<Parsed, SyntaxError> {
+    parse_as::<true>(source)
+}
+
+/// The same where an object may name a member twice.
+pub(super) fn parse_with_duplicates(source: &[u8]) -> Result<Parsed, SyntaxError> {
+    parse_as::<false>(source)
+}
+
+fn parse_as<const UNIQUE: bool>(source: &[u8]) -> Result<Parsed, SyntaxError> {
     let fail = |fault, offset| Err(SyntaxError { fault, offset });
     if source.len() > MAX_SOURCE {
         return fail(Fault::TooLong, MAX_SOURCE);
@@ -80,7 +89,7 @@ pub(super) fn parse(source: &[u8]) -> Result<Parsed, SyntaxError> {
     let (least, most) = source.iter().fold((u8::MAX, 0), |(least, most), byte| (least.min(*byte), most.max(*byte)));
     let controls = least < 0x20;
     let valid = if most < 0x80 { source.len() } else { valid_up_to(source) };
-    match pass(&source[..valid], controls) {
+    match pass::<UNIQUE>(&source[..valid], controls) {
         Err(earlier) if earlier.offset < valid => Err(earlier),
         _ if valid < source.len() => fail(Fault::Utf8, valid),
         whole => whole,
@@ -114,7 +123,7 @@ pub(super) fn next(source: &[u8], at: &mut usize) -> Option<u8> {
 /// One function with its state in locals, which stay in registers; what is rare is a function of its own. While a
 /// container is open, its slot says where the one around it is (`next`, one more than its index) and how many members or
 /// items that one has so far (`end`).
-fn pass(source: &[u8], controls: bool) -> Step<Parsed> {
+fn pass<const UNIQUE: bool>(source: &[u8], controls: bool) -> Step<Parsed> {
     let mut tape: Vec<Slot> = Vec::with_capacity(source.len() / 12 + 1);
     // How many containers are open, and the most that were at once.
     let (mut open, mut depth) = (0, 0);
@@ -195,7 +204,8 @@ fn pass(source: &[u8], controls: bool) -> Step<Parsed> {
             (count, within) = (slot.end, slot.next);
             (slot.end, slot.next) = (small(at), after);
             slot.meta |= held << COUNT;
-            if close == b'}'
+            if UNIQUE
+                && close == b'}'
                 && held > 1
                 && let Some(offset) = names::repeated(source, &tape, index)
             {

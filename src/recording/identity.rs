@@ -7,7 +7,7 @@ use ring::digest::{Context, SHA256};
 
 use super::parts::{Content, Field, Parts, Value};
 use crate::{
-    exchange::{Place, Request},
+    exchange::{Body, Place, Request},
     json::{self, Document},
 };
 
@@ -30,19 +30,20 @@ impl Identity {
             path: unnumbered(&parts.path),
             method: parts.method.as_str().to_owned(),
             query: parts.query.iter().map(|pair| (text(&pair.name), text(&pair.value))).collect(),
-            body: body(&parts.body, &request.body.redacted),
+            body: body(&parts.body, &request.body),
         }
     }
 }
 
 /// A digest of the body's value; `None` for no body.
-fn body(content: &Content, redacted: &[Place]) -> Option<[u8; 32]> {
+fn body(content: &Content, body: &Body) -> Option<[u8; 32]> {
+    let redacted = &body.redacted;
     let mut digest = Context::new(&SHA256);
     let mut part = |bytes: &[u8]| {
         digest.update(&(bytes.len() as u64).to_le_bytes());
         digest.update(bytes);
     };
-    let masked = redacted.iter().any(String::is_empty);
+    let masked = redacted.iter().any(String::is_empty) && !(body.malformed && matches!(content, Content::Bytes(_)));
     match content {
         Content::Absent => return None,
         Content::Unseen(_) => part(b"unseen"),
@@ -154,7 +155,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        exchange::{Body, Headers, Target},
+        exchange::{Headers, Target},
         token::Credential,
     };
 

@@ -110,6 +110,8 @@ struct BodyRecord {
     withheld: Option<String>,
     truncated: Option<TruncatedRecord>,
     #[serde(default)]
+    malformed: bool,
+    #[serde(default)]
     redacted: Vec<String>,
 }
 
@@ -176,6 +178,7 @@ impl<'a> Record<'a> {
         } else if let Some(cut) = &record.truncated {
             body.presence = Presence::Truncated { kept: cut.kept, total: cut.total };
         }
+        body.malformed = record.malformed;
         body.redacted.clone_from(&record.redacted);
     }
 

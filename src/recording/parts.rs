@@ -89,12 +89,16 @@ impl Content {
         if body.content.is_empty() {
             return Self::Absent;
         }
+        let media_type = headers.get_str("content-type").unwrap_or_default().as_bytes();
+        let essence = media::essence(media_type);
+        if body.malformed && media::is_json(&essence) {
+            // With labels in it, it may look whole.
+            return Self::Bytes(body.content.clone());
+        }
         // A body that is JSON is JSON whatever its header says: headers do not take part.
         if let Some(document) = container(&body.content) {
             return Self::Json(document);
         }
-        let media_type = headers.get_str("content-type").unwrap_or_default().as_bytes();
-        let essence = media::essence(media_type);
         if media::is_json(&essence) {
             if let Ok(document) = Document::parse(body.content.clone()) {
                 return Self::Json(document);

@@ -69,10 +69,12 @@ fn body() -> impl Strategy<Value = Body> {
             .prop_map(Presence::Withheld),
     ];
     let places = prop::collection::vec("/[a-z\"]{1,4}", 0..3);
-    (content, presence, prop::option::of(0..1000_u64), places).prop_map(|(content, presence, wire_size, redacted)| {
-        let content = if matches!(presence, Presence::Withheld(_)) { Bytes::new() } else { content.into() };
-        Body { content, presence, wire_size, redacted, ..Body::default() }
-    })
+    (content, presence, prop::option::of(0..1000_u64), places, any::<bool>()).prop_map(
+        |(content, presence, wire_size, redacted, malformed)| {
+            let content = if matches!(presence, Presence::Withheld(_)) { Bytes::new() } else { content.into() };
+            Body { content, presence, wire_size, redacted, malformed, ..Body::default() }
+        },
+    )
 }
 
 fn credential() -> impl Strategy<Value = Credential> {

@@ -352,14 +352,17 @@ fn digests(request: Place<'_>, response: Place<'_>, out: &mut Vec<u8>) {
 
 /// What is known of a body beside its text; nothing where it is whole and nothing in it was replaced.
 fn body(member: &str, body: &Body, out: &mut Vec<u8>) {
-    if body.is_whole() && body.redacted.is_empty() {
+    if body.is_whole() && !body.malformed && body.redacted.is_empty() {
         return;
     }
     raw(out, member);
+    let mut first = true;
+    // The name of a member with the comma before it, which the first one leaves out.
+    let mut member = |name: &str, out: &mut Vec<u8>| raw(out, &name[usize::from(std::mem::take(&mut first))..]);
     match &body.presence {
         Presence::Whole => {}
         Presence::Truncated { kept, total } => {
-            raw(out, "\"truncated\":{\"kept\":");
+            member(",\"truncated\":{\"kept\":", out);
             number(*kept, out);
             if let Some(total) = total {
                 raw(out, ",\"total\":");
@@ -368,15 +371,15 @@ fn body(member: &str, body: &Body, out: &mut Vec<u8>) {
             out.push(b'}');
         }
         Presence::Withheld(reason) => {
-            raw(out, "\"withheld\":");
+            member(",\"withheld\":", out);
             string(reason.name(), out);
         }
     }
+    if body.malformed {
+        member(",\"malformed\":true", out);
+    }
     if !body.redacted.is_empty() {
-        if !body.is_whole() {
-            out.push(b',');
-        }
-        raw(out, "\"redacted\":");
+        member(",\"redacted\":", out);
         strings(body.redacted.iter().map(String::as_str), out);
     }
     out.push(b'}');

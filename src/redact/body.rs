@@ -12,6 +12,7 @@ use super::{
     kind::{self, Kind, Place},
     label,
     marks::Mark,
+    nearly,
     spread::{self, Reading},
     view::View,
     walk::{Token, Walk},
@@ -29,6 +30,8 @@ use crate::{
 pub(super) struct Parsed {
     grammar: Grammar,
     beside: Vec<Grammar>,
+    /// It is not what its type says.
+    malformed: bool,
 }
 
 /// What a body is made of.
@@ -40,6 +43,10 @@ enum Grammar {
     /// Lines of `name: value`.
     Lines,
     Bytes,
+    /// JSON but for faults that leave no doubt about its structure.
+    Mended(Document),
+    /// Text that is not what its type says.
+    Nearly,
 }
 
 /// A part of a multipart body, or of one inside it; what stands outside its parts is a part without a name.
@@ -54,7 +61,8 @@ struct Part {
     inside: Parsed,
 }
 
-/// The body's type calls for parsing, and it does not parse; as what it can be read all the same.
+/// The body's type calls for parsing, it does not parse, and nobody can say where its secrets are; as what it can be read
+/// all the same.
 #[derive(Debug)]
 pub(super) struct Unparsable(pub(super) Parsed);
 
@@ -76,9 +84,14 @@ impl Parsed {
         matches!(self.grammar, Grammar::Json(_))
     }
 
+    /// Whether it is not what its type says.
+    pub(super) fn is_malformed(&self) -> bool {
+        self.malformed
+    }
+
     /// Whether names of fields tell what is secret, so that a look for words does not.
     pub(super) fn is_by_field(&self) -> bool {
-        matches!(self.grammar, Grammar::Form(_) | Grammar::Multipart(_)) || !self.beside.is_empty()
+        matches!(self.grammar, Grammar::Form(_) | Grammar::Multipart(_) | Grammar::Nearly) || !self.beside.is_empty()
     }
 
     /// The fields of a form that looks like something else, so that an `&` or a `=` may cut a secret in two.
@@ -96,12 +109,12 @@ impl Parsed {
 
 impl From<Grammar> for Parsed {
     fn from(grammar: Grammar) -> Self {
-        Self { grammar, beside: Vec::new() }
+        Self { grammar, beside: Vec::new(), malformed: false }
     }
 }
 
 /// Reads a body as its `Content-Type` says. Without one, what is JSON is JSON.
-pub(super) fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
+fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
     let content = &body.content;
     let Some((_, declared)) = headers.iter().find(|(name, _)| *name == header::CONTENT_TYPE) else {
         let json = matches!(content.trim_ascii_start().first(), Some(b'{' | b'['));
@@ -113,10 +126,33 @@ pub(super) fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable
     }
     let declared = declared.as_bytes();
     if media::means_json(&media::essence(declared)) {
-        let document = body.document().map(|document| Grammar::Json(document).into());
-        return document.map_err(|_| Unparsable(bytes(content, MAX_NESTED)));
+        return body.document().map(|document| Grammar::Json(document).into()).or_else(|error| {
+            let parsed = bytes(content, MAX_NESTED);
+            // Text in a coding of two or four bytes to a character holds zeros.
+            if error.fault.is_limit() || memchr::memchr(0, content).is_some() {
+                return Err(Unparsable(parsed));
+            }
+            match Document::mended(content) {
+                Some(document) => Ok(Parsed { malformed: true, ..Grammar::Mended(document).into() }),
+                None => nearly(content, parsed),
+            }
+        });
     }
-    declared_as(declared, content, MAX_NESTED)
+    declared_as(declared, content, MAX_NESTED).or_else(|Unparsable(parsed)| match parsed.grammar {
+        Grammar::Form(_) => Ok(Parsed { malformed: true, ..parsed }),
+        // Too many boundaries, or one body in the other.
+        _ if media::every_parameter(declared, "boundary").len() > MAX_BOUNDARIES => Err(Unparsable(parsed)),
+        _ if memchr::memmem::find(&content.to_ascii_lowercase(), b"multipart/").is_some() => Err(Unparsable(parsed)),
+        _ => nearly(content, parsed),
+    })
+}
+
+/// Reads as text what is not what its type says.
+fn nearly(content: &[u8], parsed: Parsed) -> Result<Parsed, Unparsable> {
+    if !nearly::is_text(content) {
+        return Err(Unparsable(parsed));
+    }
+    Ok(Parsed { grammar: Grammar::Nearly, malformed: true, ..parsed })
 }
 
 /// Reads a content of this type, which is not JSON.
@@ -125,7 +161,7 @@ fn declared_as(declared: &[u8], content: &[u8], nested: usize) -> Result<Parsed,
     if essence == media::FORM {
         let Some(fields) = fields(content) else { return Err(Unparsable(Grammar::Bytes.into())) };
         let sound = fields.iter().all(|field| is_sound(field, content));
-        let parsed = Parsed { grammar: Grammar::Form(fields), beside: beside_form(content, nested) };
+        let parsed = Parsed { grammar: Grammar::Form(fields), beside: beside_form(content, nested), malformed: false };
         // What is something else need not be a sound form.
         if sound || parsed.cut_form().is_some() { Ok(parsed) } else { Err(Unparsable(parsed)) }
     } else if essence.starts_with("multipart/") {
@@ -165,7 +201,7 @@ fn bytes(content: &[u8], nested: usize) -> Parsed {
         _ if looks_like_form(text) => fields(content).map(Grammar::Form),
         _ => None,
     };
-    Parsed { grammar: Grammar::Bytes, beside: beside.into_iter().collect() }
+    Parsed { grammar: Grammar::Bytes, beside: beside.into_iter().collect(), malformed: false }
 }
 
 /// Whether a text begins with a field of a form, and goes on like one.
@@ -292,13 +328,23 @@ pub(super) fn is_plain_field(field: &[u8]) -> bool {
 }
 
 impl Redactor {
+    /// As [`parse`], where this redactor can find every secret that its rules name.
+    pub(super) fn parse_body(&self, headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
+        let parsed = parse(headers, body)?;
+        // In text without a structure no pointer leads anywhere but by its last name.
+        if matches!(parsed.grammar, Grammar::Nearly) && self.plan.last_names().is_none() {
+            return Err(Unparsable(parsed));
+        }
+        Ok(parsed)
+    }
+
     /// Recognises the secrets of a body.
     pub(super) fn detect_body(&self, parsed: &Parsed, body: &Body, out: &mut Vec<Mark>) {
         self.detect_parsed(parsed, &body.content, &body.redacted, out);
     }
 
     fn detect_parsed(&self, parsed: &Parsed, content: &[u8], done: &[String], out: &mut Vec<Mark>) {
-        let is_bytes = matches!(parsed.grammar, Grammar::Bytes);
+        let is_bytes = matches!(parsed.grammar, Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly);
         let before = out.len();
         // Where only the look of the bytes says that a value is one, a value that holds a label was read before.
         let by_form = parsed.cut_form().is_some();
@@ -324,10 +370,30 @@ impl Redactor {
                     self.detect_text(content, DEPTH, out);
                     in_whole(&mut out[before..]);
                 }
+                Grammar::Mended(document) => self.detect_mended(document, content, out),
+                Grammar::Nearly => {
+                    self.detect_text(content, DEPTH, out);
+                    self.detect_nearly(content, 2, out);
+                }
             }
         }
         if is_bytes {
             in_whole(&mut out[before..]);
+        }
+    }
+
+    /// Recognises the secrets of malformed JSON whose structure is beyond doubt.
+    fn detect_mended(&self, document: &Document, content: &[u8], out: &mut Vec<Mark>) {
+        let before = out.len();
+        self.detect_json(document, &[], DEPTH, out);
+        for mark in &mut out[before..] {
+            (mark.quoted, mark.number, mark.whole) = (mark.number, false, false);
+            // What stands for a byte that JSON does not allow is no part of the secret.
+            let raw = &content[mark.range.clone()];
+            if document.source()[mark.range.clone()] != *raw {
+                let kind = self.memory().secret(mark.secret).kind;
+                mark.secret = self.learn(raw, kind).unwrap_or(mark.secret);
+            }
         }
     }
 
@@ -458,7 +524,7 @@ impl Redactor {
                         }));
                     }
                 }
-                Grammar::Lines | Grammar::Bytes => {
+                Grammar::Lines | Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly => {
                     let before = out.len();
                     spread::find(index, content, Reading::default(), out);
                     in_whole(&mut out[before..]);
@@ -495,7 +561,7 @@ pub(super) fn labelled(parsed: &Parsed, content: &[u8], places: &mut Vec<String>
             let held = parts.iter().filter(|part| label::holds(&content[part.body.clone()]));
             places.extend(held.map(|part| field_place(&part.name)));
         }
-        Grammar::Lines | Grammar::Bytes => places.push(String::new()),
+        Grammar::Lines | Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly => places.push(String::new()),
     }
 }
 

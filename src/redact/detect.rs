@@ -306,6 +306,7 @@ impl Redactor {
             range: start + mark.range.start..start + mark.range.end,
             place: place.map(|place| place()),
             number: mark.number,
+            quoted: false,
             secret: mark.secret,
         }));
     }

@@ -13,7 +13,7 @@ use http::{HeaderName, HeaderValue, header};
 
 use super::{
     Bounds, Redacted, Redactor,
-    body::{self, Parsed, Unparsable},
+    body::{Parsed, Unparsable},
     detect::{DEPTH, listed_kind},
     index::Index,
     kind::{self, Kind, Place},
@@ -49,7 +49,7 @@ pub struct Cleaned {
     pub content: Redacted<Vec<u8>>,
     /// What was replaced, in the order of the file.
     pub sightings: Vec<Sighting>,
-    /// Bodies that were emptied because they do not parse.
+    /// Bodies that were emptied because they do not parse, and nobody can say where their secrets are.
     pub withheld: usize,
 }
 
@@ -84,13 +84,15 @@ impl<'d> Context<'d> {
     }
 }
 
-/// A body inside a HAR entry whose text cannot be edited in place: the whole string is replaced.
+/// A body inside a HAR entry whose text is not edited in place: the whole string is replaced.
 struct Coded {
     /// Inside the quotes.
     range: Range<usize>,
     place: String,
     body: Body,
-    /// `None`: it does not parse.
+    /// It stands there as base64.
+    encoded: bool,
+    /// `None`: nobody can say where its secrets are.
     parsed: Option<Parsed>,
 }
 
@@ -130,7 +132,7 @@ impl Redactor {
     pub fn body_file(&self, media: &str, content: &Bytes) -> Cleaned {
         let headers = content_type(media);
         let body = Body::whole(content.clone());
-        let parsed = match body::parse(&headers, &body) {
+        let parsed = match self.parse_body(&headers, &body) {
             Ok(parsed) => parsed,
             Err(Unparsable(parsed)) => {
                 self.detect_body(&parsed, &body, &mut Vec::new());
@@ -208,7 +210,7 @@ impl Redactor {
                 edits.push((body.range, Vec::new(), None));
                 continue;
             };
-            if let Some((text, secret)) = self.recode(&index, parsed, &body.body) {
+            if let Some((text, secret)) = self.recode(&index, parsed, &body) {
                 resized.push(body.place.clone());
                 edits.push((body.range, text.into_bytes(), Some((body.place, secret))));
             }
@@ -227,14 +229,20 @@ impl Redactor {
         cleaned
     }
 
-    /// A body kept as base64, without its secrets; `None` if it has none.
-    fn recode(&self, index: &Index, parsed: &Parsed, body: &Body) -> Option<(String, u32)> {
+    /// The inside of the string that holds a body, without its secrets; `None` if it has none.
+    fn recode(&self, index: &Index, parsed: &Parsed, coded: &Coded) -> Option<(String, u32)> {
+        let body = &coded.body;
         let mut marks = Vec::new();
         self.detect_body(parsed, body, &mut marks);
         self.spread_body(index, parsed, body, &mut marks);
         let secret = marks.first()?.secret;
         let new = Work::new(self, None).replaced(&body.content, marks, None)?;
-        Some((BASE64_STANDARD.encode(new), secret))
+        if coded.encoded {
+            return Some((BASE64_STANDARD.encode(new), secret));
+        }
+        let mut text = String::new();
+        json::quote(&String::from_utf8_lossy(&new), &mut text);
+        Some((text[1..text.len() - 1].to_owned(), secret))
     }
 
     fn detect_pair(&self, pairs: Pairs, name: &str, value: Node<'_>, place: &dyn Fn() -> String, out: &mut Vec<Mark>) {
@@ -293,13 +301,14 @@ impl Redactor {
         let in_place = content.is_none();
         let mut body = Body::whole(content.unwrap_or_else(|| text.as_bytes().to_vec()));
         body.redacted = done;
-        let parsed = body::parse(&content_type(media), &body);
+        let parsed = self.parse_body(&content_type(media), &body);
         match &parsed {
             Err(Unparsable(parsed)) => self.detect_body(parsed, &body, &mut Vec::new()),
             Ok(parsed) => {
                 let mut marks = Vec::new();
                 self.detect_body(parsed, &body, &mut marks);
-                if in_place {
+                // A malformed body's labels may need quotes.
+                if in_place && !parsed.is_malformed() {
                     let view = View::unescape(&raw[1..raw.len() - 1]);
                     out.extend(marks.into_iter().map(|mark| {
                         let moved =
@@ -311,7 +320,7 @@ impl Redactor {
                 }
             }
         }
-        Some(Coded { range, place: place(), body, parsed: parsed.ok() })
+        Some(Coded { range, place: place(), body, encoded: !in_place, parsed: parsed.ok() })
     }
 
     fn cleaned(&self, source: &[u8], marks: Vec<Mark>, others: Vec<Whole>, withheld: usize) -> Cleaned {
@@ -429,7 +438,7 @@ mod tests {
  "response":{"status":200,"headers":[{"name":"Set-Cookie","value":"sid=c00kie-value; Path=/"}],"bodySize":-1,
   "content":{"size":31,"mimeType":"application/json","text":"{ \"access_token\" : \"s3cr3t.three\" }"}},
  "_contrail":{"token":{"client":"client0123456789abc"},"note":"s3cr3t.three"}},
- {"request":{"url":"https://t/x","headers":[],"postData":{"mimeType":"application/json","text":"{\"a\":"}},
+ {"request":{"url":"https://t/x","headers":[],"postData":{"mimeType":"application/json","text":"{\"a\":\u0000"}},
   "response":{"content":{"size":9,"mimeType":"application/octet-stream","encoding":"base64","text":"czNjcjN0L3R3bwD/"}}}]}}"#;
 
     #[test]
@@ -443,7 +452,7 @@ mod tests {
             .replace("s3cr3t%2Ftwo", "!client-secret-1!")
             .replace("s3cr3t/two", "!client-secret-1!")
             .replace("s3cr3t.three", "!token-2!")
-            .replace("\"{\\\"a\\\":\"", "\"\"")
+            .replace("\"{\\\"a\\\":\\u0000\"", "\"\"")
             .replace("czNjcjN0L3R3bwD/", &BASE64_STANDARD.encode(b"!client-secret-1!\0\xff"))
             .replace("\"size\":9", "\"size\":19")
             .replace("\"size\":31", "\"size\":32")
@@ -485,6 +494,8 @@ mod tests {
         let redactor = Redactor::default();
         let cleaned = redactor.body_file("application/json", &Bytes::from_static(b"{ \"token\":\"abc\" }"));
         assert_eq!(&**cleaned.content, b"{ \"token\":\"!token-1!\" }");
-        assert_eq!(redactor.body_file("application/json", &Bytes::from_static(b"{\"token\":")).withheld, 1);
+        assert_eq!(redactor.body_file("application/json", &Bytes::from_static(b"{\"token\":\0")).withheld, 1);
+        let malformed = redactor.body_file("application/json", &Bytes::from_static(b"{\"token\":\"abc\","));
+        assert_eq!((&**malformed.content, malformed.withheld), (&b"{\"token\":\"!token-1!\","[..], 0));
     }
 }

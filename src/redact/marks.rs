@@ -13,6 +13,8 @@ pub(super) struct Mark {
     pub(super) place: Option<String>,
     /// The range is a JSON number; its label is a number too.
     pub(super) number: bool,
+    /// Its label needs quotes.
+    pub(super) quoted: bool,
     /// The range is a whole value, so its label has to fit the value's bounds.
     pub(super) whole: bool,
 }
@@ -20,7 +22,7 @@ pub(super) struct Mark {
 impl Mark {
     /// A part of a text.
     pub(super) fn part(range: Range<usize>, secret: Id) -> Self {
-        Self { range, secret, place: None, number: false, whole: false }
+        Self { range, secret, place: None, number: false, quoted: false, whole: false }
     }
 
     /// All of a value.

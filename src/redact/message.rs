@@ -51,7 +51,7 @@ enum Fields {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Kept,
-    /// It does not parse: withheld.
+    /// It does not parse, and nobody can say where its secrets are: withheld.
     Unparsable,
     /// It is cut: what there is of it goes.
     Cut,
@@ -234,7 +234,7 @@ impl<'r> Work<'r> {
         if body.content.is_empty() {
             return reading;
         }
-        let parsed = match body::parse(headers, body) {
+        let parsed = match self.redactor.parse_body(headers, body) {
             Ok(parsed) => parsed,
             Err(Unparsable(parsed)) => {
                 reading.fate = Fate::Unparsable;
@@ -343,6 +343,7 @@ impl<'r> Work<'r> {
             }
         }
         let Some(parsed) = &reading.parsed else { return };
+        body.malformed |= parsed.is_malformed();
         if reading.plain && !index.touches(&body.content) {
             return;
         }
@@ -573,6 +574,7 @@ impl<'r> Work<'r> {
                 } else {
                     label::text(secret.kind, secret.number, self.bounds(&mark, body))
                 };
+                let label = if mark.quoted { format!("\"{label}\"") } else { label };
                 (mark.range, label.into_bytes())
             })
             .collect();

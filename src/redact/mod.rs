@@ -3,8 +3,9 @@
 //!
 //! Structural, never a pattern over a finished line. An exchange is read twice: first every secret is recognised, by the
 //! field that it stands in (headers, form fields, JSON members, query parameters), by its shape, and by the rules that
-//! `--redact` adds; then every known secret is replaced wherever it stands, by value and in any coding. A body whose
-//! media type calls for parsing and that does not parse is withheld; of a cut body nothing is kept.
+//! `--redact` adds; then every known secret is replaced wherever it stands, by value and in any coding. A body that is
+//! not what its media type says is searched as text and kept; one in which nobody can tell where a secret is, is withheld;
+//! of a cut body nothing is kept.
 //!
 //! ```text
 //! detect  (kind, shapes, plan)  ──► memory: secret ──► label ──► index
@@ -29,6 +30,7 @@ mod label;
 mod marks;
 mod memory;
 mod message;
+mod nearly;
 mod plan;
 mod renumber;
 mod shapes;
@@ -154,7 +156,7 @@ pub struct Counters {
     pub masks_personal: bool,
     /// Secrets that were forgotten (see [`Redactor::with_bound`]).
     pub forgotten: u64,
-    /// Bodies that were withheld because they do not parse.
+    /// Bodies that were withheld: they do not parse, and nobody can tell where their secrets are.
     pub withheld: u64,
     /// Cut bodies whose kept part was dropped.
     pub cut: u64,

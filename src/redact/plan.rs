@@ -93,6 +93,16 @@ impl Plan {
         !self.pointers.is_empty()
     }
 
+    /// The last names of the pointers, for text in which no pointer leads anywhere; `None` where one of them has no name of
+    /// its own there (`*`, an index).
+    pub(super) fn last_names(&self) -> Option<Vec<&str>> {
+        fn last(pointer: &[String]) -> Option<&str> {
+            let name = pointer.last()?;
+            (name != "*" && !name.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)
+        }
+        self.pointers.iter().map(|pointer| last(pointer)).collect()
+    }
+
     /// Whether a rule names the value at this pointer.
     pub(super) fn names_place(&self, pointer: &str) -> bool {
         let Some(tokens) = pointer.strip_prefix('/') else { return false };

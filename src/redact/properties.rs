@@ -385,7 +385,9 @@ proptest! {
         let body = &redacted.exchange.request.body;
         let parsed = crate::json::Document::parse(text.as_bytes().to_vec()).is_ok();
         if media == "application/json" && !text.trim().is_empty() {
-            prop_assert_eq!(body.is_whole(), parsed);
+            prop_assert!(body.is_whole());
+            prop_assert_eq!(body.malformed, !parsed);
+            prop_assert_eq!(crate::json::Document::parse(body.content.clone()).is_ok(), parsed);
         }
     }
 }

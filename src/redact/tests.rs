@@ -87,7 +87,7 @@ fn a_body_that_would_not_be_kept_is_counted_even_if_only_lines_are_told() {
     let redactor = Redactor::default();
     let cut = Presence::Truncated { kept: 9, total: None };
     for presence in [Presence::Whole, cut] {
-        let mut exchange = exchange("/x", (&[JSON], r#"{"broken""#), (&[JSON], r#"{"broken""#));
+        let mut exchange = exchange("/x", (&[JSON], "{\0\"broken"), (&[JSON], "{\0\"broken"));
         exchange.request.body.presence = presence;
         let _ = redactor.redact_line(Judged::new(exchange, Verdict::default()));
     }
@@ -371,17 +371,56 @@ fn multipart_fields_are_redacted_by_name_and_by_value() {
 }
 
 #[test]
-fn what_does_not_parse_is_withheld_and_what_is_cut_is_dropped() {
-    let cases = [
-        ("application/json", r#"{"a":"s3cr3t-value""#),
-        ("application/json", r#"{"a":1,"a":2}"#),
-        ("application/problem+json; charset=utf-8", "nope"),
-        ("application/x-www-form-urlencoded", "a=%zz"),
-        ("multipart/form-data; boundary=b", "--b\r\n\r\nx"),
-        ("multipart/form-data", "--b\r\n\r\nx\r\n--b--"),
-    ];
-    for (media, text) in cases {
+fn what_is_not_what_its_type_says_is_kept_without_its_secrets_and_marked_malformed() {
+    let multipart = "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\ns3cr3t-value";
+    for (media, text, expected) in [
+        ("application/json", &br#"{"a":1,"password":"s3cr3t-value","password":"other-0123"}"#[..], "#,#"),
+        ("application/json", b"\xef\xbb\xbf{\"password\":\"s3cr3t-value\"}", "#"),
+        ("application/json", b"{\"b\":\"\\ud800\",\"password\":\"s3cr3t-value\"}", "#"),
+        ("application/json; charset=iso-8859-1", b"{\"caf\xe9\":\"\xe9\",\"password\":\"s3cr3t-valu\xe9\"}", "#"),
+        ("application/json", b"{\"password\":\"s3cr3t-value\",\"pin\":123456,\"a\":1,\"a\":2}", "#,#"),
+        ("application/json", br#"{"a":"s3cr3t-value","password":"s3cr3t-value""#, "#,#"),
+        ("application/json", b"{'password': 's3cr3t-value', }", "#"),
+        ("application/problem+json; charset=utf-8", b"nope", ""),
+        ("application/json", b"<html><body>Bad Gateway</body></html>", ""),
+        ("application/json", b"ok", ""),
+        ("application/x-www-form-urlencoded", b"a=%zz&password=s3cr3t-value%zz", "#"),
+        ("application/x-www-form-urlencoded", b"%ff=1&password=s3cr3t-value", "#"),
+        ("multipart/form-data; boundary=b", multipart.as_bytes(), "#"),
+        ("multipart/form-data", multipart.as_bytes(), "#"),
+    ] {
         let redactor = Redactor::default();
+        let mut exchange = exchange("/x", (&[], ""), (&[("content-type", media), ("content-length", "7")], ""));
+        exchange.response.as_mut().unwrap().body = Body::whole(text.to_vec());
+        let redacted = redactor.redact(Judged::new(exchange, Verdict::default()));
+        let response = redacted.exchange.response.as_ref().unwrap();
+        let now = String::from_utf8_lossy(&response.body.content).into_owned();
+        let labels = label::find(&response.body.content).map(|_| "#").collect::<Vec<_>>().join(",");
+        assert!(!now.contains("s3cr3t") && !now.contains("other-0123") && !now.contains("123456"), "{now}");
+        assert_eq!((&*labels, response.body.malformed), (expected, true), "{now}");
+        assert_eq!(response.body.presence, Presence::Whole);
+        assert_eq!(
+            response.headers.get_str("content-length"),
+            Some(&*response.body.content.len().to_string()).filter(|_| !expected.is_empty()).or(Some("7"))
+        );
+        assert_eq!(redactor.counters().withheld, 0);
+        // What was redacted comes out of redaction as it is.
+        let again = redactor.redact(redacted.into_inner()).into_inner();
+        assert_eq!(String::from_utf8_lossy(&again.exchange.response.unwrap().body.content), now);
+    }
+}
+
+#[test]
+fn what_redaction_cannot_vouch_for_is_withheld_and_what_is_cut_is_dropped() {
+    let deep = "[".repeat(crate::json::MAX_DEPTH + 1);
+    for (media, text, rule) in [
+        ("application/json", "{\0\"\0p\0a\0s\0s\0", None),
+        ("application/json", "\u{1f}\u{8b}\u{8}binary", None),
+        ("application/json", &*deep, None),
+        ("application/json", "{'a': 1}", Some("pointer:/a/*")),
+        ("multipart/form-data", "\u{0}", None),
+    ] {
+        let redactor = Redactor::new(Plan::new(rule.as_slice()).unwrap());
         let exchange = exchange("/x", (&[], ""), (&[("content-type", media), ("content-length", "7")], text));
         let redacted = redactor.redact(Judged::new(exchange, Verdict::default()));
         let response = redacted.exchange.response.as_ref().unwrap();
@@ -399,7 +438,7 @@ fn what_does_not_parse_is_withheld_and_what_is_cut_is_dropped() {
 }
 
 #[test]
-fn a_secret_of_a_body_that_is_withheld_is_still_known_elsewhere() {
+fn a_secret_of_a_malformed_body_is_known_elsewhere() {
     let redacted = redact(exchange(
         "/x?a=s3cr3t-value",
         (&[JSON], r#"{"client_secret":"s3cr3t-value","#),

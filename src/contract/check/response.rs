@@ -52,7 +52,8 @@ impl Check<'_> {
         let content = documented.map(|documented| &documented.content[..]).unwrap_or_default();
         // What comes behind a 101 is of another protocol.
         let switched = response.status == 101;
-        if switched || self.exchange.transport.incomplete.is_some() || is_redacted(&response.body.redacted, "") {
+        let hidden = is_redacted(&response.body.redacted, "") && !response.body.malformed;
+        if switched || self.exchange.transport.incomplete.is_some() || hidden {
             self.unchecked.insert(Unchecked::ResponseBody);
             return;
         }

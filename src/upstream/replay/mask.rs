@@ -18,6 +18,7 @@ use super::{
 use crate::{
     exchange::{Place, Request},
     json::{self, Kind, Node},
+    redact,
 };
 
 /// The places of a recorded request that are not there, so that any value matches.
@@ -27,6 +28,8 @@ pub(super) struct Mask {
     pub(super) any_body: bool,
     /// Places in the body.
     pub(super) places: Vec<Place>,
+    /// A body that has no places because it is malformed: its text with labels, each of which stands for any text.
+    pub(super) text: Option<String>,
     /// Query parameters, by decoded name.
     pub(super) query: Vec<Vec<u8>>,
     /// Path segments, by index.
@@ -50,17 +53,28 @@ impl Mask {
             })
             .map(|(at, _)| at)
             .collect();
-        let any_body = matches!(parts.body, Content::Unseen(_)) || request.body.redacted.iter().any(String::is_empty);
+        let hidden = request.body.redacted.iter().any(String::is_empty);
+        let text = match &parts.body {
+            Content::Bytes(bytes) if hidden && request.body.malformed => Some(latin(bytes)),
+            _ => None,
+        };
+        let any_body = matches!(parts.body, Content::Unseen(_)) || (hidden && text.is_none());
         let mut places = if any_body { Vec::new() } else { request.body.redacted.clone() };
         places.sort_unstable();
         places.dedup();
-        Self { any_body, places, query, segments }
+        places.retain(|place| !place.is_empty());
+        Self { any_body, places, text, query, segments }
     }
 
     /// Whether every place has to be equal.
     pub(super) fn is_exact(&self) -> bool {
-        let Self { any_body, places, query, segments } = self;
-        !any_body && places.is_empty() && query.is_empty() && segments.is_empty()
+        let Self { any_body, places, text, query, segments } = self;
+        !any_body && places.is_empty() && text.is_none() && query.is_empty() && segments.is_empty()
+    }
+
+    /// Whether a malformed body is the recorded one but for what its labels stand for.
+    pub(super) fn fits(&self, bytes: &[u8]) -> bool {
+        self.text.as_ref().is_some_and(|text| redact::matches(text, &latin(bytes)))
     }
 
     /// What a match that needs this mask has to say.
@@ -68,6 +82,9 @@ impl Mask {
         let mut places: Vec<String> = Vec::new();
         if self.any_body {
             places.push("its body is not whole in the recording, so any body matches".to_owned());
+        }
+        if self.text.is_some() {
+            places.push("parts of its malformed body are redacted in the recording".to_owned());
         }
         places.extend(self.places.iter().map(|place| format!("`{place}` is redacted in the recording")));
         places.extend(
@@ -271,9 +288,17 @@ fn canonical_body(body: &Content, mask: &Mask, ignored: &IgnoreSet, emit: &mut d
         }
         Content::Bytes(bytes) => {
             emit(b"bytes");
-            emit(bytes);
+            // The mask itself is a part of the key.
+            if !mask.fits(bytes) {
+                emit(bytes);
+            }
         }
     }
+}
+
+/// Bytes as text, each of them a character: what is malformed need not be UTF-8.
+fn latin(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
 }
 
 /// The field's canonical text; `None` if it does not count.

@@ -180,7 +180,7 @@ pub fn plant(secret: &str, dice: &mut Dice) -> Exchange {
         }
         12 => response.header("Location", &format!("https://app.example/cb?id_token={percent}&state=1")),
         13 => response.header("Location", &format!("https://me:{percent}@app.example/cb")),
-        // Of a body that was cut, or does not parse, nothing is kept.
+        // Of a body that was cut nothing is kept.
         14 => {
             response.body = Some((JSON, format!("{{\"refresh_token\":\"{escaped}\",\"rest\":\"")));
             response.cut = true;

@@ -8,6 +8,7 @@ mod files;
 mod interrupted;
 mod killed;
 mod lines;
+mod malformed;
 mod nothing;
 mod settings;
 mod trail;
