@@ -35,6 +35,7 @@ mod policy;
 pub mod printer;
 pub mod record;
 pub mod redact;
+mod refold;
 pub mod replay;
 pub mod sandbox;
 pub mod scan;

@@ -1,6 +1,6 @@
 //! `contrail redact`: clean recordings that exist.
 //!
-//! Files are edited in place: what another tool wrote beside the messages survives byte for byte. All files are gone
+//! Fixtures of contrail's own are folded anew ([`Own`]). Other files are edited in place: what another tool wrote beside the messages survives byte for byte. All files are gone
 //! through once before anything is written, so that a secret that one of them shows is taken out of all.
 
 use std::{
@@ -13,8 +13,9 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    Failure, Outcome,
+    ContractArgs, Failure, Outcome,
     printer::{Printer, write_whole},
+    refold::Own,
     scan::{Content, expand},
 };
 use crate::{
@@ -41,6 +42,8 @@ pub struct Args {
     /// What to take out besides the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
     #[arg(long, value_name = "RULE")]
     redact: Vec<String>,
+    #[command(flatten)]
+    contract: ContractArgs,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
@@ -48,6 +51,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     if args.in_place {
         settle(&args.files)?;
     }
+    let fixtures: Vec<Own> =
+        if args.check { Vec::new() } else { args.files.iter().filter_map(|named| Own::at(named)).collect() };
     let targets = targets(args)?;
     let mut contents = Vec::new();
     for (path, target) in targets {
@@ -67,6 +72,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         cleaned.insert(path, out.into());
     }
     for (path, content, target) in &contents {
+        if fixtures.iter().any(|fixture| fixture.files.contains(path)) {
+            continue;
+        }
         let out = cleaned.get(&**path).cloned().unwrap_or_default();
         // What was edited by hand is accepted with what was changed here.
         let beside = |name: &str| cleaned.get(&*path.with_file_name(name)).cloned();
@@ -88,6 +96,30 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             Target::File(path) => write(path, &proof.bytes)?,
         }
     }
+    let mut lost = 0;
+    for fixture in &fixtures {
+        let scratch = tempfile::tempdir()?;
+        let to = match &args.out {
+            _ if args.in_place => fixture.place().to_path_buf(),
+            Some(out) => out.clone(),
+            None => scratch.path().join("out.har"),
+        };
+        let (har, problems) = fixture.fold(&to, &redactor, &args.contract)?;
+        if let Some(written) = Own::at(&har) {
+            for file in &written.files {
+                Content::read(file)?.parts(&redactor, |_, cleaned| left += cleaned.sightings.len());
+            }
+        }
+        if !args.in_place && args.out.is_none() {
+            let mut printer = Printer::stdout();
+            printer.write_all(&fs::read(&har)?)?;
+            printer.flush()?;
+        }
+        lost += problems.len();
+        for problem in problems {
+            let _ = writeln!(io::stderr(), "{}: after redaction, {problem}", fixture.place().display());
+        }
+    }
     told.say(&redactor, contents.len(), args.check);
     if left > 0 {
         let _ = writeln!(
@@ -96,7 +128,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             plural(left, "secret")
         );
     }
-    let findings = left > 0 || (args.check && !told.is_empty());
+    let findings = left > 0 || lost > 0 || (args.check && !told.is_empty());
     Ok(Outcome { findings, ..Outcome::CLEAN })
 }
 

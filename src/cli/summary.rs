@@ -162,7 +162,7 @@ fn text(outcome: &Outcome, exit: Exit, dropped: u64, extra: &Extra, next: Option
             let note = proof.note.as_ref().map_or_else(String::new, |note| format!("; {note}"));
             let _ = writeln!(out, "proof: replayed against itself, verified, scanned for secrets: good{note}");
         } else {
-            let _ = writeln!(out, "PROOF FAILED: the fixture is not what was recorded:");
+            let _ = writeln!(out, "PROOF FAILED: the fixture does not give back what was recorded:");
             list(&mut out, proof.problems.iter().cloned());
         }
     }

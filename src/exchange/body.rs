@@ -7,6 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use ruzstd::decoding::StreamingDecoder;
 
 use super::Headers;
 use crate::json::{Document, SyntaxError};
@@ -171,7 +172,7 @@ impl Body {
 
     /// Undoes the content coding that `headers` state, within `limits`; `wire_size` stays what it was.
     ///
-    /// Knows gzip, deflate (with and without the zlib wrapper, as clients do) and br, and lists of them. Anything else, broken
+    /// Knows gzip, deflate (with and without the zlib wrapper, as clients do), br and zstd, and lists of them. Anything else, broken
     /// data, bytes after the end of the data, and output beyond the limits become [`Withheld::Undecodable`]. A body of which
     /// only a part was kept is left as it is: its bytes remain coded.
     #[must_use]
@@ -217,8 +218,37 @@ fn undo(coding: &[u8], coded: &[u8], limits: DecodeLimits) -> Option<Vec<u8>> {
             // Bytes after the end are told by the read after the last one, or are still in the slice.
             decoder.read(&mut [0]).is_ok_and(|read| read == 0) && decoder.into_inner().0.is_empty()
         }),
+        b"zstd" => zstd(most, coded),
         _ => None,
     }
+}
+
+/// Undoes zstd: frames one behind the other, skippable ones among them (RFC 8878, section 3).
+fn zstd(most: usize, mut coded: &[u8]) -> Option<Vec<u8>> {
+    /// The largest window that a content coding may have (RFC 9659), and so must be read.
+    const MAX_WINDOW: usize = 8 << 20;
+    let number = |bytes: &[u8]| Some(u32::from_le_bytes(*bytes.first_chunk()?));
+    let mut decoded = Vec::new();
+    while !coded.is_empty() {
+        if number(coded).is_some_and(|magic| magic & !0xf == 0x184d_2a50) {
+            let length = usize::try_from(number(coded.get(4..)?)?).ok()?;
+            coded = coded.get(8..)?.get(length..)?;
+            continue;
+        }
+        let window = MAX_WINDOW.max(most) as u64;
+        let mut decoder = StreamingDecoder::new_with_max_window_size(Chunk(coded), window).ok()?;
+        let room = (most - decoded.len()) as u64;
+        (&mut decoder).take(room + 1).read_to_end(&mut decoded).ok()?;
+        if decoded.len() > most {
+            return None;
+        }
+        let (rest, frame) = decoder.into_parts();
+        if frame.get_checksum_from_data().is_some_and(|sum| frame.get_calculated_checksum() != Some(sum)) {
+            return None;
+        }
+        coded = rest.0;
+    }
+    Some(decoded)
 }
 
 /// All that `decoder` gives, if that is at most `most` bytes and `ended` says that nothing follows.
@@ -282,6 +312,10 @@ mod tests {
         coder.finish().unwrap()
     }
 
+    fn zstd(text: &[u8]) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
     fn coded(coding: &'static str) -> Headers {
         coding.split('|').map(|line| (CONTENT_ENCODING, HeaderValue::from_static(line))).collect()
     }
@@ -299,6 +333,9 @@ mod tests {
             ("deflate", raw_deflate(TEXT)),
             ("br", brotli(TEXT)),
             ("identity", TEXT.to_vec()),
+            ("zstd", zstd(TEXT)),
+            ("zstd", [&zstd(&TEXT[..5])[..], b"\x5f\x2a\x4d\x18\x01\x00\x00\x00x", &zstd(&TEXT[5..])].concat()),
+            ("gzip, zstd", zstd(&gzip(TEXT))),
             ("gzip, br", brotli(&gzip(TEXT))),
             ("deflate|gzip", gzip(&zlib(TEXT))),
         ] {
@@ -321,6 +358,12 @@ mod tests {
         let surplus = |bytes: Vec<u8>| [bytes, b"secret".to_vec()].concat();
         for (coding, bytes) in [
             ("zstd", TEXT.to_vec()),
+            ("zstd", cut(zstd(TEXT))),
+            ("zstd", surplus(zstd(TEXT))),
+            // A window of 3.75 TiB, and a skippable frame that is longer than the body.
+            ("zstd", b"\x28\xb5\x2f\xfd\x00\xff\x01\x00\x00".to_vec()),
+            ("zstd", b"\x50\x2a\x4d\x18\x09\x00\x00\x00x".to_vec()),
+            ("compress", TEXT.to_vec()),
             ("gzip", TEXT.to_vec()),
             ("br", b"\xff\xff\xff".to_vec()),
             ("deflate", b"\xff\xff".to_vec()),
@@ -340,12 +383,14 @@ mod tests {
 
     #[test]
     fn a_bomb_is_stopped_by_size_and_by_ratio() {
-        let zeros = gzip(&vec![0; 1 << 20]);
+        let zeros = vec![0; 1 << 20];
         let limits = |bytes, ratio| DecodeLimits { bytes, ratio };
-        let decode = |limits| Body::whole(zeros.clone()).decode(&coded("gzip"), limits);
-        assert!(decode(limits(1 << 20, 10_000)).is_whole());
-        assert!(!decode(limits((1 << 20) - 1, 10_000)).is_whole());
-        assert!(!decode(limits(1 << 21, 100)).is_whole());
+        for (coding, coded_zeros) in [("gzip", gzip(&zeros)), ("zstd", zstd(&zeros))] {
+            let decode = |limits| Body::whole(coded_zeros.clone()).decode(&coded(coding), limits);
+            assert!(decode(limits(1 << 20, 100_000)).is_whole());
+            assert!(!decode(limits((1 << 20) - 1, 100_000)).is_whole());
+            assert!(!decode(limits(1 << 21, 100)).is_whole());
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::millis;
 use crate::{
+    exchange::{Body, Presence, Withheld},
     finding::{Conclusion, Finding, Kind},
     json::write::{number, raw},
     redact::{Judged, Redacted},
@@ -157,6 +158,13 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &Judged, notes: &N
     }
     if exchange.transport.retried {
         raw(out, "; sent again on a fresh connection");
+    }
+    let undecodable = |body: &Body| body.presence == Presence::Withheld(Withheld::Undecodable);
+    if undecodable(&exchange.request.body) {
+        raw(out, "; request body unchecked and not recorded: its Content-Encoding cannot be undone");
+    }
+    if exchange.response.as_ref().is_some_and(|response| undecodable(&response.body)) {
+        raw(out, "; response body unchecked and not recorded: its Content-Encoding cannot be undone");
     }
     for remark in &notes.remarks {
         raw(out, "; ");

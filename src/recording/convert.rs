@@ -265,7 +265,7 @@ fn stored(
     file: Option<&Text<'_>>,
     files: &mut Expecting<'_>,
 ) -> Result<Option<Bytes>, Fault> {
-    if let Some(file) = file.filter(|file| !file.as_str().is_empty()) {
+    if let Some(file) = file {
         return files
             .read(file.as_str())
             .map(Some)
@@ -316,6 +316,7 @@ fn undo_coding(body: Body, headers: &Headers) -> Body {
     let text = std::str::from_utf8(&body.content).is_ok();
     let coded = match coding.trim() {
         "gzip" | "x-gzip" => body.content.starts_with(&[0x1f, 0x8b]),
+        "zstd" => body.content.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]),
         _ => !text,
     };
     if !coded {

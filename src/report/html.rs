@@ -156,7 +156,7 @@ fn misses(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
 
 fn proof(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     let Some(proof) = facts.run.proof.as_ref().filter(|proof| !proof.good) else { return Ok(()) };
-    writeln!(to, "<h2 class=bad>Proof failed: the fixture is not what was recorded</h2>\n<ul>")?;
+    writeln!(to, "<h2 class=bad>Proof failed: the fixture does not give back what was recorded</h2>\n<ul>")?;
     for problem in proof.problems.iter().take(MAX_ROWS) {
         writeln!(to, "<li>{}", breakable(problem))?;
     }

@@ -147,11 +147,16 @@ async fn record(
     let summary = summary.ok_or("the proxy ended without a summary")?;
     // The violations that were asked for count.
     screen.check(status == Some(1), &format!("the recording ended with exit status {}", shown(status)))?;
-    let problems = summary["proof"]["problems"].to_string();
-    let proof = "replayed against itself, verified, scanned for secrets";
-    let proved = summary["proof"]["good"] == true;
-    let said = if proved { format!("{proof}: good") } else { format!("no: {problems}") };
-    screen.check(proved, &format!("it has proved itself: {said}"))?;
+    let problems: Vec<&str> =
+        summary["proof"]["problems"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    // One answer broke off, and a fixture that cannot give it back is not good.
+    let foretold = matches!(problems[..], [only] if only.contains("cannot be replayed"));
+    let said = if foretold {
+        "replayed against itself, verified, scanned for secrets: it holds all but the answer that broke off".to_owned()
+    } else {
+        format!("not as foretold: {problems:?}")
+    };
+    screen.check(foretold, &format!("its proof names what cannot be replayed; {said}"))?;
     let kinds: Vec<String> =
         summary["secrets"].as_object().into_iter().flatten().map(|(kind, count)| format!("{kind} {count}")).collect();
     let found = exposed(folder, &client.secrets())?;

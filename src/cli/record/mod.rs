@@ -13,6 +13,7 @@ use std::{
 };
 
 pub(super) use bench::{Bench, remove};
+pub(super) use proof::replayed;
 use serde_json::Value;
 
 use super::{

@@ -134,7 +134,7 @@ fn verified(
 }
 
 /// Asks the fixture for every exchange that it holds, in order.
-fn replayed(har: &Path, contract: &Arc<Contract>) -> Result<Vec<String>, Failure> {
+pub(in crate::cli) fn replayed(har: &Path, contract: &Arc<Contract>) -> Result<Vec<String>, Failure> {
     let routes = Arc::clone(contract);
     let mut builder = Builder::new(Settings {
         ignore: Vec::new(),
@@ -153,5 +153,9 @@ fn replayed(har: &Path, contract: &Arc<Contract>) -> Result<Vec<String>, Failure
     })?;
     let told =
         |unproven: Unproven| format!("{} ({}) does not replay: {}", unproven.entry, unproven.request, unproven.instead);
-    Ok(builder.finish().proof().into_iter().map(told).collect())
+    let replay = builder.finish();
+    let unfit = replay.unfit().into_iter().flat_map(|(why, entries)| {
+        entries.into_iter().map(move |(entry, request)| format!("{entry} ({request}) cannot be replayed: {why}"))
+    });
+    Ok(replay.proof().into_iter().map(told).chain(unfit).collect())
 }

@@ -35,6 +35,8 @@ pub enum Reason {
         entry: String,
         /// Why, as a clause.
         why: String,
+        /// What helps, as sentences.
+        advice: &'static str,
     },
 }
 
@@ -127,10 +129,7 @@ impl Miss {
                  --append`.",
                 if *recorded == 1 { "" } else { "s" }
             ),
-            Reason::Unfit { entry, why } => format!(
-                "`{asked}` matches {entry}, but {why}. Record it again with `contrail record --append`, with a larger \
-                 `--max-capture` if it was too long."
-            ),
+            Reason::Unfit { entry, why, advice } => format!("`{asked}` matches {entry}, but {why}. {advice}"),
         }
     }
 

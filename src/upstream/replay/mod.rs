@@ -231,10 +231,9 @@ impl Replay {
             }
             Choice::Conditional(entry) => {
                 let status = self.index.held[entry as usize].status;
-                let why = format!(
-                    "it is the {status} to a conditional or Range request, and this request is neither; record this one, too"
-                );
-                let reason = Reason::Unfit { entry: self.index.name(entry), why };
+                let why = format!("it is the {status} to a conditional or Range request, and this request is neither");
+                let advice = "Record this one, too, with `contrail record --append`.";
+                let reason = Reason::Unfit { entry: self.index.name(entry), why, advice };
                 return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), entry)));
             }
             Choice::Unfit(entry) => return Err(Box::new(self.unfit_miss(entry, &redact(request)))),
@@ -243,7 +242,8 @@ impl Replay {
             Ok(Some(answer)) => answer,
             Ok(None) => return Err(Box::new(self.unfit_miss(entry, &redact(request)))),
             Err(error) => {
-                let reason = Reason::Unfit { entry: self.index.name(entry), why: error.to_string() };
+                let advice = "Leave the recording as it is while it is replayed.";
+                let reason = Reason::Unfit { entry: self.index.name(entry), why: error.to_string(), advice };
                 return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), entry)));
             }
         };
@@ -387,7 +387,8 @@ impl Replay {
     fn unfit_miss(&self, entry: u32, redacted: &Request) -> Miss {
         let unfit = self.index.held[entry as usize].unfit.as_deref();
         let why = unfit.unwrap_or("no answer was recorded").to_owned();
-        Miss::of_entry(&self.index, Reason::Unfit { entry: self.index.name(entry), why }, redacted, entry)
+        let advice = self.index.entry(entry).map_or("", |entry| serve::advice(&entry.exchange));
+        Miss::of_entry(&self.index, Reason::Unfit { entry: self.index.name(entry), why, advice }, redacted, entry)
     }
 
     fn recorded(&self, bucket: u32, caller: Option<u32>) -> usize {

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
 use crate::{
     digest::Digests,
-    exchange::{Exchange, Headers, Presence, is_bodiless, is_hop_by_hop},
+    exchange::{Exchange, Headers, Presence, Withheld, is_bodiless, is_hop_by_hop},
     recording,
 };
 
@@ -149,6 +149,34 @@ pub(super) fn unfit(exchange: &Exchange) -> Option<String> {
         Presence::Withheld(reason) => {
             Some(format!("the body of the recorded answer is not in the recording ({})", reason.name()))
         }
+    }
+}
+
+/// What helps where an exchange cannot be served.
+pub(super) fn advice(exchange: &Exchange) -> &'static str {
+    const AGAIN: &str = "Record it again with `contrail record --append`.";
+    let Some(response) = &exchange.response else { return AGAIN };
+    let is_whole = exchange.transport.incomplete.is_none() && exchange.transport.answered_by_contrail.is_none();
+    match &response.body.presence {
+        _ if response.status == 101 => {
+            "To record it again changes nothing: contrail records no WebSocket or other protocol behind a 101. Keep such \
+             requests out of a replay, or let the client fall back to plain HTTP."
+        }
+        Presence::Truncated { .. } if is_whole => {
+            "Record it again with `contrail record --append` and a larger `--max-capture`."
+        }
+        Presence::Withheld(Withheld::Unparsable) => {
+            "To record it again changes nothing as long as the tenant answers so: contrail keeps no body in which it cannot \
+             tell where secrets are."
+        }
+        Presence::Withheld(Withheld::Undecodable) => {
+            "contrail could not undo its `Content-Encoding`. Let the client ask with `Accept-Encoding: gzip, deflate, br, \
+             zstd`, and record it again with `contrail record --append`."
+        }
+        Presence::Withheld(Withheld::NotSaved) => {
+            "The file was saved without it: export it again with bodies, or record it with `contrail record --append`."
+        }
+        _ => AGAIN,
     }
 }
 

@@ -10,6 +10,8 @@ mod killed;
 mod lines;
 mod malformed;
 mod nothing;
+mod redacted;
 mod settings;
 mod trail;
+mod unreplayable;
 mod workers;

@@ -1,0 +1,78 @@
+//! Entries that cannot be replayed: the end of the recording names them, and the miss says what helps.
+
+use serde_json::Value;
+
+use super::bench::{Place, objects};
+use crate::support::{
+    process::Running,
+    wire::{Origin, call},
+};
+
+const TEXT: &[u8] = b"{\"name\":\"policy\",\"limit\":5}";
+
+fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!("HTTP/1.1 {status}\r\n{headers}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+    [head.as_bytes(), body].concat()
+}
+
+#[test]
+fn an_answer_in_zstd_is_recorded_and_replayed_decoded() {
+    let place = Place::new();
+    let origin = Origin::start();
+    let coded = ruzstd::encoding::compress_to_vec(TEXT, ruzstd::encoding::CompressionLevel::Fastest);
+    origin.will_answer(answer("200 OK", "Content-Type: application/json\r\nContent-Encoding: zstd", &coded));
+    let record = place.start_at(origin.address, "record", &["--out", "rec.har"]);
+    assert_eq!(call(record.address, "GET", "/x", &[("Accept-Encoding", "zstd")], b"").body, coded);
+    let ran = record.finish();
+    assert!(ran.stderr.contains("good") && !ran.stderr.contains("unchecked and not recorded"), "{}", ran.stderr);
+    let replay = Running::start(place.path(), ["replay", "rec.har", "--listen", "127.0.0.1:0"]);
+    let replayed = call(replay.address, "GET", "/x", &[], b"");
+    assert_eq!((replayed.status(), &replayed.body[..]), (200, TEXT));
+    assert_eq!(replayed.header("content-encoding"), None);
+    assert_eq!(replay.finish().status, 0);
+}
+
+#[test]
+fn a_fixture_with_an_entry_that_cannot_be_replayed_is_not_good_and_says_which_and_why() {
+    for format in ["text", "json"] {
+        let place = Place::new();
+        let origin = Origin::start();
+        let odd = "Content-Type: application/json\r\nContent-Encoding: odd";
+        origin.will_answer(answer("200 OK", odd, TEXT));
+        origin.will_answer(answer("200 OK", "Content-Type: application/json", b"{\0\"\0"));
+        origin.will_answer(answer("200 OK", "Content-Type: text/plain", &[b'x'; 5000]));
+        let options = ["--out", "rec.har", "--max-capture", "4096", "--format", format];
+        let record = place.start_at(origin.address, "record", &options);
+        let paths = ["/odd", "/binary", "/long"];
+        for path in paths {
+            assert_eq!(call(record.address, "GET", path, &[], b"").status(), 200);
+        }
+        let ran = record.finish();
+        assert_eq!(ran.status, 1, "{}", ran.stderr);
+        assert!(!ran.stderr.contains("contrail replay"), "{}", ran.stderr);
+        let problems: Vec<String> = if format == "json" {
+            let summary = objects(&ran, "summary")[0]["summary"].clone();
+            assert_eq!((&summary["proof"]["good"], &summary["next"]), (&false.into(), &Value::Null));
+            serde_json::from_value(summary["proof"]["problems"].clone()).unwrap()
+        } else {
+            assert!(!ran.stderr.contains("good") && !ran.stderr.contains('['), "{}", ran.stderr);
+            assert!(ran.stderr.contains("response body unchecked and not recorded"), "{}", ran.stderr);
+            ran.stderr.lines().map(str::to_owned).collect()
+        };
+        for (path, why) in paths.iter().zip(["undecodable", "unparsable", "only 4096 of 5000 bytes"]) {
+            let told = problems
+                .iter()
+                .any(|line| line.contains(&format!("(GET {path}) cannot be replayed")) && line.contains(why));
+            assert!(told, "{path}: {}", ran.stderr);
+        }
+        let replay = Running::start(place.path(), ["replay", "rec.har", "--listen", "127.0.0.1:0"]);
+        for (path, advice) in paths.iter().zip(["Accept-Encoding", "changes nothing", "--max-capture"]) {
+            let miss = call(replay.address, "GET", path, &[], b"");
+            let detail = miss.json()["detail"].as_str().unwrap().to_owned();
+            assert_eq!(miss.status(), 421);
+            assert!(detail.contains(advice), "{detail}");
+            assert_eq!(detail.contains("--max-capture"), *path == "/long", "{detail}");
+        }
+        assert_eq!(replay.finish().status, 3);
+    }
+}
