@@ -7,7 +7,7 @@ use std::{
 
 use super::{Failure, Format, Outcome};
 use crate::{
-    proxy::authority::{self, Authority},
+    proxy::authority::{self, Authority, Rotated},
     upstream::sandbox::{Seed, Tenant},
 };
 
@@ -17,7 +17,7 @@ pub struct Args {
     /// What to do [default: print, making the authority if there is none]
     #[arg(value_enum, default_value_t, hide_default_value = true)]
     action: Action,
-    /// Upstream that the authority is for; without it, every authority that exists is printed
+    /// Upstream that the authority is for; without it, every authority that exists is printed or rotated
     #[arg(long, value_name = "URL")]
     upstream: Vec<String>,
     /// Further host that it may speak for, as with `record --intercept`; repeatable
@@ -46,7 +46,18 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     hosts.extend(args.intercept.iter().cloned());
     let named = !hosts.is_empty();
     let authorities = match args.action {
-        Action::Rotate => vec![Authority::rotate(&base, &hosts)?],
+        Action::Rotate if named => vec![Authority::rotate(&base, &hosts)?],
+        Action::Rotate => {
+            let Rotated { authorities, removed } = Authority::rotate_all(&base)?;
+            for folder in &removed {
+                let folder = folder.display();
+                let _ = writeln!(
+                    io::stderr(),
+                    "removed {folder}, which did not tell its hosts; a proxy for them makes it anew"
+                );
+            }
+            if authorities.is_empty() && removed.is_empty() { vec![Authority::open(&base, &[])?] } else { authorities }
+        }
         Action::Print if named => vec![Authority::open(&base, &hosts)?],
         Action::Print => match Authority::list(&base)? {
             none if none.is_empty() => vec![Authority::open(&base, &[])?],

@@ -1,6 +1,12 @@
 //! The listeners of a proxy: which are asked for, opening them, and what they say once they are ready.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    io::{self, Write as _},
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::net::TcpListener;
 
@@ -141,6 +147,12 @@ impl DoorArgs {
 
     fn intercepted(&self) -> Result<Vec<HostPort>, Failure> {
         let parse = |text: &String| {
+            if text.contains('*') {
+                return Err(format!(
+                    "--intercept {text}: it takes no patterns; name each host, as in --intercept api.example"
+                )
+                .into());
+            }
             let wrong = |wrong| format!("--intercept {text}: {wrong}; write HOST or HOST:PORT");
             Ok(HostPort::parse(text, Some(443)).map_err(wrong)?)
         };
@@ -184,7 +196,14 @@ impl DoorArgs {
         }
         if let Some(address) = &self.tls_listen {
             let certificates = match (&self.cert, &self.key, &kept) {
-                (Some(certificate), Some(key), _) => Certificates::from_files(certificate, key)?,
+                (Some(certificate), Some(key), _) => {
+                    let certificates = Certificates::from_files(certificate, key)?;
+                    if let Some(wrong) = Certificates::out_of_time(certificate) {
+                        let file = certificate.display();
+                        let _ = writeln!(io::stderr(), "contrail: --cert {file} {wrong}; clients will refuse it");
+                    }
+                    certificates
+                }
                 (_, _, Some(authority)) => Certificates::Authority(Arc::clone(authority)),
                 _ => return Err("--tls-listen needs --cert and --key together, or neither".into()),
             };
@@ -223,7 +242,25 @@ impl DoorArgs {
     }
 }
 
+/// What is wrong with the form of an address to listen on, if something is. Without it the system would look an empty host up.
+fn malformed(address: &str) -> Option<&'static str> {
+    match address.rsplit_once(':') {
+        None if address.bytes().all(|byte| byte.is_ascii_digit()) => Some("it names no host"),
+        None => Some("it names no port"),
+        Some(("", _)) => Some("it names no host"),
+        Some((_, port)) if port.parse::<u16>().is_err() => Some("its port is not from 0 to 65535"),
+        Some(_) => None,
+    }
+}
+
 async fn bind(option: &str, address: &str) -> Result<(TcpListener, SocketAddr), Failure> {
+    if let Some(wrong) = malformed(address) {
+        return Err(format!(
+            "{option} {address}: {wrong}; write HOST:PORT, as in 127.0.0.1:8080 (this machine only) or 0.0.0.0:8080; port 0 \
+             takes a free one"
+        )
+        .into());
+    }
     let listener = TcpListener::bind(address).await.map_err(|error| {
         format!("cannot listen on {address} ({error}); name another address with {option}, port 0 takes a free one")
     })?;

@@ -64,6 +64,9 @@ pub struct ProxyArgs {
     /// Most header fields of a request; 431 beyond
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = positive)]
     pub max_headers: usize,
+    /// Most header fields of an upstream's answer over HTTP/1; 502 beyond. Over HTTP/2 their bytes are bounded, 128 KiB
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = positive)]
+    pub max_response_headers: usize,
     /// Most bytes of a request head; 431 beyond
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 10, value_parser = positive)]
     pub max_header_bytes: usize,
@@ -355,6 +358,7 @@ impl ProxyArgs {
             connect: self.connect_timeout,
             silence: self.upstream_timeout,
             kept: self.pool,
+            fields: self.max_response_headers,
             ..live::Limits::default()
         }
     }

@@ -80,16 +80,18 @@ impl fmt::Display for AuthorityError {
             Self::Io { path, .. } => write!(f, "cannot use the certificate authority at `{}`", path.display()),
             Self::Exposed { path, mode } => write!(
                 f,
-                "`{}` can be read by others (mode {mode:04o}), so its key may be known; `contrail ca rotate` makes a new one, \
-                 or, if you are sure, `chmod go= {}`",
+                "`{}` can be read by others (mode {mode:04o}), so its key may be known; `{}` makes a new one, or, if you are \
+                 sure, `chmod go= {}`",
                 path.display(),
+                rotation(path),
                 path.display()
             ),
             Self::Damaged { path, reason } => {
-                write!(f, "`{}` is not usable: {reason}; `contrail ca rotate` makes a new authority", path.display())
+                write!(f, "`{}` is not usable: {reason}; `{}` makes a new authority", path.display(), rotation(path))
             }
             Self::Expired { folder } => {
-                write!(f, "the certificate authority in `{}` has expired; `contrail ca rotate` makes a new one", folder.display())
+                let rotation = rotation(folder);
+                write!(f, "the certificate authority in `{}` has expired; `{rotation}` makes a new one", folder.display())
             }
             Self::Certificate(reason) => write!(f, "cannot make a certificate: {reason}"),
         }
@@ -109,6 +111,16 @@ impl From<rcgen::Error> for AuthorityError {
     fn from(error: rcgen::Error) -> Self {
         Self::Certificate(error.to_string())
     }
+}
+
+/// The command that makes the authority of this folder anew, or of the folder that holds this file.
+fn rotation(path: &Path) -> String {
+    let is_file = path.extension().is_some_and(|extension| extension == "pem" || extension == "json");
+    let base = path.ancestors().nth(if is_file { 2 } else { 1 }).unwrap_or(path);
+    if default_folder().is_ok_and(|folder| folder == base) {
+        return "contrail ca rotate".to_owned();
+    }
+    format!("contrail ca rotate --ca-dir {}", base.display())
 }
 
 /// Where authorities are kept when `--ca-dir` says nothing: `$XDG_DATA_HOME/contrail/ca`, else
@@ -190,22 +202,32 @@ impl Authority {
         }
     }
 
+    /// The same for every authority below `base`, usable or not. One that does not tell its hosts is thrown away, and made
+    /// when a proxy needs it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Authority::open`], and where `base` exists and cannot be listed.
+    pub fn rotate_all(base: &Path) -> Result<Rotated, AuthorityError> {
+        let mut rotated = Rotated::default();
+        for folder in folders(base)? {
+            let hosts = read_facts(&folder).map(|(hosts, _)| hosts);
+            fs::remove_dir_all(&folder).map_err(at(&folder))?;
+            match hosts {
+                Ok(hosts) => rotated.authorities.push(Self::open(base, &hosts)?),
+                Err(_) => rotated.removed.push(folder),
+            }
+        }
+        Ok(rotated)
+    }
+
     /// Every authority below `base`, by folder name. A folder that is not usable gives its error.
     ///
     /// # Errors
     ///
     /// [`AuthorityError::Io`] where `base` exists and cannot be listed.
     pub fn list(base: &Path) -> Result<Vec<Result<Self, AuthorityError>>, AuthorityError> {
-        let entries = match fs::read_dir(base) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            listing => listing.map_err(at(base))?,
-        };
-        let mut folders: Vec<PathBuf> = entries
-            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-            .filter(|path| path.join("authority.json").is_file())
-            .collect();
-        folders.sort();
-        Ok(folders.into_iter().map(Self::read).collect())
+        Ok(folders(base)?.into_iter().map(Self::read).collect())
     }
 
     fn read(folder: PathBuf) -> Result<Self, AuthorityError> {
@@ -225,6 +247,10 @@ impl Authority {
         let certificate_path = folder.join("ca.pem");
         let certificate =
             CertificateDer::from_pem_file(&certificate_path).map_err(|error| damaged(&certificate_path, &error))?;
+        // A certificate holds its public key as it is.
+        if memchr::memmem::find(&certificate, key.public_key_raw()).is_none() {
+            return Err(damaged(&key_path, &"it is not the key of `ca.pem`"));
+        }
         // Only the name and the key of the issuer enter a leaf; both are known without parsing the certificate.
         let issuer = Issuer::new(authority_params(&hosts, SystemTime::now())?, key);
         Ok(Self { folder: Some(folder), hosts, certificate, issuer, leaves: Mutex::default() })
@@ -344,6 +370,31 @@ pub fn server_config(
         .map_err(|error| AuthorityError::Certificate(error.to_string()))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
+}
+
+/// What [`Authority::rotate_all`] did.
+#[derive(Debug, Default)]
+pub struct Rotated {
+    /// The new authorities.
+    pub authorities: Vec<Authority>,
+    /// Folders that did not tell their hosts, and are gone.
+    pub removed: Vec<PathBuf>,
+}
+
+/// The folders of authorities below `base`, by name.
+fn folders(base: &Path) -> Result<Vec<PathBuf>, AuthorityError> {
+    let entries = match fs::read_dir(base) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        listing => listing.map_err(at(base))?,
+    };
+    let mut folders: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        // What a killed process left half made begins with a dot.
+        .filter(|path| !path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".")))
+        .filter(|path| path.join("authority.json").is_file() || path.join("ca-key.pem").is_file())
+        .collect();
+    folders.sort();
+    Ok(folders)
 }
 
 /// Lower case, no trailing dot, no brackets, sorted, loopback left out (it is always included).
@@ -556,6 +607,34 @@ mod tests {
         assert!(matches!(Authority::open(base.path(), &hosts), Err(AuthorityError::Damaged { .. })));
         let second = Authority::rotate(base.path(), &hosts).unwrap();
         assert_ne!(first.fingerprint(), second.fingerprint());
+    }
+
+    #[test]
+    fn a_key_that_is_not_the_certificates_is_damage() {
+        let base = base();
+        let [one, two] =
+            ["one.example", "two.example"].map(|host| Authority::open(base.path(), &[host.into()]).unwrap());
+        fs::copy(folder_of(&one).join("ca-key.pem"), folder_of(&two).join("ca-key.pem")).unwrap();
+        let refused = Authority::open(base.path(), &["two.example".into()]).unwrap_err().to_string();
+        assert!(refused.contains("it is not the key of `ca.pem`; `contrail ca rotate --ca-dir "), "{refused}");
+    }
+
+    #[test]
+    fn every_authority_is_rotated_usable_or_not() {
+        let base = base();
+        let hosts = ["exposed.example", "damaged.example", "fine.example", "nameless.example"];
+        let before = hosts.map(|host| Authority::open(base.path(), &[host.into()]).unwrap());
+        fs::set_permissions(folder_of(&before[0]), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(folder_of(&before[1]).join("ca-key.pem"), "nonsense").unwrap();
+        fs::write(folder_of(&before[3]).join("authority.json"), "nonsense").unwrap();
+        let rotated = Authority::rotate_all(base.path()).unwrap();
+        let speak_for: Vec<_> = rotated.authorities.iter().flat_map(Authority::hosts).collect();
+        assert_eq!(speak_for, ["damaged.example", "exposed.example", "fine.example"]);
+        assert_eq!(rotated.removed, [folder_of(&before[3])]);
+        for (host, before) in hosts.iter().zip(&before) {
+            let now = Authority::open(base.path(), &[(*host).into()]).unwrap();
+            assert_ne!(now.fingerprint(), before.fingerprint(), "{host}");
+        }
     }
 
     #[test]

@@ -9,13 +9,15 @@ use std::{
 
 use rustls::{
     ServerConfig,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    client::{WebPkiServerVerifier, danger::ServerCertVerifier as _},
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _},
     server::Acceptor,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 
 use super::authority::{Authority, AuthorityError, server_config};
+use crate::upstream::private_key;
 
 /// Where a TLS listener's certificates come from.
 #[derive(Debug, Clone)]
@@ -78,8 +80,29 @@ impl Certificates {
         if chain.is_empty() {
             return Err(wrong("--cert", certificate, "it holds no certificate".into()));
         }
-        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong("--key", key, error.to_string()))?;
+        let key = private_key::read(key).map_err(|cause| wrong("--key", key, cause))?;
         server_config(chain, key).map(|config| Self::Fixed(Arc::new(config))).map_err(CertificateError::Pair)
+    }
+
+    /// What is wrong with the time of a certificate in a file, if something is: clients refuse it.
+    #[must_use]
+    pub fn out_of_time(certificate: &Path) -> Option<&'static str> {
+        let certificate = CertificateDer::from_pem_file(certificate).ok()?;
+        // Verifiers look at the time before anything else, so it does not matter whom this one trusts.
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(certificate.clone()).ok()?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().ok()?;
+        let name = ServerName::try_from("localhost").ok()?;
+        match verifier.verify_server_cert(&certificate, &[], &name, &[], UnixTime::now()) {
+            Err(rustls::Error::InvalidCertificate(
+                rustls::CertificateError::Expired | rustls::CertificateError::ExpiredContext { .. },
+            )) => Some("has expired"),
+            Err(rustls::Error::InvalidCertificate(
+                rustls::CertificateError::NotValidYet | rustls::CertificateError::NotValidYetContext { .. },
+            )) => Some("is not valid yet"),
+            _ => None,
+        }
     }
 
     /// The configuration for a connection that came in at this local address.

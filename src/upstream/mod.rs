@@ -27,6 +27,7 @@ pub(crate) mod no_proxy;
 mod origin;
 pub mod own;
 pub(crate) mod pass_on;
+pub(crate) mod private_key;
 mod problem;
 pub mod replay;
 pub mod routes;

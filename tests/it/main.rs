@@ -26,6 +26,7 @@ mod record;
 mod replay;
 mod sandbox;
 mod secrets;
+mod starting;
 mod supply;
 mod support;
 mod upstream;

@@ -272,7 +272,10 @@ fn target_fault(method: &[u8], target: &[u8], usual: bool) -> Option<&'static st
         (is_authority(authority)).then_some(())
     };
     match target.first() {
-        _ if method == b"CONNECT" => None,
+        _ if method == b"CONNECT" => {
+            let names_host = http::Uri::try_from(target).is_ok_and(|uri| uri.authority().is_some());
+            (!names_host).then_some("CONNECT takes HOST:PORT and nothing else")
+        }
         Some(b'/') => None,
         Some(b'*') if target.len() == 1 && method == b"OPTIONS" => None,
         _ if absolute().is_some() => None,

@@ -53,6 +53,9 @@ pub use via::{Via, ViaError};
 /// Bytes that a connection reads or writes ahead; an answer's head fits in, or is refused.
 const HTTP1_BUFFER: usize = 128 << 10;
 
+/// Most header fields of an answer over HTTP/1 unless it is said otherwise; hyper's own bound.
+const HTTP1_FIELDS: usize = 100;
+
 /// Most bytes of the head of an answer over HTTP/2.
 const HTTP2_HEADERS: u32 = 128 << 10;
 
@@ -74,6 +77,8 @@ pub struct Limits {
     pub leave: Duration,
     /// Most connections that are kept.
     pub kept: usize,
+    /// Most header fields of an answer over HTTP/1.
+    pub fields: usize,
 }
 
 impl Default for Limits {
@@ -84,6 +89,7 @@ impl Default for Limits {
             idle: Duration::from_secs(30),
             leave: Duration::from_millis(250),
             kept: 64,
+            fields: HTTP1_FIELDS,
         }
     }
 }
@@ -188,7 +194,7 @@ impl Live {
         } else {
             connector.connect(name.clone(), stream)
         };
-        let stream = connecting.await.map_err(|error| unreachable(&error))?;
+        let stream = connecting.await.map_err(|error| unreachable(&tls::failed(&error)))?;
         let http2 = always || stream.get_ref().1.alpn_protocol() == Some(b"h2");
         self.speak(stream, http2).await
     }
@@ -213,12 +219,13 @@ impl Live {
             self.pool.share(&connection);
             return Ok(connection);
         }
-        let (sender, connection) = http1::Builder::new()
-            .preserve_header_case(true)
-            .max_buf_size(HTTP1_BUFFER)
-            .handshake(io)
-            .await
-            .map_err(|error| self.broken(&error))?;
+        let mut builder = http1::Builder::new();
+        builder.preserve_header_case(true).max_buf_size(HTTP1_BUFFER);
+        // With a bound of its own hyper needs longer for each head.
+        if self.limits.fields != HTTP1_FIELDS {
+            builder.max_headers(self.limits.fields);
+        }
+        let (sender, connection) = builder.handshake(io).await.map_err(|error| self.broken(&error))?;
         tokio::spawn(ended(connection.with_upgrades()));
         Ok(Connection::new(Sender::Http1(sender), meter))
     }
@@ -251,10 +258,18 @@ impl Live {
     }
 
     fn broken(&self, error: &hyper::Error) -> Failure {
+        // A server of https answers what is no handshake with an alert, or not at all.
+        let hint = if self.tls.is_none() { "; is it https?" } else { "" };
         let cause = if error.is_incomplete_message() {
-            "it closed the connection before it answered".to_owned()
+            format!("it closed the connection before it answered{hint}")
+        } else if error.is_parse_too_large() {
+            let fields = self.limits.fields;
+            format!(
+                "the head of its answer has more than {fields} fields (--max-response-headers), or {HTTP1_BUFFER} bytes"
+            )
         } else {
-            error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
+            let cause = error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+            if error.is_parse() { format!("{cause}{hint}") } else { cause }
         };
         Failure::new(FailureKind::Broken, format!("no answer from {}: {cause}", self.origin))
     }

@@ -1,12 +1,12 @@
 //! TLS towards the upstream: whom to trust, and who to be.
 
 use std::{
-    fmt,
+    fmt, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject as _};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _};
 use tokio_rustls::{
     TlsConnector,
     rustls::{
@@ -21,7 +21,7 @@ use tokio_rustls::{
 };
 
 use super::{Access, Http2};
-use crate::upstream::Origin;
+use crate::upstream::{Origin, private_key};
 
 /// HTTP/1.1 by its name in a handshake (RFC 7301).
 pub(super) const HTTP1: &[u8] = b"http/1.1";
@@ -102,8 +102,7 @@ pub(super) fn connector(origin: &Origin, access: &Access) -> Result<(TlsConnecto
         None => builder.with_no_client_auth(),
         Some((certificate, key)) => {
             let chain = certificates("--upstream-cert", certificate)?;
-            let key =
-                PrivateKeyDer::from_pem_file(key).map_err(|error| wrong("--upstream-key", key, error.to_string()))?;
+            let key = private_key::read(key).map_err(|cause| wrong("--upstream-key", key, cause))?;
             builder.with_client_auth_cert(chain, key).map_err(SetupError::Identity)?
         }
     };
@@ -168,6 +167,47 @@ impl ServerCertVerifier for Verifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.usual.supported_verify_schemes()
+    }
+}
+
+/// Why a handshake failed, in plain words, with what helps.
+pub(super) fn failed(error: &io::Error) -> String {
+    use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
+    let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) else { return error.to_string() };
+    match tls {
+        Error::InvalidCertificate(wrong) => match wrong {
+            CertificateError::UnknownIssuer => {
+                "its certificate is signed by an authority that is not trusted; --upstream-ca FILE names one to trust"
+                    .into()
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "its certificate has expired, by this machine's clock".into()
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "its certificate is not valid yet, by this machine's clock".into()
+            }
+            CertificateError::NotValidForName => "its certificate is for another name".into(),
+            CertificateError::NotValidForNameContext { .. } => format!("its {wrong}"),
+            CertificateError::Revoked => "its certificate has been revoked".into(),
+            CertificateError::Other(cause) if cause.0.to_string() == SHOWN_AUTHORITY => {
+                "its certificate is an authority's own, which no server's may be; --upstream-ca FILE with this very \
+                 certificate trusts it"
+                    .into()
+            }
+            CertificateError::BadSignature => {
+                "its certificate is not signed by the authority of that name that is trusted; --upstream-ca FILE names \
+                 another to trust"
+                    .into()
+            }
+            _ => format!("its certificate cannot be used ({wrong})"),
+        },
+        Error::AlertReceived(AlertDescription::CertificateRequired) => {
+            "it asks for a client's certificate; --upstream-cert and --upstream-key name one".into()
+        }
+        Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            "what answers there speaks no TLS; is it http?".into()
+        }
+        other => format!("no TLS handshake: {other}"),
     }
 }
 

@@ -71,6 +71,24 @@ async fn an_unusable_answer_is_a_502_and_the_next_request_gets_a_fresh_connectio
     }
 }
 
+#[tokio::test]
+async fn an_answer_with_more_fields_than_the_bound_is_a_502_that_names_the_option_and_passes_under_a_larger_one() {
+    let fields = (0..150).fold(String::new(), |fields, at| fields + &format!("X-{at}: 1\r\n"));
+    let sent = format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: 2\r\n\r\nok");
+    for (bound, expected) in [(100, 502), (200, 200)] {
+        let limits = live::Limits { fields: bound, ..live::Limits::default() };
+        let bench = Bench::with(Setup { limits, ..Setup::default() }).await;
+        let mut client = bench.client().await;
+        client.send(GET).await;
+        let mut tenant = bench.accept().await;
+        tenant.message().await;
+        tenant.send(&sent).await;
+        let answer = client.message().await;
+        assert_eq!(status(&answer), expected, "{answer}");
+        assert_eq!(answer.contains("more than 100 fields (--max-response-headers)"), expected == 502, "{answer}");
+    }
+}
+
 /// Answers that are cut or go on too long: what is sent before the upstream closes, what the client gets, and whether
 /// that is whole.
 #[rustfmt::skip]

@@ -58,6 +58,7 @@ async fn an_upstream_with_a_strangers_certificate_is_a_502() {
     assert!(within(stranger.acceptor.accept(bench.accept().await.0)).await.is_err());
     let answer = client.message().await;
     assert!(status(&answer) == 502 && answer.contains("certificate"), "{answer}");
+    assert!(answer.contains("--upstream-ca FILE") && !answer.contains("Other("), "{answer}");
     bench.ended().await;
 }
 
