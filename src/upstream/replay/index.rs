@@ -6,7 +6,7 @@
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use super::{
@@ -213,6 +213,8 @@ pub(super) struct Index {
     shelved: Shelved,
     /// The hosts, with ports, that the recorded requests went to.
     pub(super) hosts: HashSet<String>,
+    /// The lines by their documented operation, as places in `line_order`; made when a request misses.
+    by_operation: OnceLock<HashMap<Option<Arc<str>>, Vec<usize>>>,
 }
 
 impl Index {
@@ -233,6 +235,7 @@ impl Index {
             ignore_sets: Vec::new(),
             shelved: Shelved::default(),
             hosts: HashSet::new(),
+            by_operation: OnceLock::new(),
         }
     }
 
@@ -352,6 +355,31 @@ impl Index {
             .flatten();
         let masked = shapes.into_iter().flatten().map(move |segments| line(segments));
         std::iter::once_with(move || line(&[])).chain(masked)
+    }
+
+    /// The documented operation of a method and raw path, if there is one.
+    pub(super) fn operation(&self, method: &str, path: &str) -> Option<Arc<str>> {
+        (self.rules.operation_of)(method, path)
+    }
+
+    /// The lines of a documented operation, then those of others, each in recorded order; with each, whether it is of
+    /// another.
+    pub(super) fn lines_near(&self, operation: Option<&Arc<str>>) -> impl Iterator<Item = (bool, &Line)> {
+        let lines = self.by_operation.get_or_init(|| {
+            let mut lines: HashMap<Option<Arc<str>>, Vec<usize>> = HashMap::new();
+            for (place, key) in self.line_order.iter().enumerate() {
+                let first = self.lines.get(key).and_then(|line| line.entries.first());
+                let asked = first.map_or("", |entry| &*self.held[*entry as usize].asked);
+                let (method, target) = asked.split_once(' ').unwrap_or_default();
+                let path = target.split_once('?').map_or(target, |(path, _)| path);
+                lines.entry(self.operation(method, path)).or_default().push(place);
+            }
+            lines
+        });
+        let own = lines.get(&operation.cloned()).map(Vec::as_slice).unwrap_or_default();
+        let others = (0..self.line_order.len()).filter(|place| own.binary_search(place).is_err());
+        let places = own.iter().map(|place| (false, *place)).chain(others.map(|place| (true, place)));
+        places.filter_map(|(other, place)| Some((other, self.lines.get(&self.line_order[place])?)))
     }
 
     pub(super) fn mask(&self, bucket: u32) -> &Mask {

@@ -66,8 +66,13 @@ pub struct Near {
 
 /// How many recorded exchanges a miss shows.
 const SHOWN: usize = 3;
-/// Most recorded exchanges of the same method and path, and most other lines, that are looked at for it.
-const CANDIDATES: usize = 1000;
+/// Most recorded exchanges of the same method and path that are compared with a missed request in full.
+const MAX_COMPARED: usize = 1000;
+/// Most of other methods and paths, and most of one of these.
+const MAX_ELSEWHERE: usize = 100;
+const MAX_OF_LINE: usize = 20;
+/// Most methods with paths whose distance is looked at.
+const MAX_LINES: usize = 50_000;
 
 impl Miss {
     pub(super) fn unknown(index: &Index, request: &Request, parts: &Parts) -> Self {
@@ -177,34 +182,15 @@ fn difference(one: &Difference) -> Value {
     Value::Object(object)
 }
 
-/// The recorded exchanges that come nearest: of the same method and path first, then of the likest ones.
+/// How far the line of a recorded exchange is from a request: whether it is of another documented operation, then how
+/// far its path is.
+type Distance = (bool, usize);
+
+/// The recorded exchanges that come nearest: those of the same method and path, or else by [`Distance`]; then those with
+/// the fewest differences.
 fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
-    let mut candidates: Vec<u32> = Vec::new();
-    for key in index.lines_of(parts) {
-        if let Some(line) = index.lines.get(&key) {
-            candidates.extend(line.entries.iter().take(CANDIDATES - candidates.len().min(CANDIDATES)));
-        }
-    }
-    if candidates.is_empty() {
-        let mut lines: Vec<(usize, Reverse<usize>, u32)> = index
-            .line_order
-            .iter()
-            .take(CANDIDATES)
-            .filter_map(|key| index.lines.get(key)?.entries.first().copied())
-            .map(|entry| {
-                let (method, target) = index.held[entry as usize].asked.split_once(' ').unwrap_or_default();
-                let path = target.split_once('?').map_or(target, |(path, _)| path);
-                let other_method = usize::from(parts.method != method) * 3;
-                let distance = differences::path_distance(&parts.path, path, &[]) * 2 + other_method;
-                let common = path.bytes().zip(parts.path.bytes()).take_while(|(left, right)| left == right).count();
-                (distance, Reverse(common), entry)
-            })
-            .collect();
-        lines.sort_unstable();
-        candidates.extend(lines.into_iter().take(SHOWN).map(|(_, _, entry)| entry));
-    }
-    let mut near: Vec<(usize, u32, Vec<Difference>)> = Vec::new();
-    for entry in candidates {
+    let mut near: Vec<((Distance, usize), u32, Vec<Difference>)> = Vec::new();
+    for (distance, entry) in candidates(index, parts) {
         // What cannot be read any more comes near to nothing.
         let Ok(request) = index.request(entry) else { continue };
         let recorded = Parts::of(&request);
@@ -215,11 +201,39 @@ fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
             continue; // the same request, recorded again
         }
         let comparable = usize::from(matches!(recorded.body, Content::Unseen(_)));
-        near.push((differences.len() + comparable, entry, differences));
+        near.push(((distance, differences.len() + comparable), entry, differences));
         near.sort_by_key(|(cost, entry, _)| (*cost, *entry));
         near.truncate(SHOWN);
     }
     near.into_iter().map(|(_, entry, differences)| self::near(index, entry, differences)).collect()
+}
+
+/// The recorded exchanges that are compared with a request in full, and how far their lines are from it.
+fn candidates(index: &Index, parts: &Parts) -> Vec<(Distance, u32)> {
+    let same = index.lines_of(parts).filter_map(|key| index.lines.get(&key)).flat_map(|line| &line.entries);
+    let same: Vec<_> = same.take(MAX_COMPARED).map(|entry| (Distance::default(), *entry)).collect();
+    if !same.is_empty() {
+        return same;
+    }
+    let operation = index.operation(parts.method.as_str(), &parts.path);
+    let mut lines: Vec<_> = index
+        .lines_near(operation.as_ref())
+        .take(MAX_LINES)
+        .filter_map(|(other, line)| {
+            let asked = &index.held[*line.entries.first()? as usize].asked;
+            let (method, target) = asked.split_once(' ').unwrap_or_default();
+            let path = target.split_once('?').map_or(target, |(path, _)| path);
+            let other_method = usize::from(parts.method != method) * 3;
+            let distance = differences::path_distance(&parts.path, path, &[]) * 2 + other_method;
+            let common = path.bytes().zip(parts.path.bytes()).take_while(|(left, right)| left == right).count();
+            Some(((other && operation.is_some(), distance), Reverse(common), line))
+        })
+        .collect();
+    lines.sort_by_key(|(distance, common, line)| (*distance, *common, line.entries.first().copied()));
+    let entries = lines
+        .into_iter()
+        .flat_map(|(distance, _, line)| line.entries.iter().take(MAX_OF_LINE).map(move |entry| (distance, *entry)));
+    entries.take(MAX_ELSEWHERE).collect()
 }
 
 fn near(index: &Index, entry: u32, differences: Vec<Difference>) -> Near {

@@ -1,4 +1,5 @@
 mod matching;
+mod nearest;
 mod tokens;
 
 use std::{sync::Arc, time::Duration};
@@ -226,24 +227,6 @@ fn a_miss_names_every_difference_the_right_way_round_with_the_option_that_helps(
     let live = json("/x?take=5&new=n", r#"{"a":"1","b":{"c":[1,3,4]}}"#);
     let recorded = json("/x?take=50&q=1", r#"{"a":1,"b":{"c":[1,2]},"gone":true}"#);
     assert!(ask(&ignoring(&rules, [says(recorded, "{}")]), &live).is_ok(), "the options do make it match");
-}
-
-#[test]
-fn a_miss_shows_the_likest_recorded_requests_where_the_path_was_never_recorded() {
-    let entries = [
-        says(request("GET", "/api/v2/connections/con_1/groups"), "{}"),
-        says(request("GET", "/api/v2/rate-limit-policies/rlp_1"), "{}"),
-        says(request("DELETE", "/api/v2/rate-limit-policies/rlp_2"), "{}"),
-        says(request("GET", "/api/v2/other"), "{}"),
-    ];
-    let miss = ask(&replay(entries), &request("GET", "/api/v2/rate-limit-policies/rlp_9")).unwrap_err();
-    let shown: Vec<&str> = miss.nearest.iter().map(|near| near.request.as_str()).collect();
-    assert_eq!(shown[0], "GET /api/v2/rate-limit-policies/rlp_1");
-    assert_eq!(shown.len(), 3);
-    let path = &miss.nearest[0].differences[0];
-    assert_eq!((path.place.as_str(), path.option.as_deref()), ("path", None));
-    assert_eq!(path.yours.as_deref(), Some("/api/v2/rate-limit-policies/rlp_9"));
-    assert!(miss.detail().contains("contrail record --append"), "{}", miss.detail());
 }
 
 #[test]

@@ -1,0 +1,83 @@
+//! Which recorded exchanges a miss shows, and in which order.
+
+use super::*;
+
+/// What a miss of `asked` shows, the nearest first, for every order of the recorded requests; it has to be the same.
+fn shown(recorded: &[Request], asked: &Request) -> Vec<String> {
+    let mut orders = Vec::new();
+    permute(&mut recorded.iter().collect(), 0, &mut |order: &[&Request]| {
+        let miss = ask(&replay(order.iter().map(|request| says((*request).clone(), "{}"))), asked).unwrap_err();
+        orders.push(miss.nearest.iter().map(|near| near.request.clone()).collect::<Vec<_>>());
+    });
+    assert!(orders.windows(2).all(|pair| pair[0] == pair[1]), "the order of the entries decides: {orders:?}");
+    orders.swap_remove(0)
+}
+
+fn permute<'a>(requests: &mut Vec<&'a Request>, from: usize, each: &mut dyn FnMut(&[&'a Request])) {
+    if from == requests.len() {
+        return each(requests);
+    }
+    for at in from..requests.len() {
+        requests.swap(from, at);
+        permute(requests, from + 1, each);
+        requests.swap(from, at);
+    }
+}
+
+#[test]
+fn the_nearest_path_comes_first_whatever_the_order_of_the_entries() {
+    let recorded = [
+        request("GET", "/api/v2/connection-profiles/templates"),
+        request("GET", "/api/v2/connections/con_1/groups"),
+        request("GET", "/api/v2/rate-limit-policies/rlp_1?fields=a&page=2"),
+        request("DELETE", "/api/v2/rate-limit-policies/rlp_2"),
+    ];
+    assert_eq!(
+        shown(&recorded, &request("GET", "/api/v2/rate-limit-policies/rlp_9")),
+        [
+            "GET /api/v2/rate-limit-policies/rlp_1?fields=a&page=2",
+            "GET /api/v2/connection-profiles/templates",
+            "DELETE /api/v2/rate-limit-policies/rlp_2",
+        ]
+    );
+}
+
+#[test]
+fn the_same_documented_operation_comes_before_a_nearer_path_and_fewer_differences() {
+    // What begins with /actions is one operation.
+    let recorded = [
+        json("/actions/a/tests/b?x=1", r#"{"a":1,"b":2}"#),
+        json("/actiones/c/run", r#"{"a":0}"#),
+        request("GET", "/other"),
+        json("/actions/c", r#"{"a":3}"#),
+    ];
+    assert_eq!(
+        shown(&recorded, &json("/actions/c/run", r#"{"a":0}"#)),
+        ["POST /actions/c", "POST /actions/a/tests/b?x=1", "POST /actiones/c/run"]
+    );
+}
+
+#[test]
+fn of_paths_that_are_as_near_the_one_with_the_fewest_differences_comes_first() {
+    let recorded = [
+        json("/x/1", r#"{"a":9,"b":9}"#),
+        json("/x/2", r#"{"a":1,"b":9}"#),
+        json("/x/3", r#"{"a":1,"b":2}"#),
+        json("/x/3", r#"{"a":9,"b":9,"c":9}"#),
+    ];
+    assert_eq!(shown(&recorded, &json("/x/4", r#"{"a":1,"b":2}"#)), ["POST /x/3", "POST /x/2", "POST /x/1"]);
+}
+
+#[test]
+fn the_nearest_of_thousands_is_found_wherever_it_stands() {
+    let far = (0..5000).map(|at| says(request("GET", &format!("/api/v2/users/{at}/roles/{at}")), "{}"));
+    let near = says(request("GET", "/api/v2/rate-limit-policies/rlp_1"), "{}");
+    let replay = replay(far.chain([near]));
+    let miss = ask(&replay, &request("GET", "/api/v2/rate-limit-policies/rlp_2")).unwrap_err();
+    assert_eq!(miss.nearest[0].request, "GET /api/v2/rate-limit-policies/rlp_1");
+    assert_eq!(miss.nearest[0].entry, "a.har entry 5000");
+    let path = &miss.nearest[0].differences[0];
+    assert_eq!((path.place.as_str(), path.option.as_deref()), ("path", None));
+    assert_eq!(path.yours.as_deref(), Some("/api/v2/rate-limit-policies/rlp_2"));
+    assert!(miss.detail().contains("contrail record --append"), "{}", miss.detail());
+}
