@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, IsTerminal as _},
     path::PathBuf,
     sync::Arc,
     time::Duration,
@@ -468,8 +468,10 @@ impl ProxyArgs {
         for Open { listener, door, .. } in doors.open.drain(..) {
             servers.spawn(listener::serve(Arc::clone(&proxy), listener, door, stopping.clone()));
         }
+        let format = if pipeline.lines() == LineFormat::Json { Format::Json } else { Format::Text };
         for line in &lines {
-            let _ = writeln!(io::stderr(), "{line}");
+            let address = line.strip_prefix("listening on ").and_then(|rest| rest.split(' ').next());
+            super::summary::event(format, "listening", address, line);
         }
         ready();
         let ended = match self.command.split_first() {

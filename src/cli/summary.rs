@@ -51,6 +51,18 @@ fn because(outcome: &Outcome, exit: Exit) -> Vec<String> {
     reasons
 }
 
+/// Says something on standard error before the summary: a line for people, or an object with it and with this member.
+pub(super) fn event(format: Format, name: &str, value: impl Into<Value>, said: &str) {
+    let line = match format {
+        Format::Text => said.to_owned(),
+        Format::Json => {
+            let members = [(name.to_owned(), value.into()), ("message".to_owned(), said.into())];
+            Value::Object(members.into_iter().collect()).to_string()
+        }
+    };
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 /// Prints the summary; `next` is the command to go on with.
 pub(super) fn print(format: Format, outcome: &Outcome, exit: Exit, extra: &Extra, next: Option<&str>) {
     // Exchange lines come before it, all of them.

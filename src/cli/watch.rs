@@ -2,13 +2,13 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead as _, BufReader, Write as _},
+    io::{self, BufRead as _, BufReader},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use super::{
-    Failure, Outcome,
+    Failure, Format, Outcome,
     serve::{JudgeArgs, ProxyArgs, Reach, Setup},
     summary,
 };
@@ -255,10 +255,12 @@ impl UpstreamArgs {
 
 impl Ready {
     /// Says who may ask the embedded tenant for tokens. Its secrets are made at each start and open nothing else.
-    pub(super) fn introduce(&self) {
+    pub(super) fn introduce(&self, format: Format) {
         let Some(client) = self.tenant.as_ref().and_then(|tenant| tenant.clients().first()) else { return };
         let secret = client.secret.as_deref().unwrap_or_default();
-        let _ = writeln!(io::stderr(), "sandbox client {} secret {secret}", client.id);
+        // Its secret is said once, for people and for machines.
+        let said = format!("sandbox client {} secret {secret}", client.id);
+        summary::event(format, "sandboxClient", client.id.as_str(), &said);
     }
 }
 
@@ -294,9 +296,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         setup.durable = args.trail.durable;
     }
     let pipeline = args.judge.pipeline(Setup { contract: Some(contract), ..setup })?;
-    let ran = args
-        .proxy
-        .run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), || ready.introduce())?;
+    let ran = args.proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), || {
+        ready.introduce(args.judge.format);
+    })?;
     let mut outcome = pipeline.finish(args.judge.collector(Title::default()));
     let kept = match &trail {
         Some(trail) => args.trail.end(trail, pipeline.redactor(), &mut outcome.counts),

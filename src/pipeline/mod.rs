@@ -365,6 +365,12 @@ impl Pipeline {
         }
     }
 
+    /// How exchange lines are shaped.
+    #[must_use]
+    pub fn lines(&self) -> LineFormat {
+        self.lines
+    }
+
     /// What redaction works by.
     #[must_use]
     pub fn redactor(&self) -> &Arc<Redactor> {

@@ -72,9 +72,9 @@ impl Server {
         let mut said = Vec::new();
         loop {
             match server.line().await? {
-                Some(line) => match line.strip_prefix("listening on http://") {
-                    Some(address) => {
-                        address.trim().clone_into(&mut server.address);
+                Some(line) => match line.split_once("listening on http://") {
+                    Some((_, address)) => {
+                        address.trim_end_matches(['"', '}']).clone_into(&mut server.address);
                         return Ok(server);
                     }
                     None => said.push(line),

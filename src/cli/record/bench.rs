@@ -1,14 +1,16 @@
 //! From a journal to a fixture that has proven itself.
 
 use std::{
-    io::{self, Write as _},
     path::{Path, PathBuf},
     sync::{Arc, PoisonError},
 };
 
 use super::proof::{self, Gist};
 use crate::{
-    cli::{Failure, Format, summary::Extra},
+    cli::{
+        Failure, Format,
+        summary::{Extra, event},
+    },
     contract::{CheckOptions, Contract},
     pipeline,
     plural::plural,
@@ -49,11 +51,7 @@ impl Bench {
             journal.display(),
             plural(bytes, "byte")
         );
-        let line = match self.format {
-            Format::Text => said,
-            Format::Json => serde_json::json!({"torn": bytes, "message": said}).to_string(),
-        };
-        let _ = writeln!(io::stderr(), "{line}");
+        event(self.format, "torn", bytes, &said);
     }
 
     /// Deals with the journal that a killed run left; whether the fixture holds something now that is to stay.
@@ -73,11 +71,7 @@ impl Bench {
             filled = true;
             format!("folded {exchanges} of a left-over journal into {}; it is marked unproven", self.out.display())
         };
-        let line = match self.format {
-            Format::Text => said,
-            Format::Json => serde_json::json!({"recovered": entries, "message": said}).to_string(),
-        };
-        let _ = writeln!(io::stderr(), "{line}");
+        event(self.format, "recovered", entries, &said);
         journal.discard()?;
         Ok(filled)
     }

@@ -112,9 +112,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         durable: args.trail.durable,
         ..setup
     })?;
-    let ran = args
-        .proxy
-        .run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), || ready.introduce());
+    let ran = args.proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), || {
+        ready.introduce(args.judge.format);
+    });
     let mut outcome = pipeline.finish(args.judge.collector(Title::default()));
     outcome.collector.upstream(&ready.origin);
     drop(pipeline);

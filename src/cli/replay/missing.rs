@@ -4,7 +4,6 @@
 
 use std::{
     env,
-    io::{self, Write as _},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -12,10 +11,10 @@ use std::{
 use super::{Args, Terms};
 use crate::{
     cli::{
-        Failure, Format,
+        Failure,
         record::{Bench, nothing, remove},
         serve::{Ran, Reach},
-        summary::Extra,
+        summary::{Extra, event},
         watch::{Ready, UpstreamArgs},
     },
     contract::CheckOptions,
@@ -124,12 +123,8 @@ impl Missing {
     pub(super) fn say(&self) {
         let (origin, fixture) = (&self.ready.origin, self.bench.out.display());
         let said = format!("what was not recorded is asked of {origin} and added to {fixture} (--record-missing)");
-        let line = match self.bench.format {
-            Format::Text => said,
-            Format::Json => serde_json::json!({"record_missing": origin, "message": said}).to_string(),
-        };
-        let _ = writeln!(io::stderr(), "{line}");
-        self.ready.introduce();
+        event(self.bench.format, "record_missing", origin.as_str(), &said);
+        self.ready.introduce(self.bench.format);
     }
 
     /// Folds what was recorded into the fixture. Where no answer of the tenant was, the fixture stays as it is.

@@ -21,10 +21,11 @@ use crate::{
 
 /// What is served, once the listener is ready.
 pub(super) fn ready(format: Format, replay: &Replay) {
+    summary::event(format, "serving", replay.len(), &format!("serving {}", exchanges(replay.len())));
     if format == Format::Json {
-        return; // the summary has it
+        return; // the summary has what cannot be served
     }
-    let mut text = format!("serving {}\n", exchanges(replay.len()));
+    let mut text = String::new();
     for (why, entries) in replay.unfit() {
         let _ = writeln!(text, "{} cannot be served: {why}", exchanges(entries.len()));
         list(&mut text, entries.iter().map(|(entry, request)| format!("{entry}: {request}")));

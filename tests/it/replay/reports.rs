@@ -147,3 +147,32 @@ fn lines_and_summary_call_no_miss_conforming_and_name_what_sets_the_exit_status(
         assert!(said.contains(expected), "{expected:?} is not in\n{said}");
     }
 }
+
+#[test]
+fn under_format_json_every_line_is_an_object_and_those_of_the_start_say_what_they_say_to_people() {
+    let place = Place::new();
+    place.write("a.har", &[get(HELD, har::POLICY)]);
+    let ports = ["--listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0", "--ca-dir", "ca", "--format", "json"];
+    let commands: [&[&str]; 3] = [
+        &["replay", "a.har"],
+        &["watch", "--upstream", "sandbox"],
+        &["record", "--upstream", "sandbox", "--out", "fixture"],
+    ];
+    for command in commands {
+        let running = Running::start(place.path(), [command, &ports].concat());
+        ask(running.address, HELD);
+        connect(running.addresses[1], "elsewhere.invalid:443");
+        let (plain, forward) = (running.addresses[0], running.addresses[1]);
+        let ran = running.finish();
+        let said: Vec<Value> = ran
+            .stderr
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{command:?}: {line} is no JSON")))
+            .collect();
+        assert_eq!(said[0]["listening"], format!("http://{plain}"), "{}", ran.stderr);
+        assert_eq!(said[0]["message"], format!("listening on http://{plain}"));
+        assert_eq!(said[1]["message"], format!("listening on http://{forward} (forward proxy)"));
+        let third = if command[0] == "replay" { "serving 1 recorded exchange" } else { "sandbox client sandbox-full" };
+        assert!(said[2]["message"].as_str().unwrap().starts_with(third), "{}", ran.stderr);
+    }
+}

@@ -107,8 +107,8 @@ impl Running {
 
 /// The address in a line that says where contrail listens.
 pub fn listening(line: &str) -> Option<SocketAddr> {
-    let (_, at) = line.strip_prefix("listening on ")?.split_once("://")?;
-    at.split(' ').next()?.parse().ok()
+    let (_, at) = line.split_once("listening on ")?.1.split_once("://")?;
+    at.split([' ', '"']).next()?.parse().ok()
 }
 
 impl Drop for Running {
