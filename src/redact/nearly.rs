@@ -4,10 +4,11 @@
 //! reaches as far as any of these readings takes it. What is masked needlessly is lost in a body that nobody can parse;
 //! what is not masked is a secret on the disk.
 
-use std::ops::Range;
+use std::{cell::Cell, ops::Range};
 
 use super::{
     Redactor,
+    hints::glance,
     kind::{self, JWK_PRIVATE, Kind, OAUTH, Place},
     label,
     marks::Mark,
@@ -16,6 +17,15 @@ use super::{
 
 /// Longest name between quotes.
 const MAX_NAME: usize = 200;
+
+/// Longest comment that is skipped.
+const MAX_COMMENT: usize = 4 << 10;
+
+/// In longer texts only one coding is undone.
+const LONG: usize = 1 << 18;
+
+/// How often a byte may be looked at on the way to the end of a value, on average; beyond it, the rest is one secret.
+const MAX_LOOKS: usize = 16;
 
 /// A secret's place, and what its name says of it.
 type Emit<'e> = dyn FnMut(Range<usize>, Kind) + 'e;
@@ -34,6 +44,7 @@ impl Redactor {
         if depth == 0 {
             return;
         }
+        let depth = if text.len() > LONG { 1 } else { depth };
         for view in [View::percent(text, false), View::unescape(text), View::entities(text)].into_iter().flatten() {
             let mut inner = Vec::new();
             self.detect_nearly(&view.text, depth - 1, &mut inner);
@@ -55,13 +66,18 @@ fn find(text: &[u8], named: &[&str], emit: &mut Emit<'_>) {
 /// `"name": value` in the manner of JSON, JavaScript, Python or YAML.
 fn find_members(text: &[u8], named: &[&str], emit: &mut Emit<'_>) {
     let holds = |name: &str| memchr::memmem::find(text, name.as_bytes()).is_some();
-    let reading = Reading { text, named, has_key_type: holds("kty"), has_oauth: OAUTH.iter().any(|name| holds(name)) };
+    let (has_key_type, has_oauth) = (holds("kty"), OAUTH.iter().any(|name| holds(name)));
+    let reading = Reading { text, named, has_key_type, has_oauth, looks: Cell::new(0) };
     let mut at = 0;
     while let Some(start) = text[at..].iter().position(|byte| is_name(*byte)).map(|skipped| at + skipped) {
         let end = start + text[start..].iter().take_while(|byte| is_name(**byte)).count();
         at = end;
         let Some((value, quoted, assigned)) = after_name(text, start, end) else { continue };
         let Some(kind) = reading.kind(start..end, assigned) else { continue };
+        if reading.looks.get() > text.len() * MAX_LOOKS {
+            emit(start..text.len(), Kind::Secret);
+            return;
+        }
         let Some(range) = reading.value(value, kind, start..end, quoted || assigned) else { continue };
         // What is personal may stay, and its end is a guess.
         at = if kind.is_personal() { at } else { at.max(range.end) };
@@ -106,7 +122,7 @@ fn after_name(text: &[u8], start: usize, end: usize) -> Option<(usize, bool, boo
 fn blank(text: &[u8], mut at: usize) -> usize {
     loop {
         at = skip(text, at, |byte| byte.is_ascii_whitespace());
-        let rest = &text[at..];
+        let rest = &text[at..text.len().min(at + MAX_COMMENT)];
         let length = if rest.starts_with(b"/*") {
             memchr::memmem::find(rest, b"*/").map(|end| end + 2)
         } else if rest.starts_with(b"//") {
@@ -133,6 +149,8 @@ struct Reading<'t> {
     named: &'t [&'t str],
     has_key_type: bool,
     has_oauth: bool,
+    /// How many bytes were looked at on the way to the end of values.
+    looks: Cell<usize>,
 }
 
 impl Reading<'_> {
@@ -151,13 +169,16 @@ impl Reading<'_> {
                 .or_else(|| code.then_some(Kind::Code))
                 .or_else(|| kind::personal(name))
         };
-        by_name(run).or_else(|| by_name(short)).or_else(|| {
-            // A name of several words, or with other characters.
-            let before = self.text[..name.start].iter().rev().take(MAX_NAME);
-            let length = before.take_while(|byte| !is_quote(**byte) && !matches!(byte, b'\n' | b'{' | b',')).count();
-            let whole = String::from_utf8_lossy(&self.text[name.start - length..name.end]);
-            by_name(&whole)
-        })
+        // A name of several words, or with other characters.
+        let before = self.text[..name.start].iter().rev().take(MAX_NAME);
+        let length = before.take_while(|byte| !is_quote(**byte) && !matches!(byte, b'\n' | b'{' | b',')).count();
+        let whole = name.start - length..name.end;
+        let after = self.text.get(name.end);
+        let look = &self.text[whole.start..name.end + usize::from(after.is_some())];
+        if self.named.is_empty() && !self.has_key_type && after != Some(&b'`') && !glance(look).hint {
+            return None;
+        }
+        by_name(run).or_else(|| by_name(short)).or_else(|| by_name(&String::from_utf8_lossy(&self.text[whole])))
     }
 
     /// The value that begins at `at`, without its quotes; `None` where it tells nothing. `told` says that the text around
@@ -168,8 +189,8 @@ impl Reading<'_> {
         let slashes = text[at..first].iter().rev().take_while(|byte| **byte == b'\\').count();
         let range = match text.get(first).copied()? {
             b'{' | b'[' if kind.is_personal() => return None,
-            b'{' | b'[' => first..container(text, first),
-            quote if is_quote(quote) => first + 1..quoted(text, first, slashes),
+            b'{' | b'[' => first..self.looked(first, container(text, first)),
+            quote if is_quote(quote) => first + 1..self.looked(first, quoted(text, first, slashes)),
             _ => self.bare(at, kind, &name, told)?,
         };
         let value = text[range.clone()].trim_ascii();
@@ -180,6 +201,12 @@ impl Reading<'_> {
         (!value.is_empty() && !prose).then_some(range)
     }
 
+    /// Counts the bytes from `at` to `end`, and gives `end`.
+    fn looked(&self, at: usize, end: usize) -> usize {
+        self.looks.set(self.looks.get() + end.saturating_sub(at));
+        end
+    }
+
     /// A value without a quote before it.
     fn bare(&self, at: usize, kind: Kind, name: &Range<usize>, told: bool) -> Option<Range<usize>> {
         let text = self.text;
@@ -187,14 +214,16 @@ impl Reading<'_> {
             |byte: u8| is_quote(byte) || matches!(byte, b',' | b'}' | b']' | b'\n' | b'\r' | b'&' | b';' | b'<');
         let mut end = at + text[at..].iter().position(|byte| stops(*byte)).unwrap_or(text.len() - at);
         // A quote that ends the value, or stands in it.
-        let line = at + text[at..].iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(text.len() - at);
-        if let Some(quote) = text[at..line].iter().position(|byte| is_quote(*byte)).map(|found| at + found) {
+        let line = |byte: &u8| matches!(byte, b'\n' | b'\r') || is_quote(*byte);
+        let mark = at + text[at..].iter().position(line).unwrap_or(text.len() - at);
+        let quote = Some(self.looked(at, mark)).filter(|mark| text.get(*mark).copied().is_some_and(is_quote));
+        if let Some(quote) = quote {
             let before = text[at..quote].trim_ascii_end().last();
             let opens = quote > at && before.is_none_or(|byte| matches!(byte, b',' | b'{' | b'[' | b':' | b'=' | b'('));
             if ends_value(text, quote + 1) {
                 end = end.max(quote);
             } else if !opens {
-                end = end.max(quoted(text, quote, 0));
+                end = end.max(self.looked(quote, quoted(text, quote, 0)));
             }
         }
         let end = at + text[at..end].trim_ascii_end().len();
@@ -269,6 +298,13 @@ fn balanced(text: &[u8], at: usize, strings: bool) -> usize {
 /// part ends, readers differ.
 fn find_parts(text: &[u8], named: &[&str], emit: &mut Emit<'_>) {
     let lower = text.to_ascii_lowercase();
+    let gap = |from: usize| {
+        let gaps =
+            [&b"\r\n\r\n"[..], b"\n\n"].map(|gap| memchr::memmem::find(&text[from..], gap).map(|at| at + gap.len()));
+        gaps.into_iter().flatten().min().map(|gap| from + gap)
+    };
+    // The end of the head that the last name was in.
+    let mut head_end = Some(0);
     let mut at = 0;
     while let Some(found) = memchr::memmem::find(&lower[at..], b"name").map(|found| at + found) {
         at = found + 4;
@@ -276,18 +312,18 @@ fn find_parts(text: &[u8], named: &[&str], emit: &mut Emit<'_>) {
         if text.get(sign) != Some(&b'=') {
             continue;
         }
-        let line =
-            sign + text[sign..].iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(text.len() - sign);
-        let name = String::from_utf8_lossy(&text[sign + 1..line]);
+        let name = text[sign + 1..].iter().take(MAX_NAME).take_while(|byte| !matches!(byte, b'\n' | b'\r')).count();
+        let name = String::from_utf8_lossy(&text[sign + 1..sign + 1 + name]);
         let name = name.split(';').next().unwrap_or_default().trim_matches(['"', '\'', ' ', '\t']);
         let last = name.rsplit(['[', '.']).map(|part| part.trim_end_matches(']')).find(|part| !part.is_empty());
         let kind = named.contains(&name).then_some(Kind::Custom);
         let kind =
             kind.or_else(|| last.and_then(|last| kind::by_name(last, Place::Parameter).or(kind::personal(last))));
         let Some(kind) = kind else { continue };
-        let gaps =
-            [&b"\r\n\r\n"[..], b"\n\n"].map(|gap| memchr::memmem::find(&text[line..], gap).map(|at| at + gap.len()));
-        let Some(start) = gaps.into_iter().flatten().min().map(|gap| line + gap) else { continue };
+        if head_end.is_some_and(|end| end < sign) {
+            head_end = gap(sign);
+        }
+        let Some(start) = head_end else { return };
         if start < text.len() {
             emit(start..text.len(), kind);
         }
@@ -425,6 +461,35 @@ mod tests {
                     assert!(!named || !masked(&broken).contains(SECRET), "{broken}\n{}", masked(&broken));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_hostile_text_is_read_in_time_that_grows_with_it_and_no_faster() {
+        for piece in [
+            "pin:,",
+            "pin:a,",
+            "email:\"",
+            "\"email\":\"a,",
+            "code:\"",
+            "code:{",
+            "code:[\"",
+            "pin:/*",
+            "pin://",
+            "a:",
+            "key:'",
+            "name=email;",
+            "name=\"password\"",
+            "password\\",
+            "\"token\"{",
+            "{\"secret\" ",
+            "pin: ",
+            "token:\\\"",
+        ] {
+            let began = std::time::Instant::now();
+            masked(&piece.repeat((256 << 10) / piece.len()));
+            let took = began.elapsed();
+            assert!(took < std::time::Duration::from_secs(20), "{piece} took {took:?}");
         }
     }
 
