@@ -32,9 +32,9 @@ pub struct Args {
     /// How to print the report
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Tolerance for a token's `exp` and `nbf`, in seconds
-    #[arg(long, value_name = "SECS", default_value_t = 0, value_parser = super::values::whole::<u64>, env = "CONTRAIL_CLOCK_SKEW")]
-    clock_skew: u64,
+    /// Tolerance for a token's `exp` and `nbf`
+    #[arg(long, value_name = "SECS", default_value = "0", value_parser = super::values::seconds_or_none, env = "CONTRAIL_CLOCK_SKEW")]
+    clock_skew: Duration,
     /// JSON Web Key Set; with it, signatures of tokens are checked where a file still has the token
     #[arg(long, value_name = "FILE", env = "CONTRAIL_JWKS")]
     jwks: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
-    let judge = Judge::new(args.contract.load()?, Duration::from_secs(args.clock_skew), keys);
+    let judge = Judge::new(args.contract.load()?, args.clock_skew, keys);
     let redactor = Redactor::new(Plan::default());
     let kept = verify::kept_heads(args.head.as_deref())?;
     let mut found = Found::default();

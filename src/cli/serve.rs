@@ -21,7 +21,7 @@ use super::{
     open_files::connections_that_fit,
     policy::PolicyArgs,
     printer::{private_file, wants_colour},
-    values::{depth, positive, seconds, seconds_or_none, whole, workers},
+    values::{depth, positive, seconds, seconds_or_none, size, size_above_zero, whole, workers},
     wrap,
 };
 use crate::{
@@ -49,16 +49,16 @@ pub struct ProxyArgs {
     #[command(flatten)]
     pub doors: DoorArgs,
     /// Largest request body; 413 beyond. Responses are never cut by size
-    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20, value_parser = whole::<u64>)]
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = size::<u64>)]
     pub max_body: u64,
     /// Most bytes of each body that are judged and recorded; all of it passes through
-    #[arg(long, value_name = "BYTES", default_value_t = 4 << 20, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "BYTES", default_value = "4MiB", value_parser = size::<usize>)]
     pub max_capture: usize,
-    /// Most bytes of all bodies in progress that are kept at a time, beyond 64 KiB of each; larger bodies are cut in the
-    /// recording while there is no more
-    #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, value_parser = whole::<usize>)]
+    /// Memory for captured bodies in flight, in total; the first 64 KiB of each are free. Beyond it, the recording cuts
+    /// larger bodies
+    #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = size::<usize>)]
     pub max_captured: usize,
-    /// Most connections at a time; 503 beyond. Fewer where too few files may be open, which is said
+    /// Most connections at a time; 503 beyond. Lowered with a warning if the open-file limit is too small
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive)]
     pub max_connections: usize,
     /// Most header fields of a request; 431 beyond
@@ -68,10 +68,10 @@ pub struct ProxyArgs {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = positive)]
     pub max_response_headers: usize,
     /// Most bytes of a request head; 431 beyond
-    #[arg(long, value_name = "BYTES", default_value_t = 64 << 10, value_parser = positive)]
+    #[arg(long, value_name = "BYTES", default_value = "64KiB", value_parser = size_above_zero)]
     pub max_header_bytes: usize,
     /// Longest request target; 414 beyond
-    #[arg(long, value_name = "BYTES", default_value_t = 16 << 10, value_parser = positive)]
+    #[arg(long, value_name = "BYTES", default_value = "16KiB", value_parser = size_above_zero)]
     pub max_target: usize,
     /// Longest time for a request head to arrive; 408 beyond, once it began
     #[arg(long, value_name = "SECS", default_value = "30", value_parser = seconds)]
@@ -80,10 +80,9 @@ pub struct ProxyArgs {
     #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
     pub body_timeout: Duration,
     /// Fewest bytes per second of a request body, on the average beyond the first --body-timeout; 408 below. 0 for any
-    #[arg(long, value_name = "BYTES", default_value_t = 500, value_parser = whole::<u64>)]
+    #[arg(long, value_name = "BYTES", default_value = "500", value_parser = size::<u64>)]
     pub body_rate: u64,
-    /// Longest time in which a client takes no byte of an answer that is there; its connection, or its HTTP/2 stream, is
-    /// cut beyond
+    /// How long a client may stop reading a response; beyond it, contrail cuts its connection or HTTP/2 stream
     #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
     pub write_timeout: Duration,
     /// How long a connection may be idle between two requests
@@ -113,8 +112,8 @@ pub struct ProxyArgs {
     /// Most HTTP/2 streams of one connection at a time
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_streams: u32,
-    /// Most requests that are with the upstream at a time, each on a connection of its own over HTTP/1; another one waits
-    /// for --connect-timeout, 503 beyond [default: as many as --max-connections]
+    /// Most requests in flight to the upstream, each on its own connection over HTTP/1; a further one waits up to
+    /// --connect-timeout, 503 beyond [default: --max-connections]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub max_upstream: Option<usize>,
     /// How long exchanges in progress may go on after a signal or the command's end
@@ -144,20 +143,20 @@ pub struct JudgeArgs {
     /// Redact this too: `pointer:/a`, `header:NAME`, `regex:…`, or `personal`; repeatable
     #[arg(long, value_name = "WHAT")]
     pub redact: Vec<String>,
-    /// Most bytes that a compressed body may decode to; beyond, it is not looked at
-    #[arg(long, value_name = "BYTES", default_value_t = DecodeLimits::default().bytes, value_parser = whole::<usize>)]
+    /// Most bytes that a compressed body may decode to; a larger one is not judged
+    #[arg(long, value_name = "BYTES", default_value = "16MiB", value_parser = size::<usize>)]
     pub max_decoded: usize,
-    /// Most bytes out per compressed byte in, beyond 64 KiB; beyond, a compressed body is not looked at
+    /// Most decoded bytes per compressed byte, after the first 64 KiB; a body beyond it is not judged
     #[arg(long, value_name = "N", default_value_t = DecodeLimits::default().ratio, value_parser = whole::<usize>)]
     pub max_ratio: usize,
-    /// Deepest nesting of JSON that is looked at, at most 2000; what nests deeper is unchecked
+    /// Deepest nesting of JSON that is judged, at most 2000; deeper bodies are unchecked
     #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = depth)]
     pub max_depth: usize,
-    /// Most secrets that are looked for by value; beyond it, those that were not met for longest are forgotten, and masked
-    /// only where their field, header or shape tells them
+    /// Most known secrets; beyond it, the least recently seen are evicted, and later copies of them are found only by
+    /// field, header or format
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = positive)]
     pub max_secrets: usize,
-    /// How lines and summary are shaped
+    /// Format of lines and summary
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
     /// Write each finding's message under the line of its exchange: what was expected, and what came

@@ -213,8 +213,8 @@ fn said(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 
     [
         (
             secrets.forgotten,
-            "secret was forgotten (--max-secrets): where it came again, only its field, header or shape told it",
-            "secrets were forgotten (--max-secrets): where they came again, only their field, header or shape told them",
+            "secret was evicted (--max-secrets); later copies were found only by field, header or format",
+            "secrets were evicted (--max-secrets); later copies were found only by field, header or format",
         ),
         (
             secrets.withheld,

@@ -7,24 +7,75 @@ use crate::json;
 /// Threads of which one more would find nothing but the lock of the recording.
 const MOST_WORKERS: usize = 64;
 
-/// Seconds above zero, with fractions.
+/// What a time may look like.
+const TIMES: &str = "a time is expected, such as 30 (seconds), 0.5, 500ms, 30s, 2m or 1h";
+
+/// What a size may look like.
+const SIZES: &str = "a size is expected, such as 65536 (bytes), 64KiB, 10MB or 1G";
+
+/// A time above zero: seconds, or a number with `ms`, `s`, `m` or `h`; fractions are allowed.
 ///
 /// # Errors
 ///
 /// What to write instead.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    seconds_or_none(text)
-        .and_then(|time| if time.is_zero() { Err("it has to be above 0".to_owned()) } else { Ok(time) })
+    seconds_or_none(text).and_then(|time| if time.is_zero() { Err(format!("{TIMES}, and above 0")) } else { Ok(time) })
 }
 
-/// Seconds, with fractions; zero is one too.
+/// The same; zero is one too.
 ///
 /// # Errors
 ///
 /// What to write instead.
 pub(super) fn seconds_or_none(text: &str) -> Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|_| "a number of seconds is expected, such as 30 or 0.5".to_owned())?;
-    Duration::try_from_secs_f64(number).map_err(|_| "a number of seconds from 0 is expected".to_owned())
+    let (number, unit) = split(text);
+    let scale = match unit {
+        "" | "s" => Some(1.0),
+        "ms" => Some(0.001),
+        "m" => Some(60.0),
+        "h" => Some(3600.0),
+        _ => None,
+    };
+    let number = number.parse::<f64>().ok().zip(scale).map(|(number, scale)| number * scale);
+    number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).ok_or_else(|| TIMES.to_owned())
+}
+
+/// A number of bytes: as it is, or with `K`, `M`, `G` (powers of 1000, a `B` may follow) or `Ki`, `Mi`, `Gi` (powers of
+/// 1024, likewise), in any case.
+///
+/// # Errors
+///
+/// What to write instead.
+pub(super) fn size<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let (number, unit) = split(text);
+    let unit = unit.to_ascii_lowercase();
+    let scale: Option<u64> = match unit.strip_suffix('b').unwrap_or(&unit) {
+        "" => Some(1),
+        "k" => Some(1000),
+        "m" => Some(1000 * 1000),
+        "g" => Some(1000 * 1000 * 1000),
+        "ki" => Some(1 << 10),
+        "mi" => Some(1 << 20),
+        "gi" => Some(1 << 30),
+        _ => None,
+    };
+    let bytes = number.parse().ok().zip(scale).and_then(|(number, scale): (u64, _)| number.checked_mul(scale));
+    bytes.and_then(|bytes| T::try_from(bytes).ok()).ok_or_else(|| SIZES.to_owned())
+}
+
+/// The same, above zero.
+///
+/// # Errors
+///
+/// What to write instead.
+pub(super) fn size_above_zero(text: &str) -> Result<usize, String> {
+    size(text).and_then(|bytes| if bytes == 0 { Err(format!("{SIZES}, and above 0")) } else { Ok(bytes) })
+}
+
+/// A number and the unit behind it.
+fn split(text: &str) -> (&str, &str) {
+    let end = text.trim_end_matches(|character: char| character.is_ascii_alphabetic()).len();
+    (text[..end].trim_end(), &text[end..])
 }
 
 /// A whole number.
@@ -89,11 +140,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_may_have_fractions_and_are_above_zero() {
-        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
-        for wrong in ["0", "-1", "1s", "", "NaN", "1e400"] {
-            assert!(seconds(wrong).is_err(), "{wrong}");
+    fn a_time_is_in_seconds_or_has_a_unit_and_may_have_a_fraction() {
+        for (text, millis) in
+            [("30", 30_000), ("0.5", 500), ("500ms", 500), ("30s", 30_000), ("2m", 120_000), ("1.5h", 5_400_000)]
+        {
+            assert_eq!(seconds(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for wrong in ["0", "0ms", "-1", "1d", "", "s", "NaN", "inf", "1e400", "1 2s"] {
+            let told = seconds(wrong).unwrap_err();
+            assert!(told.contains("30 (seconds)") && told.contains("500ms"), "{wrong}: {told}");
         }
         assert_eq!(seconds_or_none("0"), Ok(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_size_is_in_bytes_or_has_a_unit() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("65536", 65_536),
+            ("100B", 100),
+            ("64KiB", 65_536),
+            ("64k", 64_000),
+            ("10MB", 10_000_000),
+            ("10 mb", 10_000_000),
+            ("4Mi", 4 << 20),
+            ("1G", 1_000_000_000),
+            ("2GiB", 2 << 30),
+        ] {
+            assert_eq!(size::<u64>(text), Ok(bytes), "{text}");
+        }
+        for wrong in ["", "MB", "-1", "1.5", "1.5MB", "10X", "10MBit", "99999999999G", "\u{661}"] {
+            let told = size::<u64>(wrong).unwrap_err();
+            assert!(told.contains("65536 (bytes)") && told.contains("10MB"), "{wrong}: {told}");
+        }
+        assert!(size_above_zero("0k").is_err() && size_above_zero("1k").is_ok());
     }
 }

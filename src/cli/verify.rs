@@ -45,9 +45,9 @@ pub struct Args {
     /// repeatable
     #[arg(long, value_name = "FORMAT[=FILE]")]
     report: Vec<Request>,
-    /// Tolerance for a token's `exp` and `nbf`, in seconds
-    #[arg(long, value_name = "SECS", default_value_t = 0, value_parser = super::values::whole::<u64>, env = "CONTRAIL_CLOCK_SKEW")]
-    clock_skew: u64,
+    /// Tolerance for a token's `exp` and `nbf`
+    #[arg(long, value_name = "SECS", default_value = "0", value_parser = super::values::seconds_or_none, env = "CONTRAIL_CLOCK_SKEW")]
+    clock_skew: Duration,
     /// Deepest nesting of JSON that is looked at, at most 2000; what nests deeper is unchecked
     #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = super::values::depth, env = "CONTRAIL_MAX_DEPTH")]
     max_depth: usize,
@@ -65,7 +65,7 @@ pub struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
-    let mut judge = Judge::new(args.contract.load()?, Duration::from_secs(args.clock_skew), keys);
+    let mut judge = Judge::new(args.contract.load()?, args.clock_skew, keys);
     judge.options.max_depth = args.max_depth;
     let wanted = wanted(args)?;
     let failing = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();

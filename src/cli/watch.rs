@@ -81,8 +81,8 @@ pub struct TrailArgs {
     /// Keep the journal in this folder, as an audit trail: segments with a hash chain
     #[arg(long, value_name = "DIR")]
     pub trail: Option<PathBuf>,
-    /// Bytes after which the trail goes on in a new segment
-    #[arg(long, value_name = "BYTES", default_value_t = TrailOptions::default().segment, value_parser = super::values::whole::<u64>)]
+    /// Size of a segment; the trail goes on in a new one beyond it
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = super::values::size::<u64>)]
     pub trail_segment: u64,
     /// Add the head of the trail's chain to this file, at the start, at each new segment and at the end; keep it where
     /// nobody who can write to the trail can write to it

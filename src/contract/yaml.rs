@@ -57,14 +57,14 @@ impl Builder {
                         return Err(said("a merge key (`<<`), which YAML 1.2 does not have, stands"));
                     }
                     if members.contains_key(&*text) {
-                        return Err(said(&format!("the key `{text}` stands there twice,")));
+                        return Err(said(&format!("duplicate key `{text}`")));
                     }
                     *key = Some(text.into_owned());
                     return Ok(());
                 }
                 let string = tag.is_some_and(|tag| tag.suffix() == "str" || tag.handle() == "!");
                 let value = if style == ScalarStyle::Plain && !string {
-                    plain(&text).ok_or_else(|| said(&format!("`{text}`, which is no number of JSON, stands")))?
+                    plain(&text).ok_or_else(|| said(&format!("`{text}` is not a JSON number,")))?
                 } else {
                     Value::String(text.into_owned())
                 };
@@ -321,7 +321,7 @@ mod tests {
         ] {
             assert_eq!(json(yaml), expected, "{yaml}");
         }
-        assert!(read("a: .inf").unwrap_err().contains("`.inf`, which is no number of JSON, stands at line 1 column 4"));
+        assert!(read("a: .inf").unwrap_err().contains("`.inf` is not a JSON number, at line 1 column 4"));
     }
 
     #[test]
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn what_a_contract_cannot_hold_is_refused_with_its_place() {
         for (yaml, expected) in [
-            ("a:\n  b: 1\n  b: 2\n", "the key `b` stands there twice, at line 3 column 3"),
+            ("a:\n  b: 1\n  b: 2\n", "duplicate key `b` at line 3 column 3"),
             ("a: 1\n---\nb: 2\n", "a second document starts at line 2"),
             ("a: &x {k: 1}\nb:\n  <<: *x\n", "a merge key (`<<`)"),
             ("? [a]\n: b\n", "a key that is no scalar"),

@@ -252,7 +252,7 @@ impl Pipeline {
             }));
             if taken_up.is_err() {
                 // Those that come after it are still written; the responses of the others are cut.
-                tracing::error!("an entry could not be put into words; please report it");
+                tracing::error!("failed to encode a journal entry; please report it");
                 self.lock().counts.unwritten += 1;
             }
         }

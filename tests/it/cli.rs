@@ -89,12 +89,17 @@ fn a_file_that_is_not_there_is_status_2_and_one_line_that_names_it() {
 
 #[test]
 fn a_number_that_is_none_or_out_of_bounds_is_told_from_what_is_expected() {
-    let number = "a whole number from 0 is expected";
+    let size = "a size is expected, such as 65536 (bytes), 64KiB, 10MB or 1G";
+    let time = "a time is expected, such as 30 (seconds), 0.5, 500ms, 30s, 2m or 1h";
     for (command, option, value, expected) in [
-        ("watch", "--body-rate", "x", number),
-        ("watch", "--max-body", "1.5", number),
-        ("watch", "--trail-segment", "-1", number),
-        ("verify", "--clock-skew", "soon", number),
+        ("watch", "--body-rate", "x", size),
+        ("watch", "--max-body", "1.5", size),
+        ("watch", "--max-header-bytes", "10 apples", size),
+        ("watch", "--trail-segment", "-1", size),
+        ("watch", "--max-decoded", "1T", size),
+        ("verify", "--clock-skew", "soon", time),
+        ("watch", "--drain", "0", time),
+        ("watch", "--max-ratio", "1.5", "a whole number from 0 is expected"),
         ("watch", "--workers", "-1", "a whole number from 1 to 64 is expected"),
         ("watch", "--max-depth", "2001", "a whole number from 1 to 2000 is expected"),
         ("verify", "--max-depth", "0", "a whole number from 1 to 2000 is expected"),
@@ -162,4 +167,32 @@ fn bundles_for_the_command_that_find_no_room_are_named() {
     assert_eq!(status, 2, "{stderr}");
     assert!(stderr.starts_with("contrail: cannot write the CA bundles for the command "), "{stderr}");
     assert!(stderr.contains("File too large") && stderr.lines().count() == 1, "{stderr}");
+}
+
+#[test]
+fn units_are_taken_in_flags_variables_and_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("contrail.toml"), "max-capture = \"64KiB\"\ndrain = \"500ms\"\n").unwrap();
+    let ran = contrail()
+        .current_dir(folder.path())
+        .args(["watch", "--upstream", "sandbox", "--max-body", "10MB", "--keep-alive", "2m", "--", "true"])
+        .envs([("CONTRAIL_MAX_DECODED", "1G"), ("CONTRAIL_CONNECT_TIMEOUT", "1.5s")])
+        .output()
+        .unwrap();
+    let Ran { status, stderr, .. } = ran.into();
+    assert_eq!(status, 0, "{stderr}");
+}
+
+#[test]
+fn the_defaults_of_sizes_are_those_of_the_library() {
+    let defaults = |option: &str| {
+        let command = contrail::cli::command();
+        let watch = command.get_subcommands().find(|sub| sub.get_name() == "watch").unwrap().clone();
+        let argument = watch.get_arguments().find(|argument| argument.get_long() == Some(option)).unwrap().clone();
+        argument.get_default_values()[0].to_string_lossy().into_owned()
+    };
+    let mebibytes = |bytes: u64| format!("{}MiB", bytes >> 20);
+    let decoded = contrail::exchange::DecodeLimits::default().bytes as u64;
+    assert_eq!(defaults("max-decoded"), mebibytes(decoded));
+    assert_eq!(defaults("trail-segment"), mebibytes(contrail::recording::TrailOptions::default().segment));
 }

@@ -9,8 +9,8 @@ fn the_demo_comes_out_as_foretold_says_how_long_it_took_and_leaves_a_fixture_wit
     let folder = tempfile::tempdir().unwrap();
     let ran = run_in(folder.path(), ["demo", "--out", "made"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
-    assert!(ran.stdout.contains("Everything came out as foretold"), "{}", ran.stdout);
-    let seconds = ran.stdout.split_once("as foretold, in ").unwrap().1.split_once(" s.").unwrap().0;
+    assert!(ran.stdout.contains("All steps gave the expected result"), "{}", ran.stdout);
+    let seconds = ran.stdout.split_once("expected result, in ").unwrap().1.split_once(" s.").unwrap().0;
     assert!(seconds.parse::<f64>().is_ok(), "{seconds}");
     for line in ran.stdout.lines() {
         assert!(!line.trim_start().starts_with('!'), "{line}");

@@ -100,9 +100,9 @@ async fn demo(folder: &Path) -> Result<Outcome, Failure> {
 
     let seconds = begun.elapsed().as_secs_f64();
     let verdict = match screen.surprises {
-        0 => "Everything came out as foretold".to_owned(),
-        1 => "One thing did NOT come out as foretold (see `!` above)".to_owned(),
-        many => format!("{many} things did NOT come out as foretold (see `!` above)"),
+        0 => "All steps gave the expected result".to_owned(),
+        1 => "One step did NOT give the expected result (see `!` above)".to_owned(),
+        many => format!("{many} steps did NOT give the expected result (see `!` above)"),
     };
     screen.say(&format!(
         "{verdict}, in {seconds:.1} s.\n\n\

@@ -35,7 +35,7 @@ pub(super) struct MissingArgs {
     /// Ask --upstream for what was not recorded, and for tokens, and add it to FIXTURE; this alone reaches the network
     #[arg(long, requires = "upstream")]
     pub(super) record_missing: bool,
-    /// Do that in CI, too (where `CI` is `true`)
+    /// Allow `--record-missing` when `CI=true`
     #[arg(long)]
     force: bool,
     /// Who answers what was not recorded.

@@ -147,7 +147,7 @@ impl Head {
         if target.len() > bounds.target {
             self.fault = Some(Fault::TARGET);
         } else if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
-            self.fault(Fault::bad("the method is no token"));
+            self.fault(Fault::bad("the method contains invalid characters"));
         } else if let Some(fault) = target_fault(method, target, usual) {
             self.fault(Fault::bad(fault));
         }
@@ -168,7 +168,7 @@ impl Head {
             return self.fault(Fault::bad("a header field is folded over two lines"));
         }
         let Some((name, value)) = split_field(text) else {
-            return self.fault(Fault::bad("a header field's name is no token before a colon"));
+            return self.fault(Fault::bad("a header field's name contains invalid characters"));
         };
         // Without a way out in the middle, so that many bytes are looked at in one step.
         if !line.plain && value.iter().fold(false, |found, byte| found | is_control(*byte)) {

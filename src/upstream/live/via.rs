@@ -43,7 +43,7 @@ pub struct ViaError;
 
 impl fmt::Display for ViaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a proxy is written as http://HOST:PORT, with USER:PASSWORD@ before the host if it wants them")
+        f.write_str("write the proxy as http://[USER:PASSWORD@]HOST:PORT")
     }
 }
 

@@ -132,5 +132,5 @@ fn an_exchange_with_more_secrets_than_are_looked_for_leaves_none_of_its_own_in_c
     let ran = running.finish();
     let har = place.read("x.har");
     assert!(har.contains("you are !token-") && !har.contains("presented-credential"), "{har}");
-    assert!(ran.stderr.contains("forgotten"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("evicted"), "{}", ran.stderr);
 }
