@@ -14,11 +14,17 @@ use std::{
 use clap::{ArgAction, Command, parser::ValueSource};
 use toml::{Table, Value};
 
+use crate::suggest::nearest;
+
 /// The file that is read from the working directory, where it exists.
 pub const FILE: &str = "contrail.toml";
 
 /// Options that stand for themselves and are no settings.
 const NO_SETTINGS: [&str; 2] = ["help", "version"];
+
+/// Variables that are no option: contrail reads the first, and sets the others for CMD.
+const OTHER_VARIABLES: [&str; 4] =
+    ["CONTRAIL_LOG", "CONTRAIL_URL", "CONTRAIL_SANDBOX_CLIENT_ID", "CONTRAIL_SANDBOX_CLIENT_SECRET"];
 
 /// Why `contrail.toml` cannot be used.
 #[derive(Debug)]
@@ -44,7 +50,20 @@ pub enum ConfigError {
         path: PathBuf,
         /// The key, with its table.
         key: String,
+        /// Where it stands, from 1.
+        line: Option<usize>,
         /// The option that was probably meant.
+        hint: Option<String>,
+    },
+    /// It has a table that is named after no command.
+    UnknownTable {
+        /// The file.
+        path: PathBuf,
+        /// The table.
+        table: String,
+        /// Where it stands, from 1.
+        line: Option<usize>,
+        /// The command that was probably meant.
         hint: Option<String>,
     },
     /// A value is of a type that no option takes.
@@ -65,11 +84,18 @@ impl fmt::Display for ConfigError {
             Self::NotToml { path, cause } => {
                 write!(f, "{} is not TOML: {}", path.display(), cause.message())
             }
-            Self::UnknownKey { path, key, hint } => {
-                write!(f, "{}: no command has an option `{key}`", path.display())?;
+            Self::UnknownKey { path, key, line, hint } => {
+                write!(f, "{}{}: no command has an option `{key}`", path.display(), at_line(*line))?;
                 match hint {
                     Some(hint) => write!(f, "; did you mean `{hint}`?"),
                     None => f.write_str("; docs/configuration.md lists them all"),
+                }
+            }
+            Self::UnknownTable { path, table, line, hint } => {
+                write!(f, "{}{}: there is no command `{table}`", path.display(), at_line(*line))?;
+                match hint {
+                    Some(hint) => write!(f, "; did you mean `[{hint}]`?"),
+                    None => f.write_str("; `contrail --help` lists them all"),
                 }
             }
             Self::Value { path, key, expected } => {
@@ -77,6 +103,10 @@ impl fmt::Display for ConfigError {
             }
         }
     }
+}
+
+fn at_line(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!(", line {line}"))
 }
 
 impl std::error::Error for ConfigError {
@@ -132,7 +162,7 @@ pub fn with_file(command: &Command, arguments: Vec<OsString>, file: &Path) -> Re
         Err(cause) => return Err(ConfigError::Unreadable { path: file.to_owned(), cause }),
     };
     let table: Table = text.parse().map_err(|cause| ConfigError::NotToml { path: file.to_owned(), cause })?;
-    known(command, &table, file)?;
+    known(command, &table, &text, file)?;
     let Ok(matches) = command.clone().ignore_errors(true).try_get_matches_from(&completed.arguments) else {
         return Ok(completed);
     };
@@ -202,7 +232,7 @@ fn option(long: &str, flag: bool, value: &Value, out: &mut Vec<OsString>) -> Res
 }
 
 /// Whether every key is an option: of any command at the top, of its command in a table.
-fn known(command: &Command, table: &Table, file: &Path) -> Result<(), ConfigError> {
+fn known(command: &Command, table: &Table, text: &str, file: &Path) -> Result<(), ConfigError> {
     let longs = |sub: &Command| -> Vec<String> {
         sub.get_arguments()
             .filter_map(|argument| argument.get_long().map(str::to_owned))
@@ -210,50 +240,70 @@ fn known(command: &Command, table: &Table, file: &Path) -> Result<(), ConfigErro
             .collect()
     };
     let all: Vec<String> = command.get_subcommands().flat_map(longs).collect();
-    let unknown = |key: String, among: &[String]| ConfigError::UnknownKey {
-        path: file.to_owned(),
-        hint: nearest(&key, among),
-        key,
-    };
+    let path = || file.to_owned();
     for (key, value) in table {
         match (value.as_table(), command.find_subcommand(key)) {
             (Some(own), Some(sub)) => {
                 let longs = longs(sub);
                 if let Some(wrong) = own.keys().find(|key| !longs.contains(key)) {
-                    return Err(unknown(format!("{key}.{wrong}"), &longs));
+                    let (line, hint) = (line_of(text, Some(key), wrong), option_like(wrong, &longs));
+                    return Err(ConfigError::UnknownKey { path: path(), key: format!("{key}.{wrong}"), line, hint });
                 }
             }
+            (Some(_), None) => {
+                let hint = nearest(key, command.get_subcommands().map(Command::get_name)).map(str::to_owned);
+                let line = line_of(text, None, key);
+                return Err(ConfigError::UnknownTable { path: path(), table: key.clone(), line, hint });
+            }
             _ if all.contains(key) => {}
-            _ => return Err(unknown(key.clone(), &all)),
+            _ => {
+                let (line, hint) = (line_of(text, None, key), option_like(key, &all));
+                return Err(ConfigError::UnknownKey { path: path(), key: key.clone(), line, hint });
+            }
         }
     }
     Ok(())
 }
 
 /// The option that a misspelt key probably means.
-fn nearest(key: &str, among: &[String]) -> Option<String> {
+fn option_like(key: &str, among: &[String]) -> Option<String> {
     let wanted = key.rsplit('.').next().unwrap_or(key).replace('_', "-");
-    among
-        .iter()
-        .map(|long| (distance(&wanted, long), long))
-        .min()
-        .filter(|(distance, _)| *distance <= 2)
-        .map(|(_, long)| long.clone())
+    nearest(&wanted, among.iter().map(String::as_str)).map(str::to_owned)
 }
 
-/// Levenshtein's distance, in bytes.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.bytes().enumerate() {
-            let changed = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+/// The line of a key (in this table, if there is one) or of a table's head, from 1.
+fn line_of(text: &str, table: Option<&str>, key: &str) -> Option<usize> {
+    let head = |line: &str| Some(line.trim().strip_prefix('[')?.split(']').next()?.trim().to_owned());
+    let mut inside = None;
+    text.lines()
+        .position(|line| {
+            if let Some(name) = head(line) {
+                inside = Some(name);
+                return table.is_none() && inside.as_deref() == Some(key);
+            }
+            let is_key = line.split('=').next().is_some_and(|name| name.trim().trim_matches('"') == key);
+            is_key && inside.as_deref() == table
+        })
+        .map(|index| index + 1)
+}
+
+/// `CONTRAIL_*` variables that are nobody's option and look like one, with the one that was probably meant.
+#[must_use]
+pub fn misspelt_variables(command: &Command, given: impl Iterator<Item = String>) -> Vec<(String, String)> {
+    let options = command.get_subcommands().flat_map(Command::get_arguments).filter_map(|argument| argument.get_env());
+    let mut known: Vec<String> = options.map(|name| name.to_string_lossy().into_owned()).collect();
+    known.extend(OTHER_VARIABLES.map(str::to_owned));
+    let mut misspelt: Vec<_> = given
+        .filter(|name| name.starts_with("CONTRAIL_") && !known.contains(name))
+        .filter_map(|name| {
+            let option = |name: &str| name.trim_start_matches("CONTRAIL_").to_owned();
+            let short: Vec<String> = known.iter().map(|name| option(name)).collect();
+            let meant = nearest(&option(&name), short.iter().map(String::as_str))?;
+            Some((name, format!("CONTRAIL_{meant}")))
+        })
+        .collect();
+    misspelt.sort();
+    misspelt
 }
 
 #[cfg(test)]
@@ -304,13 +354,26 @@ mod tests {
     fn a_key_that_is_no_option_is_an_error_with_a_hint() {
         assert_eq!(
             merged("max_body = 5", &["contrail", "watch"]).unwrap_err(),
-            "contrail.toml: no command has an option `max_body`; did you mean `max-body`?"
+            "contrail.toml, line 1: no command has an option `max_body`; did you mean `max-body`?"
         );
         assert_eq!(
             merged("[watch]\nforce = true", &["contrail", "watch"]).unwrap_err(),
-            "contrail.toml: no command has an option `watch.force`; docs/configuration.md lists them all"
+            "contrail.toml, line 2: no command has an option `watch.force`; docs/configuration.md lists them all"
         );
-        assert!(merged("[nothing]\nforce = true", &["contrail", "watch"]).unwrap_err().contains("`nothing`"));
+        assert_eq!(
+            merged("\n[wach]\nforce = true", &["contrail", "watch"]).unwrap_err(),
+            "contrail.toml, line 2: there is no command `wach`; did you mean `[watch]`?"
+        );
+        assert!(
+            merged("[kubernetes]\nforce = true", &["contrail", "watch"]).unwrap_err().contains("`contrail --help`")
+        );
+    }
+
+    #[test]
+    fn a_variable_that_looks_like_an_options_is_told_and_any_other_is_left_alone() {
+        let given = ["CONTRAIL_OUTT", "CONTRAIL_OUT", "CONTRAIL_URL", "CONTRAIL_LOG", "CONTRAIL_KUBERNETES", "OTHER"];
+        let misspelt = misspelt_variables(&with_variables(command()), given.iter().map(ToString::to_string));
+        assert_eq!(misspelt, [("CONTRAIL_OUTT".to_owned(), "CONTRAIL_OUT".to_owned())]);
     }
 
     #[test]

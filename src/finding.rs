@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::visible::visible;
+use crate::{suggest::nearest, visible::visible};
 
 /// Whether the document is contradicted or silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -106,7 +106,11 @@ pub struct UnknownRule(pub String);
 
 impl fmt::Display for UnknownRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not a rule; `contrail explain` lists them all", self.0)
+        write!(f, "`{}` is not a rule", self.0)?;
+        if let Some(nearest) = nearest(&self.0, Rule::ALL.iter().map(|rule| rule.id())) {
+            return write!(f, "; did you mean `{nearest}`? `contrail explain` lists them all");
+        }
+        f.write_str("; `contrail explain` lists them all")
     }
 }
 

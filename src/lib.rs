@@ -29,6 +29,7 @@ pub mod proxy;
 pub mod recording;
 pub mod redact;
 pub mod report;
+mod suggest;
 pub mod token;
 pub mod upstream;
 mod visible;

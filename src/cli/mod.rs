@@ -17,6 +17,7 @@ use crate::{
     config::{self, Completed},
     contract::{Contract, ContractError},
     report::Title,
+    visible::visible,
 };
 
 pub mod audit;
@@ -221,17 +222,25 @@ fn survive_size_limits() -> io::Result<()> {
 /// The command line, completed by variables and by `contrail.toml`; else the exit status.
 fn parse() -> Result<Cli, ExitCode> {
     let command = command();
+    let given = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for (wrong, meant) in config::misspelt_variables(&command, given) {
+        let _ = writeln!(std::io::stderr(), "contrail: no option reads {}; did you mean {meant}?", visible(&wrong));
+    }
     let Completed { arguments, from_file } =
         config::with_file(&command, std::env::args_os().collect(), config::FILE.as_ref())
             .map_err(|error| complain(&error))?;
     let ends_in_dashes = arguments.last().is_some_and(|last| last == "--");
+    let named = arguments.iter().skip(1).find_map(|argument| {
+        let name = argument.to_str()?;
+        command.find_subcommand(name).map(|_| name.to_owned())
+    });
     let parsed = command
         .try_get_matches_from(arguments)
         .and_then(|matches| Cli::from_arg_matches(&matches).map(|cli| (matches, cli)));
     let (matches, cli) = parsed.map_err(|error| {
         use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand as OverviewInstead;
         if error.use_stderr() && error.kind() != OverviewInstead {
-            let _ = writeln!(std::io::stderr(), "contrail: {}", one_line(&error.to_string()));
+            let _ = writeln!(std::io::stderr(), "contrail: {}", one_line(&error.to_string(), named.as_deref()));
         } else {
             let _ = error.print();
         }
@@ -278,21 +287,15 @@ impl Command {
 }
 
 /// clap's message as one line: what is wrong, its first tip, and whose help tells more.
-fn one_line(message: &str) -> String {
+fn one_line(message: &str, command: Option<&str>) -> String {
     let (wrong, rest) = message.split_once("\n\n").unwrap_or((message, ""));
     let wrong = wrong.trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ");
     // How to write what looks like an option as an argument is no help where it is one, misspelt.
     let tips = rest.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
     let tip = tips.into_iter().find(|tip| !tip.starts_with("to pass '"));
-    let command: Vec<&str> = rest
-        .lines()
-        .find_map(|line| line.strip_prefix("Usage: "))
-        .unwrap_or("contrail")
-        .split_whitespace()
-        .take_while(|word| word.chars().all(|c| c.is_ascii_lowercase()))
-        .collect();
     let tip = tip.map(|tip| format!("; {tip}")).unwrap_or_default();
-    format!("{wrong}{tip}; `{} --help` tells more", command.join(" "))
+    let command = command.map(|command| format!(" {command}")).unwrap_or_default();
+    visible(&format!("{wrong}{tip}; `contrail{command} --help` tells more")).into_owned()
 }
 
 /// Prints an error and its chain of causes as one line.
@@ -310,7 +313,14 @@ fn said(error: &(dyn std::error::Error + 'static)) -> String {
         line.push_str(&error.to_string());
         cause = error.source();
     }
-    if line.contains('\n') { line.split_whitespace().collect::<Vec<_>>().join(" ") } else { line }
+    let refused = std::iter::successors(Some(error), |error| error.source()).any(|error| {
+        error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+    });
+    if refused && !line.contains(';') {
+        line.push_str("; check the permissions of the file and of its folder, or name another place");
+    }
+    let line = if line.contains('\n') { line.split_whitespace().collect::<Vec<_>>().join(" ") } else { line };
+    visible(&line).into_owned()
 }
 
 #[cfg(test)]
@@ -318,8 +328,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_refused_permission_says_what_to_do_and_an_error_steers_no_terminal() {
+        let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let error = ContractError::Unreadable { file: "a\u{1b}.yaml".into(), source: refused() };
+        assert_eq!(
+            said(&error),
+            "cannot read `a\\u{1b}.yaml`: permission denied; check the permissions of the file and of its folder, or name \
+             another place"
+        );
+        let error = io::Error::from(io::ErrorKind::NotFound);
+        assert_eq!(said(&error), "entity not found");
+    }
+
+    #[test]
     fn a_usage_error_is_one_line_with_what_is_wrong_a_tip_and_whose_help_tells_more() {
-        let wrong = |words: &[&str]| one_line(&command().try_get_matches_from(words).unwrap_err().to_string());
+        let wrong = |words: &[&str]| {
+            one_line(&command().try_get_matches_from(words).unwrap_err().to_string(), words.get(1).copied())
+        };
         assert_eq!(
             wrong(&["contrail", "verify"]),
             "the following required arguments were not provided: <FILE>...; `contrail verify --help` tells more"

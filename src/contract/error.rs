@@ -41,6 +41,13 @@ pub enum ContractError {
         /// What is wrong.
         reason: String,
     },
+    /// The document of this file is unusable.
+    In {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        error: Box<ContractError>,
+    },
     /// A schema cannot be compiled.
     UnusableSchema {
         /// JSON pointer to it.
@@ -67,8 +74,13 @@ impl fmt::Display for ContractError {
                 write!(f, "`{}` is not valid {language}: {reason}", file.display())
             }
             Self::NotOpenApi { found } => {
-                write!(f, "the contract is no OpenAPI document that contrail can use: {found}; it takes 3.1 and 3.0")
+                write!(f, "not an OpenAPI document that contrail can use: {found}; it takes 3.1 and 3.0")
             }
+            Self::In { file, error } => write!(f, "`{}`: {error}", file.display()),
+            Self::DanglingRef { at, target } if !target.starts_with('#') => write!(
+                f,
+                "`{at}` refers to `{target}`, and contrail reads one file only; bundle the document into one file first"
+            ),
             Self::DanglingRef { at, target } => {
                 write!(f, "`{at}` refers to `{target}`, which the document does not define")
             }
@@ -88,6 +100,7 @@ impl std::error::Error for ContractError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Unreadable { source, .. } => Some(source),
+            Self::In { error, .. } => error.source(),
             _ => None,
         }
     }

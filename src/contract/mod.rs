@@ -118,7 +118,11 @@ impl Contract {
         for overlay in overlays {
             slips.extend(overlay::apply(overlay, &mut document)?);
         }
-        Ok(Self { slips, ..Self::from_document(document)? })
+        let contract = Self::from_document(document).map_err(|error| match file {
+            Some(file) => ContractError::In { file: file.to_owned(), error: Box::new(error) },
+            None => error,
+        })?;
+        Ok(Self { slips, ..contract })
     }
 
     /// Compiles a document that is there as a value, of OpenAPI 3.1 or 3.0.

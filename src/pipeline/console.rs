@@ -81,6 +81,7 @@ pub(super) fn line(out: &mut Vec<u8>, format: LineFormat, judged: &Redacted<Judg
         );
         return;
     };
+    let status = if status == 0 { notes.given_status.map_or(0, |given| given.as_u16()) } else { status };
     text(out, status, colour, judged, notes, took);
     out.push(b'\n');
     if verbose {

@@ -526,6 +526,7 @@ async fn failed(proxy: &Proxy, mut recording: Box<Recording>, failure: Failure) 
     let problem = Problem::new(status, reason, failure.cause.clone());
     recording.notes.retried = failure.retried;
     recording.notes.answered_by_contrail = Some(reason);
+    recording.notes.given_status = Some(status);
     let recorded = recording.end(Some(failure.cause)).await;
     Response::from(recorded.err().unwrap_or(problem)).map(Gate::open)
 }

@@ -125,6 +125,8 @@ pub struct Notes {
     pub retried: bool,
     /// contrail made this answer up (a replay miss): the value of its `Contrail-Answer` header.
     pub answered_by_contrail: Option<&'static str>,
+    /// The status that contrail gave the client where the upstream gave none, so that nothing of it is recorded.
+    pub given_status: Option<StatusCode>,
     /// No recorded answer fits, and what there is to say of it; counts towards exit status 3.
     pub miss: Option<Arc<replay::Miss>>,
     /// It was denied because of its host, and is no exchange with the tenant.

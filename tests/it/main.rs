@@ -19,6 +19,7 @@ mod hostile;
 mod importing;
 mod invariant;
 mod listeners;
+mod mistakes;
 mod planted;
 mod proxy;
 mod reading;

@@ -38,7 +38,7 @@ struct UnknownName {
 
 impl std::fmt::Display for UnknownName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}` is no rule", self.name.escape_debug())?;
+        write!(f, "`{}` is not a rule", self.name.escape_debug())?;
         match self.nearest {
             Some(nearest) => write!(f, "; did you mean `{nearest}`? `contrail explain` lists them all"),
             None => f.write_str("; `contrail explain` lists them all"),
@@ -181,24 +181,7 @@ pub fn markdown() -> String {
 /// The known name that needs the fewest changes to become, if that is few.
 fn nearest(name: &str) -> Option<&'static str> {
     let names = Rule::ALL.iter().map(|rule| rule.id()).chain(Unchecked::ALL.into_iter().map(Unchecked::name));
-    let (distance, known) = names.map(|known| (distance(name, known), known)).min_by_key(|(distance, _)| *distance)?;
-    (distance <= 2 + known.len() / 3).then_some(known)
-}
-
-/// How many characters have to be put in, taken out or replaced (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    // A name longer than any rule is far from all of them, however long it is.
-    for (i, x) in a.chars().take(100).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    crate::suggest::nearest(name, names)
 }
 
 #[cfg(test)]
@@ -238,21 +221,6 @@ mod tests {
             "required-scope              The documentation does not show which scope the operation requires\n"
         ));
         assert!(text.lines().all(|line| line.matches('(').count() == line.matches(')').count()), "{text}");
-    }
-
-    #[test]
-    fn a_slip_in_a_name_suggests_the_nearest_one() {
-        for (slip, expected) in [
-            ("request.bdy", Some("request.body")),
-            ("auth.scopes", Some("auth.scope")),
-            ("query.paramater", Some("query.parameter")),
-            ("required-scopes", Some("required-scope")),
-            ("kubernetes", None),
-            ("", None),
-        ] {
-            assert_eq!(nearest(slip), expected, "{slip}");
-        }
-        assert_eq!(nearest(&"x".repeat(1_000_000)), None);
     }
 
     #[test]

@@ -46,6 +46,16 @@ pub(super) fn collect(errors: ErrorIterator<'_>) -> Result<Vec<Breach>, Unjudged
     Ok(places.breaches())
 }
 
+/// What is wrong with a value, for a person: what was expected, and what is there.
+pub(super) fn plainly(error: &ValidationError<'_>) -> String {
+    let mut places = Places::default();
+    places.add(error);
+    let expected: Vec<_> = places.breaches().into_iter().map(|breach| breach.expected).collect();
+    let seen = error.instance();
+    let seen = if seen.is_object() || seen.is_array() { String::new() } else { format!(", saw {}", shown(seen)) };
+    format!("expected {}{seen}", expected.join(" and "))
+}
+
 /// Whether an error says that the judge gave up, here or in any branch.
 fn is_unfinished(error: &ValidationError<'_>) -> bool {
     match error.kind() {

@@ -116,7 +116,7 @@ impl<'d> Schemas<'d> {
             .pointer(pointer)
             .ok_or_else(|| fault(pointer.to_owned(), "there is no schema here".to_owned()))?;
         jsonschema::draft202012::meta::validate(schema)
-            .map_err(|error| fault(format!("{pointer}{}", error.instance_path()), error.to_string()))?;
+            .map_err(|error| fault(format!("{pointer}{}", error.instance_path()), errors::plainly(&error)))?;
         let root = json!({ "$ref": format!("{ADDRESS}#{}", utf8_percent_encode(pointer, FRAGMENT)) });
         let options = formats::register(jsonschema::options_for::<Tape>())
             .with_draft(Draft::Draft202012)
