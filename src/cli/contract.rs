@@ -17,6 +17,7 @@ use crate::{
         outline::{Fact, Operation, Outline},
     },
     plural::plural,
+    visible::visible,
 };
 
 /// Show the contract in force: operations, scopes, and every "not shown"
@@ -68,7 +69,7 @@ fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> {
     let outline = contract.outline();
     let bases: Vec<&str> =
         contract.base_paths().iter().map(|base| if base.is_empty() { "/" } else { base.as_str() }).collect();
-    writeln!(out, "{} {}", contract.title(), contract.version())?;
+    writeln!(out, "{} {}", visible(contract.title()), visible(contract.version()))?;
     writeln!(out, "base path {}; sha256 {}", bases.join(", "), contract.hash())?;
 
     writeln!(out, "\nOperations")?;
@@ -85,23 +86,23 @@ fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  nothing")?;
     }
     for told in not_implemented {
-        writeln!(out, "  {}: {}", told.at, told.what)?;
+        writeln!(out, "  {}: {}", visible(&told.at), visible(&told.what))?;
     }
     let warnings = contract.warnings();
     if !warnings.is_empty() {
         writeln!(out, "\nWarnings")?;
     }
     for warning in warnings {
-        writeln!(out, "  {warning}")?;
+        writeln!(out, "  {}", visible(&warning))?;
     }
     Ok(())
 }
 
 fn one(operation: &Operation, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "  {}", operation.id)?;
-    writeln!(out, "    {} {}", operation.method, operation.path)?;
+    writeln!(out, "  {}", visible(&operation.id))?;
+    writeln!(out, "    {} {}", operation.method, visible(&operation.path))?;
     let mut line = |label: &str, text: &str| {
-        if text.is_empty() { Ok(()) } else { writeln!(out, "      {label:10}{text}") }
+        if text.is_empty() { Ok(()) } else { writeln!(out, "      {label:10}{}", visible(text)) }
     };
     line("does", &operation.summary)?;
     let all = |alternatives: &[Vec<String>]| {
@@ -130,7 +131,7 @@ fn scopes(outline: &Outline, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\nScopes: {}{of}", outline.scope_count)?;
     let width = outline.scopes.keys().map(String::len).max().unwrap_or_default();
     for (resource, verbs) in &outline.scopes {
-        writeln!(out, "{}", format!("  {resource:width$}  {}", verbs.join(" ")).trim_end())?;
+        writeln!(out, "{}", visible(format!("  {resource:width$}  {}", verbs.join(" ")).trim_end()))?;
     }
     Ok(())
 }
@@ -145,8 +146,8 @@ fn table(title: &str, facts: &[Fact], out: &mut impl Write) -> io::Result<()> {
     let mut previous = "";
     for fact in facts {
         let place = if fact.place == previous { "" } else { fact.place.as_str() };
-        let source = if fact.source.is_empty() { String::new() } else { format!("  [{}]", fact.source) };
-        writeln!(out, "  {place:width$}  {}{source}", fact.says)?;
+        let source = if fact.source.is_empty() { String::new() } else { format!("  [{}]", visible(&fact.source)) };
+        writeln!(out, "  {:width$}  {}{source}", visible(place), visible(&fact.says))?;
         previous = &fact.place;
     }
     Ok(())

@@ -119,6 +119,9 @@ pub struct ProxyArgs {
     /// How long exchanges in progress may go on after a signal or the command's end
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     pub drain: Duration,
+    /// Further variables that the command finds.
+    #[arg(skip)]
+    pub for_command: Vec<(&'static str, String)>,
     /// Command to run with the proxy around it; its status comes before contrail's own
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
@@ -457,8 +460,11 @@ impl ProxyArgs {
         {
             return Err(format!("the upstream {origin} is contrail itself; name the tenant with --upstream").into());
         }
-        let environment =
+        let mut environment =
             around_command.then(|| Environment::new(&doors, |name| std::env::var_os(name))).transpose()?;
+        if let Some(environment) = &mut environment {
+            environment.variables.extend(self.for_command.iter().map(|(name, value)| (*name, value.into())));
+        }
         let writer = Arc::clone(pipeline);
         let writer = tokio::spawn(async move { writer.run().await });
         let (stop, stopping) = watch::channel(false);

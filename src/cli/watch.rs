@@ -22,8 +22,9 @@ use crate::{
         Origin, Upstream,
         live::{Access, Http2, Live, Via},
         own::OwnAddresses,
-        sandbox::{Seed, Tenant},
+        sandbox::{Client, Seed, Tenant},
     },
+    visible::visible,
 };
 
 /// Proxy and check; with --trail, keep the audit journal
@@ -176,8 +177,17 @@ pub struct Ready {
     pub upstream: Arc<dyn Upstream>,
     /// Its origin.
     pub origin: String,
-    /// The embedded tenant, if it is that.
-    pub tenant: Option<Arc<Tenant>>,
+    /// A client of the embedded tenant, if it is that.
+    client: Option<Introduced>,
+}
+
+/// A client of the embedded tenant that may do everything there.
+#[derive(Debug)]
+struct Introduced {
+    id: String,
+    secret: String,
+    /// The secret is the seed's.
+    seeded: bool,
 }
 
 impl UpstreamArgs {
@@ -238,30 +248,58 @@ impl UpstreamArgs {
             Named::Origin(_) if self.seed.is_some() => Err("--seed goes with --upstream sandbox only".into()),
             Named::Origin(origin) => {
                 let live = Live::new(origin.clone(), self.access(origin)?, proxy.live_limits())?;
-                Ok(Ready { upstream: Arc::new(live), origin: origin.to_string(), tenant: None })
+                Ok(Ready { upstream: Arc::new(live), origin: origin.to_string(), client: None })
             }
             Named::Sandbox => {
                 let seed = match &self.seed {
                     Some(file) => Seed::load(file)?,
                     None => Seed::built_in()?,
                 };
-                let tenant = Arc::new(Tenant::new(seed, &[])?);
+                let index = introduced(&seed.clients);
+                let seeded =
+                    index.and_then(|index| seed.clients.get(index)).is_some_and(|client| client.secret.is_some());
+                let tenant = Tenant::new(seed, &[])?;
+                let client = index.and_then(|index| tenant.clients().get(index)).map(|client| Introduced {
+                    id: client.id.clone(),
+                    secret: client.secret.clone().unwrap_or_default(),
+                    seeded,
+                });
                 let origin = tenant.origin().to_owned();
-                Ok(Ready { upstream: Arc::clone(&tenant) as _, origin, tenant: Some(tenant) })
+                Ok(Ready { upstream: Arc::new(tenant), origin, client })
             }
         }
     }
 }
 
 impl Ready {
-    /// Says who may ask the embedded tenant for tokens. Its secrets are made at each start and open nothing else.
-    pub(super) fn introduce(&self, format: Format) {
-        let Some(client) = self.tenant.as_ref().and_then(|tenant| tenant.clients().first()) else { return };
-        let secret = client.secret.as_deref().unwrap_or_default();
-        // Its secret is said once, for people and for machines.
-        let said = format!("sandbox client {} secret {secret}", client.id);
-        summary::event(format, "sandboxClient", client.id.as_str(), &said);
+    /// The variables that give a command the credentials of the embedded tenant's client; redaction knows the secret from
+    /// now on, wherever the command sends it.
+    pub(super) fn for_command(&self, proxy: &ProxyArgs, redactor: &Redactor) -> Vec<(&'static str, String)> {
+        let Some(Introduced { id, secret, .. }) = self.client.as_ref().filter(|_| !proxy.command.is_empty()) else {
+            return Vec::new();
+        };
+        redactor.remember_client_secret(secret);
+        vec![("CONTRAIL_SANDBOX_CLIENT_ID", id.clone()), ("CONTRAIL_SANDBOX_CLIENT_SECRET", secret.clone())]
     }
+
+    /// Says who may ask the embedded tenant for tokens, where no command is given it. A secret that was made at this start
+    /// opens nothing else; one of a seed is never shown.
+    pub(super) fn introduce(&self, proxy: &ProxyArgs, format: Format) {
+        let Some(Introduced { id, secret, seeded }) = &self.client else { return };
+        if !proxy.command.is_empty() {
+            return;
+        }
+        let secret = if *seeded { "as in --seed" } else { secret };
+        let said = format!("sandbox client {} secret {secret}", visible(id));
+        summary::event(format, "sandboxClient", id.as_str(), &said);
+    }
+}
+
+/// Which client is introduced: of those whose tokens live and whose requests are not counted, the first with most scopes.
+fn introduced(clients: &[Client]) -> Option<usize> {
+    let usable = |client: &&Client| client.global && client.token_lifetime > 0 && client.rate_limit.is_none();
+    let most = clients.iter().filter(usable).map(|client| client.scopes.len()).max()?;
+    clients.iter().position(|client| usable(&client) && client.scopes.len() == most)
 }
 
 impl FilterArgs {
@@ -296,9 +334,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         setup.durable = args.trail.durable;
     }
     let pipeline = args.judge.pipeline(Setup { contract: Some(contract), ..setup })?;
-    let ran = args.proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), || {
-        ready.introduce(args.judge.format);
-    })?;
+    let proxy = ProxyArgs { for_command: ready.for_command(&args.proxy, pipeline.redactor()), ..args.proxy.clone() };
+    let introduce = || ready.introduce(&proxy, args.judge.format);
+    let ran = proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), introduce)?;
     let mut outcome = pipeline.finish(args.judge.collector(Title::default()));
     let kept = match &trail {
         Some(trail) => args.trail.end(trail, pipeline.redactor(), &mut outcome.counts),

@@ -332,6 +332,11 @@ impl Redactor {
         !matches!(spread, Spread::Field | Spread::Word)
     }
 
+    /// The same for the secret of an OAuth client, so that its label says what it is.
+    pub fn remember_client_secret(&self, secret: &str) {
+        self.memory().learn(secret.as_bytes(), Kind::ClientSecret);
+    }
+
     /// Looks for every secret seen so far, raw and in base64, hex, percent-encoded and escaped form. For the proof at
     /// the end of a recording; the bytes may be a whole file or a line of it.
     ///

@@ -17,6 +17,7 @@ use crate::{
     plural::plural,
     redact::{Judged, Redacted},
     token::Credential,
+    visible::visible,
 };
 
 /// Most callers and, per caller, most undocumented operations that are told apart; the rest is counted together.
@@ -142,25 +143,29 @@ impl Audit {
         writeln!(out)?;
         for one in &self.integrity {
             match (&one.broken, one.entries) {
-                (Some(broken), _) => writeln!(out, "ALTERED: {broken}")?,
+                (Some(broken), _) => writeln!(out, "ALTERED: {}", visible(broken))?,
                 (None, Some(entries)) => writeln!(
                     out,
                     "the chain of `{}` is whole: {}, {} after its last link, head {}",
-                    one.trail,
+                    visible(&one.trail),
                     plural(entries, "entry"),
                     one.unsealed,
                     one.head.as_deref().unwrap_or_default()
                 )?,
                 (None, None) => {
-                    writeln!(out, "`{}` has no chain: nothing proves that it is as it was written", one.trail)?;
+                    writeln!(
+                        out,
+                        "`{}` has no chain: nothing proves that it is as it was written",
+                        visible(&one.trail)
+                    )?;
                 }
             }
         }
         for file in &self.files {
-            writeln!(out, "`{file}` is no trail: nothing proves that it is as it was written")?;
+            writeln!(out, "`{}` is no trail: nothing proves that it is as it was written", visible(file))?;
         }
         for (name, caller) in &self.callers {
-            writeln!(out, "\n{name}")?;
+            writeln!(out, "\n{}", visible(name))?;
             let width = caller.calls.keys().map(String::len).max().unwrap_or_default();
             for (operation, calls) in &caller.calls {
                 write!(out, "  {operation:<width$}  {:>6}", calls.count)?;
@@ -264,7 +269,11 @@ fn caller(credential: &Credential) -> String {
 }
 
 fn list(scopes: &BTreeSet<String>) -> String {
-    if scopes.is_empty() { "none".to_owned() } else { scopes.iter().cloned().collect::<Vec<_>>().join(" ") }
+    if scopes.is_empty() {
+        "none".to_owned()
+    } else {
+        visible(&scopes.iter().cloned().collect::<Vec<_>>().join(" ")).into_owned()
+    }
 }
 
 fn instant(time: SystemTime) -> String {

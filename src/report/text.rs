@@ -43,7 +43,11 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
         writeln!(pen.to)?;
     }
     for source in facts.stripped {
-        writeln!(pen.to, "authentication is unchecked in {source}: this file's producer strips Authorization")?;
+        writeln!(
+            pen.to,
+            "authentication is unchecked in {}: this file's producer strips Authorization",
+            visible(source)
+        )?;
     }
     if tally.outside > 0 && facts.fails(Rule::OperationUndocumented) {
         writeln!(
@@ -64,8 +68,8 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
         pen.to,
         "{} checked against {} {}: {} conform, {} with gaps, {} in violation{}",
         plural(tally.exchanges, if live { "live request" } else { "exchange" }),
-        facts.title.title,
-        facts.title.version,
+        visible(&facts.title.title),
+        visible(&facts.title.version),
         tally.conforms,
         tally.gap,
         tally.violates,
@@ -147,7 +151,7 @@ fn groups(pen: &mut Pen<'_>, facts: &Facts<'_>, kind: Kind) -> io::Result<()> {
                 writeln!(pen.to, "  {}{note}", pen.paint(code, group.rule.id()))?;
                 undocumented = true;
             }
-            writeln!(pen.to, "    {}  {}", group.place, times(group.count))?;
+            writeln!(pen.to, "    {}  {}", visible(&group.place), times(group.count))?;
             continue;
         }
         one(pen, facts, group, code)?;
@@ -157,8 +161,8 @@ fn groups(pen: &mut Pen<'_>, facts: &Facts<'_>, kind: Kind) -> io::Result<()> {
 
 fn one(pen: &mut Pen<'_>, facts: &Facts<'_>, group: &Group, code: &str) -> io::Result<()> {
     let sample = &group.sample;
-    let operation = group.operation.as_deref().unwrap_or("no documented operation");
-    let at = if group.place.is_empty() { String::new() } else { format!(" at {}", group.place) };
+    let operation = &visible(group.operation.as_deref().unwrap_or("no documented operation"));
+    let at = if group.place.is_empty() { String::new() } else { format!(" at {}", visible(&group.place)) };
     let note = mark(facts, group.rule);
     writeln!(
         pen.to,
@@ -176,7 +180,7 @@ fn one(pen: &mut Pen<'_>, facts: &Facts<'_>, group: &Group, code: &str) -> io::R
         sample.url,
         if sample.at == group.place { String::new() } else { format!(", at {}", sample.at) }
     );
-    writeln!(pen.to, "    {}", pen.paint(DIM, &example))
+    writeln!(pen.to, "    {}", pen.paint(DIM, &visible(&example)))
 }
 
 /// Says where the exit status departs from what the kind alone would give.

@@ -320,6 +320,6 @@ fn explain_says_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one() 
     assert_eq!((unknown.status, unknown.stdout.as_str()), (2, ""));
     assert_eq!(
         unknown.stderr,
-        "contrail: `auth.scop` is no rule; did you mean `auth.scope`? `contrail explain` lists them all\n"
+        "contrail: `auth.scop` is not a rule; did you mean `auth.scope`? `contrail explain` lists them all\n"
     );
 }

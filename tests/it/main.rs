@@ -32,3 +32,4 @@ mod supply;
 mod support;
 mod upstream;
 mod verify;
+mod visible;

@@ -112,9 +112,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         durable: args.trail.durable,
         ..setup
     })?;
-    let ran = args.proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), || {
-        ready.introduce(args.judge.format);
-    });
+    let proxy = ProxyArgs { for_command: ready.for_command(&args.proxy, &bench.redactor), ..args.proxy.clone() };
+    let introduce = || ready.introduce(&proxy, args.judge.format);
+    let ran = proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), introduce);
     let mut outcome = pipeline.finish(args.judge.collector(Title::default()));
     outcome.collector.upstream(&ready.origin);
     drop(pipeline);

@@ -13,7 +13,7 @@ use crate::{
     cli::{
         Failure,
         record::{Bench, nothing, remove},
-        serve::{Ran, Reach},
+        serve::{ProxyArgs, Ran, Reach},
         summary::{Extra, event},
         watch::{Ready, UpstreamArgs},
     },
@@ -120,11 +120,16 @@ impl Missing {
     }
 
     /// Says that this replay is not confined to the recording.
-    pub(super) fn say(&self) {
+    pub(super) fn say(&self, proxy: &ProxyArgs) {
         let (origin, fixture) = (&self.ready.origin, self.bench.out.display());
         let said = format!("what was not recorded is asked of {origin} and added to {fixture} (--record-missing)");
         event(self.bench.format, "record_missing", origin.as_str(), &said);
-        self.ready.introduce(self.bench.format);
+        self.ready.introduce(proxy, self.bench.format);
+    }
+
+    /// What a command is given to be a client of the embedded tenant.
+    pub(super) fn for_command(&self, proxy: &ProxyArgs) -> Vec<(&'static str, String)> {
+        self.ready.for_command(proxy, &self.bench.redactor)
     }
 
     /// Folds what was recorded into the fixture. Where no answer of the tenant was, the fixture stays as it is.

@@ -143,11 +143,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         Some(missing) => (missing.before(recorded), missing.origin(), missing.reach()),
     };
 
+    proxy.for_command = missing.as_ref().map(|missing| missing.for_command(&proxy)).unwrap_or_default();
+
     let mut judging = None;
     let ran = proxy.run(&pipeline, upstream, origin, &reach, || {
         said::ready(args.judge.format, &replay);
         if let Some(missing) = &missing {
-            missing.say();
+            missing.say(&proxy);
         }
         let (replay, pipeline) = (Arc::clone(&replay), Arc::clone(&pipeline));
         let policy = args.judge.policy.clone();

@@ -2,6 +2,7 @@
 
 mod audit;
 pub mod bench;
+mod credentials;
 mod durable;
 mod ends;
 mod files;

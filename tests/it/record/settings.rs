@@ -103,7 +103,10 @@ fn an_unknown_key_in_the_file_is_an_error_with_a_hint() {
     let place = Place::new();
     fs::write(place.path().join("contrail.toml"), "max_body = 5\n").unwrap();
     let said = refused(&place, &["watch", "--upstream", "sandbox"]);
-    assert_eq!(said, "contrail: contrail.toml: no command has an option `max_body`; did you mean `max-body`?\n");
+    assert_eq!(
+        said,
+        "contrail: contrail.toml, line 1: no command has an option `max_body`; did you mean `max-body`?\n"
+    );
 }
 
 #[test]

@@ -260,7 +260,7 @@ fn a_contract_that_cannot_be_used_is_told_before_a_fixture_that_cannot_be_read()
     fs::write(place.path().join("not.yaml"), "openapi: 1.0").unwrap();
     let ran = run_in(place.path(), ["replay", "not.har", "--contract", "not.yaml", "--listen", "127.0.0.1:0"]);
     assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
-    assert!(ran.stderr.contains("the contract is no OpenAPI document"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`not.yaml`: not an OpenAPI document"), "{}", ran.stderr);
 }
 
 #[test]

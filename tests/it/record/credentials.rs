@@ -1,0 +1,59 @@
+//! `--upstream sandbox -- CMD`: the command is given a client's credentials, and nothing that is kept holds them.
+
+use std::{fs, path::Path};
+
+use crate::support::command::run_in;
+
+/// A client that asks for a token with what it finds in its environment, and sends its secret where no field tells it.
+const CLIENT: &str = r#"
+echo "$CONTRAIL_SANDBOX_CLIENT_ID" > id; echo "$CONTRAIL_SANDBOX_CLIENT_SECRET" > secret
+printf 'grant_type=client_credentials&client_id=%s&client_secret=%s&audience=/api/v2/' "$(cat id)" "$(cat secret)" > form
+exec 3<>"/dev/tcp/${CONTRAIL_URL#http://}"
+"#;
+
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let items = fs::read_dir(folder).unwrap().map(|item| item.unwrap().path());
+    items.map(|path| (path.display().to_string(), fs::read(&path).unwrap())).collect()
+}
+
+fn ask() -> String {
+    let host = "${CONTRAIL_URL#http://}";
+    format!(
+        "{}\nsend() {{ exec 3<>\"/dev/tcp/${{H%:*}}/${{H#*:}}\"; printf \"$@\" >&3; cat <&3; exec 3<&-; }}\nH={host}\n\
+         send 'GET /api/v2/connection-profiles/templates?x=%s HTTP/1.1\\r\\nHost: a\\r\\nConnection: close\\r\\n\\r\\n' \"$(cat secret)\" > early\n\
+         send 'POST /oauth/token/ HTTP/1.1\\r\\nHost: a\\r\\nConnection: close\\r\\nContent-Type: application/x-www-form-urlencoded\\r\\nContent-Length: %d\\r\\n\\r\\n%s' \"$(wc -c < form)\" \"$(cat form)\" > token\n\
+         grep -q access_token token\n",
+        CLIENT.lines().filter(|line| !line.starts_with("exec")).collect::<Vec<_>>().join("\n")
+    )
+}
+
+#[test]
+fn a_command_gets_credentials_that_work_and_they_never_reach_the_fixture_or_the_console() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["record", "--upstream", "sandbox", "--out", "kept", "--ca-dir", "ca", "--", "bash", "-c"];
+    let ran = run_in(folder.path(), arguments.iter().copied().chain([&*ask()]));
+    let secret = fs::read_to_string(folder.path().join("secret")).unwrap().trim().to_owned();
+    // A 401 for the request without a token is no violation of the tenant's; the client's `auth.missing` is one.
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(secret.len() > 20, "{secret:?}");
+    assert_eq!(fs::read_to_string(folder.path().join("id")).unwrap().trim(), "sandbox-full");
+    assert!(!ran.stderr.contains(&secret), "{}", ran.stderr);
+    for (file, bytes) in files(&folder.path().join("kept")) {
+        assert!(!String::from_utf8_lossy(&bytes).contains(&secret), "{file}");
+    }
+    let har = fs::read_to_string(folder.path().join("kept/kept.har")).unwrap();
+    assert!(har.contains("templates?x=!client-secret-"), "{har}");
+}
+
+#[test]
+fn a_secret_of_a_seed_is_never_shown() {
+    let place = super::bench::Place::new();
+    for options in [&["watch"][..], &["record", "--out", "kept.har"]] {
+        let (command, rest) = options.split_first().unwrap();
+        let running = place.start(command, rest);
+        super::bench::get(running.address, super::bench::TEMPLATES, &super::bench::token(running.address));
+        let ran = running.finish();
+        assert!(!ran.stderr.contains(super::bench::SECRET), "{}", ran.stderr);
+        assert!(ran.stderr.contains("sandbox client sandbox-full secret as in --seed"), "{}", ran.stderr);
+    }
+}
