@@ -48,7 +48,7 @@ pub struct Args {
     /// Tolerance for a token's `exp` and `nbf`
     #[arg(long, value_name = "SECS", default_value = "0", value_parser = super::values::seconds_or_none, env = "CONTRAIL_CLOCK_SKEW")]
     clock_skew: Duration,
-    /// Deepest nesting of JSON that is looked at, at most 2000; what nests deeper is unchecked
+    /// Deepest nesting of JSON that is judged, at most 2000; deeper bodies are unchecked
     #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = super::values::depth, env = "CONTRAIL_MAX_DEPTH")]
     max_depth: usize,
     /// JSON Web Key Set; with it, signatures of tokens are checked where a file still has the token
