@@ -20,6 +20,7 @@ mod importing;
 mod invariant;
 mod listeners;
 mod mistakes;
+mod output_keys;
 mod planted;
 mod proxy;
 mod reading;
