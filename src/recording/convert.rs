@@ -23,6 +23,7 @@ use crate::{
         self,
         lenient::{self, Raw},
     },
+    redact::is_label,
     token::{Credential, TokenCache},
 };
 
@@ -119,14 +120,41 @@ pub(super) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, Fault
         Some(credential) => credential,
         None => match started {
             Some(at) => shared.tokens.credential(&request.headers, at),
-            None => Credential::decode(&request.headers, None, Duration::ZERO, None),
+            None => timeless(Credential::decode(&request.headers, None, Duration::ZERO, None)),
         },
     };
+    if foreign && is_masked(&request) {
+        request.credential = Credential::Unknown;
+    }
     if transport.incomplete.is_none() {
         transport.incomplete = incomplete(response.as_ref(), failure);
     }
     let exchange = Exchange { request, response, started, timings, transport };
     Ok(Converted::Exchange(Box::new((exchange, record.map(Record::note)))))
+}
+
+/// The credential of an entry without an instant: whether a token that states bounds was inside its time, nobody can say.
+fn timeless(credential: Credential) -> Credential {
+    match credential.facts() {
+        Some(facts) if facts.expires_at.or(facts.not_before).is_some() => Credential::Unknown,
+        _ => credential,
+    }
+}
+
+/// Whether a tool put something in the place of the credential: a label of ours, `***`, `[redacted]`.
+fn is_masked(request: &Request) -> bool {
+    if !matches!(request.credential, Credential::Malformed(_) | Credential::OtherScheme(_)) {
+        return false;
+    }
+    let Some(value) = request.headers.get_str("authorization").map(str::trim) else { return false };
+    let secret = match value.split_once(' ') {
+        Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") => secret.trim(),
+        _ => value,
+    };
+    let lower = secret.to_ascii_lowercase();
+    is_label(secret)
+        || !secret.is_empty() && !secret.bytes().any(|byte| byte.is_ascii_alphanumeric())
+        || ["redacted", "masked", "sanitized", "sanitised"].iter().any(|word| lower.contains(word))
 }
 
 /// Whether `_contrail.version` is one that is read here; otherwise as it stands in the file, cut for reading.
@@ -345,7 +373,8 @@ fn missing(
         return Body { wire_size, ..Body::default() };
     }
     let stated = headers.get_str("content-length").and_then(|length| length.trim().parse::<u64>().ok());
-    let there = match size.or(stated) {
+    // Where one says nothing and the other something, something was there.
+    let there = match size.max(stated) {
         Some(size) => size > 0,
         None => {
             mime.is_some_and(|mime| !matches!(mime.as_str(), "" | "x-unknown")) || headers.contains("transfer-encoding")

@@ -9,7 +9,7 @@ use std::{
 
 use ring::hmac;
 
-use super::{Credential, Jwks, Recent, TokenFacts, TokenTime, bearer, jwt};
+use super::{Credential, Jwks, Recent, TokenFacts, TokenTime, authorization, bearer, jwt};
 use crate::exchange::Headers;
 
 /// Decoded tokens by a keyed hash of their text. Bounded: beyond [`TokenCache::CAPACITY`] the least recent half goes.
@@ -73,7 +73,10 @@ impl TokenCache {
     /// What the `Authorization` header of a request says at the instant of its exchange.
     #[must_use]
     pub fn credential(&self, headers: &Headers, at: SystemTime) -> Credential {
-        let Some(value) = headers.get("authorization") else { return Credential::Missing };
+        let value = match authorization(headers) {
+            Ok(value) => value,
+            Err(other) => return other,
+        };
         if let Some(known) = self.lock().recent.get(value.as_bytes()) {
             return known.at(at, self.skew);
         }

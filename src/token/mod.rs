@@ -39,7 +39,7 @@ pub enum Credential {
     Encrypted,
     /// A JWT.
     Token(Arc<TokenFacts>),
-    /// The file's producer strips the header, so nobody can say.
+    /// Nobody can say: the file's producer leaves the header out or masks it, or several came.
     Unknown,
 }
 
@@ -158,11 +158,10 @@ impl Credential {
     /// Decodes the `Authorization` header of a request at the instant of its exchange.
     ///
     /// Without an instant the token's time is not judged ([`TokenTime::Valid`]). For many requests use a
-    /// [`TokenCache`]. Of two `Authorization` headers the first counts.
+    /// [`TokenCache`]. Of several `Authorization` headers nobody can say which one the tenant reads.
     #[must_use]
     pub fn decode(headers: &Headers, at: Option<SystemTime>, skew: Duration, keys: Option<&Jwks>) -> Self {
-        let Some(value) = headers.get("authorization") else { return Self::Missing };
-        match bearer(value.as_bytes()) {
+        match authorization(headers).and_then(|value| bearer(value.as_bytes())) {
             Err(other) => other,
             Ok(token) => match jwt::decode(token, keys) {
                 Self::Token(facts) => match at.map(|at| facts.time_at(at, skew)) {
@@ -188,6 +187,16 @@ impl Credential {
 #[must_use]
 pub fn is_token_request(method: &http::Method, path: &str) -> bool {
     *method == http::Method::POST && matches!(path, "/oauth/token/" | "/oauth/token")
+}
+
+/// The `Authorization` header, if it is the only one.
+fn authorization(headers: &Headers) -> Result<&http::HeaderValue, Credential> {
+    let mut all = headers.get_all("authorization");
+    match (all.next(), all.next()) {
+        (None, _) => Err(Credential::Missing),
+        (Some(value), None) => Ok(value),
+        (Some(_), Some(_)) => Err(Credential::Unknown),
+    }
 }
 
 /// The text of the bearer token, or what else the header says.

@@ -43,6 +43,17 @@ fn a_request_without_the_header_has_no_credential() {
 }
 
 #[test]
+fn of_several_headers_nobody_can_say_which_one_counts() {
+    let token = format!("Bearer {}", jwt(r#"{"alg":"RS256"}"#, "{}"));
+    for other in [token.as_str(), "Bearer other", "Basic dXNlcjpwYXNz"] {
+        let both: Headers =
+            [&token, other].map(|value| (AUTHORIZATION, HeaderValue::from_str(value).unwrap())).into_iter().collect();
+        assert_eq!(Credential::decode(&both, Some(at(NOON)), Duration::ZERO, None), Credential::Unknown, "{other}");
+        assert_eq!(TokenCache::new(Duration::ZERO, None).credential(&both, at(NOON)), Credential::Unknown, "{other}");
+    }
+}
+
+#[test]
 fn another_scheme_is_named_only_if_it_is_a_registered_one() {
     assert_eq!(decode("basic dXNlcjpwYXNz"), Credential::OtherScheme("Basic".into()));
     assert_eq!(decode("s3cr3t-without-a-scheme"), Credential::OtherScheme(String::new()));

@@ -225,6 +225,10 @@ fn a_body_that_was_not_saved_is_withheld_and_one_that_never_was_is_absent() {
         (r#","content":{"size":12,"text":""}"#, "not-saved"),
         (r#","content":{"mimeType":"application/json"},"bodySize":-1"#, "not-saved"),
         (r#","content":{"size":0,"mimeType":"application/json"}"#, "none"),
+        (
+            r#","headers":[{"name":"content-length","value":"7"}],"content":{"size":0,"mimeType":"application/json"}"#,
+            "not-saved",
+        ),
         (r#","content":{"size":0,"mimeType":"x-unknown"},"bodySize":0"#, "none"),
         (r#","content":{}"#, "none"),
         ("", "none"),

@@ -325,6 +325,45 @@ fn a_file_in_which_no_entry_carries_authorization_leaves_it_unchecked_and_says_s
 }
 
 #[test]
+fn a_credential_that_a_tool_masked_is_unchecked_and_nobodys_fault() {
+    let path = "/api/v2/rate-limit-policies/rlp_1";
+    for value in
+        ["Bearer !token-1!", "!token-1!", "Bearer [REDACTED]", "[authorization redacted]", "***", "bearer  ****"]
+    {
+        let (status, report) = verify_json(&[get(path, Some(value), 200, POLICY)], &[]);
+        assert_eq!((status, rules(&report, 0)), (0, vec![]), "{value}");
+        assert!(report["exchanges"][0]["unchecked"].as_array().unwrap().contains(&"auth".into()), "{value}");
+    }
+    for value in ["Bearer undefined", "Bearer", "", "Bearer not!token-1!quite", "Basic dXNlcjpwYXNz"] {
+        let (status, report) = verify_json(&[get(path, Some(value), 401, "{}")], &[]);
+        assert_eq!((status, rules(&report, 0).len()), (1, 1), "{value}");
+    }
+}
+
+#[test]
+fn what_redact_made_of_an_export_verifies_without_blame() {
+    let folder = tempfile::tempdir().unwrap();
+    let export = folder.path().join("export.har");
+    std::fs::write(&export, har::har(&[conforming()])).unwrap();
+    let clean = folder.path().join("clean.har");
+    let ran = run(["redact", export.to_str().unwrap(), "--out", clean.to_str().unwrap()]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(std::fs::read_to_string(&clean).unwrap().contains("Bearer !token-1!"));
+    let ran = run(["verify", clean.to_str().unwrap()]);
+    assert_eq!(ran.status, 0, "{}", ran.stdout);
+    assert!(ran.stdout.contains("  auth: 1 exchange"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_token_of_an_entry_without_an_instant_is_unchecked() {
+    let mut timeless = conforming();
+    timeless["startedDateTime"] = "yesterday".into();
+    let (status, report) = verify_json(&[timeless], &[]);
+    assert_eq!((status, rules(&report, 0)), (0, vec![]));
+    assert!(report["exchanges"][0]["unchecked"].as_array().unwrap().contains(&"auth".into()));
+}
+
+#[test]
 fn one_authorization_at_the_end_of_the_file_makes_its_lack_a_violation_from_the_first_entry() {
     let path = "/api/v2/rate-limit-policies/rlp_1";
     let (status, report) = verify_json(&[get(path, None, 200, POLICY), get(path, None, 401, "{}"), conforming()], &[]);
