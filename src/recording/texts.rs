@@ -96,7 +96,11 @@ impl Texts {
 
     /// Reads up to the first entry.
     fn first(&mut self, mut input: Box<dyn BufRead + Send>) -> Result<Input, ReadFault> {
-        if is_journal(input.fill_buf().map_err(ReadFault::Io)?) {
+        let start = input.fill_buf().map_err(ReadFault::Io)?;
+        if let Some(reason) = other_form(start) {
+            return Err(ReadFault::NotHar { reason: reason.to_owned() });
+        }
+        if is_journal(start) {
             self.head.by_contrail = true;
             self.head.journal = true;
             return Ok(Input::Journal(input, 0, 0));
@@ -315,6 +319,19 @@ struct Own {
     version: Option<Box<serde_json::value::RawValue>>,
     recorded: Option<String>,
     unproven: Option<bool>,
+}
+
+/// The form of a file that may well hold a recording, and what to do about it.
+fn other_form(start: &[u8]) -> Option<&'static str> {
+    match start {
+        [0x1f, 0x8b, ..] => Some("it is compressed with gzip; unpack it first (gunzip)"),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("it is compressed with zstd; unpack it first (unzstd)"),
+        [b'P', b'K', 3, 4, ..] => Some("it is a ZIP archive; unpack it first (unzip)"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{', 0, ..] | [0, b'{', ..] => {
+            Some("it is UTF-16, and HAR is UTF-8; convert it first (iconv -f UTF-16 -t UTF-8)")
+        }
+        _ => None,
+    }
 }
 
 /// Whether a file that begins like this is a journal: its lines begin with an entry's first member.

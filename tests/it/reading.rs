@@ -168,6 +168,26 @@ fn what_is_no_har_is_said_in_one_line() {
 }
 
 #[test]
+fn a_file_that_wants_unpacking_or_converting_first_is_told_so() {
+    let utf16 = |first: &[u8], bytes: fn(u16) -> [u8; 2]| {
+        [first.to_vec(), har("").encode_utf16().flat_map(bytes).collect()].concat()
+    };
+    for (bytes, reason) in [
+        (b"\x1f\x8b\x08\x00".to_vec(), "it is compressed with gzip; unpack it first (gunzip)"),
+        (b"\x28\xb5\x2f\xfd".to_vec(), "it is compressed with zstd; unpack it first (unzstd)"),
+        (b"PK\x03\x04".to_vec(), "it is a ZIP archive; unpack it first (unzip)"),
+        (
+            utf16(b"\xff\xfe", u16::to_le_bytes),
+            "it is UTF-16, and HAR is UTF-8; convert it first (iconv -f UTF-16 -t UTF-8)",
+        ),
+        (utf16(b"", u16::to_be_bytes), "it is UTF-16, and HAR is UTF-8; convert it first (iconv -f UTF-16 -t UTF-8)"),
+    ] {
+        let opened = Recording::new("x.har".into(), Box::new(io::Cursor::new(bytes)), None);
+        assert_eq!(opened.unwrap_err().to_string(), format!("`x.har` is no HAR file and no journal: {reason}"));
+    }
+}
+
+#[test]
 fn an_empty_recording_is_no_error_and_members_may_come_in_any_order() {
     let (entries, recording) = read_text(
         r#"{"_x":[{"log":1}],"log":{"pages":[{}],"entries":[],"creator":{"name":"contrail","version":"1"},
