@@ -149,6 +149,8 @@ pub struct Folded {
     pub stayed: usize,
     /// Entries of other sites in another tool's file, left out.
     pub elsewhere: usize,
+    /// Entries that are not HTTP (`data:`, `wss:`), left out.
+    pub not_http: usize,
     /// Entries that are not whole; they are marked, and never served as whole.
     pub incomplete: usize,
     /// Whether anything on disk changed.
@@ -239,6 +241,7 @@ impl<'a> Fold<'a> {
                     }
                     self.take(entry, number, &source.take)?;
                 }
+                self.folded.not_http += recording.skipped();
                 self.folded.unproven |= recording.head().unproven;
             }
         }
