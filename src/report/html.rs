@@ -210,7 +210,7 @@ fn left_out(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         .stripped
         .iter()
         .map(|source| {
-            format!("Authentication is unchecked in {}: this file's producer strips Authorization.", escape(source))
+            format!("Authentication is unchecked in {}: no request in it carries Authorization, which browsers leave out of exports.", escape(source))
         })
         .collect();
     for (count, what, rest) in

@@ -45,7 +45,7 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     for source in facts.stripped {
         writeln!(
             pen.to,
-            "authentication is unchecked in {}: this file's producer strips Authorization",
+            "authentication is unchecked in {}: no request in it carries Authorization, which browsers leave out of exports",
             visible(source)
         )?;
     }
