@@ -1,7 +1,7 @@
 //! `contrail audit`: who called what with which scopes, over recordings; a trail's chain is checked first.
 
 use std::{
-    io::Write as _,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -54,7 +54,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         let sources = recording::sources(named)?;
         integrity(named, &sources, &kept, &mut found.audit)?;
         for source in sources {
-            read(&source, &judge, &redactor, &args.policy, &mut found)?;
+            match read(&source, &judge, &redactor, &args.policy, &mut found) {
+                // What was altered may be no entry any more; the report says where that is.
+                Err(error) if found.audit.altered() => {
+                    let _ = writeln!(io::stderr(), "contrail: the rest of it is not checked: {error}");
+                }
+                other => other?,
+            }
         }
     }
     let Found { audit, failing } = found;
@@ -125,13 +131,21 @@ fn integrity(named: &Path, sources: &[PathBuf], kept: &[ChainHead], audit: &mut 
         audit.file(&trail);
         return Ok(());
     }
-    audit.integrity(match verify::check_chain(named, &segments, kept)? {
-        None => Integrity { trail, entries: None, unsealed: 0, head: None, broken: None },
+    let checked = verify::check_chain(named, &segments, kept)?;
+    for other in sources.iter().filter(|source| !segments.contains(source)) {
+        audit.file(&other.display().to_string());
+    }
+    audit.integrity(match checked {
+        None => {
+            Integrity { trail, entries: None, unsealed: 0, head: None, part: false, kept_heads: None, broken: None }
+        }
         Some(checked) => Integrity {
             trail,
             entries: Some(checked.entries),
             unsealed: checked.unsealed,
             head: Some(checked.head.hash.clone()),
+            part: checked.part,
+            kept_heads: (!kept.is_empty()).then_some(checked.kept_heads),
             broken: checked.broken.map(|broken| broken.to_string()),
         },
     });

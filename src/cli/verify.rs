@@ -28,7 +28,7 @@ use crate::{
     plural::plural,
     recording::{self, ChainHead, Checked, Entry, Note, ReadError, Recording, settle},
     redact::{Judged, Plan, Redactor},
-    report::{Collector, Kind, Place, Request, Unauthenticated, Unremarkable},
+    report::{Collector, Kind, Place, Request, Unauthenticated, Unremarkable, audit},
     token::{Credential, Jwks, TokenCache, TokenFacts},
 };
 
@@ -99,7 +99,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 /// The heads of `--head`, if it was given.
 pub(super) fn kept_heads(file: Option<&Path>) -> Result<Vec<ChainHead>, Failure> {
     let Some(file) = file else { return Ok(Vec::new()) };
-    Ok(recording::heads(file).map_err(|error| format!("cannot read the kept heads `{}`: {error}", file.display()))?)
+    let name = file.display();
+    let heads = recording::heads(file).map_err(|error| format!("cannot read the kept heads `{name}`: {error}"))?;
+    if heads.is_empty() {
+        return Err(
+            format!("`{name}` keeps no head, so nothing can be held to it; name the file of `--head-to`").into()
+        );
+    }
+    Ok(heads)
 }
 
 /// Those of the sources that may be segments of a trail.
@@ -109,21 +116,31 @@ pub(super) fn journals(sources: &[PathBuf]) -> Vec<PathBuf> {
 
 /// What the chain in these journals of what was named says; `None` if there is none.
 pub(super) fn check_chain(named: &Path, journals: &[PathBuf], kept: &[ChainHead]) -> Result<Option<Checked>, Failure> {
+    if journals.is_empty() && !kept.is_empty() {
+        return Err(
+            format!("`{}` is no trail, so `--head` has no effect on it; check it without", named.display()).into()
+        );
+    }
     let checked = recording::check_chain(journals, kept, named.is_dir());
     Ok(checked.map_err(|error| format!("cannot read the trail `{}`: {error}", named.display()))?)
 }
 
 /// Checks the chain of a trail, if it is one, and says what came of it; false if the trail was altered.
 fn chain(named: &Path, sources: &[PathBuf], kept: &[ChainHead]) -> Result<bool, Failure> {
-    let Some(checked) = check_chain(named, &journals(sources), kept)? else { return Ok(true) };
+    let journals = journals(sources);
+    let Some(checked) = check_chain(named, &journals, kept)? else { return Ok(true) };
+    for other in sources.iter().filter(|source| !journals.contains(source)) {
+        let _ = writeln!(io::stderr(), "contrail: `{}` is no part of the chain: nothing proves it", other.display());
+    }
     let named = named.display();
     let line = match &checked.broken {
         Some(broken) => broken.to_string(),
         None => format!(
-            "the chain of the trail `{named}` is whole: {}, {} after its last link, head {}",
+            "the chain of the trail `{named}` is whole: {}, {} after its last link, head {}{}",
             plural(checked.entries, "entry"),
             checked.unsealed,
-            checked.head.hash
+            checked.head.hash,
+            audit::extent(checked.part, (!kept.is_empty()).then_some(checked.kept_heads))
         ),
     };
     let _ = writeln!(io::stderr(), "contrail: {line}");

@@ -58,12 +58,9 @@ impl ChainHead {
             .map(|end| line_digest(&batch[std::mem::replace(&mut begin, end + 1)..end]))
             .collect();
         let hash = hash(self.seq, &self.hash, &lines);
-        out.extend_from_slice(START);
-        out.extend_from_slice(format!(":{{\"seq\":{},\"prev\":\"{}\",\"lines\":", self.seq, self.hash).as_bytes());
-        strings(lines.iter().map(String::as_str), out);
-        out.extend_from_slice(format!(",\"hash\":\"{hash}\"}}}}\n").as_bytes());
+        let link = Link { seq: self.seq, prev: std::mem::replace(&mut self.hash, hash.clone()), lines, hash };
+        link.write(out);
         self.seq = self.seq.saturating_add(1);
-        self.hash = hash;
     }
 }
 
@@ -96,6 +93,16 @@ struct Link {
     hash: String,
 }
 
+impl Link {
+    /// Writes the chain line, with its line feed. No link has another form.
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(START);
+        out.extend_from_slice(format!(":{{\"seq\":{},\"prev\":\"{}\",\"lines\":", self.seq, self.prev).as_bytes());
+        strings(self.lines.iter().map(String::as_str), out);
+        out.extend_from_slice(format!(",\"hash\":\"{}\"}}}}\n", self.hash).as_bytes());
+    }
+}
+
 /// Where a trail was first altered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
@@ -124,6 +131,10 @@ pub struct Checked {
     pub entries: u64,
     /// Whole lines at the end that no chain line covers yet (a killed process left them; the next run seals them).
     pub unsealed: u64,
+    /// Kept heads that it goes through.
+    pub kept_heads: u64,
+    /// Only some segment was named, so that nothing is known of what comes before and after it.
+    pub part: bool,
     /// The first line that was altered, removed, added or put elsewhere.
     pub broken: Option<Broken>,
 }
@@ -137,11 +148,13 @@ pub struct Checked {
 /// The system's, for a segment that cannot be read.
 pub fn check_chain(segments: &[PathBuf], kept: &[ChainHead], whole: bool) -> io::Result<Option<Checked>> {
     let mut check = Check { kept, ..Check::default() };
+    check.checked.part = !whole;
     check.chained = segments.iter().any(|segment| is_segment(segment)) || !kept.is_empty();
     if !check.chained && !holds_link(segments)? {
         return Ok(None);
     }
     for (index, segment) in segments.iter().enumerate() {
+        check.last = index + 1 == segments.len();
         check.checked.broken = check.segment(segment, !whole && index == 0)?;
         if check.checked.broken.is_some() {
             return Ok(Some(check.checked));
@@ -149,7 +162,7 @@ pub fn check_chain(segments: &[PathBuf], kept: &[ChainHead], whole: bool) -> io:
     }
     check.checked.unsealed = check.pending.len() as u64;
     let seq = check.checked.head.seq;
-    if let Some(kept) = kept.iter().filter(|kept| kept.seq > seq).max_by_key(|kept| kept.seq) {
+    if let Some(kept) = kept.iter().filter(|kept| whole && kept.seq > seq).max_by_key(|kept| kept.seq) {
         let reason = format!(
             "the chain ends after {}, and the head that was kept elsewhere has {}; the end was cut off",
             plural(seq, "link"),
@@ -192,6 +205,8 @@ struct Check<'a> {
     pending: Vec<(PathBuf, usize, String)>,
     /// The last line of the segment at hand, from 1.
     line: usize,
+    /// Whether no segment follows.
+    last: bool,
 }
 
 impl Check<'_> {
@@ -212,6 +227,9 @@ impl Check<'_> {
             if number == 1 && self.chained && !buffer.starts_with(START) {
                 return broken(1, "a segment begins with the chain, and this line is none of it");
             }
+            if self.chained && !self.last && !buffer.ends_with(b"\n") {
+                return broken(number, "this line was added: the next segment was begun behind whole lines only");
+            }
             if !buffer.starts_with(START) {
                 // A torn last line of a killed process is none.
                 if buffer.ends_with(b"\n") {
@@ -226,6 +244,11 @@ impl Check<'_> {
                 }
                 return broken(number, "this line of the chain cannot be read");
             };
+            let mut written = Vec::with_capacity(buffer.len());
+            chain.write(&mut written);
+            if buffer.strip_suffix(b"\n").unwrap_or(&buffer) != &written[..written.len() - 1] {
+                return broken(number, "this line of the chain was altered");
+            }
             if any && number == 1 {
                 self.checked.head = ChainHead { seq: chain.seq, hash: chain.prev.clone() };
             }
@@ -235,8 +258,11 @@ impl Check<'_> {
             self.checked.entries += self.pending.len() as u64;
             self.pending.clear();
             let head = ChainHead { seq: chain.seq.saturating_add(1), hash: chain.hash };
-            if self.kept.iter().any(|kept| kept.seq == head.seq && kept.hash != head.hash) {
-                return broken(number, "the head that was kept elsewhere is another; the trail was written anew");
+            for kept in self.kept.iter().filter(|kept| kept.seq == head.seq) {
+                if kept.hash != head.hash {
+                    return broken(number, "the head that was kept elsewhere is another; the trail was written anew");
+                }
+                self.checked.kept_heads += 1;
             }
             self.checked.head = head;
         }

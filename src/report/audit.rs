@@ -47,6 +47,10 @@ pub struct Integrity {
     pub unsealed: u64,
     /// The chain's end.
     pub head: Option<String>,
+    /// What the chain was checked as: a segment that was named by itself is a part.
+    pub part: bool,
+    /// Heads kept elsewhere that it goes through; `None` where none were given.
+    pub kept_heads: Option<u64>,
     /// What was altered, removed or put elsewhere, and where.
     pub broken: Option<String>,
 }
@@ -55,6 +59,8 @@ pub struct Integrity {
 struct Caller {
     held: BTreeSet<String>,
     needed: BTreeSet<String>,
+    /// What the token of some call lacked, even if another token of the caller has it.
+    lacked: BTreeSet<String>,
     calls: BTreeMap<String, Calls>,
     not_shown: u64,
 }
@@ -100,11 +106,6 @@ impl Audit {
         let name =
             if self.callers.len() < MAX_NAMES || self.callers.contains_key(&name) { name } else { "others".into() };
         let caller = self.callers.entry(name).or_default();
-        let token = match &exchange.request.credential {
-            Credential::Token(facts) => Some(facts),
-            _ => None,
-        };
-        caller.held.extend(token.iter().filter_map(|facts| facts.scopes.as_ref()).flatten().cloned());
         let status = exchange.response.as_ref().map_or(0, |response| response.status);
         let accepted = (200..300).contains(&status);
         let found = contract.find(exchange.request.method.as_str(), exchange.request.target.path());
@@ -117,16 +118,24 @@ impl Audit {
         calls.accepted += u64::from(accepted);
         calls.refused += u64::from(matches!(status, 401 | 403));
         calls.violations += u64::from(verdict.conclusion() == Conclusion::Violates);
-        match found.map(|found| &found.operation.security).filter(|_| token.is_some()) {
-            None => {}
+        let Credential::Token(facts) = &exchange.request.credential else { return };
+        let held = facts.scopes.as_deref().unwrap_or_default();
+        caller.held.extend(held.iter().cloned());
+        match found.map(|found| &found.operation.security) {
             Some(security) if !security.required => {}
             Some(security) if !security.scopes.is_empty() => {
-                // Of several alternatives the one counts that the caller has.
-                let alternative = security.scopes.iter().find(|all| all.iter().all(|one| caller.held.contains(&**one)));
-                let needed = alternative.or(security.scopes.first()).into_iter().flatten();
-                caller.needed.extend(needed.map(std::string::ToString::to_string));
+                // Of several alternatives the one counts that the token has.
+                let holds = |one: &str| held.iter().any(|scope| scope == one);
+                let alternative = security.scopes.iter().find(|all| all.iter().all(|one| holds(one)));
+                for one in alternative.or(security.scopes.first()).into_iter().flatten() {
+                    caller.needed.insert(one.to_string());
+                    if !holds(one) {
+                        caller.lacked.insert(one.to_string());
+                    }
+                }
             }
-            Some(_) => caller.not_shown += 1,
+            // What is not documented at all may need any scope.
+            Some(_) | None => caller.not_shown += 1,
         }
     }
 
@@ -146,11 +155,12 @@ impl Audit {
                 (Some(broken), _) => writeln!(out, "ALTERED: {}", visible(broken))?,
                 (None, Some(entries)) => writeln!(
                     out,
-                    "the chain of `{}` is whole: {}, {} after its last link, head {}",
+                    "the chain of `{}` is whole: {}, {} after its last link, head {}{}",
                     visible(&one.trail),
                     plural(entries, "entry"),
                     one.unsealed,
-                    one.head.as_deref().unwrap_or_default()
+                    one.head.as_deref().unwrap_or_default(),
+                    extent(one.part, one.kept_heads)
                 )?,
                 (None, None) => {
                     writeln!(
@@ -182,9 +192,12 @@ impl Audit {
             }
             writeln!(out, "  holds       {}", list(&caller.held))?;
             writeln!(out, "  needed      {}", list(&caller.needed))?;
-            let missing: BTreeSet<_> = caller.needed.difference(&caller.held).cloned().collect();
-            if !missing.is_empty() {
-                writeln!(out, "  lacks       {}", list(&missing))?;
+            if !caller.lacked.is_empty() {
+                let lacked = caller.lacked.iter().map(|scope| {
+                    let some = if caller.held.contains(scope) { " (in some of its tokens)" } else { "" };
+                    format!("{scope}{some}")
+                });
+                writeln!(out, "  lacks       {}", list(&lacked.collect()))?;
             }
             let unneeded: BTreeSet<_> = caller.held.difference(&caller.needed).cloned().collect();
             if !unneeded.is_empty() {
@@ -230,7 +243,7 @@ impl Audit {
                     })
                     .collect();
                 json!({"caller": name, "calls": calls, "holds": caller.held, "needed": caller.needed,
-                       "lacks": caller.needed.difference(&caller.held).collect::<Vec<_>>(),
+                       "lacks": caller.lacked,
                        "unneeded": caller.held.difference(&caller.needed).collect::<Vec<_>>(),
                        "callsWithoutDocumentedScope": caller.not_shown})
             })
@@ -240,7 +253,7 @@ impl Audit {
             .iter()
             .map(|one| {
                 json!({"trail": one.trail, "entries": one.entries, "unsealed": one.unsealed, "head": one.head,
-                       "broken": one.broken})
+                       "part": one.part, "keptHeads": one.kept_heads, "broken": one.broken})
             })
             .collect();
         let rules: serde_json::Map<String, Value> =
@@ -266,6 +279,15 @@ fn caller(credential: &Credential) -> String {
         Credential::Encrypted => "an encrypted token".to_owned(),
         Credential::Unknown => "unknown (the file does not say)".to_owned(),
     }
+}
+
+/// What a check of a chain held it to beyond itself: the end of the sentence that says that it is whole.
+#[must_use]
+pub fn extent(part: bool, kept_heads: Option<u64>) -> String {
+    let kept = kept_heads.map(|heads| format!(", through {}", plural(heads, "kept head"))).unwrap_or_default();
+    let part =
+        if part { "; it is one segment by itself: what comes before it and after it is not checked" } else { "" };
+    format!("{kept}{part}")
 }
 
 fn list(scopes: &BTreeSet<String>) -> String {

@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::{Value, json};
+
 use super::bench::{Place, get, token};
 use crate::support::command::{run, run_with_input};
 
@@ -79,4 +82,86 @@ fn a_recording_that_comes_through_a_pipe_is_read_once() {
     let recording = fs::read("fixtures/gaps.har").unwrap();
     let ran = run_with_input(["audit", "/dev/stdin"], &recording);
     assert!(ran.stdout.starts_with("8 exchanges"), "{}{}", ran.stdout, ran.stderr);
+}
+
+/// A token that claims this, signed by nobody.
+fn claiming(claims: &Value) -> String {
+    let encoded = |text: String| URL_SAFE_NO_PAD.encode(text);
+    let header = json!({"alg": "RS256", "typ": "JWT"});
+    format!("{}.{}.c2lnbmF0dXJl", encoded(header.to_string()), encoded(claims.to_string()))
+}
+
+/// A trail of these calls: a target, and what its token claims.
+fn trail_of(calls: &[(&str, Value)]) -> Place {
+    let place = Place::new();
+    let running = place.start("watch", &["--trail", "trail"]);
+    for (target, claims) in calls {
+        get(running.address, target, &claiming(claims));
+    }
+    running.finish();
+    place
+}
+
+fn callers(place: &Place) -> Value {
+    let ran = place.run(&["audit", "trail", "--format", "json"]);
+    serde_json::from_str::<Value>(&ran.stdout).unwrap()["callers"].take()
+}
+
+const POLICY: &str = "/api/v2/rate-limit-policies/rlp_1";
+
+#[test]
+fn a_token_cannot_write_lines_of_its_own_into_an_audit() {
+    let claims = json!({"azp": "me\u{1b}[2J\nadmin\n  holds everything", "scope": "read:clients a\u{1b}[8m"});
+    let text = trail_of(&[(POLICY, claims)]).run(&["audit", "trail"]).stdout;
+    assert!(!text.contains('\u{1b}') && !text.lines().any(|line| line == "admin"), "{text}");
+    assert!(text.contains("me\\u{1b}[2J\\nadmin\\n  holds everything"), "{text}");
+    assert!(text.contains("a\\u{1b}[8m"), "{text}");
+}
+
+#[test]
+fn a_call_that_no_document_describes_may_need_any_scope_that_its_caller_holds() {
+    let place = trail_of(&[("/api/v2/users/1", json!({"azp": "me", "scope": "read:users"}))]);
+    assert_eq!(callers(&place)[0]["unneeded"], json!(["read:users"]));
+    assert_eq!(callers(&place)[0]["callsWithoutDocumentedScope"], 1);
+    let text = place.run(&["audit", "trail"]).stdout;
+    assert!(
+        text.contains("but         1 call went where the documentation does not show the required scope"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_one_token_of_a_caller_lacked_no_other_token_of_it_hides() {
+    let scopes = ["read:rate_limit_policies", "read:clients"];
+    for order in [[0, 1], [1, 0]] {
+        let place = trail_of(&order.map(|at| (POLICY, json!({"azp": "me", "scope": scopes[at]}))));
+        assert_eq!(callers(&place)[0]["lacks"], json!(["read:rate_limit_policies"]), "{order:?}");
+        let text = place.run(&["audit", "trail"]).stdout;
+        assert!(text.contains("lacks       read:rate_limit_policies (in some of its tokens)"), "{text}");
+    }
+}
+
+#[test]
+fn a_file_beside_a_trail_is_not_proven_by_its_chain() {
+    let place = trail_of(&[(POLICY, json!({"azp": "me"}))]);
+    fs::copy("fixtures/gaps.har", place.path().join("trail/gaps.har")).unwrap();
+    let ran = place.run(&["audit", "trail"]);
+    assert!(ran.stdout.contains("`trail/gaps.har` is no trail: nothing proves"), "{}", ran.stdout);
+    let ran = place.run(&["audit", "trail", "--format", "json"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["unproven"], json!(["trail/gaps.har"]));
+    let ran = place.run(&["verify", "trail"]);
+    assert!(ran.stderr.contains("`trail/gaps.har` is no part of the chain"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_audit_says_that_a_trail_was_altered_when_a_line_of_it_is_no_entry_any_more() {
+    let place = trail_of(&[(POLICY, json!({"azp": "me"})), (POLICY, json!({"azp": "you"}))]);
+    let segment = place.path().join("trail/trail-00000001.journal");
+    let text = fs::read_to_string(&segment).unwrap();
+    fs::write(&segment, text.replacen("\"startedDateTime\"", "\"started", 1)).unwrap();
+    let ran = place.run(&["audit", "trail"]);
+    assert_eq!(ran.status, 1, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("ALTERED: ") && ran.stdout.contains("line 2: this line was altered"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("the rest of it is not checked"), "{}", ran.stderr);
 }

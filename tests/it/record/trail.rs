@@ -185,3 +185,58 @@ fn a_secret_that_is_recognised_after_an_entry_holds_it_is_counted_since_a_trail_
     let ran = running.finish();
     assert_eq!(objects(&ran, "summary")[0]["summary"]["late"], 1, "{}", ran.stderr);
 }
+
+#[test]
+fn a_segment_by_itself_is_a_part_of_a_chain_and_nothing_else_is_claimed_of_it() {
+    let place = trail();
+    let segment = format!("trail/{}", segments(&place)[2]);
+    for command in ["verify", "audit"] {
+        let ran = place.run(&[command, &segment, "--allow", "auth.missing"]);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(
+            ran.status == 0 && said.contains("by itself: what comes before it and after it is not checked"),
+            "{said}"
+        );
+        // A head that was kept of what comes later proves nothing of it, and accuses nobody.
+        let ran = place.run(&[command, &segment, "--allow", "auth.missing", "--head", "heads"]);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(ran.status == 0 && !said.contains("cut off"), "{said}");
+        assert!(said.contains("through 1 kept head"), "{said}");
+    }
+    let ran = place.run(&["audit", &segment, "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["integrity"][0]["part"], true);
+    let ran = place.run(&["audit", "trail", "--format", "json", "--head", "heads"]);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["integrity"][0]["part"], false);
+    assert_eq!(report["integrity"][0]["keptHeads"], place.read("heads").lines().count());
+}
+
+#[test]
+fn heads_that_hold_nothing_to_anything_are_refused() {
+    let place = trail();
+    fs::write(place.path().join("none"), "\n").unwrap();
+    fs::copy("fixtures/gaps.har", place.path().join("gaps.har")).unwrap();
+    for command in ["verify", "audit"] {
+        let ran = place.run(&[command, "trail", "--head", "none"]);
+        assert!(ran.status == 2 && ran.stderr.contains("`none` keeps no head"), "{}{}", ran.stdout, ran.stderr);
+        let ran = place.run(&[command, "gaps.har", "--head", "heads"]);
+        assert!(ran.status == 2 && ran.stderr.contains("`gaps.har` is no trail"), "{}{}", ran.stdout, ran.stderr);
+    }
+}
+
+#[test]
+fn what_was_added_to_a_link_or_to_the_end_of_an_earlier_segment_is_seen() {
+    for (what, alter) in [
+        ("a link's space", (|lines| lines[2] = lines[2].replace("}}\n", "}} \n")) as fn(&mut Vec<String>)),
+        ("a link's member", |lines| lines[2] = lines[2].replace("}}\n", ",\"x\":1}}\n")),
+        ("a torn line", |lines| lines.push("{\"startedDateTime\":\"20".to_owned())),
+    ] {
+        let place = trail();
+        let second = &segments(&place)[1];
+        change(&place, second, alter);
+        let verified = verify(&place, &[]);
+        let named = format!("the trail was altered at `trail/{second}`, line ");
+        assert!(verified.status == 1 && verified.stderr.contains(&named), "{what}: {}", verified.stderr);
+    }
+}
