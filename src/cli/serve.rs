@@ -492,7 +492,10 @@ impl ProxyArgs {
         tokio::select! {
             () = async { while servers.join_next().await.is_some() {} } => {}
             // Who asks twice does not want to wait for the drain.
-            _ = signals.next() => servers.abort_all(),
+            _ = signals.next() => {
+                proxy.cutting("contrail stopped before the exchange was over: a second signal came");
+                servers.abort_all();
+            }
         }
         writer.abort();
         let given = environment.as_ref().map_or_else(Vec::new, Environment::addresses);

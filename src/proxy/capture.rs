@@ -164,7 +164,8 @@ impl Drop for Recording {
     fn drop(&mut self) {
         if self.begun.is_some() {
             let gone = "the client went away before the exchange was over";
-            let reason = if self.in_flight.stalled() { stall::REASON } else { gone };
+            let cut = self.proxy.cut.get().copied();
+            let reason = if self.in_flight.stalled() { stall::REASON } else { cut.unwrap_or(gone) };
             drop(self.end(Some(reason.to_owned())));
         }
     }

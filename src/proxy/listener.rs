@@ -126,6 +126,7 @@ pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, door: Door, mut sto
         let _ = proxy.slots.acquire_many(all).await;
     };
     if tokio::time::timeout(proxy.settings.drain, drained).await.is_err() {
+        proxy.cutting("contrail stopped before the exchange was over: --drain ran out");
         connections.shutdown().await;
     }
 }

@@ -10,7 +10,7 @@ use std::{
     fmt,
     future::Future,
     pin::Pin,
-    sync::{Arc, atomic::AtomicUsize},
+    sync::{Arc, OnceLock, atomic::AtomicUsize},
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -259,6 +259,8 @@ pub struct Proxy {
     captured: copy::Budget,
     /// How many exchanges are in progress.
     exchanges: AtomicUsize,
+    /// Why exchanges in progress are cut, once contrail does that.
+    cut: OnceLock<&'static str>,
     upstream: Arc<dyn Upstream>,
     /// See [`Upstream::passes_on`].
     passes_on: bool,
@@ -287,10 +289,16 @@ impl Proxy {
             turns,
             captured,
             exchanges: AtomicUsize::new(0),
+            cut: OnceLock::new(),
             passes_on: upstream.passes_on(),
             upstream,
             observer,
         }))
+    }
+
+    /// Exchanges in progress are about to be cut; `reason` is what is recorded of each.
+    pub fn cutting(&self, reason: &'static str) {
+        let _ = self.cut.set(reason);
     }
 
     /// An empty copy of a body.

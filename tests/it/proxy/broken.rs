@@ -224,7 +224,8 @@ async fn a_shutdown_cuts_what_does_not_end_in_time_and_records_it() {
     bench.stop();
     within(&mut bench.server).await.unwrap();
     assert_eq!(client.rest().await, "");
-    assert!(bench.ended().await.exchange.transport.incomplete.is_some());
+    let incomplete = bench.ended().await.exchange.transport.incomplete;
+    assert_eq!(incomplete.as_deref(), Some("contrail stopped before the exchange was over: --drain ran out"));
 }
 
 #[tokio::test]
