@@ -118,6 +118,9 @@ fn guessed(recordings: &[PathBuf], contract: &Contract) -> Result<String, Failur
 }
 
 fn say(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
+    for (journal, bytes) in &folded.torn {
+        super::verify::say_torn(journal, *bytes);
+    }
     let mut told = std::io::stderr();
     let _ = writeln!(told, "{} with {origin} in {}", plural(folded.entries, "exchange"), folded.har.display());
     let transient: usize = folded.transient.values().sum();

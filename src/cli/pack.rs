@@ -101,6 +101,9 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
     if found.unproven {
         line.push_str(" (unproven: it was never replayed, verified and scanned at the end of its recording)");
     }
+    for (journal, bytes) in &folded.torn {
+        super::verify::say_torn(journal, *bytes);
+    }
     let _ = writeln!(std::io::stderr(), "{line}");
     Ok(Outcome::CLEAN)
 }

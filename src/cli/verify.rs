@@ -247,6 +247,7 @@ fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collect
     collector.source(&name);
     collector.end_of_file(&name, !settled && !ended.head.by_contrail)?;
     collector.skipped(ended.skipped as u64);
+    say_torn(path, ended.head.torn);
     if ended.head.unproven {
         let _ = writeln!(
             io::stderr(),
@@ -254,6 +255,21 @@ fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collect
         );
     }
     Ok(())
+}
+
+/// Says that the last line of a journal that was read is torn, if it is.
+pub(super) fn say_torn(journal: &Path, bytes: u64) {
+    if bytes > 0 {
+        let _ = writeln!(io::stderr(), "contrail: {}", torn(journal, bytes));
+    }
+}
+
+/// What is said of it.
+pub(super) fn torn(journal: &Path, bytes: u64) -> String {
+    let (journal, bytes) = (journal.display(), plural(bytes, "byte"));
+    format!(
+        "left out a torn last line of `{journal}` ({bytes}): contrail was killed while it wrote the exchange, or is still writing it"
+    )
 }
 
 /// Judges entries of recordings.

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     contract::CheckOptions,
     pipeline::{self, Enforce},
+    plural::plural,
     recording::{Journal, JournalContext, TrailOptions},
     redact::Redactor,
     report::Title,
@@ -96,10 +97,17 @@ pub struct TrailArgs {
 
 impl TrailArgs {
     /// Opens the trail, if there is to be one.
-    pub(super) fn open(&self, context: &JournalContext) -> Result<Option<Journal>, Failure> {
+    pub(super) fn open(&self, context: &JournalContext, format: Format) -> Result<Option<Journal>, Failure> {
         let Some(folder) = &self.trail else { return Ok(None) };
         let options = TrailOptions { segment: self.trail_segment, head_to: self.head_to.clone() };
-        let (journal, _) = Journal::open_trail(folder, context.clone(), &options)?;
+        let (journal, leftover) = Journal::open_trail(folder, context.clone(), &options)?;
+        if leftover.torn > 0 {
+            let (folder, bytes) = (folder.display(), plural(leftover.torn, "byte"));
+            let said = format!(
+                "dropped a torn last line from the last segment of `{folder}` ({bytes}): contrail was killed while it wrote the exchange"
+            );
+            summary::event(format, "torn", leftover.torn, &said);
+        }
         Ok(Some(journal))
     }
 
@@ -324,7 +332,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let mut trail = None;
     let context = JournalContext { upstream: ready.origin.as_str().into(), contract: contract.hash().into() };
-    if let Some(mut journal) = args.trail.open(&context)? {
+    if let Some(mut journal) = args.trail.open(&context, args.judge.format)? {
         if args.trail.durable {
             journal.set_durable();
         }

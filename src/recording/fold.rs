@@ -158,6 +158,8 @@ pub struct Folded {
     /// Whether the fixture is marked `unproven`: it was asked for, or a source is. The secrets that a killed process saw
     /// died with it, so nothing that is done later can look for them.
     pub unproven: bool,
+    /// Journals whose last line is torn and was left out, with its bytes.
+    pub torn: Vec<(PathBuf, u64)>,
 }
 
 /// An entry in the spool.
@@ -242,7 +244,11 @@ impl<'a> Fold<'a> {
                     self.take(entry, number, &source.take)?;
                 }
                 self.folded.not_http += recording.skipped();
-                self.folded.unproven |= recording.head().unproven;
+                let head = recording.head();
+                self.folded.unproven |= head.unproven;
+                if head.torn > 0 {
+                    self.folded.torn.push((path, head.torn));
+                }
             }
         }
         Ok(())

@@ -18,6 +18,8 @@ pub struct Head {
     pub recorded: Option<String>,
     /// `log._contrail.unproven`: it was folded after a crash and never proved itself.
     pub unproven: bool,
+    /// Bytes of a journal's torn last line, left out: contrail was killed while it wrote the exchange, or is writing it.
+    pub torn: u64,
 }
 
 enum Input {
@@ -232,6 +234,7 @@ impl Texts {
         input: &mut dyn BufRead,
         line: &mut usize,
         offset: &mut u64,
+        torn: &mut u64,
         out: &mut Vec<u8>,
     ) -> Result<bool, ReadFault> {
         let start = out.len();
@@ -240,6 +243,7 @@ impl Texts {
             *offset += read_line(input, out).map_err(ReadFault::Io)? as u64;
             let text = &out[start..];
             if text.last() != Some(&b'\n') {
+                *torn = text.len() as u64;
                 return Ok(false);
             }
             *line += 1;
@@ -263,7 +267,7 @@ impl Texts {
                 self.input = Input::Har(scanner, false);
             }
             Input::Journal(mut input, mut line, mut offset) => {
-                if !Self::next_line(&mut *input, &mut line, &mut offset, out)? {
+                if !Self::next_line(&mut *input, &mut line, &mut offset, &mut self.head.torn, out)? {
                     return Ok(None);
                 }
                 standing.line = Some(line);

@@ -196,7 +196,7 @@ fn an_empty_recording_is_no_error_and_members_may_come_in_any_order() {
     .unwrap();
     assert!(entries.is_empty());
     let recorded = Some("2026-11-21".to_owned());
-    assert_eq!(*recording.head(), Head { by_contrail: true, journal: false, recorded, unproven: true });
+    assert_eq!(*recording.head(), Head { by_contrail: true, journal: false, recorded, unproven: true, torn: 0 });
 }
 
 #[test]

@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     };
     let context = JournalContext { upstream: ready.origin.as_str().into(), contract: bench.contract.hash().into() };
     // Opened first: it mends what a killed run left of its last segment.
-    let trail = args.trail.open(&context)?;
+    let trail = args.trail.open(&context, args.judge.format)?;
     let (mut journal, leftover) = Journal::open(&Journal::path_for(&args.out), context)?;
     let mut earlier = existed;
     bench.say_torn(journal.path(), leftover.torn);

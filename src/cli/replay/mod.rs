@@ -18,7 +18,7 @@ use self::missing::{Missing, MissingArgs};
 use super::{
     Failure, Outcome,
     serve::{JudgeArgs, ProxyArgs, Reach, Setup},
-    summary,
+    summary, verify,
     watch::UpstreamArgs,
 };
 use crate::{
@@ -221,10 +221,14 @@ fn load(args: &Args, terms: &Arc<Pending>) -> Result<Replay, Failure> {
                 let redact = entry.note.is_none() || more_rules;
                 if redact { Err((Box::new(entry), spot)) } else { Ok(preparer.prepare(entry, false, spot)) }
             };
-            recording.each_placed(work, |worked| {
+            let ended = recording.each_placed(work, |worked| {
                 builder.push(worked.unwrap_or_else(|(entry, spot)| preparer.prepare(*entry, true, spot)));
                 Ok::<(), ReadError>(())
             })?;
+            if ended.head.torn > 0 {
+                let said = verify::torn(&source, ended.head.torn);
+                summary::event(args.judge.format, "torn", ended.head.torn, &said);
+            }
         }
     }
     Ok(builder.finish())

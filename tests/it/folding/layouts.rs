@@ -94,6 +94,28 @@ fn a_journal_packs_and_a_path_packs_with_its_journal() {
 }
 
 #[test]
+fn a_torn_last_line_of_a_journal_is_left_out_and_said_by_every_command_that_reads_it() {
+    use std::io::Write as _;
+    let bench = Bench::new();
+    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
+    let journal = bench.journal("left.journal", &[get("/a", 200, "1", 1)]);
+    let whole = ["verify", "audit"].map(|command| run([command, &path("left.journal")]));
+    fs::OpenOptions::new().append(true).open(&journal).unwrap().write_all(b"{\"startedDateTime\":\"20").unwrap();
+    let said = format!("left out a torn last line of `{}` (22 bytes): contrail was killed", path("left.journal"));
+    for (command, whole) in ["verify", "audit"].into_iter().zip(whole) {
+        let ran = run([command, &path("left.journal")]);
+        assert_eq!((ran.status, ran.stdout), (whole.status, whole.stdout));
+        assert_eq!(ran.stderr.matches(&said).count(), 1, "{command}: {}", ran.stderr);
+        assert!(!whole.stderr.contains("torn"), "{}", whole.stderr);
+    }
+    for from in ["left.journal", "left"] {
+        let ran = run(["pack", &path(from), "--out", &path("a.har"), "--overwrite"]);
+        assert_eq!((ran.status, ran.stderr.matches(&said).count()), (0, 1), "{}", ran.stderr);
+        assert_eq!(lines(&bench.path("a.har")), ["/a 200"]);
+    }
+}
+
+#[test]
 fn what_cannot_be_packed_is_said_in_one_line_with_status_2() {
     let bench = Bench::new();
     let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();

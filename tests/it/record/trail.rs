@@ -43,6 +43,20 @@ fn change(place: &Place, segment: &str, change: impl FnOnce(&mut Vec<String>)) {
 }
 
 #[test]
+fn a_torn_last_line_of_a_trail_is_said_by_its_next_start() {
+    let place = trail();
+    let last = segments(&place).pop().unwrap();
+    change(&place, &last, |lines| lines.push("{\"startedDateTime\":\"20".to_owned()));
+    let verified = verify(&place, &[]);
+    let said = format!("left out a torn last line of `trail/{last}` (22 bytes)");
+    assert!(verified.status == 0 && verified.stderr.contains(&said), "{}", verified.stderr);
+    let ran = place.start("watch", &SMALL).finish();
+    let said = "dropped a torn last line from the last segment of `trail` (22 bytes)";
+    assert!(ran.status == 0 && ran.stderr.contains(said), "{}", ran.stderr);
+    assert!(!verify(&place, &[]).stderr.contains("torn"));
+}
+
+#[test]
 fn segments_rotate_at_the_size_that_was_asked_for_and_are_one_chain_with_the_heads_that_were_kept() {
     let place = trail();
     assert!(segments(&place).len() > 4, "{:?}", segments(&place));
