@@ -13,7 +13,7 @@ use super::{
     LaidOut, Note,
     files::{BodyFiles, Expecting},
     har::{self, Text},
-    note::{KnownTokens, Record},
+    note::{HeadTokens, KnownTokens, Record},
 };
 use crate::{
     exchange::{
@@ -63,6 +63,8 @@ pub(super) struct Shared {
     pub(super) files: BodyFiles,
     /// Tokens that stand in their headers.
     pub(super) tokens: Arc<TokenCache>,
+    /// Tokens whose facts stand in the file's head.
+    pub(super) head: HeadTokens,
     /// Tokens whose facts stand beside them.
     known: KnownTokens,
 }
@@ -73,6 +75,7 @@ impl Shared {
         Self {
             files: BodyFiles::new(folder),
             tokens: Arc::new(TokenCache::new(Duration::ZERO, None)),
+            head: HeadTokens::default(),
             known: KnownTokens::default(),
         }
     }
@@ -115,8 +118,8 @@ pub(super) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, Fault
             record.complete(&mut response.body, true);
         }
     }
-    let told = record.as_ref().map(|record| record.credential(&mut shared.known)).transpose().map_err(Fault::Entry)?;
-    request.credential = match told.flatten() {
+    let told = record.as_ref().map_or(Ok(None), |record| record.credential(&shared.head, &mut shared.known));
+    request.credential = match told.map_err(Fault::Entry)? {
         Some(credential) => credential,
         None => match started {
             Some(at) => shared.tokens.credential(&request.headers, at),

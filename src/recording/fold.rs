@@ -481,9 +481,10 @@ fn write_entry(
     };
     let (request, response, laid_out) = places(request.as_ref(), response.as_ref());
     let mut encoded = Vec::new();
-    let style = Style::Fixture { request, response, laid_out };
+    let token = target.token(&exchange.request);
+    let style = Style::Fixture { request, response, laid_out, token };
     write::entry(exchange, verdict, attested.as_ref(), style, &mut encoded);
-    target.entry(encoded)
+    target.entry(&encoded)
 }
 
 fn is_json(headers: &Headers) -> bool {
@@ -498,7 +499,8 @@ fn recheck(
     to: &Path,
 ) -> Result<Option<Attested>, WriteError> {
     let mut encoded = Vec::new();
-    let style = Style::Fixture { request: Place::Inline, response: Place::Inline, laid_out: LaidOut::default() };
+    let style =
+        Style::Fixture { request: Place::Inline, response: Place::Inline, laid_out: LaidOut::default(), token: None };
     write::entry(&judged.exchange, &judged.verdict, None, style, &mut encoded);
     let recomputed = (check.check)(&read_back(&encoded, shared, to)?.exchange);
     let mut live = judged.verdict.clone();

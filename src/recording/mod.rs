@@ -39,6 +39,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod tokens;
 mod trail;
 mod write;
 

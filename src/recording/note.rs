@@ -11,7 +11,7 @@ use super::{Attested, LaidOut, Note, har};
 use crate::{
     exchange::{Body, Presence, Transport, Withheld},
     finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict},
-    json::lenient::Raw,
+    json::lenient::{self, Raw},
     token::{Credential, SignatureCheck, TokenFacts, TokenTime},
 };
 
@@ -122,6 +122,26 @@ struct TruncatedRecord {
     total: Option<u64>,
 }
 
+/// Tokens whose facts stand in the head of a fixture (`log._contrail.tokens`), by their labels.
+#[derive(Debug, Clone, Default)]
+pub(super) struct HeadTokens(Arc<HashMap<String, Credential>>);
+
+impl HeadTokens {
+    /// Reads the member; `None` if it is not what it should be.
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+        let records: HashMap<String, TokenRecord<'_>> = lenient::read(text).ok()?;
+        Some(Self(Arc::new(records.iter().map(|(label, record)| (label.clone(), record.credential())).collect())))
+    }
+
+    fn credential(&self, label: &str) -> Result<Credential, String> {
+        let held = self.0.get(label).cloned();
+        held.ok_or_else(|| {
+            let label: String = label.chars().take(100).collect();
+            format!("its token `{label}` is not in `log._contrail.tokens`, which has to stand before `log.entries`")
+        })
+    }
+}
+
 /// Tokens that were read lately, by their text in the file: a few callers make most of a recording, and their exchanges
 /// share one value.
 #[derive(Debug, Clone, Default)]
@@ -155,8 +175,12 @@ impl<'a> Record<'a> {
     }
 
     /// The request's credential, if the record tells it; otherwise what is wrong with the record.
-    pub(super) fn credential(&self, known: &mut KnownTokens) -> Result<Option<Credential>, String> {
-        self.token.map(|raw| known.credential(raw)).transpose()
+    pub(super) fn credential(&self, head: &HeadTokens, known: &mut KnownTokens) -> Result<Option<Credential>, String> {
+        let Some(raw) = self.token else { return Ok(None) };
+        if raw.get().starts_with('"') {
+            return head.credential(&parse::<String>(raw)?).map(Some);
+        }
+        known.credential(raw).map(Some)
     }
 
     /// How the transport ended.

@@ -201,8 +201,10 @@ impl Recording {
     ///
     /// As [`open`].
     pub fn new(name: String, input: Box<dyn BufRead + Send>, folder: Option<PathBuf>) -> Result<Self, ReadError> {
-        let reader = Reader { name: name.as_str().into(), shared: Shared::new(folder), digests: Digests::default() };
-        let texts = Texts::begin(name, input)?;
+        let mut reader =
+            Reader { name: name.as_str().into(), shared: Shared::new(folder), digests: Digests::default() };
+        let mut texts = Texts::begin(name, input)?;
+        reader.shared.head = texts.take_tokens();
         Ok(Self { texts, reader, file: None, skipped: 0, carries_authorization: false, buffer: Vec::new() })
     }
 

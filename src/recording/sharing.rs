@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ring::digest::{Context, SHA256};
 
-use super::{identity::unnumbered_bytes, write};
+use super::{identity::unnumbered_bytes, tokens::carried, write};
 use crate::{
-    exchange::{Exchange, Request},
+    exchange::Exchange,
     json::{Document, Node},
     redact::{self, Renumbering},
     token::Credential,
@@ -46,9 +46,11 @@ enum Class<'a> {
 impl Sharing {
     /// Takes in what a redacted exchange of this source says of tokens.
     pub(super) fn learn(&mut self, source: u32, exchange: &Exchange) {
-        if let (Credential::Token(facts), Some(number)) = (&exchange.request.credential, carried(&exchange.request)) {
+        if let (Credential::Token(facts), Some((_, number))) =
+            (&exchange.request.credential, carried(&exchange.request))
+        {
             let mut text = Vec::new();
-            write::token(facts, false, &mut text);
+            write::facts(facts, false, &mut text);
             self.tokens.entry((source, number)).or_default().facts.insert(text);
         }
         let Some(response) = &exchange.response else { return };
@@ -108,12 +110,4 @@ impl Sharing {
             }
         }
     }
-}
-
-/// The number of the label that the request's one `Authorization` field holds after its scheme.
-fn carried(request: &Request) -> Option<u32> {
-    let mut fields = request.headers.iter().filter(|(name, _)| **name == http::header::AUTHORIZATION);
-    let (Some((_, value)), None) = (fields.next(), fields.next()) else { return None };
-    let at = memchr::memchr(b' ', value.as_bytes())?;
-    redact::label_number(value.as_bytes()[at + 1..].trim_ascii())
 }

@@ -1,7 +1,8 @@
 //! The text of a fixture while it is written: one self-contained file, or a folder with a file per distinct body.
 //!
-//! In a folder, entries wait in an anonymous file until the last one is known: only then is it clear which body files keep
-//! their names. Nothing on disk changes where the fixture comes out as it was.
+//! Entries wait in an anonymous file until the last one is known: only then is it clear which tokens the head has to
+//! tell of, and, in a folder, which body files keep their names. Nothing on disk changes where the fixture comes out as
+//! it was.
 
 use std::{
     collections::HashMap,
@@ -20,6 +21,7 @@ use super::{
     layout,
     names::{self, Digest, Held, Side, Slot, Wanted},
     read::open,
+    tokens::TokenTable,
     write::Place,
 };
 use crate::{
@@ -33,10 +35,11 @@ use crate::{
 pub(super) struct Target {
     text: fs::File,
     buffered: Vec<u8>,
-    /// Where in the text the day stands.
-    day_at: u64,
     day: String,
-    first: bool,
+    unproven: bool,
+    tokens: TokenTable,
+    /// Entries, each after its length, with body files by number.
+    entries: io::BufWriter<fs::File>,
     /// Entries so far, by the operation's name in files.
     numbers: HashMap<String, usize>,
     bodies: Option<Bodies>,
@@ -52,8 +55,6 @@ struct Bodies {
     /// Those of this one, in the order of the entries that name them first.
     wanted: Vec<Wanted>,
     by_digest: HashMap<Digest, usize>,
-    /// Entries, each after its length, with body files by number.
-    entries: io::BufWriter<fs::File>,
 }
 
 /// Where the next entry stands among those of its operation, and what it asked for.
@@ -100,29 +101,19 @@ impl Target {
         let stated = || open(har).ok().and_then(|recording| recording.head().recorded.clone());
         let day = preamble.recorded.clone().or_else(stated).filter(|day| day.len() == preamble.today.len());
         let day = day.unwrap_or_else(|| preamble.today.clone());
-        let mut head = format!(
-            "{{\n  \"log\": {{\n    \"version\": \"1.2\",\n    \"creator\": {{ \"name\": \"contrail\", \"version\": \"{VERSION}\" }},\n    \"_contrail\": {{ \"version\": {VERSION}, \"recorded\": \""
-        );
-        let day_at = head.len() as u64;
-        head.push_str(&day);
-        head.push_str(if preamble.unproven { "\", \"unproven\": true },\n" } else { "\" },\n" });
-        head.push_str("    \"entries\": [");
-        let bodies = staging.place().folder().map(|folder| {
-            let spool = tempfile::tempfile().map_err(refused("spool beside", har))?;
-            Ok::<_, WriteError>(Bodies {
-                held: Held::read(har, folder),
-                wanted: Vec::new(),
-                by_digest: HashMap::new(),
-                entries: io::BufWriter::with_capacity(256 << 10, spool),
-            })
+        let spool = tempfile::tempfile().map_err(refused("spool beside", har))?;
+        let bodies = staging.place().folder().map(|folder| Bodies {
+            held: Held::read(har, folder),
+            wanted: Vec::new(),
+            by_digest: HashMap::new(),
         });
-        let bodies = bodies.transpose()?;
         Ok(Self {
             text,
-            buffered: head.into_bytes(),
-            day_at,
+            buffered: Vec::new(),
             day,
-            first: true,
+            unproven: preamble.unproven,
+            tokens: TokenTable::default(),
+            entries: io::BufWriter::with_capacity(256 << 10, spool),
             numbers: HashMap::new(),
             bodies,
             staging,
@@ -188,27 +179,51 @@ impl Target {
         Ok(Some(filed(at)))
     }
 
+    /// The label that stands for the facts of the request's token in the entry ([`TokenTable::label`]).
+    pub(super) fn token<'a>(&mut self, request: &'a Request) -> Option<&'a str> {
+        self.tokens.label(request)
+    }
+
     /// Takes one entry, encoded with its bodies where [`Target::body`] put them.
-    pub(super) fn entry(&mut self, encoded: Vec<u8>) -> Result<(), WriteError> {
-        let Some(bodies) = &mut self.bodies else { return self.lay_out(encoded) };
+    pub(super) fn entry(&mut self, encoded: &[u8]) -> Result<(), WriteError> {
         let length = (encoded.len() as u64).to_le_bytes();
-        let spooled = bodies.entries.write_all(&length).and_then(|()| bodies.entries.write_all(&encoded));
+        let spooled = self.entries.write_all(&length).and_then(|()| self.entries.write_all(encoded));
         spooled.map_err(refused("spool beside", self.staging.place().har()))
     }
 
-    fn lay_out(&mut self, encoded: Vec<u8>) -> Result<(), WriteError> {
-        self.buffered.extend_from_slice(if std::mem::take(&mut self.first) { b"\n      " } else { b",\n      " });
+    /// Writes what stands before the entries; where in the text the day stands.
+    fn head(&mut self) -> Result<u64, WriteError> {
+        const RECORDED: &[u8] = b"\"recorded\": \"";
+        let mut own = format!("{{\"version\":{VERSION},\"recorded\":\"{}\"", self.day).into_bytes();
+        if self.unproven {
+            own.extend_from_slice(b",\"unproven\":true");
+        }
+        self.tokens.write(&mut own);
+        own.push(b'}');
+        let head = format!(
+            "{{\n  \"log\": {{\n    \"version\": \"1.2\",\n    \"creator\": {{ \"name\": \"contrail\", \"version\": \"{VERSION}\" }},\n    \"_contrail\": "
+        );
+        self.buffered.extend_from_slice(head.as_bytes());
+        let recorded = self.buffered.len();
+        self.lay_out(own, 4)?;
+        let recorded = memchr::memmem::find(&self.buffered[recorded..], RECORDED).map_or(0, |at| recorded + at);
+        self.buffered.extend_from_slice(b",\n    \"entries\": [");
+        Ok((recorded + RECORDED.len()) as u64)
+    }
+
+    fn lay_out(&mut self, encoded: Vec<u8>, indent: usize) -> Result<(), WriteError> {
         match Document::parse(Bytes::from(encoded)) {
-            Ok(document) => layout::lay_out(&document, 6, &mut self.buffered),
+            Ok(document) => layout::lay_out(&document, indent, &mut self.buffered),
             Err(error) => {
                 let error = io::Error::other(format!("an entry did not come out as JSON: {error:?}"));
                 return Err(refused("write", self.staging.place().har())(error));
             }
         }
-        if self.buffered.len() > 1 << 20 {
-            self.flush()?;
-        }
         Ok(())
+    }
+
+    fn flush_some(&mut self) -> Result<(), WriteError> {
+        if self.buffered.len() > 1 << 20 { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<(), WriteError> {
@@ -217,19 +232,28 @@ impl Target {
         Ok(())
     }
 
-    /// Gives body files their names and writes the entries that waited for them.
-    fn name(&mut self) -> Result<Changes, WriteError> {
-        let Some(Bodies { held, wanted, entries, .. }) = self.bodies.take() else {
-            return Ok(Changes::default());
-        };
-        let place = self.staging.place().clone();
-        let folder = place.root();
+    /// Gives body files their names: what becomes of them, and the names.
+    fn name(&mut self) -> (Changes, Vec<String>) {
+        let Some(Bodies { held, wanted, .. }) = self.bodies.take() else { return Default::default() };
+        let folder = self.staging.place().root();
         let names = names::assign(&held, &wanted, |name| fs::symlink_metadata(folder.join(name)).is_ok());
+        let remove = held.without(&names);
+        let new = |digest: &Digest| held.name_of(digest).is_none();
+        let put = wanted.iter().zip(&names).enumerate().filter(|(_, (wanted, _))| new(&wanted.digest));
+        let put = put.map(|(at, (_, name))| (at, name.clone())).collect();
+        (Changes { put, remove }, names)
+    }
+
+    /// Writes the entries that waited.
+    fn entries(&mut self, names: &[String]) -> Result<(), WriteError> {
+        let place = self.staging.place().clone();
         let spooled = || refused("read the spool beside", place.har());
-        let mut entries = entries.into_inner().map_err(|error| spooled()(error.into_error()))?;
+        self.entries.flush().map_err(spooled())?;
+        let mut entries = self.entries.get_ref().try_clone().map_err(spooled())?;
         entries.seek(SeekFrom::Start(0)).map_err(spooled())?;
         let mut entries = BufReader::with_capacity(256 << 10, entries);
         let mut length = [0; 8];
+        let mut first = true;
         loop {
             match entries.read_exact(&mut length) {
                 Ok(()) => {}
@@ -238,19 +262,19 @@ impl Target {
             }
             let mut encoded = Vec::new();
             (&mut entries).take(u64::from_le_bytes(length)).read_to_end(&mut encoded).map_err(spooled())?;
-            self.lay_out(named(&encoded, &names))?;
+            self.buffered.extend_from_slice(if std::mem::take(&mut first) { b"\n      " } else { b",\n      " });
+            self.lay_out(named(encoded, names), 6)?;
+            self.flush_some()?;
         }
-        let remove = held.without(&names);
-        let new = |digest: &Digest| held.name_of(digest).is_none();
-        let put = wanted.iter().zip(&names).enumerate().filter(|(_, (wanted, _))| new(&wanted.digest));
-        Ok(Changes { put: put.map(|(at, (_, name))| (at, name.clone())).collect(), remove })
+        self.buffered.extend_from_slice(if first { b"]\n  }\n}\n" } else { b"\n    ]\n  }\n}\n" });
+        self.flush()
     }
 
     /// Puts the fixture into its place; `journal` says so before and after. Whether anything on disk changed.
     pub(super) fn finish(mut self, today: &str, keep_day: bool, journal: Option<&Journal>) -> Result<bool, WriteError> {
-        let Changes { put, remove } = self.name()?;
-        self.buffered.extend_from_slice(if self.first { b"]\n  }\n}\n" } else { b"\n    ]\n  }\n}\n" });
-        self.flush()?;
+        let (Changes { put, remove }, names) = self.name();
+        let day_at = self.head()?;
+        self.entries(&names)?;
         let Self { mut text, staging, .. } = self;
         let har = staging.place().har().to_path_buf();
         let equal = same_content(&mut text, &har).map_err(refused("read", &har))?;
@@ -260,7 +284,7 @@ impl Target {
             return Ok(false);
         }
         if !keep_day && self.day != today {
-            text.seek(SeekFrom::Start(self.day_at))
+            text.seek(SeekFrom::Start(day_at))
                 .and_then(|_| text.write_all(today.as_bytes()))
                 .map_err(refused("write", &har))?;
         }
@@ -280,9 +304,12 @@ fn placeholder(at: usize) -> String {
 }
 
 /// An entry with the names of its body files instead of their numbers.
-fn named(encoded: &[u8], names: &[String]) -> Vec<u8> {
+fn named(encoded: Vec<u8>, names: &[String]) -> Vec<u8> {
+    if names.is_empty() {
+        return encoded;
+    }
     let mut out = Vec::with_capacity(encoded.len() + 100);
-    let mut rest = encoded;
+    let mut rest = &encoded[..];
     while let Some(found) = memchr::memmem::find(rest, NAMED) {
         let (before, after) = rest.split_at(found + NAMED.len());
         out.extend_from_slice(before);

@@ -222,7 +222,7 @@ proptest! {
 
     #[test]
     fn a_fixture_entry_holds_no_run_time(exchange in exchange()) {
-        let style = |request, response| Style::Fixture { request, response, laid_out: LaidOut::default() };
+        let style = |request, response| Style::Fixture { request, response, laid_out: LaidOut::default(), token: None };
         let mut texts = Vec::new();
         for started in [exchange.started, Some(SystemTime::UNIX_EPOCH + Duration::from_secs(5))] {
             let mut run = exchange.clone();

@@ -3,7 +3,9 @@
 use std::io::{self, BufRead};
 
 use super::{
-    ReadError, ReadFault, convert, owed,
+    ReadError, ReadFault, convert,
+    note::HeadTokens,
+    owed,
     scan::{ScanError, Scanner},
 };
 
@@ -36,6 +38,7 @@ pub(super) struct Texts {
     name: String,
     input: Input,
     head: Head,
+    tokens: HeadTokens,
     next: usize,
     /// A member of `log`, while it is read.
     member: Vec<u8>,
@@ -52,7 +55,8 @@ pub(super) struct Standing {
 impl Texts {
     /// Reads `input` up to its first entry.
     pub(super) fn begin(name: String, input: Box<dyn BufRead + Send>) -> Result<Self, ReadError> {
-        let mut texts = Self { name, input: Input::Ended, head: Head::default(), next: 0, member: Vec::new() };
+        let (head, tokens) = (Head::default(), HeadTokens::default());
+        let mut texts = Self { name, input: Input::Ended, head, tokens, next: 0, member: Vec::new() };
         match texts.first(input) {
             Ok(input) => texts.input = input,
             Err(fault) => return Err(texts.fail(fault)),
@@ -66,6 +70,11 @@ impl Texts {
 
     pub(super) fn head(&self) -> &Head {
         &self.head
+    }
+
+    /// The tokens of which the file's head tells.
+    pub(super) fn take_tokens(&mut self) -> HeadTokens {
+        std::mem::take(&mut self.tokens)
     }
 
     /// Appends the next entry's text to `out`; where it stands, or `None` at the end. After an error it has ended.
@@ -178,6 +187,11 @@ impl Texts {
                     convert::check_version(&version).map_err(|found| Begin::Fault(ReadFault::Version { found }))?;
                     self.head.recorded = own.recorded;
                     self.head.unproven = own.unproven.unwrap_or_default();
+                    if let Some(raw) = own.tokens {
+                        let wrong = || ReadFault::NotHar { reason: "`log._contrail.tokens` cannot be read".to_owned() };
+                        let tokens = HeadTokens::parse(raw.get().as_bytes());
+                        self.tokens = tokens.ok_or_else(|| Begin::Fault(wrong()))?;
+                    }
                 }
                 _ => scanner.value(None)?,
             }
@@ -323,6 +337,7 @@ struct Own {
     version: Option<Box<serde_json::value::RawValue>>,
     recorded: Option<String>,
     unproven: Option<bool>,
+    tokens: Option<Box<serde_json::value::RawValue>>,
 }
 
 /// The form of a file that may well hold a recording, and what to do about it.

@@ -55,6 +55,8 @@ pub(super) enum Style<'a> {
         response: Place<'a>,
         /// Which of them are laid out there.
         laid_out: LaidOut,
+        /// The label of the token, where the file's head holds its facts.
+        token: Option<&'a str>,
     },
 }
 
@@ -302,6 +304,10 @@ fn note(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attested>, sty
     }
     match style {
         Style::Journal { token: Some(token), .. } => out.extend_from_slice(token),
+        Style::Fixture { token: Some(label), .. } => {
+            raw(out, ",\"token\":");
+            string(label, out);
+        }
         _ => credential(&exchange.request.credential, run, out),
     }
     let transport = &exchange.transport;
@@ -319,7 +325,7 @@ fn note(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attested>, sty
             string(value, out);
         }
     }
-    if let Style::Fixture { request, response, laid_out } = style {
+    if let Style::Fixture { request, response, laid_out, .. } = style {
         match (laid_out.request, laid_out.response) {
             (false, false) => {}
             (true, false) => raw(out, ",\"laidOut\":[\"request\"]"),
@@ -459,10 +465,16 @@ fn credential(credential: &Credential, instants: bool, out: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn token(facts: &TokenFacts, instants: bool, out: &mut Vec<u8>) {
+fn token(facts: &TokenFacts, instants: bool, out: &mut Vec<u8>) {
+    raw(out, ",\"token\":");
+    self::facts(facts, instants, out);
+}
+
+/// Appends a token's public facts, as an object.
+pub(super) fn facts(facts: &TokenFacts, instants: bool, out: &mut Vec<u8>) {
     let TokenFacts { client, scopes, issuer, audience, issued_at, not_before, expires_at, lifetime, time, signature } =
         facts;
-    raw(out, ",\"token\":{");
+    out.push(b'{');
     let mut first = true;
     // The name of a member with the comma before it, which the first one leaves out.
     let mut member = |name: &str, out: &mut Vec<u8>| {

@@ -4,6 +4,7 @@ mod bodies;
 mod layouts;
 mod places;
 mod secrets;
+mod tokens;
 
 use std::{
     collections::BTreeMap,
