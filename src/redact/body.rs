@@ -140,11 +140,29 @@ fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
     }
     declared_as(declared, content, MAX_NESTED).or_else(|Unparsable(parsed)| match parsed.grammar {
         Grammar::Form(_) => Ok(Parsed { malformed: true, ..parsed }),
-        // Too many boundaries, or one body in the other.
-        _ if media::every_parameter(declared, "boundary").len() > MAX_BOUNDARIES => Err(Unparsable(parsed)),
-        _ if memchr::memmem::find(&content.to_ascii_lowercase(), b"multipart/").is_some() => Err(Unparsable(parsed)),
+        _ if has_doubtful_parts(declared, content) => Err(Unparsable(parsed)),
         _ => nearly(content, parsed),
     })
+}
+
+/// Whether readers of a malformed multipart body may differ on where its parts end: it names several boundaries or none, it
+/// may hold another one, or a delimiter stands elsewhere than on a line of its own that ends with CRLF.
+fn has_doubtful_parts(declared: &[u8], content: &[u8]) -> bool {
+    let mut boundaries = media::every_parameter(declared, "boundary");
+    if boundaries.is_empty() {
+        let first = content.strip_prefix(b"--").and_then(|rest| rest.split(|byte| *byte == b'\r').next());
+        boundaries.extend(first.map(<[u8]>::to_vec));
+    }
+    let [boundary] = boundaries.as_slice() else { return true };
+    let delimiter = [b"--", boundary.as_slice()].concat();
+    let is_plain = |at: usize| {
+        let (before, after) = (&content[..at], &content[at + delimiter.len()..]);
+        (before.is_empty() || before.ends_with(b"\r\n"))
+            && (after.is_empty() || after.starts_with(b"\r\n") || after.starts_with(b"--"))
+    };
+    boundary.is_empty()
+        || !memchr::memmem::find_iter(content, &delimiter).all(is_plain)
+        || memchr::memmem::find(&content.to_ascii_lowercase(), b"multipart/").is_some()
 }
 
 /// Reads as text what is not what its type says.

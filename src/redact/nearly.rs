@@ -79,10 +79,33 @@ fn find_members(text: &[u8], named: &[&str], emit: &mut Emit<'_>) {
             return;
         }
         let Some(range) = reading.value(value, kind, start..end, quoted || assigned) else { continue };
+        if !kind.is_personal() {
+            for shorter in shorter_readings(text, &range) {
+                emit(shorter, kind);
+            }
+        }
         // What is personal may stay, and its end is a guess.
         at = if kind.is_personal() { at } else { at.max(range.end) };
         emit(range, kind);
     }
+}
+
+/// What shorter readings take for a secret inside of one, so that it is known where it comes again: the text up to the
+/// first quote of a string that goes on, and strings in a container that look random.
+fn shorter_readings(text: &[u8], range: &Range<usize>) -> Vec<Range<usize>> {
+    let value = &text[range.clone()];
+    let mut quotes = memchr::memchr3_iter(b'"', b'\'', b'`', value).map(|at| range.start + at);
+    if !matches!(value.first(), Some(b'{' | b'[')) {
+        return quotes.next().map(|end| range.start..end).into_iter().collect();
+    }
+    let mut readings = Vec::new();
+    let mut last = None;
+    for quote in quotes {
+        if let Some(start) = last.replace(quote + 1).filter(|start| kind::is_opaque(&text[*start..quote])) {
+            readings.push(start..quote);
+        }
+    }
+    readings
 }
 
 fn is_name(byte: u8) -> bool {
@@ -325,7 +348,11 @@ fn find_parts(text: &[u8], named: &[&str], emit: &mut Emit<'_>) {
         }
         let Some(start) = head_end else { return };
         if start < text.len() {
-            emit(start..text.len(), kind);
+            let part = memchr::memmem::find(&text[start..], b"\n--").map_or(text.len(), |end| start + end);
+            let line = memchr::memchr2(b'\r', b'\n', &text[start..]).map_or(text.len(), |end| start + end);
+            for end in [line, part - usize::from(text[start..part].ends_with(b"\r")), text.len()] {
+                emit(start..end, kind);
+            }
         }
         if !kind.is_personal() {
             return;
@@ -401,6 +428,22 @@ mod tests {
         assert_eq!(masked(&other), other.replace("s4", "#"));
         let plain = "--b\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\ns3\r\n--";
         assert_eq!(masked(plain), plain);
+    }
+
+    #[test]
+    fn a_secret_whose_end_is_in_doubt_is_known_where_it_comes_again() {
+        for text in [
+            r#"{"password":"s3cr3t-value,"a":1"#,
+            r#"{"tokens":["x","s3cr3t-value-0","#,
+            "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\ns3cr3t-value\r\n--b\r\n\r\nx\r\n",
+        ] {
+            let redactor = Redactor::default();
+            redactor.detect_nearly(text.as_bytes(), 2, &mut Vec::new());
+            let value = if text.contains("tokens") { "s3cr3t-value-0" } else { "s3cr3t-value" };
+            let seen =
+                redactor.text(&format!("no such thing: {value}{}", if text.contains("rd\":\"s") { "," } else { "" }));
+            assert!(!seen.contains("s3cr3t"), "{text}: {}", *seen);
+        }
     }
 
     #[test]
