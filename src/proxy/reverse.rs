@@ -95,10 +95,11 @@ pub(super) fn serve(
     let mut recording = Box::new(Recording::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight));
     let max_body = proxy.settings.max_body;
     let refused = refused.or_else(|| (body.size_hint().lower() > max_body).then(|| too_large(max_body)));
+    // Before a refusal, since this tells a request without a body from one whose body was not read.
+    let body = Tee::new(body, state, &proxy.settings);
     if let Some(problem) = refused {
         return Box::pin(async { Ok(refuse(recording, problem, None).await) });
     }
-    let body = Tee::new(body, state, &proxy.settings);
     let is_plain = body.is_end_stream() && asked.is_none() && asks_for_token.is_none() && !holds.judge();
     let recalled = recording.recorded().filter(|_| is_plain).and_then(|seen| proxy.upstream.recall(seen));
     let answering: Answering = match recalled {

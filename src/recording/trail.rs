@@ -10,7 +10,7 @@ use std::{
 use super::{
     WriteError,
     chain::{self, ChainHead},
-    disk::{make_folder, make_private, private, refused},
+    disk::{folder_of, make_folder, make_private, private, refused},
     journal::{Leftover, is_at, locked, recover},
 };
 
@@ -51,6 +51,10 @@ impl Trail {
     ) -> Result<(Self, PathBuf, File, u64, Leftover), WriteError> {
         make_folder(folder)?;
         let lock = lock(folder)?;
+        if let Some(path) = options.head_to.as_ref().filter(|path| is_within(path, folder)) {
+            let reason = "it is in the trail's folder, where it proves nothing; name a file elsewhere for `--head-to`";
+            return Err(WriteError::Place { path: path.clone(), reason: reason.to_owned() });
+        }
         let anchor = options.head_to.as_ref().map(|path| {
             let file = private().append(true).create(true).open(path).map_err(refused("write the head to", path))?;
             Ok::<_, WriteError>((path.clone(), file))
@@ -112,6 +116,12 @@ impl Trail {
         }
         Ok(())
     }
+}
+
+/// Whether a file is, or would be, in a folder that is there.
+fn is_within(path: &Path, folder: &Path) -> bool {
+    let parent = folder_of(path).canonicalize();
+    parent.is_ok_and(|parent| folder.canonicalize().is_ok_and(|folder| parent.starts_with(folder)))
 }
 
 /// The file whose lock says that a process writes to the trail.

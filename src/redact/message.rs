@@ -106,6 +106,7 @@ impl<'r> Work<'r> {
         let (path, query) = self.detect_target(&request.target);
         let first = self.read(&request.headers, &request.body, false);
         let second = response.as_ref().map(|response| self.read(&response.headers, &response.body, true));
+        self.detect_credential(&request.credential);
         let index = self.redactor.memory().index();
         self.write_target(&index, &mut request.target, path, query);
         self.write(&index, &mut request.headers, &mut request.body, first, false);
@@ -126,6 +127,7 @@ impl<'r> Work<'r> {
             self.count(second.fate, &response.body);
             (response.headers, response.body) = (Headers::new(), Body::default());
         }
+        self.detect_credential(&request.credential);
         let index = self.redactor.memory().index();
         if matches!(first.head.others, Fields::Read(_)) {
             // What takes the place of an `Authorization` is kept for when it comes again.
@@ -148,6 +150,7 @@ impl<'r> Work<'r> {
     /// Recognises the secrets of both messages, and replaces nothing.
     pub(super) fn recognise(&mut self, request: &Request, response: Option<&Response>) {
         self.detect_target(&request.target);
+        self.detect_credential(&request.credential);
         self.read(&request.headers, &request.body, false);
         if let Some(response) = response {
             self.read(&response.headers, &response.body, true);
@@ -381,6 +384,19 @@ impl<'r> Work<'r> {
         body.content = Bytes::new();
         headers.retain(|name, _| name != header::CONTENT_LENGTH);
         self.touched.elsewhere = true;
+    }
+
+    /// What a token claims may have the shape of a secret.
+    fn detect_credential(&self, credential: &Credential) {
+        let Credential::Token(facts) = credential else { return };
+        let index = self.redactor.memory().index();
+        if self.redactor.is_clean(&index, facts) {
+            return;
+        }
+        let texts = [&facts.client, &facts.issuer].into_iter().flatten();
+        for text in texts.chain(&facts.audience).chain(facts.scopes.iter().flatten()) {
+            self.redactor.detect_text(text.as_bytes(), 0, &mut Vec::new());
+        }
     }
 
     fn write_credential(&mut self, index: &Index, credential: &mut Credential) {

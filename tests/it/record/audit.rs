@@ -165,3 +165,14 @@ fn an_audit_says_that_a_trail_was_altered_when_a_line_of_it_is_no_entry_any_more
     assert!(ran.stdout.contains("ALTERED: ") && ran.stdout.contains("line 2: this line was altered"), "{}", ran.stdout);
     assert!(ran.stderr.contains("the rest of it is not checked"), "{}", ran.stderr);
 }
+
+#[test]
+fn what_a_token_claims_has_no_secret_in_a_trail() {
+    let secret = format!("ghp_{}", "aB3dE6gH9".repeat(4));
+    let claims = json!({"azp": secret, "iss": format!("https://x.example/{secret}"), "aud": secret, "scope": secret});
+    let place = trail_of(&[(POLICY, claims)]);
+    let trail = place.read("trail/trail-00000001.journal");
+    assert!(!trail.contains(&secret) && trail.contains("!api-key-"), "{trail}");
+    let ran = place.run(&["scan", "trail"]);
+    assert_eq!(ran.status, 0, "{}", ran.stdout);
+}

@@ -73,6 +73,7 @@ fn under_durable_a_full_disk_is_answered_with_503_and_whatever_a_client_got_is_i
     let Ran { status, stderr, .. } = running.finish();
     assert_eq!(status, 2, "{stderr}");
     assert!(stderr.contains("requests get 503 until it can (--durable)"), "{stderr}");
+    assert!(!stderr.contains("request.body"), "nobody sent a body: {stderr}");
     let verified = place.run(&["verify", "trail", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
     let recorded = report["exchanges"].as_array().unwrap().iter().filter(|entry| entry["status"] == 401).count();

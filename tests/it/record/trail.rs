@@ -254,3 +254,25 @@ fn what_was_added_to_a_link_or_to_the_end_of_an_earlier_segment_is_seen() {
         assert!(verified.status == 1 && verified.stderr.contains(&named), "{what}: {}", verified.stderr);
     }
 }
+
+#[test]
+fn a_head_is_not_kept_in_the_folder_of_its_own_trail() {
+    for file in ["trail/heads", "trail/trail-00000001.journal", "trail/../trail/lock"] {
+        let place = Place::new();
+        let ran = place.run(&[
+            "watch",
+            "--upstream",
+            "sandbox",
+            "--listen",
+            "127.0.0.1:0",
+            "--trail",
+            "trail",
+            "--head-to",
+            file,
+            "--",
+            "true",
+        ]);
+        assert!(ran.status == 2 && ran.stderr.contains("in the trail's folder"), "{file}: {}", ran.stderr);
+        assert!(segments(&place).is_empty(), "{file}");
+    }
+}
