@@ -24,8 +24,6 @@ use crate::{
 pub(in crate::cli) struct Bench {
     /// The fixture.
     pub(in crate::cli) out: PathBuf,
-    /// What it held goes.
-    pub(in crate::cli) overwrite: bool,
     /// Transient answers to keep.
     pub(in crate::cli) keep: Vec<Keep>,
     /// Leave the upstream's origin as it is.
@@ -63,9 +61,7 @@ impl Bench {
     ) -> Result<bool, Failure> {
         let exchanges = plural(entries, "exchange");
         let mut filled = false;
-        let said = if self.overwrite {
-            format!("discarded {exchanges} of a left-over journal, because of --overwrite")
-        } else if self.fold(journal, earlier, Renew::Nothing, true)?.nothing {
+        let said = if self.fold(journal, earlier, Renew::Nothing, true)?.nothing {
             format!("discarded {exchanges} of a left-over journal: no answer of the tenant is among them")
         } else {
             filled = true;

@@ -3,6 +3,7 @@
 //! The proxy writes a journal beside the fixture. At the end the journal is folded into the fixture, the fixture proves
 //! itself ([`proof`]), and the journal goes. A journal that a killed run left is folded first, marked `unproven`.
 
+mod aside;
 mod bench;
 pub(super) mod nothing;
 mod proof;
@@ -12,6 +13,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use aside::Aside;
 pub(super) use bench::{Bench, remove};
 pub(super) use proof::replayed;
 use serde_json::Value;
@@ -25,6 +27,7 @@ use super::{
 use crate::{
     contract::Contract,
     pipeline::{self, Counts},
+    plural::plural,
     recording::{Folded, Journal, JournalContext, Keep, Place, Renew},
     report::{Proof, Title},
 };
@@ -80,7 +83,6 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let setup = args.filter.setup(&ready.origin);
     let bench = Bench {
         out: args.out.clone(),
-        overwrite: args.overwrite,
         keep: args.keep.clone(),
         keep_host: args.keep_host,
         format: args.judge.format,
@@ -91,10 +93,27 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let context = JournalContext { upstream: ready.origin.as_str().into(), contract: bench.contract.hash().into() };
     // Opened first: it mends what a killed run left of its last segment.
     let trail = args.trail.open(&context, args.judge.format)?;
-    let (mut journal, leftover) = Journal::open(&Journal::path_for(&args.out), context)?;
+    let path = Journal::path_for(&args.out);
+    let (mut journal, mut leftover) = Journal::open(&path, context.clone())?;
+    if leftover.entries == 0
+        && let Some(aside) = Aside::left(&path)
+    {
+        aside.back()?;
+        (journal, leftover) = Journal::open(&path, context.clone())?;
+    }
     let mut earlier = existed;
     bench.say_torn(journal.path(), leftover.torn);
-    let recovered = leftover.entries > 0 && bench.recover(&mut journal, leftover.entries, earlier)?;
+    let mut aside = None;
+    let mut recovered = false;
+    if leftover.entries > 0 && args.overwrite {
+        aside = Some(Aside::put(&path)?);
+        (journal, _) = Journal::open(&path, context)?;
+    } else if leftover.entries > 0 {
+        recovered = bench.recover(&mut journal, leftover.entries, earlier)?;
+        if recovered && let Some(older) = Aside::left(&path) {
+            older.replaced()?;
+        }
+    }
     earlier |= recovered;
     if let Some(mut trail) = trail {
         journal.discard()?;
@@ -124,6 +143,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             // Nothing ran, so nothing is to be folded.
             if outcome.counts.exchanges == 0 {
                 remove(journal)?;
+                if let Some(aside) = aside {
+                    aside.back()?;
+                }
             }
             return Err(failure);
         }
@@ -131,7 +153,21 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 
     let trail = args.trail.end(&journal, &bench.redactor, &mut outcome.counts);
     let met = Met { earlier, recovered, ran: &ran, counts: &outcome.counts };
-    let End { extra, next, proof, failed } = end(args, &bench, journal, &met, trail)?;
+    let End { mut extra, next, proof, failed, fate } = end(args, &bench, journal, &met, trail)?;
+    if let Some(aside) = aside {
+        let what = format!("{} of a killed run", plural(leftover.entries, "exchange"));
+        match fate {
+            Fate::Replaced => {
+                aside.replaced()?;
+                extra.push(("discarded, because of --overwrite", what.into()));
+            }
+            Fate::Nothing => {
+                aside.back()?;
+                extra.push(("left as they were", format!("{what} in {}", path.display()).into()));
+            }
+            Fate::NotFolded => {}
+        }
+    }
     let exit = Outcome {
         findings: outcome.collector.fails() || proof.as_ref().is_some_and(|proof| !proof.good),
         failed: outcome.counts.lost() || failed,
@@ -155,6 +191,20 @@ struct End {
     proof: Option<Proof>,
     /// There is no fixture of what was to be recorded.
     failed: bool,
+    /// What became of what was there before.
+    fate: Fate,
+}
+
+/// What a recording made of what was there before.
+#[derive(Debug, Default, Clone, Copy)]
+enum Fate {
+    /// It replaced it.
+    #[default]
+    Replaced,
+    /// It held nothing to replace it with.
+    Nothing,
+    /// It is still in the journal.
+    NotFolded,
 }
 
 /// What a recording met.
@@ -189,7 +239,12 @@ fn end(
                 let mut extra = nothing::said(&fixture, args.out.exists(), met.counts, &folded, met.ran);
                 extra.extend(trail);
                 // A start without a command may be there for what a killed run left.
-                End { extra, failed: !met.recovered || !args.proxy.command.is_empty(), ..End::default() }
+                End {
+                    extra,
+                    failed: !met.recovered || !args.proxy.command.is_empty(),
+                    fate: Fate::Nothing,
+                    ..End::default()
+                }
             } else {
                 End {
                     extra: bench.extra(&folded, trail),
@@ -199,6 +254,7 @@ fn end(
                         .then(|| format!("contrail replay {}", quoted(&args.out))),
                     proof,
                     failed: !folded.unanswered.is_empty(),
+                    fate: Fate::Replaced,
                 }
             };
             end.extra.extend(alarms(&journal));
@@ -217,7 +273,7 @@ fn end(
             // A trail can be packed as a whole folder.
             let source = args.trail.trail.as_deref().map_or(left, quoted);
             let next = Some(format!("mend the cause, then contrail pack {source} --out ANOTHER.har"));
-            Ok(End { extra, next, proof: None, failed: true })
+            Ok(End { extra, next, proof: None, failed: true, fate: Fate::NotFolded })
         }
     }
 }

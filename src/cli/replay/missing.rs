@@ -83,7 +83,6 @@ impl Missing {
         let ready = upstream.ready(&args.proxy)?;
         let bench = Bench {
             out: fixture.clone(),
-            overwrite: false,
             keep: Vec::new(),
             keep_host: false,
             format: args.judge.format,

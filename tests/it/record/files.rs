@@ -219,13 +219,51 @@ fn an_unknown_operation_is_refused_before_a_journal_is_made() {
 }
 
 #[test]
-fn overwrite_discards_a_left_over_journal_and_says_how_many_exchanges() {
+fn overwrite_discards_a_left_over_journal_once_a_recording_replaces_it() {
     let place = Place::new();
     killed(&place);
     let running = place.start("record", &["--out", "rec.har", "--overwrite"]);
+    let address = running.address;
+    let token = token(address);
+    get(address, TEMPLATES, &token);
     let ran = running.finish();
-    assert!(ran.stderr.contains("discarded 1 exchange of a left-over journal"), "{}", ran.stderr);
-    assert!(ran.status == 2 && !place.has("rec.har") && !place.has("rec.har.journal"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("discarded, because of --overwrite: 1 exchange of a killed run"), "{}", ran.stderr);
+    assert_eq!(entries(&place.read("rec.har")).len(), 2);
+    assert!(!place.has("rec.har.journal") && !place.has("rec.har.before.journal"));
+}
+
+#[test]
+fn overwrite_that_records_nothing_leaves_the_journal_of_a_killed_run() {
+    let place = Place::new();
+    killed(&place);
+    let journal = place.read("rec.har.journal");
+    let left = |ran: &Ran| {
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert_eq!(place.read("rec.har.journal"), journal, "{}", ran.stderr);
+        assert!(!place.has("rec.har") && !place.has("rec.har.before.journal"));
+    };
+    for command in ["/does/not/exist", "true"] {
+        left(&place.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--overwrite", "--", command]));
+    }
+    let down = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let running = place.start_at(down, "record", &["--out", "rec.har", "--overwrite"]);
+    assert_eq!(call(running.address, "GET", TEMPLATES, &[], b"").status(), 502);
+    left(&running.finish());
+}
+
+#[test]
+fn a_journal_that_overwrite_put_aside_is_found_after_another_kill() {
+    let place = Place::new();
+    killed(&place);
+    let journal = place.read("rec.har.journal");
+    let running = place.start("record", &["--out", "rec.har", "--overwrite"]);
+    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
+    drop(running);
+    assert_eq!(place.read("rec.har.before.journal"), journal);
+    let ran = place.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--", "true"]);
+    assert!(ran.stderr.contains("folded 1 exchange of a left-over journal"), "{}", ran.stderr);
+    assert_eq!(entries(&place.read("rec.har")).len(), 1);
+    assert!(!place.has("rec.har.journal") && !place.has("rec.har.before.journal"));
 }
 
 #[test]
