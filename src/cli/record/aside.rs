@@ -31,9 +31,10 @@ impl Aside {
         aside.path.exists().then_some(aside)
     }
 
-    /// Nothing replaced it: it is the journal again.
-    pub(super) fn back(self) -> io::Result<()> {
-        fs::rename(self.path, self.journal)
+    /// Nothing replaced it: it is the journal again. Gives the journal's path.
+    pub(super) fn back(self) -> io::Result<PathBuf> {
+        fs::rename(self.path, &self.journal)?;
+        Ok(self.journal)
     }
 
     /// A recording replaced it.

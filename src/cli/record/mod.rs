@@ -93,28 +93,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let context = JournalContext { upstream: ready.origin.as_str().into(), contract: bench.contract.hash().into() };
     // Opened first: it mends what a killed run left of its last segment.
     let trail = args.trail.open(&context, args.judge.format)?;
-    let path = Journal::path_for(&args.out);
-    let (mut journal, mut leftover) = Journal::open(&path, context.clone())?;
-    if leftover.entries == 0
-        && let Some(aside) = Aside::left(&path)
-    {
-        aside.back()?;
-        (journal, leftover) = Journal::open(&path, context.clone())?;
-    }
-    let mut earlier = existed;
-    bench.say_torn(journal.path(), leftover.torn);
-    let mut aside = None;
-    let mut recovered = false;
-    if leftover.entries > 0 && args.overwrite {
-        aside = Some(Aside::put(&path)?);
-        (journal, _) = Journal::open(&path, context)?;
-    } else if leftover.entries > 0 {
-        recovered = bench.recover(&mut journal, leftover.entries, earlier)?;
-        if recovered && let Some(older) = Aside::left(&path) {
-            older.replaced()?;
-        }
-    }
-    earlier |= recovered;
+    let Opened { mut journal, aside, killed, recovered } = open(args, &bench, context, existed)?;
+    let earlier = existed || recovered;
     if let Some(mut trail) = trail {
         journal.discard()?;
         trail.owe(journal)?;
@@ -155,18 +135,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let met = Met { earlier, recovered, ran: &ran, counts: &outcome.counts };
     let End { mut extra, next, proof, failed, fate } = end(args, &bench, journal, &met, trail)?;
     if let Some(aside) = aside {
-        let what = format!("{} of a killed run", plural(leftover.entries, "exchange"));
-        match fate {
-            Fate::Replaced => {
-                aside.replaced()?;
-                extra.push(("discarded, because of --overwrite", what.into()));
-            }
-            Fate::Nothing => {
-                aside.back()?;
-                extra.push(("left as they were", format!("{what} in {}", path.display()).into()));
-            }
-            Fate::NotFolded => {}
-        }
+        extra.extend(settle(aside, fate, killed)?);
     }
     let exit = Outcome {
         findings: outcome.collector.fails() || proof.as_ref().is_some_and(|proof| !proof.good),
@@ -180,6 +149,57 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     summary::print(args.judge.format, &outcome, exit, &extra, next.as_deref());
     summary::reports(&mut outcome, &bench.redactor, &args.judge.report)?;
     Ok(exit)
+}
+
+/// The recording's journal, and what a killed run left in it.
+struct Opened {
+    journal: Journal,
+    /// The killed run's journal, where `--overwrite` is to replace it.
+    aside: Option<Aside>,
+    /// Exchanges of the killed run.
+    killed: usize,
+    /// They were folded into the fixture.
+    recovered: bool,
+}
+
+/// Opens the recording's journal. What a killed run left in it is folded first, or put aside under `--overwrite`.
+fn open(args: &Args, bench: &Bench, context: JournalContext, existed: bool) -> Result<Opened, Failure> {
+    let path = Journal::path_for(&args.out);
+    let (mut journal, mut leftover) = Journal::open(&path, context.clone())?;
+    if leftover.entries == 0
+        && let Some(aside) = Aside::left(&path)
+    {
+        aside.back()?;
+        (journal, leftover) = Journal::open(&path, context.clone())?;
+    }
+    bench.say_torn(journal.path(), leftover.torn);
+    let (mut aside, mut recovered) = (None, false);
+    if leftover.entries > 0 && args.overwrite {
+        aside = Some(Aside::put(&path)?);
+        (journal, _) = Journal::open(&path, context)?;
+    } else if leftover.entries > 0 {
+        recovered = bench.recover(&mut journal, leftover.entries, existed)?;
+        if recovered && let Some(older) = Aside::left(&path) {
+            older.replaced()?;
+        }
+    }
+    Ok(Opened { journal, aside, killed: leftover.entries, recovered })
+}
+
+/// Removes the killed run's journal if the new recording replaced it, else puts it back; what the summary says of it.
+fn settle(aside: Aside, fate: Fate, killed: usize) -> Result<summary::Extra, Failure> {
+    let what = format!("{} of a killed run", plural(killed, "exchange"));
+    match fate {
+        Fate::Replaced => {
+            aside.replaced()?;
+            Ok(vec![("discarded, because of --overwrite", what.into())])
+        }
+        Fate::Nothing => {
+            let path = aside.back()?;
+            Ok(vec![("left as they were", format!("{what} in {}", path.display()).into())])
+        }
+        Fate::NotFolded => Ok(Vec::new()),
+    }
 }
 
 /// What became of a recording.
