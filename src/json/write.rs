@@ -219,7 +219,10 @@ pub(crate) fn millis(duration: Option<Duration>, none: &str, out: &mut Vec<u8>) 
     number(micros / 1000, out);
     let rest = micros % 1000;
     if rest != 0 {
-        raw(out, &format!(".{rest:03}"));
+        // Three digits, with leading zeros.
+        let thousand = out.len();
+        number(1000 + rest, out);
+        out[thousand] = b'.';
     }
 }
 

@@ -117,14 +117,6 @@ impl Texts {
             return Ok(Input::Journal(input, 0, 0));
         }
         let not_har = |reason: &str| ReadFault::NotHar { reason: reason.to_owned() };
-        match input.fill_buf().map_err(ReadFault::Io)? {
-            [0x1f, 0x8b, ..] => return Err(not_har("it is compressed with gzip; unpack it with gunzip first")),
-            [b'P', b'K', 3, 4, ..] => return Err(not_har("it is a ZIP archive; unpack it first")),
-            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{', 0, ..] | [0, b'{', ..] => {
-                return Err(not_har("it is UTF-16; save it as UTF-8"));
-            }
-            _ => {}
-        }
         let mut scanner = Scanner::new(input);
         scanner.skip_mark().map_err(|error| self.scan_fault(error))?;
         match scanner.peek().map_err(|error| self.scan_fault(error))? {

@@ -152,22 +152,6 @@ fn every_mistake_gets_a_message_that_says_what_where_and_what_now() {
 }
 
 #[test]
-fn a_recording_that_is_compressed_or_of_another_encoding_is_named_as_such() {
-    let folder = tempfile::tempdir().unwrap();
-    let utf16: Vec<u8> = "\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    for (bytes, expected) in [
-        (&[0x1f, 0x8b, 8, 0][..], "it is compressed with gzip; unpack it with gunzip first"),
-        (b"PK\x03\x04rest", "it is a ZIP archive; unpack it first"),
-        (&utf16, "it is UTF-16; save it as UTF-8"),
-    ] {
-        fs::write(folder.path().join("x.har"), bytes).unwrap();
-        let ran = Ran::from(contrail().current_dir(folder.path()).args(["verify", "x.har"]).output().unwrap());
-        assert_eq!(ran.stderr, format!("contrail: `x.har` is no HAR file and no journal: {expected}\n"));
-        assert_eq!(ran.status, 2);
-    }
-}
-
-#[test]
 fn a_document_that_cannot_be_used_is_named_with_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let schema = |schema: &str| format!("{OPENAPI}paths: {{}}\ncomponents: {{schemas: {{a: {schema}}}}}\n");
