@@ -100,7 +100,10 @@ fn welcome_json(address: SocketAddr, tenant: &Tenant) -> String {
         .clients()
         .iter()
         .map(|client| {
-            let mut shown = json!({"id": client.id, "secret": client.secret, "scopes": client.scopes});
+            let mut shown = json!({"id": client.id, "scopes": client.scopes});
+            if client.generated {
+                shown["secret"] = json!(client.secret);
+            }
             if let Some(limit) = client.rate_limit {
                 shown["rate_limit"] = json!({"requests": limit.requests, "seconds": limit.seconds});
             }
@@ -160,7 +163,7 @@ fn welcome_text(address: SocketAddr, tenant: &Tenant) -> String {
     let mut text = format!("\nThe sandbox tenant answers at http://{address}/api/v2\n\n");
     let width = tenant.clients().iter().map(|client| client.id.len()).max().unwrap_or_default();
     for client in tenant.clients() {
-        let secret = client.secret.as_deref().unwrap_or_default();
+        let secret = client.secret.as_deref().filter(|_| client.generated).unwrap_or("as in --seed");
         let _ = writeln!(text, "  client {:width$}  secret {secret}  ({})", client.id, remark(client));
     }
     text.push('\n');
@@ -192,7 +195,10 @@ fn welcome_text(address: SocketAddr, tenant: &Tenant) -> String {
              -d grant_type=client_credentials {} {} -d audience=/api/v2/ \
              | sed 's/.*\"access_token\":\"\\([^\"]*\\)\".*/\\1/')\" http://{address}/api/v2/{path}\n\n",
             curl_field("client_id", &client.id),
-            curl_field("client_secret", client.secret.as_deref().unwrap_or_default()),
+            match &client.secret {
+                Some(secret) if client.generated => curl_field("client_secret", secret),
+                _ => "--data-urlencode \"client_secret=$CLIENT_SECRET\"".to_owned(),
+            },
         );
     }
     text.push_str("`contrail sandbox --explain` lists what the document leaves open and the sandbox had to choose.\n");

@@ -125,6 +125,7 @@ impl Tenant {
         for client in &mut clients {
             if client.secret.is_none() {
                 client.secret = Some(keys.secret()?);
+                client.generated = true;
             }
         }
         let templates = seed.connection_profile_templates.iter().map(|held| Value::Object(held.body.clone()));

@@ -69,6 +69,9 @@ pub struct Client {
     /// `client_secret`; made at start where the seed holds none.
     #[serde(default)]
     pub secret: Option<String>,
+    /// The sandbox generated the secret, so it may be printed; a seed's never is.
+    #[serde(skip)]
+    pub generated: bool,
     /// What its tokens carry.
     pub scopes: Vec<String>,
     /// Whether it is a global client (section 7: others get 401).

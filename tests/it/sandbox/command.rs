@@ -193,3 +193,21 @@ fn every_choice_names_its_operation_and_section() {
     let text = run(["sandbox", "--explain"]).stdout;
     assert!(choices.iter().all(|choice| text.contains(choice["choice"].as_str().unwrap())));
 }
+
+#[test]
+fn a_secret_of_the_seed_is_never_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut seed: Value = serde_json::from_str(&run(["sandbox", "--print-seed"]).stdout).unwrap();
+    seed["clients"][0]["secret"] = "s33ded-s3cr3t-0123".into();
+    let path = folder.path().join("seed.json");
+    std::fs::write(&path, seed.to_string()).unwrap();
+    for (format, last) in [("text", "contrail sandbox --explain"), ("json", "sandbox-full")] {
+        let mut running = Running::start(&["--format", format, "--seed", path.to_str().unwrap()]);
+        let mut printed = String::new();
+        let mut stdout = BufReader::new(running.0.stdout.as_mut().unwrap());
+        while !printed.contains(last) {
+            assert_ne!(stdout.read_line(&mut printed).unwrap(), 0, "{printed}");
+        }
+        assert!(printed.contains("sandbox-full") && !printed.contains("s33ded"), "{printed}");
+    }
+}
