@@ -25,8 +25,6 @@ pub struct Counts {
     pub misses: u64,
     /// Requests that were turned away before they became exchanges, by reason.
     pub turned_away: BTreeMap<String, u64>,
-    /// Requests that were denied because of their host, by host and port.
-    pub denied: BTreeMap<String, u64>,
     /// Exchanges that could not be written to the journal.
     pub unwritten: u64,
     /// The first reason why.
@@ -52,19 +50,7 @@ pub struct Queue {
     pub syncs: u64,
 }
 
-/// Most hosts that are counted apart; the others are counted together.
-const MAX_DENIED: usize = 1000;
-
-/// The name of the others.
-const OTHER_HOSTS: &str = "other hosts";
-
 impl Counts {
-    /// A request was denied because of this host.
-    pub(super) fn deny(&mut self, host: &str) {
-        let apart = self.denied.len() < MAX_DENIED || self.denied.contains_key(host);
-        *self.denied.entry(if apart { host } else { OTHER_HOSTS }.to_owned()).or_default() += 1;
-    }
-
     /// Whether an exchange was not recorded that was to be, or not judged because the check failed on it.
     #[must_use]
     pub fn lost(&self) -> bool {

@@ -417,7 +417,6 @@ impl Pipeline {
         let mut state = self.lock();
         let state = &mut *state;
         *state.counts.turned_away.entry(denied.reason.to_owned()).or_default() += 1;
-        state.counts.deny(&denied.host);
         state.collector.denied(&denied.host, denied.reason);
         console::denied(&mut state.line_batch, self.lines, denied);
         self.turns.here().wake();

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     contract::Contract,
-    pipeline::{self, Counts},
+    pipeline,
     plural::plural,
     recording::{Folded, Journal, JournalContext, Keep, Place, Renew},
     report::{Proof, Title},
@@ -132,7 +132,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     };
 
     let trail = args.trail.end(&journal, &bench.redactor, &mut outcome.counts);
-    let met = Met { earlier, recovered, ran: &ran, counts: &outcome.counts };
+    let met = Met { earlier, recovered, ran: &ran, outcome: &outcome };
     let End { mut extra, next, proof, failed, fate } = end(args, &bench, journal, &met, trail)?;
     if let Some(aside) = aside {
         extra.extend(settle(aside, fate, killed)?);
@@ -234,7 +234,7 @@ struct Met<'a> {
     /// A left-over journal was folded into it.
     recovered: bool,
     ran: &'a Ran,
-    counts: &'a Counts,
+    outcome: &'a pipeline::Outcome,
 }
 
 /// Folds the journal, proves the fixture, and removes the journal.
@@ -245,18 +245,18 @@ fn end(
     met: &Met<'_>,
     trail: summary::Extra,
 ) -> Result<End, Failure> {
-    let folded = if met.counts.exchanges == 0 {
+    let folded = if met.outcome.counts.exchanges == 0 {
         Ok((Folded { nothing: true, ..Folded::default() }, None))
     } else {
         // Where the tenant gave every answer, nothing stays of what --overwrite replaces.
-        let own = !met.counts.answered.is_empty();
+        let own = !met.outcome.counts.answered.is_empty();
         folded(args, bench, &journal, met.earlier && (own || !args.overwrite))
     };
     match folded {
         Ok((folded, proof)) => {
             let mut end = if folded.nothing {
                 let fixture = args.out.display().to_string();
-                let mut extra = nothing::said(&fixture, args.out.exists(), met.counts, &folded, met.ran);
+                let mut extra = nothing::said(&fixture, args.out.exists(), met.outcome, &folded, met.ran);
                 extra.extend(trail);
                 // A start without a command may be there for what a killed run left.
                 End {

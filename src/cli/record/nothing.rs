@@ -4,15 +4,15 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use crate::{
     cli::{serve::Ran, summary::Extra},
-    pipeline::Counts,
+    pipeline::Outcome,
     plural::plural,
     recording::Folded,
 };
 
 /// What the summary says of a recording that changed nothing, because no answer of the tenant came.
-pub(in crate::cli) fn said(fixture: &str, stays: bool, counts: &Counts, folded: &Folded, ran: &Ran) -> Extra {
+pub(in crate::cli) fn said(fixture: &str, stays: bool, outcome: &Outcome, folded: &Folded, ran: &Ran) -> Extra {
     let kept = if stays { format!("{fixture}, as it was") } else { format!("{fixture} was not made") };
-    vec![("NOTHING RECORDED", cause(counts, folded, ran).into()), ("fixture", kept.into())]
+    vec![("NOTHING RECORDED", cause(outcome, folded, ran).into()), ("fixture", kept.into())]
 }
 
 /// What the summary says of operations that were to be recorded anew and got no answer of the tenant.
@@ -24,9 +24,10 @@ pub(super) fn unanswered(folded: &Folded) -> Option<(&'static str, serde_json::V
 }
 
 /// The likely cause, and what to do.
-fn cause(counts: &Counts, folded: &Folded, ran: &Ran) -> String {
+fn cause(outcome: &Outcome, folded: &Folded, ran: &Ran) -> String {
+    let counts = &outcome.counts;
     if counts.exchanges == 0 && counts.left_out == 0 && !counts.lost() {
-        return unused(counts, ran);
+        return unused(outcome, ran);
     }
     let mut causes = Vec::new();
     causes.extend(own_answers(folded));
@@ -48,22 +49,23 @@ fn cause(counts: &Counts, folded: &Folded, ran: &Ran) -> String {
     if !folded.no_answers.is_empty() {
         causes.push(format!("exchanges ended before the tenant answered: {}", listed(&folded.no_answers)));
     }
-    causes.extend(denied(counts));
+    causes.extend(denied(outcome));
     causes.join("; ")
 }
 
 /// Nothing reached contrail.
-fn unused(counts: &Counts, ran: &Ran) -> String {
+fn unused(outcome: &Outcome, ran: &Ran) -> String {
     let mut said = if ran.given.is_empty() {
         let places: Vec<&str> = ran.listeners.iter().filter_map(|line| line.strip_prefix("listening on ")).collect();
         format!("no request came to {}", places.join(", "))
     } else {
         format!("CMD sent contrail no request for the tenant; it was given {}", ran.given.join(", "))
     };
-    let refused: u64 = counts.turned_away.values().sum();
-    let denied = denied(counts);
+    let refused: u64 = outcome.counts.turned_away.values().sum();
+    let denied = denied(outcome);
     if denied.is_none() && refused > 0 {
-        let list: Vec<String> = counts.turned_away.iter().map(|(why, count)| format!("{count} × {why}")).collect();
+        let list: Vec<String> =
+            outcome.counts.turned_away.iter().map(|(why, count)| format!("{count} × {why}")).collect();
         let _ = write!(said, "; contrail turned away {}: {}", plural(refused, "request"), list.join(", "));
     }
     match denied {
@@ -81,9 +83,17 @@ fn own_answers(folded: &Folded) -> Option<String> {
 }
 
 /// Which hosts clients of the forward proxy wanted in vain.
-fn denied(counts: &Counts) -> Option<String> {
-    let count: u64 = counts.denied.values().sum();
-    let hosts = listed(&counts.denied);
+fn denied(outcome: &Outcome) -> Option<String> {
+    let run = outcome.collector.run();
+    let count = run.denials();
+    let mut hosts: BTreeMap<String, u64> = BTreeMap::new();
+    for denied in run.denied() {
+        *hosts.entry(denied.host.to_owned()).or_default() += denied.count;
+    }
+    if run.further_denied > 0 {
+        hosts.insert("other hosts".to_owned(), run.further_denied);
+    }
+    let hosts = listed(&hosts);
     let way = plural(count, "request");
     (count > 0).then(|| {
         format!("contrail denied {way} to other hosts ({hosts}); if the tenant is among them, --upstream names the wrong host")

@@ -18,7 +18,7 @@ use crate::{
         watch::{Ready, UpstreamArgs},
     },
     contract::CheckOptions,
-    pipeline::{self, Counts, SharedJournal},
+    pipeline::{self, Outcome, SharedJournal},
     recording::{Journal, JournalContext, Place, Renew},
     report::Proof,
     upstream::{
@@ -132,7 +132,7 @@ impl Missing {
     }
 
     /// Folds what was recorded into the fixture. Where no answer of the tenant was, the fixture stays as it is.
-    pub(super) fn end(self, ran: Option<&Ran>, counts: &Counts) -> Result<Added, Failure> {
+    pub(super) fn end(self, ran: Option<&Ran>, outcome: &Outcome) -> Result<Added, Failure> {
         let written = self.path.metadata().is_ok_and(|journal| journal.len() > 0);
         if !written && self.earlier || ran.is_none() && !self.earlier {
             remove(self.journal)?;
@@ -148,7 +148,7 @@ impl Missing {
             remove(self.journal)?;
             let fixture = self.bench.out.display().to_string();
             let ran = ran.cloned().unwrap_or_default();
-            let extra = nothing::said(&fixture, self.earlier, counts, &folded, &ran);
+            let extra = nothing::said(&fixture, self.earlier, outcome, &folded, &ran);
             return Ok(Added { extra, failed: true, ..Added::default() });
         }
         let proof = self.bench.prove(&folded, &journals, before)?;

@@ -163,8 +163,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 
     let mut outcome = pipeline.finish(args.judge.collector(Title::default()));
     drop(pipeline);
-    let recorded =
-        missing.map(|missing| missing.end(ran.as_ref().ok(), &outcome.counts)).transpose()?.unwrap_or_default();
+    let recorded = missing.map(|missing| missing.end(ran.as_ref().ok(), &outcome)).transpose()?.unwrap_or_default();
     let ran = ran?;
     let unused = replay.unused().into_iter().map(|(entry, request)| Unused { entry, request });
     outcome.collector.unused(unused.collect());
@@ -174,9 +173,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         outcome.collector.proved(proof);
     }
     // A host that turned out to be the tenant's later is no stranger that may be allowed.
-    let is_tenant = |host: &String| strangers.as_ref().is_some_and(|strangers| strangers.knows(host));
+    let is_tenant = |host: &str| strangers.as_ref().is_some_and(|strangers| strangers.knows(host));
     let fails = args.judge.policy.fails_on_denied();
-    let denied = outcome.counts.denied.keys().any(|host| fails || is_tenant(host));
+    let denied = outcome.collector.run().denied().any(|denied| fails || is_tenant(denied.host));
     outcome.collector.denied_fails(denied);
     let exit = Outcome {
         findings: outcome.collector.fails() || unproven,
