@@ -17,8 +17,8 @@ use contrail::{
     pipeline::ContractShapes,
     recording::{Entry, JournalContext, encode},
     redact::{Judged, Plan, Redactor},
+    replay::{Builder, Exhausted, Replay, Settings},
     token::{Credential, TokenCache},
-    upstream::replay::{Builder, Exhausted, Replay, Settings},
 };
 use divan::{Bencher, black_box};
 use http::{HeaderName, HeaderValue, Method, Version};

@@ -23,8 +23,8 @@ use contrail::{
     json::{self, Document, Fault},
     recording::{self, Identity, Journal, JournalContext, Recording},
     redact::{self, Judged, Redactor},
+    replay::{Builder, Replay, Settings},
     token::{Credential, TokenCache},
-    upstream::replay::{Builder, Replay, Settings},
 };
 use http::{HeaderName, HeaderValue, Method, Version};
 use serde_json::Value;

@@ -18,7 +18,7 @@ use crate::{Error, front::Front, load, measure, options, process};
 /// Stages of a request, by the function that each is done in.
 const STAGES: [(&str, &str); 5] = [
     ("credential", "contrail::token::cache::TokenCache::credential"),
-    ("match", "contrail::upstream::replay::Replay::answer"),
+    ("match", "contrail::replay::Replay::answer"),
     ("check", "contrail::contract::Contract::check"),
     ("redaction", "contrail::redact::Redactor::redact_told"),
     ("entry", "contrail::pipeline::Journal>::add"),

@@ -7,8 +7,8 @@ use std::{
 
 use super::{Failure, Format, Outcome};
 use crate::{
-    proxy::authority::{self, Authority, Rotated},
-    upstream::sandbox::{Seed, Tenant},
+    proxy::entry::authority::{self, Authority, Rotated},
+    sandbox::{Seed, Tenant},
 };
 
 /// The local certificate authority: create, print, rotate, trust help per runtime

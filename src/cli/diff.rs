@@ -12,8 +12,8 @@ use crate::{
     finding::Verdict,
     recording::{self, without_run},
     redact::{Judged, Plan, Redactor},
+    replay::{Ignore, IgnoreSet},
     report::diff::{self, Item},
-    upstream::replay::{Ignore, IgnoreSet},
 };
 
 /// What changed between two recordings, operation by operation, field by field

@@ -11,9 +11,9 @@ use std::{
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::doors::Doors;
+use super::listeners::Doors;
 use crate::{
-    proxy::{authority::pem, forward::HostPort},
+    proxy::entry::{authority::pem, forward::HostPort},
     upstream::no_proxy::covers,
 };
 

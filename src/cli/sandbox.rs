@@ -17,7 +17,7 @@ use tokio::{
 use super::{Failure, Format, Outcome, printer::Printer};
 use crate::{
     plural::plural,
-    upstream::sandbox::{self, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant},
+    sandbox::{self, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant},
 };
 
 /// The embedded tenant, on its own

@@ -16,8 +16,8 @@ use tokio::{
 
 use super::{
     ContractArgs, Failure, Format,
-    doors::{DoorArgs, Open},
     environment::Environment,
+    listeners::{DoorArgs, Open},
     open_files::connections_that_fit,
     policy::PolicyArgs,
     printer::{private_file, wants_colour},
@@ -30,7 +30,11 @@ use crate::{
     finding::Rule,
     json,
     pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline},
-    proxy::{Ended, Observer, Proxy, Settings, Written, audience::Audience, listener, workers::Workers},
+    proxy::{
+        Ended, Observer, Proxy, Settings, Written,
+        entry::{listener, workers::Workers},
+        transfer::audience::Audience,
+    },
     redact::{Plan, Redactor},
     report::{self, Collector, Title},
     token::{Jwks, TokenCache},

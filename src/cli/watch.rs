@@ -19,11 +19,11 @@ use crate::{
     recording::{Journal, JournalContext, TrailOptions},
     redact::Redactor,
     report::Title,
+    sandbox::{Client, Seed, Tenant},
     upstream::{
         Origin, Upstream,
         live::{Access, Http2, Live, Via},
         own::OwnAddresses,
-        sandbox::{Client, Seed, Tenant},
     },
     visible::visible,
 };

@@ -15,8 +15,9 @@ use super::{
 use crate::{
     proxy::{Ended, Observer as _, Written},
     redact::{Judged, Redacted},
+    replay,
     report::{self, Place},
-    upstream::{Notes, replay},
+    upstream::Notes,
 };
 
 /// An exchange between its end and its entry.

@@ -1,10 +1,14 @@
 //! The proxy: listeners, limits, hop-by-hop headers, the capture of an exchange. It sees neither contracts nor files.
 //!
-//! A connection is anything that reads and writes ([`listener::serve_connection`]); a request on it is forwarded by
+//! A connection is anything that reads and writes ([`entry::listener::serve_connection`]); a request on it is forwarded by
 //! [`reverse`], whatever kind of listener it came through. What went by is handed to an [`Observer`] as an
 //! [`Exchange`], and the *end* of the response waits until the observer has written it down: what a client has whole,
 //! the journal has. Everything before the end streams; where the upstream's head and end came in one, they leave in one
 //! write, and nothing is waited for but the write of the journal in the same turn of the event loop.
+
+pub mod entry;
+pub mod transfer;
+pub mod wire;
 
 use std::{
     fmt,
@@ -18,33 +22,11 @@ use std::{
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use self::{audience::Audience, workers::Workers};
+use self::{entry::workers::Workers, transfer::audience::Audience};
 use crate::{
     exchange::{Exchange, Request},
     upstream::{Denied, Failure, FailureKind, Notes, Problem, Upstream, own::OwnAddresses},
 };
-
-pub mod audience;
-pub mod authority;
-mod capture;
-mod connection;
-mod copy;
-pub mod forward;
-mod frames;
-mod gate;
-pub mod hop;
-mod intercept;
-mod interim;
-pub mod listener;
-mod rarely;
-pub mod reverse;
-mod rewind;
-mod stall;
-mod strict;
-mod tee;
-pub mod tls;
-mod upgrade;
-pub mod workers;
 
 /// Bounds and addresses of a proxy. Sizes in bytes.
 #[derive(Debug, Clone)]
@@ -256,7 +238,7 @@ pub struct Proxy {
     slots: Arc<Semaphore>,
     /// Requests that may go to the upstream besides those that are there.
     turns: Arc<Semaphore>,
-    captured: copy::Budget,
+    captured: transfer::capture::Budget,
     /// How many exchanges are in progress.
     exchanges: AtomicUsize,
     /// Why exchanges in progress are cut, once contrail does that.
@@ -281,7 +263,7 @@ impl Proxy {
         let host = HeaderValue::from_str(&settings.authority)?;
         let slots = Arc::new(Semaphore::new(settings.max_connections.min(Semaphore::MAX_PERMITS)));
         let turns = Arc::new(Semaphore::new(settings.max_upstream.min(Semaphore::MAX_PERMITS)));
-        let captured = copy::Budget::new(settings.max_captured);
+        let captured = transfer::capture::Budget::new(settings.max_captured);
         Ok(Arc::new(Self {
             settings,
             host,
@@ -302,8 +284,8 @@ impl Proxy {
     }
 
     /// An empty copy of a body.
-    fn copy(&self) -> copy::Copy {
-        copy::Copy::new(self.settings.max_capture, self.captured.clone())
+    fn copy(&self) -> transfer::capture::Copy {
+        transfer::capture::Copy::new(self.settings.max_capture, self.captured.clone())
     }
 
     /// A place among the requests that are with the upstream, where they are counted, if one comes free in time.

@@ -7,65 +7,39 @@
 //!
 //! Knows nothing of sockets or contracts. Secrets are gone before an entry gets here (see [`crate::redact`]).
 
-mod attest;
-mod chain;
-mod commit;
-mod convert;
 mod disk;
+pub mod entry;
 mod error;
-mod files;
-mod fold;
-mod har;
-mod host;
-mod identity;
-mod instants;
+pub mod fixture;
 mod journal;
-mod keep;
-mod layout;
-mod names;
-mod normal;
-mod note;
-mod owed;
-mod parallel;
-pub(crate) mod parts;
-mod place;
 mod read;
-mod renew;
-mod scan;
-mod sharing;
-mod shelf;
-mod stamp;
-mod target;
 #[cfg(test)]
 mod tests;
 mod texts;
-mod tokens;
-mod trail;
-mod write;
 
 use std::sync::Arc;
 
-pub use attest::{Attested, attest, settle};
-pub use chain::{Broken, ChainHead, Checked, check_chain};
-pub(crate) use commit::{files_of, is_interrupted};
+pub use entry::attest::{Attested, attest, settle};
+pub use entry::encode::{JournalContext, encode};
 pub use error::{ReadError, ReadFault, WriteError};
-pub use fold::{Check, FoldOptions, FoldSource, Folded, Take, fold};
-pub use host::{HostRename, TENANT_ORIGIN};
-pub use identity::Identity;
-pub(crate) use instants::{from_distances, to_distances};
+pub(crate) use fixture::commit::{files_of, is_interrupted};
+pub use fixture::fold::{Check, FoldOptions, FoldSource, Folded, Take, fold};
+pub use fixture::host::{HostRename, TENANT_ORIGIN};
+pub use fixture::identity::Identity;
+pub(crate) use fixture::instants::{from_distances, to_distances};
+pub use fixture::normalize::{rename_request, without_run};
+pub use fixture::place::{Place, is_single_file};
+pub use fixture::renew::Renew;
+pub use fixture::stamp::restamp;
+pub use fixture::transient::{Keep, UnknownKeep};
+pub use journal::chain::{Broken, ChainHead, Checked, check_chain};
 pub(crate) use journal::is_at;
+pub use journal::trail::{TrailOptions, heads};
 pub use journal::{Journal, Leftover, Unsynced};
-pub use keep::{Keep, UnknownKeep};
-pub use normal::{rename_request, without_run};
-pub use parallel::Ended;
-pub use place::{Place, is_single_file};
+pub use read::parallel::Ended;
+pub use read::reread::{Shelf, Spot};
 pub use read::{Recording, open, sources};
-pub use renew::Renew;
-pub use shelf::{Shelf, Spot};
-pub use stamp::restamp;
 pub use texts::Head;
-pub use trail::{TrailOptions, heads};
-pub use write::{JournalContext, encode};
 
 use crate::{exchange::Exchange, finding::Verdict};
 

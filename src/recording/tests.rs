@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::{
     Attested, Entry, JournalContext, LaidOut, Recording,
-    write::{self, Place, Style, Tokens},
+    entry::encode::{self, Place, Style, Tokens},
 };
 use crate::{
     exchange::{Body, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport, Withheld},
@@ -34,7 +34,7 @@ fn journal_line(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attest
 
 fn next_line(exchange: &Exchange, verdict: &Verdict, attested: Option<&Attested>, token: Option<&[u8]>) -> Vec<u8> {
     let mut line = Vec::new();
-    write::entry(exchange, verdict, attested, Style::Journal { context: &context(), token }, &mut line);
+    encode::entry(exchange, verdict, attested, Style::Journal { context: &context(), token }, &mut line);
     line.push(b'\n');
     line
 }
@@ -235,7 +235,7 @@ proptest! {
                 (facts.issued_at, facts.not_before, facts.expires_at) = (Some(7), None, started.map(|_| 5));
             }
             let mut text = Vec::new();
-            write::entry(&run, &Verdict::default(), None, style(Place::Inline, Place::Inline), &mut text);
+            encode::entry(&run, &Verdict::default(), None, style(Place::Inline, Place::Inline), &mut text);
             texts.push(text);
         }
         prop_assert_eq!(&texts[0], &texts[1]);

@@ -3,10 +3,10 @@
 use std::io::{self, BufRead};
 
 use super::{
-    ReadError, ReadFault, convert,
-    note::HeadTokens,
-    owed,
-    scan::{ScanError, Scanner},
+    ReadError, ReadFault,
+    entry::{decode, note::HeadTokens},
+    journal::pending,
+    read::scan::{ScanError, Scanner},
 };
 
 /// What a file says of itself, as far as it was read.
@@ -176,7 +176,7 @@ impl Texts {
                 "_contrail" => {
                     let own: Own = self.member(scanner)?;
                     let version = own.version.map_or_else(|| "missing".to_owned(), |raw| raw.get().to_owned());
-                    convert::check_version(&version).map_err(|found| Begin::Fault(ReadFault::Version { found }))?;
+                    decode::check_version(&version).map_err(|found| Begin::Fault(ReadFault::Version { found }))?;
                     self.head.recorded = own.recorded;
                     self.head.unproven = own.unproven.unwrap_or_default();
                     if let Some(raw) = own.tokens {
@@ -253,7 +253,7 @@ impl Texts {
                 return Ok(false);
             }
             *line += 1;
-            if owed::is_entry(text) && !text.trim_ascii().is_empty() {
+            if pending::is_entry(text) && !text.trim_ascii().is_empty() {
                 return Ok(true);
             }
         }
@@ -348,5 +348,5 @@ fn other_form(start: &[u8]) -> Option<&'static str> {
 /// Whether a file that begins like this is a journal: its lines begin with an entry's first member.
 fn is_journal(start: &[u8]) -> bool {
     let start = start.trim_ascii_start();
-    start.starts_with(b"{\"startedDateTime\"") || !owed::is_entry(start)
+    start.starts_with(b"{\"startedDateTime\"") || !pending::is_entry(start)
 }

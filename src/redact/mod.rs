@@ -18,26 +18,10 @@
 //!
 //! Knows nothing of contracts, sockets or files.
 
-mod body;
-mod detect;
-mod file;
-mod glance;
-mod header;
-mod hints;
-mod index;
-mod kind;
-mod label;
-mod marks;
-mod memory;
-mod message;
-mod nearly;
+pub mod apply;
+pub mod find;
+pub mod known;
 mod plan;
-mod renumber;
-mod shapes;
-mod sieve;
-mod spread;
-mod view;
-mod walk;
 
 use std::{
     collections::BTreeMap,
@@ -51,17 +35,19 @@ use std::{
 
 use http::HeaderValue;
 
-pub use file::{Cleaned, Sighting};
-pub(crate) use label::label_number;
-pub use label::{has_label, is_label, matches, unnumbered};
+pub use apply::file::{Cleaned, Sighting};
+pub(crate) use apply::label::label_number;
+pub use apply::label::{has_label, is_label, matches, unnumbered};
+pub use apply::renumber::Renumbering;
 pub use plan::{Plan, PlanError};
-pub use renumber::Renumbering;
 
 use self::{
-    index::Index,
-    kind::{Kind, Spread},
-    memory::{Id, Memory},
-    message::Work,
+    apply::message::Work,
+    find::kind::{Kind, Spread},
+    known::{
+        index::Index,
+        memory::{Id, Memory},
+    },
 };
 use crate::{
     exchange::{Exchange, Headers, Request},
@@ -302,7 +288,7 @@ impl Redactor {
         let mut marks = Vec::new();
         self.detect_text(text.as_bytes(), 2, &mut marks);
         let index = self.memory().index();
-        spread::find(&index, text.as_bytes(), spread::Reading::default(), &mut marks);
+        known::search::find(&index, text.as_bytes(), known::search::Reading::default(), &mut marks);
         let new = work.replaced(text.as_bytes(), marks, None);
         Redacted(new.map_or_else(|| text.to_owned(), |new| String::from_utf8_lossy(&new).into_owned()))
     }
@@ -327,7 +313,7 @@ impl Redactor {
     /// Makes a value a secret of this recording, wherever it comes. `false` if it is too short or too common to be
     /// looked for by value.
     pub fn remember(&self, secret: &[u8]) -> bool {
-        let spread = kind::spread(secret);
+        let spread = find::kind::spread(secret);
         self.memory().learn(secret, Kind::Custom);
         !matches!(spread, Spread::Field | Spread::Word)
     }
@@ -345,7 +331,7 @@ impl Redactor {
     pub fn scan(&self, bytes: &[u8]) -> Vec<Hit> {
         let index = self.memory().index();
         let memory = self.memory();
-        let mut hits: Vec<Hit> = spread::scan(&index, bytes)
+        let mut hits: Vec<Hit> = known::search::scan(&index, bytes)
             .into_iter()
             .map(|(found, form)| {
                 let secret = memory.secret(found.secret);
@@ -353,7 +339,7 @@ impl Redactor {
                     offset: found.range.start,
                     kind: secret.kind.name(),
                     form,
-                    label: label::text(secret.kind, secret.number, Bounds::default()),
+                    label: apply::label::text(secret.kind, secret.number, Bounds::default()),
                 }
             })
             .collect();

@@ -286,7 +286,9 @@ fn planted(secrets: &[String], bytes: &[u8]) -> Judged {
 /// Such a text leaks nothing and is found by accident: a secret that is part of what stays, or of a label.
 fn is_spoken(secret: &str) -> bool {
     let trimmed = secret.trim();
-    trimmed != secret || secret.contains('!') || kind::spread(secret.as_bytes()) != kind::Spread::Anywhere
+    trimmed != secret
+        || secret.contains('!')
+        || super::find::kind::spread(secret.as_bytes()) != super::find::kind::Spread::Anywhere
 }
 
 proptest! {

@@ -395,7 +395,7 @@ fn what_is_not_what_its_type_says_is_kept_without_its_secrets_and_marked_malform
         let redacted = redactor.redact(Judged::new(exchange, Verdict::default()));
         let response = redacted.exchange.response.as_ref().unwrap();
         let now = String::from_utf8_lossy(&response.body.content).into_owned();
-        let labels = label::find(&response.body.content).map(|_| "#").collect::<Vec<_>>().join(",");
+        let labels = super::apply::label::find(&response.body.content).map(|_| "#").collect::<Vec<_>>().join(",");
         assert!(!now.contains("s3cr3t") && !now.contains("other-0123") && !now.contains("123456"), "{now}");
         assert_eq!((&*labels, response.body.malformed), (expected, true), "{now}");
         assert_eq!(response.body.presence, Presence::Whole);

@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 
 use crate::{
     exchange::{Body, Headers, Presence, Response},
-    json::{self as document, Care, Document, Kind, Node},
+    json as document,
+    json::{Care, Document, Kind, Node},
     plural::plural,
     recording::Identity,
     redact::{self, Judged, Redacted},

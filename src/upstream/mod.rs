@@ -21,18 +21,13 @@ use crate::{
 };
 
 mod body;
-pub(crate) mod clock;
 pub mod live;
 pub(crate) mod no_proxy;
 mod origin;
 pub mod own;
-pub(crate) mod pass_on;
 pub(crate) mod private_key;
 mod problem;
-pub mod replay;
 pub mod routes;
-pub mod sandbox;
-pub(crate) mod timer;
 
 pub use body::{BodyError, MessageBody, RequestBody, ResponseBody};
 pub use origin::{Origin, OriginError};
@@ -128,7 +123,7 @@ pub struct Notes {
     /// The status that contrail gave the client where the upstream gave none, so that nothing of it is recorded.
     pub given_status: Option<StatusCode>,
     /// No recorded answer fits, and what there is to say of it; counts towards exit status 3.
-    pub miss: Option<Arc<replay::Miss>>,
+    pub miss: Option<Arc<crate::replay::Miss>>,
     /// It was denied because of its host, and is no exchange with the tenant.
     pub denied: Option<Box<Denied>>,
     /// The response is not this exchange's own (a recorded one, judged once elsewhere): judge the request only.

@@ -6,9 +6,11 @@ use bytes::Bytes;
 use contrail::{
     proxy::{
         Ended, Observer, Proxy, Settings, Written,
-        authority::Authority,
-        listener::{self, Door},
-        tls::Certificates,
+        entry::{
+            authority::Authority,
+            listener::{self, Door},
+            tls::Certificates,
+        },
     },
     upstream::{
         Origin,

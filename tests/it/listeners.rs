@@ -11,10 +11,12 @@ use bytes::Bytes;
 use contrail::{
     proxy::{
         Ended, Observer, Proxy, Settings, Written,
-        authority::Authority,
-        forward::{Forward, HostPort, Tunnel},
-        listener::{self, Door},
-        tls::Certificates,
+        entry::{
+            authority::Authority,
+            forward::{Forward, HostPort, Tunnel},
+            listener::{self, Door},
+            tls::Certificates,
+        },
     },
     upstream::{Answer, MessageBody, Request, Response, Upstream, own::OwnAddresses},
 };

@@ -8,7 +8,7 @@ use std::sync::{
 use bytes::Bytes;
 use contrail::{
     exchange::Target,
-    proxy::authority::{Authority, server_config},
+    proxy::entry::authority::{Authority, server_config},
     upstream::{
         FailureKind, MessageBody, Origin, Request, Upstream as _,
         live::{Access, Http2, Limits, Live, Via},

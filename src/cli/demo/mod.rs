@@ -33,7 +33,7 @@ use self::{
     script::{Act, Step},
 };
 use super::{Failure, Outcome};
-use crate::upstream::sandbox::{self, Misbehaviour, Seed, Tenant};
+use crate::sandbox::{self, Misbehaviour, Seed, Tenant};
 
 /// The name of the fixture in the demo's folder.
 const FIXTURE: &str = "tenant";

@@ -16,7 +16,7 @@ use crate::{
     finding::Verdict,
     recording::{self, ReadError, settle},
     redact::{self, Redactor},
-    upstream::replay::{Builder, Settings, Unproven},
+    replay::{Builder, Settings, Unproven},
 };
 
 /// A verdict without what a fixture leaves out: operation, and rule and place of each finding, without labels' numbers.

@@ -20,11 +20,9 @@ use crate::{
     contract::CheckOptions,
     pipeline::{self, Outcome, SharedJournal},
     recording::{Journal, JournalContext, Place, Renew},
+    replay::{Recorded, RecordedOr},
     report::Proof,
-    upstream::{
-        Upstream,
-        replay::{Recorded, RecordedOr},
-    },
+    upstream::Upstream,
 };
 
 /// What becomes of requests that were not recorded

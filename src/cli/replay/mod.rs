@@ -24,13 +24,13 @@ use super::{
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::DecodeLimits,
-    proxy::forward::Tunnel,
+    proxy::entry::forward::Tunnel,
     recording::{self, Entry, Place, ReadError, Spot, TENANT_ORIGIN},
     redact::{self, Redactor},
+    replay::{Builder, Exhausted, Ignore, Recorded, Replay, Settings, Strangers},
     report::{Title, Unused},
     token::TokenCache,
     upstream::Upstream,
-    upstream::replay::{Builder, Exhausted, Ignore, Recorded, Replay, Settings, Strangers},
 };
 
 /// Serve recordings; opens no socket to anywhere

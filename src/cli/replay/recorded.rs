@@ -7,9 +7,9 @@ use crate::{
     pipeline::Pipeline,
     recording::{Entry, settle},
     redact::{Judged as JudgedExchange, Redacted},
+    replay::{Recalled, Replay},
     report::Place,
     token::Credential,
-    upstream::replay::{Recalled, Replay},
 };
 
 /// Most recorded exchanges that are kept to be told at the end; the others are counted.

@@ -15,8 +15,8 @@ use crate::{
     },
     pipeline::Outcome,
     plural::plural,
+    replay::Replay,
     report::{Unused, json::Item},
-    upstream::replay::Replay,
 };
 
 /// What is served, once the listener is ready.

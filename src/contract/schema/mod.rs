@@ -5,9 +5,9 @@
 //! document, and its traffic turns from conforms to gap.
 
 mod errors;
+mod fast_path;
 mod formats;
 mod gaps;
-mod glance;
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::json::{Document, Tape, TapeNode};
 
-use glance::Glance;
+use fast_path::Glance;
 
 pub use errors::Breach;
 pub use gaps::{Gap, GapKind, Types};

@@ -16,7 +16,10 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
 use super::{pool::Lease, reason};
-use crate::upstream::{BodyError, MessageBody, clock::Clock};
+use crate::{
+    io::clock::Clock,
+    upstream::{BodyError, MessageBody},
+};
 
 /// How the sending of a request stands, so that only the upstream's silence counts and not the client's.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::upstream::pass_on::pass_on;
+use crate::io::pass_on::pass_on;
 
 /// Bytes that an upstream may send before its answer: the answer's head, and interim answers (1xx), each of which hyper
 /// takes for as good as none.

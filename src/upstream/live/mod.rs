@@ -36,8 +36,8 @@ use self::{
 use super::{
     Answer, Answered, BodyError, Failure, FailureKind, Inform, MessageBody, Notes, Origin, Request, Response, Upstream,
     own::{OwnAddresses, Resolved},
-    timer::Timer,
 };
+use crate::io::timer::Timer;
 
 mod bodies;
 mod counted;

@@ -14,7 +14,7 @@ use super::{
     bodies::{Progress, Sending},
     counted::Meter,
 };
-use crate::upstream::timer::Timer;
+use crate::io::timer::Timer;
 
 /// Connections that wait for another request. One of HTTP/2 serves many at a time and is never taken out. Each serves
 /// requests of its own thread only: the event loop that it was made in is the one that moves its bytes and its timer.

@@ -8,7 +8,7 @@ use std::{
 
 use contrail::{
     exchange::Exchange,
-    proxy::{Ended, Holds, Observer, Proxy, Settings, Written, listener},
+    proxy::{Ended, Holds, Observer, Proxy, Settings, Written, entry::listener},
     upstream::{Origin, Problem, live},
 };
 use tokio::{

@@ -4,7 +4,7 @@
 use contrail::{
     contract::{CheckOptions, Contract},
     finding::{Kind, Rule, Verdict},
-    upstream::sandbox::{CHOICES, Choice, Misbehaviour},
+    sandbox::{CHOICES, Choice, Misbehaviour},
 };
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn careful(live: &Live) -> Vec<Seen> {
 fn what_the_honest_tenant_answers_to_a_careful_client_breaks_nothing_and_shows_no_gap() {
     let live = Live::start(&[]);
     let mut all = careful(&live);
-    let seed: serde_json::Value = serde_json::from_str(contrail::upstream::sandbox::BUILT_IN_SEED).unwrap();
+    let seed: serde_json::Value = serde_json::from_str(contrail::sandbox::BUILT_IN_SEED).unwrap();
     let ids = |list: &str| -> Vec<String> {
         seed[list].as_array().unwrap().iter().map(|held| held["id"].as_str().unwrap().to_owned()).collect()
     };
@@ -207,7 +207,7 @@ fn for_every_aspect_that_the_contract_calls_not_shown_the_sandbox_says_its_choic
 
 #[test]
 fn the_sandbox_takes_nothing_from_the_contracts_code() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/upstream/sandbox");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sandbox");
     let mut files = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

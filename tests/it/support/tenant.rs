@@ -15,8 +15,8 @@ use std::{
 
 use contrail::{
     exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport},
+    sandbox::{self, Misbehaviour, Seed, Tenant},
     token::Credential,
-    upstream::sandbox::{self, Misbehaviour, Seed, Tenant},
 };
 use serde_json::{Value, json};
 

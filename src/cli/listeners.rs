@@ -1,0 +1,271 @@
+//! The listeners of a proxy: which are asked for, opening them, and what they say once they are ready.
+
+use std::{
+    io::{self, Write as _},
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::net::TcpListener;
+
+use super::{
+    Failure,
+    serve::{Reach, Site},
+};
+use crate::proxy::{
+    Proxy,
+    entry::{
+        authority::{self, Authority},
+        forward::{Forward, HostPort, Tunnel},
+        listener::Door,
+        tls::Certificates,
+    },
+};
+
+/// Where the default listener listens.
+const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+
+/// Where listeners around a command listen unless they are named: any free port, this machine only.
+const WRAP_LISTEN: &str = "127.0.0.1:0";
+
+/// Where the proxy listens
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Listeners")]
+pub struct DoorArgs {
+    /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:8080, or a free port with -- CMD; none where
+    /// another listener is named]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<String>,
+    /// Address to listen on with TLS, HTTP/1.1 and HTTP/2
+    #[arg(long, value_name = "ADDR")]
+    pub tls_listen: Option<String>,
+    /// Certificate chain of the TLS listener, PEM [default: one of contrail's own authority]
+    #[arg(long, value_name = "FILE", requires = "key", requires = "tls_listen")]
+    pub cert: Option<PathBuf>,
+    /// Private key of the certificate, PEM
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<PathBuf>,
+    /// Where certificate authorities are kept [default: `$XDG_DATA_HOME/contrail/ca` or `~/.local/share/contrail/ca`]
+    #[arg(long, value_name = "DIR")]
+    pub ca_dir: Option<PathBuf>,
+    /// Address to listen on as a forward proxy (absolute form, CONNECT)
+    #[arg(long, value_name = "ADDR")]
+    pub forward_listen: Option<String>,
+    /// Further host to open on the forward listener, port 443 unless named; repeatable
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub intercept: Vec<String>,
+    /// What the forward listener does with other targets
+    #[arg(long, value_enum, default_value_t)]
+    pub tunnel: Tunnel,
+    /// What clients of the forward listener have to show; needed on an address that is not loopback
+    #[arg(long, value_name = "USER:PASSWORD", hide_env_values = true)]
+    pub proxy_auth: Option<String>,
+}
+
+/// An open listener.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) listener: TcpListener,
+    pub(super) address: SocketAddr,
+    pub(super) door: Door,
+}
+
+/// All open listeners, and what a client needs to know about them.
+#[derive(Debug)]
+pub(super) struct Doors {
+    pub(super) open: Vec<Open>,
+    /// Who speaks for the hosts that are opened; clients have to trust all of them.
+    pub(super) authorities: Vec<Arc<Authority>>,
+    /// Hosts that clients reach through the forward listener.
+    pub(super) opened_hosts: Vec<HostPort>,
+    /// Name and password of the forward listener.
+    pub(super) credentials: Option<String>,
+}
+
+impl Doors {
+    pub(super) fn plain(&self) -> Option<SocketAddr> {
+        self.address(|door| matches!(door, Door::Plain))
+    }
+
+    pub(super) fn tls(&self) -> Option<SocketAddr> {
+        self.address(|door| matches!(door, Door::Tls(_)))
+    }
+
+    pub(super) fn forward(&self) -> Option<SocketAddr> {
+        self.address(|door| matches!(door, Door::Forward(_)))
+    }
+
+    fn address(&self, is: impl Fn(&Door) -> bool) -> Option<SocketAddr> {
+        self.open.iter().find(|open| is(&open.door)).map(|open| open.address)
+    }
+
+    /// One line per listener, once they are all open.
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.open
+            .iter()
+            .map(|Open { address, door, .. }| match door {
+                Door::Plain => format!("listening on http://{address}"),
+                Door::Tls(_) => format!("listening on https://{address}"),
+                Door::Forward(_) => format!("listening on http://{address} (forward proxy)"),
+            })
+            .collect()
+    }
+}
+
+impl DoorArgs {
+    /// What is wrong with an option that was `typed` and protects nothing here, if one was.
+    pub(super) fn misplaced(&self, around_command: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        let forward = self.forward_listen.is_some() || around_command;
+        (!forward && typed("proxy-auth")).then(|| {
+            "--proxy-auth is for the forward listener, and there is none; add --forward-listen ADDR, or leave it out".into()
+        })
+    }
+
+    /// Checks what can be checked before a port is bound.
+    ///
+    /// # Errors
+    ///
+    /// An unusable `--intercept`, `--proxy-auth` or address.
+    pub fn check(&self) -> Result<(), Failure> {
+        self.intercepted()?;
+        if let Some(credentials) = &self.proxy_auth
+            && !credentials.contains(':')
+        {
+            return Err("--proxy-auth wants a name and a password with a colon between them: USER:PASSWORD".into());
+        }
+        Ok(())
+    }
+
+    /// The origins of intercepted hosts, as clients call them.
+    ///
+    /// # Errors
+    ///
+    /// An unusable `--intercept`.
+    pub fn intercepted_origins(&self) -> Result<Vec<String>, Failure> {
+        Ok(self.intercepted()?.iter().map(|target| format!("https://{}", target.authority("https"))).collect())
+    }
+
+    fn intercepted(&self) -> Result<Vec<HostPort>, Failure> {
+        let parse = |text: &String| {
+            if text.contains('*') {
+                return Err(format!(
+                    "--intercept {text}: it takes no patterns; name each host, as in --intercept api.example"
+                )
+                .into());
+            }
+            let wrong = |wrong| format!("--intercept {text}: {wrong}; write HOST or HOST:PORT");
+            Ok(HostPort::parse(text, Some(443)).map_err(wrong)?)
+        };
+        self.intercept.iter().map(parse).collect()
+    }
+
+    /// Opens the listeners. `around_command` adds a forward listener and takes free ports.
+    ///
+    /// # Errors
+    ///
+    /// A taken port, an authority that cannot be used, a forward listener that others could reach without credentials.
+    pub(super) async fn open(
+        &self,
+        site: &Site<'_>,
+        unseen: Arc<Proxy>,
+        connect_timeout: Duration,
+        around_command: bool,
+    ) -> Result<Doors, Failure> {
+        let Site { origin, own, reach } = site;
+        let intercepted = self.intercepted()?;
+        let upstream = HostPort { host: origin.host.to_string(), port: origin.port };
+        let forward_address = self.forward_listen.as_deref().or(around_command.then_some(WRAP_LISTEN));
+        let own_certificates = self.tls_listen.is_some() && self.cert.is_none();
+        let offline = matches!(reach, Reach::Memory);
+        // Only CMD is handed the certificate of an authority that speaks for every host.
+        let any = if offline && around_command { Some(Arc::new(Authority::in_memory()?)) } else { None };
+        let named = any.is_none() || !intercepted.is_empty() || self.ca_dir.is_some();
+        let kept = if own_certificates || forward_address.is_some() && named {
+            let base = self.ca_dir.clone().map_or_else(authority::default_folder, Ok)?;
+            let hosts: Vec<String> =
+                [&upstream].into_iter().chain(&intercepted).map(|target| target.host.clone()).collect();
+            Some(Arc::new(Authority::open(&base, &hosts)?))
+        } else {
+            None
+        };
+        let mut open = Vec::new();
+        if self.listen.is_some() || self.tls_listen.is_none() && (around_command || forward_address.is_none()) {
+            let fallback = if around_command { WRAP_LISTEN } else { DEFAULT_LISTEN };
+            let address = self.listen.as_deref().unwrap_or(fallback);
+            open.push((bind("--listen", address).await?, Door::Plain));
+        }
+        if let Some(address) = &self.tls_listen {
+            let certificates = match (&self.cert, &self.key, &kept) {
+                (Some(certificate), Some(key), _) => {
+                    let certificates = Certificates::from_files(certificate, key)?;
+                    if let Some(wrong) = Certificates::out_of_time(certificate) {
+                        let file = certificate.display();
+                        let _ = writeln!(io::stderr(), "contrail: --cert {file} {wrong}; clients will refuse it");
+                    }
+                    certificates
+                }
+                (_, _, Some(authority)) => Certificates::Authority(Arc::clone(authority)),
+                _ => return Err("--tls-listen needs --cert and --key together, or neither".into()),
+            };
+            open.push((bind("--tls-listen", address).await?, Door::Tls(certificates)));
+        }
+        let opened_hosts: Vec<HostPort> = [upstream.clone()].into_iter().chain(intercepted.iter().cloned()).collect();
+        let authorities: Vec<_> = kept.iter().chain(&any).cloned().collect();
+        if let (Some(address), Some(authority)) = (forward_address, authorities.first()) {
+            let (listener, address) = bind("--forward-listen", address).await?;
+            if !address.ip().to_canonical().is_loopback() && self.proxy_auth.is_none() {
+                return Err(format!(
+                    "--forward-listen {address} can be reached by others; say who may use it with --proxy-auth \
+                     USER:PASSWORD, or listen on 127.0.0.1"
+                )
+                .into());
+            }
+            let forward = Forward {
+                upstream,
+                intercepted,
+                authority: Arc::clone(authority),
+                any,
+                tunnel: (!offline).then_some(self.tunnel),
+                credentials: self.proxy_auth.clone(),
+                own: own.clone(),
+                unseen,
+                connect_timeout,
+            };
+            open.push(((listener, address), Door::Forward(Arc::new(forward))));
+        }
+        let open: Vec<Open> =
+            open.into_iter().map(|((listener, address), door)| Open { listener, address, door }).collect();
+        for Open { address, .. } in &open {
+            own.add(*address);
+        }
+        Ok(Doors { open, authorities, opened_hosts, credentials: self.proxy_auth.clone() })
+    }
+}
+
+/// What is wrong with the form of an address to listen on, if something is. Without it the system would look an empty host up.
+fn malformed(address: &str) -> Option<&'static str> {
+    match address.rsplit_once(':') {
+        None if address.bytes().all(|byte| byte.is_ascii_digit()) => Some("it names no host"),
+        None => Some("it names no port"),
+        Some(("", _)) => Some("it names no host"),
+        Some((_, port)) if port.parse::<u16>().is_err() => Some("its port is not from 0 to 65535"),
+        Some(_) => None,
+    }
+}
+
+async fn bind(option: &str, address: &str) -> Result<(TcpListener, SocketAddr), Failure> {
+    if let Some(wrong) = malformed(address) {
+        return Err(format!(
+            "{option} {address}: {wrong}; write HOST:PORT, as in 127.0.0.1:8080 (this machine only) or 0.0.0.0:8080; port 0 \
+             takes a free one"
+        )
+        .into());
+    }
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        format!("cannot listen on {address} ({error}); name another address with {option}, port 0 takes a free one")
+    })?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}

@@ -1,0 +1,158 @@
+//! TLS on a listener: which certificate a connection gets.
+
+use std::{
+    fmt,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rustls::{
+    ServerConfig,
+    client::{WebPkiServerVerifier, danger::ServerCertVerifier as _},
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _},
+    server::Acceptor,
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
+
+use super::authority::{Authority, AuthorityError, server_config};
+use crate::upstream::private_key;
+
+/// Where a TLS listener's certificates come from.
+#[derive(Debug, Clone)]
+pub enum Certificates {
+    /// One certificate from files (`--cert`, `--key`).
+    Fixed(Arc<ServerConfig>),
+    /// contrail's own authority.
+    Authority(Arc<Authority>),
+}
+
+/// Why `--cert` and `--key` cannot be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CertificateError {
+    /// A file cannot be read, or holds nothing of the kind.
+    File {
+        /// The option.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The parser's or the system's words.
+        cause: String,
+    },
+    /// They do not belong together.
+    Pair(AuthorityError),
+}
+
+impl fmt::Display for CertificateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { option, path, cause } => {
+                write!(f, "{option} {}: nothing usable in it (PEM is expected): {cause}", path.display())
+            }
+            Self::Pair(_) => f.write_str("--cert and --key do not belong together"),
+        }
+    }
+}
+
+impl std::error::Error for CertificateError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Pair(error) => Some(error),
+            Self::File { .. } => None,
+        }
+    }
+}
+
+impl Certificates {
+    /// A certificate chain and its key, both PEM.
+    ///
+    /// # Errors
+    ///
+    /// [`CertificateError`] names the file.
+    pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, CertificateError> {
+        let wrong =
+            |option, path: &Path, cause: String| CertificateError::File { option, path: path.to_owned(), cause };
+        let chain = CertificateDer::pem_file_iter(certificate)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|error| wrong("--cert", certificate, error.to_string()))?;
+        if chain.is_empty() {
+            return Err(wrong("--cert", certificate, "it holds no certificate".into()));
+        }
+        let key = private_key::read(key).map_err(|cause| wrong("--key", key, cause))?;
+        server_config(chain, key).map(|config| Self::Fixed(Arc::new(config))).map_err(CertificateError::Pair)
+    }
+
+    /// What is wrong with the time of a certificate in a file, if something is: clients refuse it.
+    #[must_use]
+    pub fn out_of_time(certificate: &Path) -> Option<&'static str> {
+        let certificate = CertificateDer::from_pem_file(certificate).ok()?;
+        // Verifiers look at the time before anything else, so it does not matter whom this one trusts.
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(certificate.clone()).ok()?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().ok()?;
+        let name = ServerName::try_from("localhost").ok()?;
+        match verifier.verify_server_cert(&certificate, &[], &name, &[], UnixTime::now()) {
+            Err(rustls::Error::InvalidCertificate(
+                rustls::CertificateError::Expired | rustls::CertificateError::ExpiredContext { .. },
+            )) => Some("has expired"),
+            Err(rustls::Error::InvalidCertificate(
+                rustls::CertificateError::NotValidYet | rustls::CertificateError::NotValidYetContext { .. },
+            )) => Some("is not valid yet"),
+            _ => None,
+        }
+    }
+
+    /// The configuration for a connection that came in at this local address.
+    fn for_address(&self, local: IpAddr) -> Result<Arc<ServerConfig>, AuthorityError> {
+        match self {
+            Self::Fixed(config) => Ok(Arc::clone(config)),
+            // Every certificate covers all of the authority's hosts and loopback; another local address is added
+            // where the authority may speak for it.
+            Self::Authority(authority) => authority.server_config(&authority.name_for(local.to_canonical())),
+        }
+    }
+
+    /// The server's side of a handshake.
+    ///
+    /// # Errors
+    ///
+    /// In words, for the log.
+    pub(in crate::proxy) async fn accept<IO>(&self, io: IO, local: IpAddr) -> Result<TlsStream<IO>, String>
+    where
+        IO: AsyncRead + AsyncWrite + Unpin,
+    {
+        let config = self.for_address(local).map_err(|error| error.to_string())?;
+        accept(config, io).await
+    }
+}
+
+/// The server's side of a handshake with this configuration.
+///
+/// # Errors
+///
+/// In words, for the log.
+pub(in crate::proxy) async fn accept<IO>(config: Arc<ServerConfig>, io: IO) -> Result<TlsStream<IO>, String>
+where
+    IO: AsyncRead + AsyncWrite + Unpin,
+{
+    let hello = LazyConfigAcceptor::new(Acceptor::default(), io).await.map_err(|error| error.to_string())?;
+    let spoken = |name: &[u8]| config.alpn_protocols.iter().any(|spoken| spoken == name);
+    // A list without anything that is spoken here (`http/1.0` alone) would end the handshake; HTTP/1 needs no word of it.
+    let unknown = hello.client_hello().alpn().is_some_and(|mut offered| !offered.any(spoken));
+    let config = if unknown {
+        let mut plain = ServerConfig::clone(&config);
+        plain.alpn_protocols.clear();
+        Arc::new(plain)
+    } else {
+        config
+    };
+    hello.into_stream(config).await.map_err(|error| error.to_string())
+}
+
+/// Whether the handshake settled on HTTP/2 (RFC 7301).
+pub(in crate::proxy) fn speaks_http2<IO>(stream: &TlsStream<IO>) -> bool {
+    stream.get_ref().1.alpn_protocol() == Some(b"h2")
+}

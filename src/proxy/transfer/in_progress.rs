@@ -1,0 +1,181 @@
+//! The capture of an exchange, from its request's head to its end.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Instant, SystemTime},
+};
+
+use bytes::Bytes;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{
+    capture::Copy,
+    request_body::{SharedRequest, lock},
+};
+use crate::proxy::{
+    Ended, Proxy, Written,
+    wire::{
+        stall,
+        state::{InFlight, State},
+    },
+};
+use crate::{
+    exchange::{Body, Exchange, Headers, Request, Response, Timings, Transport},
+    upstream::Notes,
+};
+
+/// An exchange in progress. However it ends, a drop included, the observer hears of it once.
+pub(in crate::proxy) struct Recording {
+    proxy: Arc<Proxy>,
+    /// What is known so far: the heads, and when it began.
+    begun: Option<Box<Exchange>>,
+    request: SharedRequest,
+    copy: Copy,
+    /// What the upstream said about its answer.
+    pub(in crate::proxy) notes: Notes,
+    original_audience: Option<String>,
+    /// Whether its response is held until it is judged.
+    pub(in crate::proxy) held: bool,
+    clock: Instant,
+    head_at: Option<Instant>,
+    in_flight: InFlight,
+    /// Its place among the requests that are with the upstream.
+    pub(in crate::proxy) turn: Option<OwnedSemaphorePermit>,
+}
+
+impl Recording {
+    pub(in crate::proxy) fn new(
+        proxy: Arc<Proxy>,
+        request: Request,
+        state: SharedRequest,
+        in_flight: InFlight,
+    ) -> Self {
+        let copy = proxy.copy();
+        proxy.exchanges.fetch_add(1, Ordering::AcqRel);
+        let begun = Exchange {
+            request,
+            response: None,
+            started: Some(SystemTime::now()),
+            timings: Timings::default(),
+            transport: Transport::default(),
+        };
+        Self {
+            proxy,
+            begun: Some(Box::new(begun)),
+            request: state,
+            copy,
+            notes: Notes::default(),
+            original_audience: None,
+            held: false,
+            clock: Instant::now(),
+            head_at: None,
+            in_flight,
+            turn: None,
+        }
+    }
+
+    /// Its client's connection.
+    pub(in crate::proxy) fn connection(&self) -> &Arc<State> {
+        self.in_flight.state()
+    }
+
+    /// The request as it is recorded so far.
+    pub(in crate::proxy) fn recorded(&mut self) -> Option<&mut Request> {
+        self.begun.as_mut().map(|begun| &mut begun.request)
+    }
+
+    pub(in crate::proxy) fn request(&self) -> &SharedRequest {
+        &self.request
+    }
+
+    /// The request's body was rewritten, since its audience was this; the rewritten request is what is recorded.
+    pub(in crate::proxy) fn rewritten(&mut self, headers: &http::HeaderMap, body: &Bytes, original_audience: String) {
+        self.original_audience = Some(original_audience);
+        if let Some(begun) = &mut self.begun {
+            begun.request.headers = Headers::from(headers);
+        }
+        let mut state = lock(&self.request);
+        state.copy = self.proxy.copy();
+        state.copy.push(body);
+    }
+
+    /// Notes the response's head.
+    pub(in crate::proxy) fn head(&mut self, status: u16, version: http::Version, headers: &http::HeaderMap) {
+        self.head_at = Some(Instant::now());
+        // Of what is recorded already nothing but the status is told.
+        let headers = if self.notes.response_redacted { Headers::new() } else { Headers::from(headers) };
+        if let Some(begun) = &mut self.begun {
+            begun.response = Some(Response { status, version, headers, body: Body::default() });
+        }
+    }
+
+    pub(in crate::proxy) fn push(&mut self, data: &Bytes) {
+        self.copy.push(data);
+    }
+
+    pub(in crate::proxy) fn copy(&self) -> &Copy {
+        &self.copy
+    }
+
+    /// The kept part of the response's body.
+    pub(in crate::proxy) fn content(&mut self) -> Bytes {
+        self.copy.content()
+    }
+
+    /// The exchange so far with its request's body, for admission; the copy stays.
+    pub(in crate::proxy) fn with_request(&mut self) -> Option<&mut Exchange> {
+        let exchange = self.begun.as_deref_mut()?;
+        let mut state = lock(&self.request);
+        let whole = state.whole;
+        exchange.request.body = state.copy.take(whole);
+        state.copy.put_back(&exchange.request.body);
+        drop(state);
+        Some(exchange)
+    }
+
+    /// The exchange is over; `incomplete` says why it is not whole. Later calls, and the drop, do nothing.
+    pub(in crate::proxy) fn end(&mut self, incomplete: Option<String>) -> Written {
+        let Some(mut exchange) = self.begun.take() else { return Written::now() };
+        self.turn = None; // it is with the upstream no longer
+        let now = Instant::now();
+        let sent_at = {
+            let mut state = lock(&self.request);
+            let whole = state.whole;
+            exchange.request.body = state.copy.take(whole);
+            state.ended_at
+        };
+        if let Some(response) = &mut exchange.response {
+            response.body = self.copy.take(incomplete.is_none());
+        }
+        let sent_at = sent_at.unwrap_or(self.clock);
+        let mut notes = std::mem::take(&mut self.notes);
+        if self.original_audience.is_some() {
+            notes.remarks.push("the audience was contrail's own address and became the tenant's".to_owned());
+        }
+        exchange.timings = Timings {
+            send: Some(sent_at.saturating_duration_since(self.clock)),
+            wait: self.head_at.map(|head| head.saturating_duration_since(sent_at)),
+            receive: self.head_at.map(|head| now.saturating_duration_since(head)),
+        };
+        exchange.transport = Transport {
+            incomplete,
+            retried: notes.retried,
+            original_audience: self.original_audience.take(),
+            answered_by_contrail: notes.answered_by_contrail.map(str::to_owned),
+        };
+        let took = now.saturating_duration_since(self.clock);
+        let alone = self.proxy.exchanges.fetch_sub(1, Ordering::AcqRel) == 1;
+        self.proxy.observer.ended(Ended { exchange, notes, took, held: self.held, alone })
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if self.begun.is_some() {
+            let gone = "the client went away before the exchange was over";
+            let cut = self.proxy.cut.get().copied();
+            let reason = if self.in_flight.stalled() { stall::REASON } else { cut.unwrap_or(gone) };
+            drop(self.end(Some(reason.to_owned())));
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! What is wrong with a request head, line by line, as it was sent.
+
+use http::StatusCode;
+
+use super::line::Line;
+use crate::proxy::transfer::reverse::is_authority;
+
+/// Why a request is turned away before it is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::proxy) struct Fault {
+    pub(in crate::proxy) status: StatusCode,
+    /// The value of `Contrail-Answer`.
+    pub(in crate::proxy) reason: &'static str,
+    /// In words; holds nothing of the request.
+    pub(in crate::proxy) detail: &'static str,
+}
+
+impl Fault {
+    pub(super) const fn bad(detail: &'static str) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, reason: "bad-request", detail }
+    }
+
+    pub(in crate::proxy) const TARGET: Self = Self {
+        status: StatusCode::URI_TOO_LONG,
+        reason: "max-target",
+        detail: "the request target is longer than --max-target",
+    };
+    pub(in crate::proxy) const HEADER_BYTES: Self = Self {
+        status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        reason: "max-header-bytes",
+        detail: "the request head is larger than --max-header-bytes",
+    };
+    pub(in crate::proxy) const HEADERS: Self = Self {
+        status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        reason: "max-headers",
+        detail: "the request has more header fields than --max-headers",
+    };
+    pub(super) const SLOW: Self = Self {
+        status: StatusCode::REQUEST_TIMEOUT,
+        reason: "header-timeout",
+        detail: "the request head did not arrive within --header-timeout",
+    };
+    const REQUEST_LINE: Self = Self::bad("a request line is a method, a target and a version, one space apart");
+    const LENGTH: Self = Self {
+        status: StatusCode::PAYLOAD_TOO_LARGE,
+        reason: "max-body",
+        detail: "the request body is larger than --max-body",
+    };
+    const VERSION: Self = Self {
+        status: StatusCode::HTTP_VERSION_NOT_SUPPORTED,
+        reason: "http-version",
+        detail: "the request line names another version than 1.0 and 1.1",
+    };
+}
+
+/// What is known of a good head only before hyper tidies it up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::proxy) struct Marks {
+    /// It asks for another protocol (RFC 9110, section 7.8: over HTTP/1.1 only).
+    pub(in crate::proxy) asks: bool,
+    /// It is an `OPTIONS` of the server as a whole, written as an absolute URI without a path (RFC 9112, section 3.2.4).
+    pub(in crate::proxy) of_the_server: bool,
+}
+
+/// Bounds of a head.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::proxy) struct Bounds {
+    pub(in crate::proxy) target: usize,
+    pub(in crate::proxy) bytes: usize,
+    pub(in crate::proxy) fields: usize,
+    /// Of a body, chunk by chunk as announced.
+    pub(in crate::proxy) body: u64,
+}
+
+/// What the lines of a head said so far.
+#[allow(clippy::struct_excessive_bools)] // each is a fact of its own
+#[derive(Debug, Default)]
+pub(super) struct Head {
+    pub(super) fault: Option<Fault>,
+    pub(super) bytes: usize,
+    fields: usize,
+    lengths: usize,
+    length: u64,
+    codings: usize,
+    tunnel: bool,
+    old: bool,
+    of_the_server: bool,
+    /// `Connection` names `upgrade`, and `Upgrade` another protocol than `h2c`.
+    upgrade: (bool, bool),
+    /// A `HEAD`, the answer to which has no body.
+    pub(super) headless: bool,
+    /// It came to its end.
+    pub(super) ended: bool,
+}
+
+/// What comes behind a head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Follows {
+    Nothing,
+    Body(u64),
+    Chunks,
+    Tunnel,
+}
+
+impl Head {
+    pub(super) fn marks(&self) -> Marks {
+        let asks = self.upgrade == (true, true) && !self.tunnel && !self.old;
+        Marks { asks, of_the_server: self.of_the_server }
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        self.fault.get_or_insert(fault);
+    }
+
+    /// Looks at a line's bytes, its end included; gives the line without it.
+    fn line<'a>(&mut self, line: &'a [u8], bounds: &Bounds) -> &'a [u8] {
+        self.bytes += line.len();
+        if self.bytes > bounds.bytes {
+            self.fault(Fault::HEADER_BYTES);
+        }
+        let [text @ .., b'\r', b'\n'] = line else {
+            self.fault(Fault::bad("a line of the head ends in a bare line feed"));
+            return line.strip_suffix(b"\n").unwrap_or(line);
+        };
+        // No part of a line may hold a bare carriage return or a NUL, and each is looked at for what it may hold.
+        text
+    }
+
+    pub(super) fn request_line(&mut self, line: &[u8], bounds: &Bounds) {
+        let text = self.line(line, bounds);
+        let blank = |byte: &u8| *byte == b' ';
+        let (Some(first), Some(last)) = (text.iter().position(blank), text.iter().rposition(blank)) else {
+            return self.fault(Fault::REQUEST_LINE);
+        };
+        let (method, target, version) =
+            (&text[..first], text.get(first + 1..last).unwrap_or_default(), &text[last + 1..]);
+        // Without a way out in the middle, so that many bytes are looked at in one step.
+        let usual = target.iter().fold(true, |usual, byte| usual & PLAIN[usize::from(*byte)]);
+        if first == last || !usual && target.contains(&b' ') {
+            return self.fault(Fault::REQUEST_LINE);
+        }
+        self.tunnel = method == b"CONNECT";
+        self.headless = method == b"HEAD";
+        self.old = version == b"HTTP/1.0";
+        self.of_the_server = method == b"OPTIONS"
+            && strip_scheme(target).is_some_and(|rest| !rest.iter().any(|byte| matches!(byte, b'/' | b'?')));
+        if target.len() > bounds.target {
+            self.fault = Some(Fault::TARGET);
+        } else if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
+            self.fault(Fault::bad("the method contains invalid characters"));
+        } else if let Some(fault) = target_fault(method, target, usual) {
+            self.fault(Fault::bad(fault));
+        }
+        match version {
+            b"HTTP/1.1" | b"HTTP/1.0" => {}
+            [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => self.fault(Fault::VERSION),
+            _ => self.fault(Fault::bad("the request line does not end in an HTTP version")),
+        }
+    }
+
+    pub(super) fn field(&mut self, line: Line<'_>, bounds: &Bounds) {
+        let text = self.line(line.bytes, bounds);
+        self.fields += 1;
+        if self.fields > bounds.fields {
+            self.fault(Fault::HEADERS);
+        }
+        if text.first().is_some_and(|byte| matches!(byte, b' ' | b'\t')) {
+            return self.fault(Fault::bad("a header field is folded over two lines"));
+        }
+        let Some((name, value)) = split_field(text) else {
+            return self.fault(Fault::bad("a header field's name contains invalid characters"));
+        };
+        // Without a way out in the middle, so that many bytes are looked at in one step.
+        if !line.plain && value.iter().fold(false, |found, byte| found | is_control(*byte)) {
+            self.fault(Fault::bad("a header field's value holds a control character"));
+        }
+        if name.eq_ignore_ascii_case(b"content-length") {
+            self.lengths += 1;
+            let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+            match std::str::from_utf8(value).ok().filter(|_| digits).and_then(|value| value.parse::<u64>().ok()) {
+                // The two largest numbers stand for other things in hyper.
+                Some(length) if length > u64::MAX - 2 => self.fault(Fault::LENGTH),
+                Some(length) => self.length = length,
+                None => self.fault(Fault::bad("Content-Length has to be one number")),
+            }
+        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            self.codings += 1;
+            if !value.eq_ignore_ascii_case(b"chunked") {
+                self.fault(Fault::bad("Transfer-Encoding has to be exactly one `chunked`"));
+            }
+        } else if is_framing_in_disguise(name) {
+            self.fault(Fault::bad(DISGUISED));
+        } else if name.eq_ignore_ascii_case(b"connection") {
+            self.upgrade.0 |= list(value).any(|option| option.eq_ignore_ascii_case(b"upgrade"));
+        } else if name.eq_ignore_ascii_case(b"upgrade") {
+            self.upgrade.1 |= list(value).any(|name| !name.is_empty() && !name.eq_ignore_ascii_case(b"h2c"));
+        }
+    }
+
+    /// The empty line is here: what follows, or what is wrong.
+    pub(super) fn end(&mut self, line: &[u8], bounds: &Bounds) -> Result<Follows, Fault> {
+        self.line(line, bounds);
+        if self.lengths > 1 {
+            self.fault(Fault::bad("more than one Content-Length"));
+        }
+        if self.codings > 1 {
+            self.fault(Fault::bad("Transfer-Encoding has to be exactly one `chunked`"));
+        }
+        if self.lengths > 0 && self.codings > 0 {
+            self.fault(Fault::bad("Content-Length and Transfer-Encoding at once"));
+        }
+        if self.codings > 0 && self.old {
+            self.fault(Fault::bad("HTTP/1.0 has no Transfer-Encoding"));
+        }
+        self.ended = true;
+        match self.fault {
+            Some(fault) => Err(fault),
+            None if self.tunnel => Ok(Follows::Tunnel),
+            None if self.codings > 0 => Ok(Follows::Chunks),
+            None if self.length > 0 => Ok(Follows::Body(self.length)),
+            None => Ok(Follows::Nothing),
+        }
+    }
+}
+
+/// What is wrong with a line that is not whole yet, so that it need not be waited for.
+pub(super) fn unfinished(line: &[u8], request_line: bool, head: &Head, bounds: &Bounds) -> Option<Fault> {
+    if request_line {
+        let target = line.split(|byte| *byte == b' ').nth(1);
+        if target.is_some_and(|target| target.len() > bounds.target) {
+            return Some(Fault::TARGET);
+        }
+        let text = line.strip_suffix(b"\r").unwrap_or(line);
+        if text.iter().any(|byte| !(b' '..=b'~').contains(byte)) {
+            return Some(Fault::bad("this is no HTTP request line"));
+        }
+    }
+    (head.bytes + line.len() > bounds.bytes).then_some(Fault::HEADER_BYTES)
+}
+
+/// Name and value of a field, if the name is a token that ends at the colon.
+pub(super) fn split_field(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = text.iter().position(|byte| !is_token(*byte))?;
+    (end > 0 && text[end] == b':').then(|| (&text[..end], trim(&text[end + 1..])))
+}
+
+/// Without the blanks around it; `trim_ascii` takes a form feed for one.
+fn trim(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
+    }
+    value
+}
+
+/// The members of a comma-separated value.
+fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(trim)
+}
+
+/// A target has one of four forms (RFC 9112, section 3.2), and which one depends on the method. A `usual` one is made of
+/// what ordinary targets are.
+fn target_fault(method: &[u8], target: &[u8], usual: bool) -> Option<&'static str> {
+    if !usual && target.contains(&b'#') {
+        return Some("a request target has no fragment");
+    }
+    if !usual && (!target.iter().all(u8::is_ascii_graphic) || http::Uri::try_from(target).is_err()) {
+        return Some("the request target holds characters that no target has");
+    }
+    let absolute = || {
+        let rest = strip_scheme(target)?;
+        let authority = rest.split(|byte| matches!(byte, b'/' | b'?')).next()?;
+        (is_authority(authority)).then_some(())
+    };
+    match target.first() {
+        _ if method == b"CONNECT" => {
+            let names_host = http::Uri::try_from(target).is_ok_and(|uri| uri.authority().is_some());
+            (!names_host).then_some("CONNECT takes HOST:PORT and nothing else")
+        }
+        Some(b'/') => None,
+        Some(b'*') if target.len() == 1 && method == b"OPTIONS" => None,
+        _ if absolute().is_some() => None,
+        _ => Some("a request target is a path or an absolute http or https URI without user information"),
+    }
+}
+
+fn strip_scheme(target: &[u8]) -> Option<&[u8]> {
+    ["http://", "https://"].iter().find_map(|scheme| {
+        let start = target.get(..scheme.len())?;
+        start.eq_ignore_ascii_case(scheme.as_bytes()).then(|| &target[scheme.len()..])
+    })
+}
+
+/// What is said of [`is_framing_in_disguise`].
+pub(in crate::proxy) const DISGUISED: &str =
+    "a header field's name decides framing once its underscore becomes a hyphen";
+
+/// Whether a name decides framing for an upstream that takes `_` for `-` (CGI and its heirs).
+pub(in crate::proxy) fn is_framing_in_disguise(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"content_length") || name.eq_ignore_ascii_case(b"transfer_encoding")
+}
+
+/// RFC 9110, section 5.6.2.
+pub(super) fn is_token(byte: u8) -> bool {
+    TOKEN[usize::from(byte)]
+}
+
+/// Bytes that a token is made of.
+const TOKEN: [bool; 256] = table(b"!#$%&'*+-.^_`|~");
+/// Bytes of which ordinary request targets are made.
+const PLAIN: [bool; 256] = table(b"/%?&=._~+:-");
+
+/// Letters, digits and these.
+const fn table(others: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 0x80 {
+        table[byte as usize] = byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < others.len() {
+        table[others[at] as usize] = true;
+        at += 1;
+    }
+    table
+}
+
+pub(super) fn is_control(byte: u8) -> bool {
+    byte < b' ' && byte != b'\t' || byte == 0x7f
+}

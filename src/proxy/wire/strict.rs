@@ -1,0 +1,539 @@
+//! Requests as they are on the wire, looked at before hyper tidies them up.
+//!
+//! hyper takes what RFC 9112 allows a recipient to mend: both lengths at once (one is dropped), a repeated length, bare
+//! line feeds, odd chunk extensions. What two readers could read in two ways is not ours to mend: such a head is
+//! answered with 400, and its connection closed. The scanner follows the framing of bodies, so that pipelined heads are
+//! looked at too.
+//!
+//! hyper gets heads only whole and only good ones; in place of one that has a fault it gets a harmless one, which is
+//! answered with the fault, so that this answer keeps its place in the order and says that it is contrail's.
+
+use std::{
+    future::Future as _,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use bytes::{Buf as _, BytesMut};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::Sleep,
+};
+
+use super::state::State;
+use crate::io::pass_on::pass_on;
+use crate::proxy::wire::{
+    chunk::Chunks,
+    head::{Follows, Head},
+    line::Line,
+};
+
+pub(in crate::proxy) use crate::proxy::wire::{
+    chunk::ChunkFault,
+    head::{Bounds, DISGUISED, Fault, Marks, is_framing_in_disguise},
+};
+
+/// Most empty lines before a request.
+const BLANKS: usize = 100;
+
+/// Most bytes that are read behind a request that asks for another protocol, before it is answered.
+const EARLY: usize = 16 << 10;
+
+/// How long a client that still sends has to read why its connection is closed.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Follows the bytes of a connection from head to head.
+#[derive(Debug)]
+pub(in crate::proxy) struct Scanner {
+    bounds: Bounds,
+    place: Place,
+    line: Vec<u8>,
+    /// Empty lines since the last request.
+    blanks: usize,
+    head: Head,
+    chunks: Chunks,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before a request line.
+    Start,
+    /// Among header fields.
+    Fields,
+    /// In a body of which this much is left.
+    Body(u64),
+    /// Before a chunk's size.
+    Size,
+    /// In a chunk of which this much is left, its line end included.
+    Chunk(u64),
+    /// Among trailer fields.
+    Trailers,
+    /// Behind a request that asks for another protocol: who knows what comes is told by its answer.
+    Asked,
+    /// In a tunnel.
+    Tunnel,
+}
+
+/// How far hyper may see what was read.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    /// Up to here.
+    pass: usize,
+    then: Then,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Then {
+    /// What is left is the begin of a head.
+    More,
+    /// The head that begins there has a fault.
+    Refuse(Fault),
+    /// The body cannot be gone on with.
+    Break(ChunkFault),
+}
+
+impl Scanner {
+    fn new(bounds: Bounds) -> Self {
+        let (head, chunks) = (Head::default(), Chunks::default());
+        Self { bounds, place: Place::Start, line: Vec::new(), blanks: 0, head, chunks }
+    }
+
+    /// Takes what was read; tells how many heads ended in it, and how far it is good.
+    fn feed(&mut self, bytes: &[u8], mut good_head: impl FnMut(Marks)) -> Seen {
+        let mut at = 0;
+        let mut pass = 0;
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            match self.place {
+                Place::Tunnel => return Seen { pass: bytes.len(), then: Then::More },
+                Place::Asked => return Seen { pass, then: Then::More },
+                Place::Body(left) => {
+                    let skipped = skip(rest, left);
+                    at += usize::try_from(skipped).unwrap_or(rest.len());
+                    pass = at;
+                    self.place = if skipped == left { self.behind() } else { Place::Body(left - skipped) };
+                }
+                Place::Chunk(left) => {
+                    let skipped = skip(rest, left);
+                    at += usize::try_from(skipped).unwrap_or(rest.len());
+                    pass = at;
+                    self.place = if skipped == left { Place::Size } else { Place::Chunk(left - skipped) };
+                }
+                Place::Start | Place::Fields | Place::Size | Place::Trailers => {
+                    let Some(line) = Line::first(rest) else {
+                        self.line.extend_from_slice(rest);
+                        let then = self.unfinished();
+                        if then == Then::More && matches!(self.place, Place::Size | Place::Trailers) {
+                            pass = bytes.len();
+                        }
+                        return Seen { pass, then };
+                    };
+                    at += line.bytes.len();
+                    let taken = if self.line.is_empty() {
+                        self.take(line)
+                    } else {
+                        self.line.extend_from_slice(line.bytes);
+                        let bytes = std::mem::take(&mut self.line);
+                        self.take(Line { bytes: &bytes, plain: false })
+                    };
+                    match taken {
+                        Then::More => {}
+                        then => return Seen { pass, then },
+                    }
+                    if self.place != Place::Fields {
+                        pass = at;
+                        if std::mem::take(&mut self.head.ended) {
+                            good_head(self.head.marks());
+                        }
+                    }
+                }
+            }
+        }
+        Seen { pass, then: Then::More }
+    }
+
+    /// What comes behind a request.
+    fn behind(&self) -> Place {
+        if self.head.marks().asks { Place::Asked } else { Place::Start }
+    }
+
+    /// Whether a head is begun and not ended.
+    fn in_head(&self) -> bool {
+        self.place == Place::Fields || self.place == Place::Start && !self.line.is_empty()
+    }
+
+    fn unfinished(&self) -> Then {
+        let fault = match self.place {
+            Place::Start => {
+                crate::proxy::wire::head::unfinished(&self.line, true, &self.head, &self.bounds).map(Then::Refuse)
+            }
+            Place::Fields => {
+                crate::proxy::wire::head::unfinished(&self.line, false, &self.head, &self.bounds).map(Then::Refuse)
+            }
+            _ => Chunks::unfinished(&self.line, &self.bounds).err().map(Then::Break),
+        };
+        fault.unwrap_or(Then::More)
+    }
+
+    fn take(&mut self, line: Line<'_>) -> Then {
+        match self.place {
+            // A client may leave an empty line behind its last body (RFC 9112, section 2.2).
+            Place::Start if line.bytes == b"\r\n" => {
+                self.blanks += 1;
+                if self.blanks > BLANKS {
+                    return Then::Refuse(Fault::bad("nothing but empty lines came in place of a request"));
+                }
+            }
+            Place::Start => {
+                self.blanks = 0;
+                self.head = Head::default();
+                self.head.request_line(line.bytes, &self.bounds);
+                self.place = Place::Fields;
+                return self.faultless();
+            }
+            Place::Fields if matches!(line.bytes, b"\r\n" | b"\n") => match self.head.end(line.bytes, &self.bounds) {
+                Err(fault) => return Then::Refuse(fault),
+                Ok(follows) => {
+                    self.chunks = Chunks::default();
+                    self.place = match follows {
+                        Follows::Nothing => self.behind(),
+                        Follows::Body(length) => Place::Body(length),
+                        Follows::Chunks => Place::Size,
+                        Follows::Tunnel => Place::Tunnel,
+                    };
+                }
+            },
+            Place::Fields => {
+                self.head.field(line, &self.bounds);
+                return self.faultless();
+            }
+            Place::Size => match self.chunks.size(line.bytes, &self.bounds) {
+                Ok(0) => self.place = Place::Trailers,
+                Ok(size) => self.place = Place::Chunk(size.saturating_add(2)),
+                Err(fault) => return Then::Break(fault),
+            },
+            Place::Trailers => match self.chunks.trailer(line.bytes, &self.bounds) {
+                Ok(false) => {}
+                Ok(true) => self.place = self.behind(),
+                Err(fault) => return Then::Break(fault),
+            },
+            Place::Body(_) | Place::Chunk(_) | Place::Asked | Place::Tunnel => {}
+        }
+        Then::More
+    }
+
+    /// What has a fault is not read to its end: its client may wait for an answer, and never end it.
+    fn faultless(&self) -> Then {
+        self.head.fault.map_or(Then::More, Then::Refuse)
+    }
+}
+
+fn skip(bytes: &[u8], left: u64) -> u64 {
+    left.min(bytes.len() as u64)
+}
+
+/// An IO whose requests are looked at as they are read.
+pub(in crate::proxy) struct Strict<IO> {
+    io: IO,
+    scanner: Scanner,
+    state: Arc<State>,
+    /// The begin of a head that is not whole yet.
+    held: BytesMut,
+    /// What hyper gets before anything else is read.
+    ready: BytesMut,
+    ending: Option<Ending>,
+    shut: bool,
+    farewell: Option<Pin<Box<Sleep>>>,
+}
+
+/// Why nothing more is taken from the client.
+#[derive(Debug, Clone, Copy)]
+enum Ending {
+    Refused,
+    Broken(ChunkFault),
+}
+
+impl<IO> Strict<IO> {
+    pub(in crate::proxy) fn new(io: IO, state: Arc<State>, bounds: Bounds) -> Self {
+        Self {
+            io,
+            scanner: Scanner::new(bounds),
+            state,
+            held: BytesMut::new(),
+            ready: BytesMut::new(),
+            ending: None,
+            shut: false,
+            farewell: None,
+        }
+    }
+
+    /// Takes in what was read into `buf` from `before` on, and leaves there what hyper may see at once.
+    fn look(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
+        let state = &self.state;
+        let read = &buf.filled()[before..];
+        let Seen { pass, then } = self.scanner.feed(read, |marks| state.head(Ok(marks)));
+        if self.held.is_empty() {
+            self.held.extend_from_slice(&read[pass..]);
+            buf.set_filled(before + pass);
+        } else {
+            let pass = if pass == 0 { 0 } else { self.held.len() + pass };
+            self.held.extend_from_slice(read);
+            self.ready = self.held.split_to(pass);
+            buf.set_filled(before);
+        }
+        if self.scanner.place == Place::Asked && !self.held.is_empty() {
+            self.state.came_early();
+        }
+        self.state.head_begun(self.scanner.in_head());
+        match then {
+            Then::More => {}
+            Then::Refuse(fault) => self.refuse(fault),
+            Then::Break(fault) => self.ending = Some(Ending::Broken(fault)),
+        }
+    }
+
+    /// Lets hyper see a harmless head in place of one that has this fault.
+    fn refuse(&mut self, fault: Fault) {
+        self.state.head(Err(fault));
+        self.held.clear();
+        // An answer to HEAD has no body, whatever is wrong with the rest of it.
+        let headless = match self.scanner.place {
+            Place::Start => self.scanner.line.starts_with(b"HEAD "),
+            _ => self.scanner.head.headless,
+        };
+        let method = if headless { "HEAD" } else { "GET" };
+        self.ready.extend_from_slice(method.as_bytes());
+        self.ready.extend_from_slice(b" / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n");
+        self.ending = Some(Ending::Refused);
+    }
+}
+
+impl<IO> Strict<IO> {
+    /// Goes on behind a request that asks for another protocol; whether its answer is known.
+    fn went_on(&mut self) -> bool {
+        match self.state.switched() {
+            None => return false,
+            Some(true) => {
+                self.scanner.place = Place::Tunnel;
+                self.ready = self.held.split();
+            }
+            Some(false) if self.held.is_empty() => self.scanner.place = Place::Start,
+            Some(false) => self.ending = Some(Ending::Refused),
+        }
+        true
+    }
+}
+
+impl<IO: AsyncRead + Unpin> AsyncRead for Strict<IO> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let before = buf.filled().len();
+        loop {
+            if !this.ready.is_empty() {
+                let taken = this.ready.len().min(buf.remaining());
+                buf.put_slice(&this.ready[..taken]);
+                this.ready.advance(taken);
+            }
+            if buf.filled().len() > before {
+                return Poll::Ready(Ok(()));
+            }
+            match this.ending {
+                // The answer ends the connection; nothing wakes for it.
+                Some(Ending::Refused) => return Poll::Pending,
+                Some(Ending::Broken(fault)) => {
+                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, fault)));
+                }
+                None => {}
+            }
+            if this.scanner.place == Place::Asked && this.went_on() {
+                continue;
+            }
+            if this.scanner.place == Place::Asked && this.held.len() >= EARLY {
+                // Nothing wakes for it: the answer is hyper's own turn.
+                return Poll::Pending;
+            }
+            match ready!(Pin::new(&mut this.io).poll_read(cx, buf)) {
+                Ok(()) if buf.filled().len() == before => return Poll::Ready(Ok(())),
+                Ok(()) => this.look(buf, before),
+                Err(_) if this.scanner.in_head() && this.state.was_too_slow() => this.refuse(Fault::SLOW),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Strict<IO> {
+    pass_on!(io: poll_write, poll_write_vectored, is_write_vectored, poll_flush);
+
+    /// A client that still sends when its connection is closed would get a reset, and might never read the answer that
+    /// says why; so what it sends is read for a moment.
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        if !this.shut {
+            ready!(Pin::new(&mut this.io).poll_shutdown(cx))?;
+            this.shut = true;
+        }
+        if this.ending.is_none() && matches!(this.scanner.place, Place::Start | Place::Tunnel) {
+            return Poll::Ready(Ok(()));
+        }
+        let timer = this.farewell.get_or_insert_with(|| Box::pin(tokio::time::sleep(FAREWELL)));
+        let mut unread = [0; 4096];
+        loop {
+            if timer.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            let mut buf = ReadBuf::new(&mut unread);
+            match ready!(Pin::new(&mut this.io).poll_read(cx, &mut buf)) {
+                Ok(()) if !buf.filled().is_empty() => {}
+                _ => return Poll::Ready(Ok(())),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds { target: 100, bytes: 1000, fields: 10, body: 1 << 20 };
+
+    /// The verdicts on a connection's bytes, read in pieces of any one size.
+    fn verdicts(bytes: &str) -> Vec<Option<&'static str>> {
+        let read = |size: usize| {
+            let (mut scanner, mut verdicts) = (Scanner::new(BOUNDS), Vec::new());
+            for piece in bytes.as_bytes().chunks(size) {
+                match scanner.feed(piece, |_| verdicts.push(None)).then {
+                    Then::More => {}
+                    Then::Refuse(fault) => {
+                        verdicts.push(Some(fault.detail));
+                        break;
+                    }
+                    Then::Break(_) => break,
+                }
+            }
+            verdicts
+        };
+        let whole = read(usize::MAX);
+        for size in [1, 2, 3, 7] {
+            assert_eq!(read(size), whole, "in pieces of {size}");
+        }
+        whole
+    }
+
+    #[test]
+    fn every_head_is_found_behind_bodies_of_any_framing() {
+        let bytes = "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nGET /\
+                     POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n6;x=y\r\na\r\n\r\nb\r\n0\r\nT: 1\r\n\r\n\
+                     \r\nGET / HTTP/1.1\r\n\r\n";
+        assert_eq!(verdicts(bytes), [None, None, None]);
+    }
+
+    #[test]
+    fn a_fault_of_a_pipelined_head_is_its_own() {
+        let bytes = "GET /1 HTTP/1.1\r\n\r\nPOST /2 HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+        assert_eq!(verdicts(bytes), [None, Some("Content-Length and Transfer-Encoding at once")]);
+    }
+
+    #[test]
+    fn heads_that_two_readers_could_read_in_two_ways_have_a_fault() {
+        for fields in [
+            "Content-Length: 5\r\nContent-Length: 5\r\n",
+            "Content-Length: 5, 5\r\n",
+            "Content-Length: +5\r\n",
+            "Content-Length:\r\n",
+            "Content-Length: 99999999999999999999\r\n",
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+            "Transfer-Encoding: identity\r\n",
+            "Transfer-Encoding: chunked, chunked\r\n",
+            "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n",
+            "A: 1\n",
+            "A: 1\rB: 2\r\n",
+            "A: 1\0\r\n",
+            "A: 1\r\n folded\r\n",
+        ] {
+            let found = verdicts(&format!("POST / HTTP/1.1\r\n{fields}\r\n"));
+            assert!(matches!(found[..], [Some(_)]), "{fields:?}: {found:?}");
+        }
+        assert!(verdicts("GET /x#y HTTP/1.1\r\n\r\n")[0].is_some());
+        assert!(verdicts("GET /x HTTP/1.1\n\r\n")[0].is_some());
+        assert!(verdicts("GET /x HTTP/1.1\r\n\n")[0].is_some());
+    }
+
+    #[test]
+    fn ordinary_heads_have_none() {
+        for fields in
+            ["Transfer-Encoding:  CHUNKED \r\n", "Content-Length: 0\r\n", "content-length: 007\r\n", "A:\r\n", ""]
+        {
+            assert_eq!(verdicts(&format!("POST /x HTTP/1.1\r\n{fields}\r\n")), [None], "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_inside_a_tunnel_is_not_looked_at() {
+        assert_eq!(verdicts("CONNECT h:1 HTTP/1.1\r\n\r\nA\nB\n\nC\n\n"), [None]);
+    }
+
+    /// What heads, good and broken ones, and bodies are made of.
+    const PARTS: &[&str] = &[
+        "POST /x HTTP/1.1\r\n",
+        "OPTIONS http://h HTTP/1.1\r\n",
+        "CONNECT h:1 HTTP/1.0\r\n",
+        "GET /",
+        " ",
+        " HTTP/1.1\r\n",
+        "Host: h\r\n",
+        "Content-Length: 5\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "transfer_encoding: chunked\r\n",
+        "Connection: a, Upgrade\r\n",
+        "Upgrade: websocket\r\n",
+        "Authorization: Bearer of-a-token-that-is-longer-than-what-is-looked-at-in-one-step\r\n",
+        "name:value",
+        "\r\n",
+        "\r\n\r\n",
+        "\r",
+        "\n",
+        "\t",
+        "\0",
+        "\x7f",
+        "é",
+        "#",
+        "5\r\nhello\r\n",
+        "0\r\n",
+        "hello",
+    ];
+
+    /// The good heads of a connection that is read in pieces which end there, and whether anything in it is refused.
+    fn marks(bytes: &[u8], ends: impl IntoIterator<Item = usize>) -> (Vec<Marks>, Option<&'static str>) {
+        let (mut scanner, mut marks, mut begin) = (Scanner::new(BOUNDS), Vec::new(), 0);
+        for end in ends {
+            match scanner.feed(&bytes[begin..end], |head| marks.push(head)).then {
+                Then::More => begin = end,
+                Then::Refuse(_) => return (marks, Some("a head")),
+                Then::Break(_) => return (marks, Some("a body")),
+            }
+        }
+        (marks, None)
+    }
+
+    proptest! {
+        #[test]
+        fn a_head_is_good_or_not_however_it_is_cut(
+            parts in proptest::collection::vec(proptest::sample::select(PARTS), 0..16),
+            ends in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6),
+        ) {
+            let bytes = format!("POST /x HTTP/1.1\r\n{}", parts.concat()).into_bytes();
+            let mut ends: Vec<_> = ends.into_iter().map(|end| end.index(bytes.len())).collect();
+            ends.sort_unstable();
+            ends.push(bytes.len());
+            let whole = marks(&bytes, [bytes.len()]);
+            prop_assert_eq!(&marks(&bytes, ends), &whole);
+            prop_assert_eq!(&marks(&bytes, 1..=bytes.len()), &whole);
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! From an entry of a HAR file to an [`Exchange`].
+//!
+//! What a producer left out is [`Withheld::NotSaved`], never an empty body; a header that only HTTP/2 has (`:path`) is no
+//! header; status 0 is an answer that never came.
+
+use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration, time::SystemTime};
+
+use base64::Engine as _;
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, Version};
+
+use super::{
+    files::{BodyFiles, Expecting},
+    har::{self, Text},
+    note::{HeadTokens, KnownTokens, Record},
+};
+use crate::recording::{LaidOut, Note};
+use crate::{
+    exchange::{
+        Body, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Withheld, is_bodiless,
+    },
+    json::{
+        self,
+        lenient::{self, Raw},
+    },
+    redact::is_label,
+    token::{Credential, TokenCache},
+};
+
+/// `startedDateTime` of every entry of a fixture, which holds no run-time.
+pub(in crate::recording) const NO_INSTANT: &str = "1970-01-01T00:00:00.000Z";
+
+/// What an entry came to.
+#[derive(Debug)]
+pub(in crate::recording) enum Converted {
+    /// An exchange.
+    Exchange(Box<(Exchange, Option<Note>)>),
+    /// Not HTTP (`data:`, `blob:`, `ws:`, a browser's own schemes).
+    NotHttp,
+}
+
+/// Why an entry came to nothing.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::recording) enum Fault {
+    /// What is wrong with it.
+    Entry(String),
+    /// What is wrong with its body file.
+    BodyFile { file: String, reason: String },
+    /// Its `_contrail.version`, as it stands there.
+    Version(String),
+}
+
+impl From<&str> for Fault {
+    fn from(reason: &str) -> Self {
+        Self::Entry(reason.to_owned())
+    }
+}
+
+/// What entries of one recording share.
+#[derive(Debug, Clone)]
+pub(in crate::recording) struct Shared {
+    /// Their body files.
+    pub(in crate::recording) files: BodyFiles,
+    /// Tokens that stand in their headers.
+    pub(in crate::recording) tokens: Arc<TokenCache>,
+    /// Tokens whose facts stand in the file's head.
+    pub(in crate::recording) head: HeadTokens,
+    /// Tokens whose facts stand beside them.
+    known: KnownTokens,
+}
+
+impl Shared {
+    /// Body files are beside a HAR file in `folder`, or there are none.
+    pub(in crate::recording) fn new(folder: Option<PathBuf>) -> Self {
+        Self {
+            files: BodyFiles::new(folder),
+            tokens: Arc::new(TokenCache::new(Duration::ZERO, None)),
+            head: HeadTokens::default(),
+            known: KnownTokens::default(),
+        }
+    }
+}
+
+/// Reads one entry from its text.
+pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, Fault> {
+    let files = &mut shared.files;
+    let entry: har::Entry<'_> =
+        lenient::read(text).map_err(|misfit| Fault::Entry(format!("it cannot be read ({})", har::plain(misfit))))?;
+    let request = entry.request.ok_or("it has no `request`")?;
+    let Some(target) = target(&request)? else { return Ok(Converted::NotHttp) };
+    let record = entry.contrail.filter(|raw| raw.get().starts_with('{')).map(Record::parse).transpose();
+    let record = record.map_err(Fault::Entry)?;
+    if let Some(found) = record.as_ref().and_then(|record| record.version) {
+        check_version(found.get()).map_err(Fault::Version)?;
+    }
+    let laid_out = record.as_ref().map(Record::laid_out).unwrap_or_default();
+    let started = entry.started_date_time.as_ref().and_then(|text| instant(text.as_str()));
+    let response = entry.response.unwrap_or_default();
+    let timings = timings(&entry.timings.unwrap_or_default());
+    let timings = if started.is_none() && record.is_some() { Timings::default() } else { timings };
+
+    let failure = [&response.error, &response.failure_text]
+        .into_iter()
+        .flatten()
+        .map(|text| text.as_str().to_owned())
+        .find(|text| !text.is_empty());
+    let (sent, answered) = match &record {
+        Some(record) => (record.sha256.request.as_deref(), record.sha256.response.as_deref()),
+        None => (None, None),
+    };
+    let foreign = record.is_none();
+    let mut request = self::request(request, target, &mut files.expecting(sent), laid_out, foreign)?;
+    let mut response = self::response(response, &request.method, &mut files.expecting(answered), laid_out, foreign)?;
+    let mut transport = record.as_ref().map(Record::transport).unwrap_or_default();
+    if let Some(record) = &record {
+        record.complete(&mut request.body, false);
+        if let Some(response) = &mut response {
+            record.complete(&mut response.body, true);
+        }
+    }
+    let told = record.as_ref().map_or(Ok(None), |record| record.credential(&shared.head, &mut shared.known));
+    request.credential = match told.map_err(Fault::Entry)? {
+        Some(credential) => credential,
+        None => match started {
+            Some(at) => shared.tokens.credential(&request.headers, at),
+            None => timeless(Credential::decode(&request.headers, None, Duration::ZERO, None)),
+        },
+    };
+    if foreign && is_masked(&request) {
+        request.credential = Credential::Unknown;
+    }
+    if transport.incomplete.is_none() {
+        transport.incomplete = incomplete(response.as_ref(), failure);
+    }
+    let exchange = Exchange { request, response, started, timings, transport };
+    Ok(Converted::Exchange(Box::new((exchange, record.map(Record::note)))))
+}
+
+/// The credential of an entry without an instant: whether a token that states bounds was inside its time, nobody can say.
+fn timeless(credential: Credential) -> Credential {
+    match credential.facts() {
+        Some(facts) if facts.expires_at.or(facts.not_before).is_some() => Credential::Unknown,
+        _ => credential,
+    }
+}
+
+/// Whether a tool put something in the place of the credential: a label of ours, `***`, `[redacted]`.
+fn is_masked(request: &Request) -> bool {
+    if !matches!(request.credential, Credential::Malformed(_) | Credential::OtherScheme(_)) {
+        return false;
+    }
+    let Some(value) = request.headers.get_str("authorization").map(str::trim) else { return false };
+    let secret = match value.split_once(' ') {
+        Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") => secret.trim(),
+        _ => value,
+    };
+    let lower = secret.to_ascii_lowercase();
+    is_label(secret)
+        || !secret.is_empty() && !secret.bytes().any(|byte| byte.is_ascii_alphanumeric())
+        || ["redacted", "masked", "sanitized", "sanitised"].iter().any(|word| lower.contains(word))
+}
+
+/// Whether `_contrail.version` is one that is read here; otherwise as it stands in the file, cut for reading.
+pub(in crate::recording) fn check_version(raw: &str) -> Result<(), String> {
+    #[allow(clippy::float_cmp)] // `1.0` is exact
+    if raw.parse::<f64>().is_ok_and(|version| version == f64::from(crate::recording::VERSION)) {
+        return Ok(());
+    }
+    Err(raw.chars().take(40).collect())
+}
+
+/// Where the request went; `None` if that is not HTTP.
+fn target(request: &har::Request<'_>) -> Result<Option<Target>, Fault> {
+    const NO_HOST: &str = "its URL names no host; a recording holds absolute URLs (https://host/path)";
+    let url = request.url.as_ref().map(|url| url.as_str().trim()).unwrap_or_default();
+    let is_method = |name: &str| request.method.as_ref().is_some_and(|method| method.as_str() == name);
+    let connect = is_method("CONNECT");
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) if is_scheme(scheme) => (scheme, rest),
+        // The request target of CONNECT is an authority.
+        _ if connect && !url.is_empty() && !url.starts_with('/') => ("https", url),
+        _ => match url.split_once(':') {
+            Some((scheme, _)) if is_scheme(scheme) && !is_http(scheme) => return Ok(None),
+            _ => return Err(NO_HOST.into()),
+        },
+    };
+    if !is_http(scheme) {
+        return Ok(None);
+    }
+    let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    // A user's name and password are no part of where it went.
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    if authority.is_empty() || authority.starts_with(':') {
+        return Err(NO_HOST.into());
+    }
+    let path: Cow<'_, str> = match path.as_bytes().first() {
+        // The URI of an asterisk form has no path (RFC 9112, section 3.3).
+        None if is_method("OPTIONS") => "*".into(),
+        None => "/".into(),
+        Some(b'?') => format!("/{path}").into(),
+        Some(_) => path.into(),
+    };
+    Ok(Some(Target::new(scheme.to_ascii_lowercase(), authority, path)))
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+}
+
+fn is_http(scheme: &str) -> bool {
+    scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+}
+
+fn request(
+    request: har::Request<'_>,
+    target: Target,
+    files: &mut Expecting<'_>,
+    laid_out: LaidOut,
+    foreign: bool,
+) -> Result<Request, Fault> {
+    let method = request.method.as_ref().map(Text::as_str).unwrap_or_default();
+    let method = Method::from_bytes(method.as_bytes()).map_err(|_| Fault::from("its method is no HTTP method"))?;
+    let mut headers = headers(request.headers.unwrap_or_default());
+    let wire_size = har::count(request.body_size);
+    let mut body = match request.post_data {
+        None => missing(wire_size, None, &headers, wire_size, foreign),
+        Some(post) => {
+            if foreign && headers.is_empty() {
+                content_type(&mut headers, post.mime_type.as_ref());
+            }
+            let own = post.own_encoding.or(post.encoding);
+            match stored(post.text.as_ref(), own.as_ref(), post.file.as_ref(), files)? {
+                Some(content) if !content.is_empty() => {
+                    present(content, wire_size, &headers, wire_size, laid_out.request, foreign)
+                }
+                _ => match post.params.as_deref() {
+                    Some(params) if !params.is_empty() => form(params, wire_size, &headers),
+                    _ => missing(wire_size, None, &headers, wire_size, foreign),
+                },
+            }
+        }
+    };
+    body.wire_size = wire_size.or(body.wire_size.filter(|_| foreign && body.is_whole()));
+    Ok(Request {
+        method,
+        target,
+        version: version(request.http_version.as_ref()),
+        headers,
+        body,
+        credential: Credential::Missing,
+    })
+}
+
+fn response(
+    response: har::Response<'_>,
+    method: &Method,
+    files: &mut Expecting<'_>,
+    laid_out: LaidOut,
+    foreign: bool,
+) -> Result<Option<Response>, Fault> {
+    let Some(status) = har::count(response.status).and_then(|status| u16::try_from(status).ok()) else {
+        return Ok(None);
+    };
+    if status == 0 {
+        return Ok(None);
+    }
+    let mut headers = headers(response.headers.unwrap_or_default());
+    let wire_size = har::count(response.body_size);
+    let content = response.content.unwrap_or_default();
+    let size = har::count(content.size);
+    let bodiless = is_bodiless(method, status);
+    let mut body = match stored(content.text.as_ref(), content.encoding.as_ref(), content.file.as_ref(), files)? {
+        Some(held) if !held.is_empty() => present(held, size, &headers, wire_size, laid_out.response, foreign),
+        _ if bodiless => Body::default(),
+        stored => {
+            // Firefox counts the head into `bodySize`, so a size and a text of nothing mean nothing.
+            let unsaved = stored.is_none();
+            let mime = content.mime_type.as_ref().filter(|_| unsaved);
+            let size = if unsaved { size.filter(|size| *size > 0).or(wire_size).or(size) } else { size.or(wire_size) };
+            missing(size, mime, &headers, wire_size, foreign)
+        }
+    };
+    if foreign && headers.is_empty() && !body.is_absent() {
+        content_type(&mut headers, content.mime_type.as_ref());
+    }
+    body.wire_size = wire_size.or(body.wire_size.filter(|_| foreign && body.is_whole()));
+    Ok(Some(Response { status, version: version(response.http_version.as_ref()), headers, body }))
+}
+
+/// The bytes that the file holds for a body; `None` if it holds none.
+fn stored(
+    text: Option<&Text<'_>>,
+    encoding: Option<&Text<'_>>,
+    file: Option<&Text<'_>>,
+    files: &mut Expecting<'_>,
+) -> Result<Option<Bytes>, Fault> {
+    if let Some(file) = file {
+        return files
+            .read(file.as_str())
+            .map(Some)
+            .map_err(|reason| Fault::BodyFile { file: file.as_str().chars().take(200).collect(), reason });
+    }
+    let Some(text) = text else { return Ok(None) };
+    if !encoding.is_some_and(|encoding| encoding.as_str().eq_ignore_ascii_case("base64")) {
+        return Ok(Some(Bytes::copy_from_slice(text.as_str().as_bytes())));
+    }
+    let text: Vec<u8> = text.as_str().bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').collect();
+    let decoded = base64::engine::general_purpose::STANDARD_NO_PAD
+        .decode(&text)
+        .or_else(|_| base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(&text));
+    decoded.map(|bytes| Some(bytes.into())).map_err(|_| "a body that says it is base64 is not".into())
+}
+
+/// A body that the file holds. `size` is how many bytes the producer says that there were.
+fn present(
+    content: Bytes,
+    size: Option<u64>,
+    headers: &Headers,
+    wire_size: Option<u64>,
+    laid_out: bool,
+    foreign: bool,
+) -> Body {
+    let mut body = Body { wire_size, ..Body::whole(content) };
+    if laid_out {
+        // What nobody can compact any more was edited by hand, and stands as it is.
+        if let Ok(document) = json::Document::parse(body.content.clone()) {
+            body.content = json::compact(&document).into();
+        }
+    }
+    if !foreign {
+        return body;
+    }
+    body = undo_coding(body, headers);
+    // Firefox cuts long bodies: the size is that of the whole, and the text breaks off.
+    let kept = body.content.len() as u64;
+    if body.is_whole() && size.is_some_and(|size| size > kept) && breaks_off(&body.content) {
+        body.presence = Presence::Truncated { kept, total: size };
+    }
+    body
+}
+
+/// Undoes a content coding that is still there; most producers hold bodies decoded, whatever their headers say.
+fn undo_coding(body: Body, headers: &Headers) -> Body {
+    let Some(coding) = headers.get_str("content-encoding") else { return body };
+    let text = std::str::from_utf8(&body.content).is_ok();
+    let coded = match coding.trim() {
+        "gzip" | "x-gzip" => body.content.starts_with(&[0x1f, 0x8b]),
+        "zstd" => body.content.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]),
+        _ => !text,
+    };
+    if !coded {
+        return body;
+    }
+    let decoded = body.clone().decode(headers, DecodeLimits::default());
+    // Bytes that are not text and not coded either: an image under a coding that was undone.
+    if decoded.is_whole() || coding.trim().ends_with("gzip") { decoded } else { body }
+}
+
+/// Whether the text is JSON that ends in the middle.
+fn breaks_off(content: &[u8]) -> bool {
+    matches!(content.trim_ascii_start().first(), Some(b'{' | b'['))
+        && serde_json::from_slice::<serde::de::IgnoredAny>(content).is_err_and(|error| error.is_eof())
+}
+
+/// A body of which the file holds nothing: absent if nothing says that there was one.
+fn missing(
+    size: Option<u64>,
+    mime: Option<&Text<'_>>,
+    headers: &Headers,
+    wire_size: Option<u64>,
+    foreign: bool,
+) -> Body {
+    if !foreign {
+        return Body { wire_size, ..Body::default() };
+    }
+    let stated = headers.get_str("content-length").and_then(|length| length.trim().parse::<u64>().ok());
+    // Where one says nothing and the other something, something was there.
+    let there = match size.max(stated) {
+        Some(size) => size > 0,
+        None => {
+            mime.is_some_and(|mime| !matches!(mime.as_str(), "" | "x-unknown")) || headers.contains("transfer-encoding")
+        }
+    };
+    if there { Body::withheld(Withheld::NotSaved, wire_size) } else { Body { wire_size, ..Body::default() } }
+}
+
+/// A form of which only the parameters were saved. Some producers save them decoded, some as they were sent; the length
+/// tells, and where nobody stated it they count as decoded.
+fn form(params: &[har::Param<'_>], wire_size: Option<u64>, headers: &Headers) -> Body {
+    let text = |text: &Option<Text<'_>>| text.as_ref().map(|text| text.as_str().to_owned()).unwrap_or_default();
+    let multipart = headers.get_str("content-type").is_some_and(|mime| !mime.contains("form-urlencoded"));
+    if multipart || params.iter().any(|param| param.file_name.is_some()) {
+        return Body::withheld(Withheld::NotSaved, wire_size);
+    }
+    let mut encoded = form_urlencoded::Serializer::new(String::new());
+    let mut raw = String::new();
+    for param in params {
+        let (name, value) = (text(&param.name), text(&param.value));
+        if !raw.is_empty() {
+            raw.push('&');
+        }
+        raw.push_str(&name);
+        raw.push('=');
+        raw.push_str(&value);
+        encoded.append_pair(&name, &value);
+    }
+    let encoded = encoded.finish();
+    let stated = headers.get_str("content-length").and_then(|length| length.trim().parse().ok()).or(wire_size);
+    let as_sent = stated == Some(raw.len() as u64) && stated != Some(encoded.len() as u64);
+    Body { wire_size, ..Body::whole(if as_sent { raw } else { encoded }) }
+}
+
+fn headers(fields: Vec<har::Header<'_>>) -> Headers {
+    let mut headers = Headers::with_capacity(fields.len());
+    for field in fields {
+        let name = field.name.as_ref().map(Text::as_str).unwrap_or_default();
+        // `:authority` and its like are no fields; a name that HTTP does not allow was never on the wire.
+        let Ok(name) = HeaderName::from_bytes(name.trim().as_bytes()) else { continue };
+        let value = field.value.as_ref().map(Text::as_str).unwrap_or_default();
+        if field.encoding.is_some_and(|encoding| encoding.as_str() == "latin-1") {
+            let bytes: Vec<u8> = value.chars().filter_map(|character| u8::try_from(character).ok()).collect();
+            headers.extend(name, &bytes);
+            continue;
+        }
+        // Browsers join repeated fields with line feeds.
+        let mut rest = value;
+        while let Some(end) = memchr::memchr(b'\n', rest.as_bytes()) {
+            headers.extend(name.clone(), trimmed(&rest[..end]));
+            rest = &rest[end + 1..];
+        }
+        headers.extend(name, trimmed(rest));
+    }
+    headers
+}
+
+/// A line of a field's value, without white space around it.
+fn trimmed(line: &str) -> &[u8] {
+    line.trim_matches(['\r', ' ', '\t']).as_bytes()
+}
+
+impl Headers {
+    fn extend(&mut self, name: HeaderName, value: &[u8]) {
+        if let Ok(value) = HeaderValue::from_bytes(value) {
+            self.append(name, value);
+        }
+    }
+}
+
+/// Fills in the type that the producer saved beside the body, where it saved no header at all.
+fn content_type(headers: &mut Headers, mime: Option<&Text<'_>>) {
+    if let Some(mime) = mime.filter(|mime| !matches!(mime.as_str(), "" | "x-unknown")) {
+        headers.extend(http::header::CONTENT_TYPE, mime.as_str().as_bytes());
+    }
+}
+
+fn version(text: Option<&Text<'_>>) -> Version {
+    match text.map(|text| text.as_str().to_ascii_lowercase()).as_deref() {
+        Some("http/0.9") => Version::HTTP_09,
+        Some("http/1.0") => Version::HTTP_10,
+        Some("h2" | "h2c" | "http/2" | "http/2.0") => Version::HTTP_2,
+        Some("h3" | "http/3" | "http/3.0") => Version::HTTP_3,
+        _ => Version::HTTP_11,
+    }
+}
+
+/// An instant; `None` for the fixture's constant and for what is none.
+fn instant(text: &str) -> Option<SystemTime> {
+    if text == NO_INSTANT {
+        return None;
+    }
+    text.trim().parse::<jiff::Timestamp>().ok().map(SystemTime::from)
+}
+
+fn timings(timings: &har::Timings<'_>) -> Timings {
+    let duration = |raw: Option<Raw<'_>>| {
+        har::number(raw)
+            .filter(|millis| *millis >= 0.0)
+            .and_then(|millis| Duration::try_from_secs_f64(millis / 1000.0).ok())
+    };
+    Timings { send: duration(timings.send), wait: duration(timings.wait), receive: duration(timings.receive) }
+}
+
+/// Why the exchange is not whole, if it is not.
+fn incomplete(response: Option<&Response>, failure: Option<String>) -> Option<String> {
+    match (response, failure) {
+        (None, None) => Some("no answer came".to_owned()),
+        (_, failure) => failure.map(|failure| failure.chars().take(200).collect()),
+    }
+}

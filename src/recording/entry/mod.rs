@@ -1,0 +1,10 @@
+//! One entry of a recording: HAR 1.2 with contrail's own member, decoded and encoded.
+
+pub(super) mod attest;
+pub(super) mod decode;
+pub(super) mod encode;
+pub(super) mod files;
+pub(super) mod har;
+pub(super) mod layout;
+pub(super) mod note;
+pub(super) mod tokens;

@@ -1,0 +1,313 @@
+//! The `_contrail` member of an entry as files hold it.
+//!
+//! What it says of the exchange goes back into the exchange (token facts, what is missing of a body, how the transport
+//! ended); the rest is the [`Note`].
+
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
+
+use serde::Deserialize;
+
+use super::har;
+use crate::recording::{Attested, LaidOut, Note};
+use crate::{
+    exchange::{Body, Presence, Transport, Withheld},
+    finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict},
+    json::lenient::{self, Raw},
+    token::{Credential, SignatureCheck, TokenFacts, TokenTime},
+};
+
+/// `_contrail`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::recording) struct Record<'a> {
+    #[serde(borrow)]
+    pub(in crate::recording) version: Option<Raw<'a>>,
+    operation: Option<String>,
+    blame: Option<String>,
+    #[serde(default)]
+    findings: Vec<FindingRecord>,
+    #[serde(default)]
+    unchecked: Vec<String>,
+    contract: Option<String>,
+    attested: Option<AttestedRecord>,
+    #[serde(borrow)]
+    token: Option<Raw<'a>>,
+    upstream: Option<String>,
+    #[serde(default)]
+    retried: bool,
+    original_audience: Option<String>,
+    answered: Option<String>,
+    incomplete: Option<String>,
+    #[serde(default)]
+    laid_out: Vec<String>,
+    #[serde(default)]
+    pub(in crate::recording) sha256: Digests,
+    request: Option<BodyRecord>,
+    response: Option<BodyRecord>,
+}
+
+/// A finding.
+#[derive(Debug, Deserialize)]
+struct FindingRecord {
+    rule: String,
+    #[serde(default)]
+    at: String,
+    #[serde(default)]
+    expected: String,
+    seen: Option<String>,
+}
+
+/// See [`Attested`].
+#[derive(Debug, Deserialize)]
+struct AttestedRecord {
+    contract: String,
+    #[serde(default)]
+    findings: Vec<FindingRecord>,
+    #[serde(default)]
+    indexes: Vec<usize>,
+    #[serde(default)]
+    cleared: Vec<FindingRecord>,
+    unchecked: Option<Vec<String>>,
+    blame: Option<String>,
+}
+
+/// See [`Credential`].
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TokenRecord<'a> {
+    malformed: Option<String>,
+    scheme: Option<String>,
+    #[serde(default)]
+    encrypted: bool,
+    #[serde(default)]
+    unknown: bool,
+    client: Option<String>,
+    scopes: Option<Vec<String>>,
+    issuer: Option<String>,
+    #[serde(default)]
+    audience: Vec<String>,
+    #[serde(borrow)]
+    issued_at: Option<Raw<'a>>,
+    #[serde(borrow)]
+    not_before: Option<Raw<'a>>,
+    #[serde(borrow)]
+    expires_at: Option<Raw<'a>>,
+    #[serde(borrow)]
+    lifetime: Option<Raw<'a>>,
+    outcome: Option<String>,
+    signature: Option<String>,
+}
+
+/// The SHA-256 of each body file, hexadecimal.
+#[derive(Debug, Default, Deserialize)]
+pub(in crate::recording) struct Digests {
+    pub(in crate::recording) request: Option<String>,
+    pub(in crate::recording) response: Option<String>,
+}
+
+/// What is known of a body beside its text.
+#[derive(Debug, Deserialize)]
+struct BodyRecord {
+    withheld: Option<String>,
+    truncated: Option<TruncatedRecord>,
+    #[serde(default)]
+    malformed: bool,
+    #[serde(default)]
+    redacted: Vec<String>,
+}
+
+/// See [`Presence::Truncated`].
+#[derive(Debug, Deserialize)]
+struct TruncatedRecord {
+    kept: u64,
+    total: Option<u64>,
+}
+
+/// Tokens whose facts stand in the head of a fixture (`log._contrail.tokens`), by their labels.
+#[derive(Debug, Clone, Default)]
+pub(in crate::recording) struct HeadTokens(Arc<HashMap<String, Credential>>);
+
+impl HeadTokens {
+    /// Reads the member; `None` if it is not what it should be.
+    pub(in crate::recording) fn parse(text: &[u8]) -> Option<Self> {
+        let records: HashMap<String, TokenRecord<'_>> = lenient::read(text).ok()?;
+        Some(Self(Arc::new(records.iter().map(|(label, record)| (label.clone(), record.credential())).collect())))
+    }
+
+    fn credential(&self, label: &str) -> Result<Credential, String> {
+        let held = self.0.get(label).cloned();
+        held.ok_or_else(|| {
+            let label: String = label.chars().take(100).collect();
+            format!("its token `{label}` is not in `log._contrail.tokens`, which has to stand before `log.entries`")
+        })
+    }
+}
+
+/// Tokens that were read lately, by their text in the file: a few callers make most of a recording, and their exchanges
+/// share one value.
+#[derive(Debug, Clone, Default)]
+pub(in crate::recording) struct KnownTokens(HashMap<Box<str>, Credential>);
+
+impl KnownTokens {
+    /// Most tokens that are kept; then they are read anew.
+    const MOST: usize = 256;
+
+    fn credential(&mut self, raw: Raw<'_>) -> Result<Credential, String> {
+        if let Some(known) = self.0.get(raw.get()) {
+            return Ok(known.clone());
+        }
+        let credential = parse::<TokenRecord<'_>>(raw)?.credential();
+        if self.0.len() >= Self::MOST {
+            self.0.clear();
+        }
+        self.0.insert(raw.get().into(), credential.clone());
+        Ok(credential)
+    }
+}
+
+fn parse<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<T, String> {
+    raw.read().map_err(|misfit| format!("`_contrail` cannot be read ({})", har::plain(misfit)))
+}
+
+impl<'a> Record<'a> {
+    /// Reads the member; what is wrong with it otherwise, without the file's content.
+    pub(in crate::recording) fn parse(raw: Raw<'a>) -> Result<Self, String> {
+        parse(raw)
+    }
+
+    /// The request's credential, if the record tells it; otherwise what is wrong with the record.
+    pub(in crate::recording) fn credential(
+        &self,
+        head: &HeadTokens,
+        known: &mut KnownTokens,
+    ) -> Result<Option<Credential>, String> {
+        let Some(raw) = self.token else { return Ok(None) };
+        if raw.get().starts_with('"') {
+            return head.credential(&parse::<String>(raw)?).map(Some);
+        }
+        known.credential(raw).map(Some)
+    }
+
+    /// How the transport ended.
+    pub(in crate::recording) fn transport(&self) -> Transport {
+        Transport {
+            incomplete: self.incomplete.clone(),
+            retried: self.retried,
+            original_audience: self.original_audience.clone(),
+            answered_by_contrail: self.answered.clone(),
+        }
+    }
+
+    /// Puts back what the record says of the bodies.
+    pub(in crate::recording) fn complete(&self, body: &mut Body, response: bool) {
+        let record = if response { &self.response } else { &self.request };
+        let Some(record) = record else { return };
+        if let Some(reason) = &record.withheld {
+            body.presence = Presence::Withheld(Withheld::from_name(reason));
+        } else if let Some(cut) = &record.truncated {
+            body.presence = Presence::Truncated { kept: cut.kept, total: cut.total };
+        }
+        body.malformed = record.malformed;
+        body.redacted.clone_from(&record.redacted);
+    }
+
+    /// Which bodies are laid out.
+    pub(in crate::recording) fn laid_out(&self) -> LaidOut {
+        let has = |side: &str| self.laid_out.iter().any(|held| held == side);
+        LaidOut { request: has("request"), response: has("response") }
+    }
+
+    /// What is left.
+    pub(in crate::recording) fn note(self) -> Note {
+        let laid_out = self.laid_out();
+        Note {
+            verdict: Verdict {
+                operation: self.operation.map(Arc::from),
+                findings: findings(self.findings),
+                unchecked: unchecked(&self.unchecked),
+                blame: self.blame.as_deref().and_then(Blame::from_name),
+            },
+            contract: self.contract.map(Arc::from),
+            attested: self.attested.map(AttestedRecord::attested),
+            upstream: self.upstream.map(Arc::from),
+            laid_out,
+        }
+    }
+}
+
+impl AttestedRecord {
+    fn attested(self) -> Attested {
+        Attested {
+            contract: self.contract.into(),
+            findings: findings(self.findings),
+            indexes: self.indexes,
+            cleared: findings(self.cleared),
+            unchecked: self.unchecked.as_deref().map(unchecked),
+            blame: self.blame.as_deref().and_then(Blame::from_name),
+        }
+    }
+}
+
+impl TokenRecord<'_> {
+    #[allow(clippy::cast_possible_truncation)] // seconds since the epoch
+    fn credential(&self) -> Credential {
+        if let Some(reason) = &self.malformed {
+            return Credential::Malformed(reason.clone());
+        }
+        if let Some(scheme) = &self.scheme {
+            return Credential::OtherScheme(scheme.clone());
+        }
+        if self.encrypted {
+            return Credential::Encrypted;
+        }
+        if self.unknown {
+            return Credential::Unknown;
+        }
+        let seconds = |raw: Option<Raw<'_>>| {
+            raw.and_then(|raw| raw.get().parse().ok()).or_else(|| har::number(raw).map(|number| number as i64))
+        };
+        Credential::Token(Arc::new(TokenFacts {
+            client: self.client.clone(),
+            scopes: self.scopes.clone(),
+            issuer: self.issuer.clone(),
+            audience: self.audience.clone(),
+            issued_at: seconds(self.issued_at),
+            not_before: seconds(self.not_before),
+            expires_at: seconds(self.expires_at),
+            lifetime: seconds(self.lifetime),
+            time: match self.outcome.as_deref() {
+                Some("expired") => TokenTime::Expired,
+                Some("not-yet") => TokenTime::NotYet,
+                _ => TokenTime::Valid,
+            },
+            signature: match self.signature.as_deref() {
+                Some("good") => SignatureCheck::Good,
+                Some("bad") => SignatureCheck::Bad,
+                _ => SignatureCheck::NotChecked,
+            },
+        }))
+    }
+}
+
+/// Findings of rules that this contrail knows; one of a later contrail's is left out.
+fn findings(records: Vec<FindingRecord>) -> Vec<Finding> {
+    records
+        .into_iter()
+        .filter_map(|record| {
+            Some(Finding {
+                rule: record.rule.parse::<Rule>().ok()?,
+                at: record.at,
+                expected: Cow::Owned(record.expected),
+                seen: record.seen,
+            })
+        })
+        .collect()
+}
+
+fn unchecked(names: &[String]) -> UncheckedSet {
+    let mut set = UncheckedSet::default();
+    for aspect in names.iter().filter_map(|name| Unchecked::from_name(name)) {
+        set.insert(aspect);
+    }
+    set
+}

@@ -1,0 +1,185 @@
+//! A kept journal: a folder of segments, `trail-00000001.journal` and so on, one hash chain across all of them
+//! ([`super::chain`]), and the file elsewhere that is to keep the chain's head.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Leftover,
+    chain::{self, ChainHead},
+    is_at, locked, recover,
+};
+use crate::recording::{
+    WriteError,
+    disk::{folder_of, make_folder, make_private, private, refused},
+};
+
+/// How a trail is kept.
+#[derive(Debug, Clone)]
+pub struct TrailOptions {
+    /// Bytes after which it goes on in a new segment.
+    pub segment: u64,
+    /// The file that keeps the chain's head: a line is added at the start, at each new segment and at the end.
+    pub head_to: Option<PathBuf>,
+}
+
+impl Default for TrailOptions {
+    fn default() -> Self {
+        Self { segment: 64 << 20, head_to: None }
+    }
+}
+
+/// What a kept journal has besides: segments and a chain.
+#[derive(Debug)]
+pub(in crate::recording) struct Trail {
+    folder: PathBuf,
+    /// Held as long as the trail is open.
+    lock: File,
+    pub(in crate::recording) head: ChainHead,
+    /// The segments of this run.
+    pub(in crate::recording) segments: Vec<PathBuf>,
+    number: u64,
+    pub(in crate::recording) rotate_at: u64,
+    anchor: Option<(PathBuf, File)>,
+}
+
+impl Trail {
+    /// Begins a segment in `folder`; its path, file and length.
+    pub(in crate::recording) fn open(
+        folder: &Path,
+        options: &TrailOptions,
+    ) -> Result<(Self, PathBuf, File, u64, Leftover), WriteError> {
+        make_folder(folder)?;
+        let lock = lock(folder)?;
+        if let Some(path) = options.head_to.as_ref().filter(|path| is_within(path, folder)) {
+            let reason = "it is in the trail's folder, where it proves nothing; name a file elsewhere for `--head-to`";
+            return Err(WriteError::Place { path: path.clone(), reason: reason.to_owned() });
+        }
+        let anchor = options.head_to.as_ref().map(|path| {
+            let file = private().append(true).create(true).open(path).map_err(refused("write the head to", path))?;
+            Ok::<_, WriteError>((path.clone(), file))
+        });
+        let anchor = anchor.transpose()?;
+        let mut numbers: Vec<u64> = Vec::new();
+        for item in fs::read_dir(folder).map_err(refused("read", folder))? {
+            let item = item.map_err(refused("read", folder))?;
+            numbers.extend(item.file_name().to_str().and_then(segment_number));
+        }
+        numbers.sort_unstable();
+        let (head, leftover) = recovered(folder, &numbers)?;
+        let number = numbers.last().map_or(0, |last| *last);
+        let folder = folder.to_path_buf();
+        let mut trail =
+            Self { folder, lock, head, segments: Vec::new(), number, rotate_at: options.segment.max(1), anchor };
+        let (path, file, length) = trail.next_segment()?;
+        trail.anchor()?;
+        Ok((trail, path, file, length, leftover))
+    }
+
+    pub(in crate::recording) fn is_full(&self, length: u64) -> bool {
+        length >= self.rotate_at
+    }
+
+    /// Makes the next segment, its first line tied to the chain; its path, file and length. Where that fails, nothing of
+    /// it is left and the trail is as it was.
+    pub(in crate::recording) fn next_segment(&mut self) -> Result<(PathBuf, File, u64), WriteError> {
+        let path = self.folder.join(segment_name(self.number + 1));
+        let mut file =
+            private().read(true).append(true).create_new(true).open(&path).map_err(refused("make", &path))?;
+        let mut head = self.head.clone();
+        let mut line = Vec::new();
+        head.seal(&[], &mut line);
+        if let Err(error) = file.write_all(&line) {
+            let _ = fs::remove_file(&path);
+            return Err(refused("write", &path)(error));
+        }
+        self.number += 1;
+        self.head = head;
+        self.segments.push(path.clone());
+        Ok((path, file, line.len() as u64))
+    }
+
+    /// Adds the head to the file that keeps it, if there is one, and waits for the disk.
+    pub(in crate::recording) fn anchor(&mut self) -> Result<(), WriteError> {
+        let Some((path, file)) = &mut self.anchor else { return Ok(()) };
+        let line = format!("{{\"seq\":{},\"hash\":\"{}\"}}\n", self.head.seq, self.head.hash);
+        // A pipe or a terminal has no disk to wait for.
+        file.write_all(line.as_bytes()).map_err(refused("write the head to", path))?;
+        let _ = file.sync_data();
+        Ok(())
+    }
+
+    /// Takes the lock anew if the folder was removed under it.
+    pub(in crate::recording) fn lock_again(&mut self) -> Result<(), WriteError> {
+        if !is_at(&self.lock, &self.folder.join(LOCK)) {
+            self.lock = lock(&self.folder)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a file is, or would be, in a folder that is there.
+fn is_within(path: &Path, folder: &Path) -> bool {
+    let parent = folder_of(path).canonicalize();
+    parent.is_ok_and(|parent| folder.canonicalize().is_ok_and(|folder| parent.starts_with(folder)))
+}
+
+/// The file whose lock says that a process writes to the trail.
+const LOCK: &str = "lock";
+
+fn lock(folder: &Path) -> Result<File, WriteError> {
+    let lock = locked(&folder.join(LOCK), folder)?;
+    make_private(&lock).map_err(refused("make private", folder))?;
+    Ok(lock)
+}
+
+/// Drops the torn line and seals the whole ones that a killed process left; the end of the chain.
+fn recovered(folder: &Path, numbers: &[u64]) -> Result<(ChainHead, Leftover), WriteError> {
+    let mut leftover = Leftover::default();
+    // The last segment that has a chain; a process killed at its very start may have left one without.
+    for number in numbers.iter().rev() {
+        let path = folder.join(segment_name(*number));
+        let mut file = private().read(true).append(true).open(&path).map_err(refused("open", &path))?;
+        let (found, _) = recover(&mut file).map_err(refused("read", &path))?;
+        leftover.torn += found.torn;
+        let (head, unsealed) = chain::end_of(&path).map_err(refused("read", &path))?;
+        let Some(mut head) = head else { continue };
+        if !unsealed.is_empty() {
+            let mut line = Vec::new();
+            head.seal(&unsealed, &mut line);
+            file.write_all(&line).map_err(refused("write", &path))?;
+        }
+        return Ok((head, leftover));
+    }
+    Ok((ChainHead::default(), leftover))
+}
+
+fn segment_name(number: u64) -> String {
+    format!("trail-{number:08}.journal")
+}
+
+fn segment_number(name: &str) -> Option<u64> {
+    name.strip_prefix("trail-")?.strip_suffix(".journal")?.parse().ok()
+}
+
+/// Whether a file has the name of a segment, and so has to hold a chain.
+pub(in crate::recording) fn is_segment(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).and_then(segment_number).is_some()
+}
+
+/// The heads that a file keeps ([`TrailOptions::head_to`]).
+///
+/// # Errors
+///
+/// It cannot be read, or a line of it is no head.
+pub fn heads(path: &Path) -> io::Result<Vec<ChainHead>> {
+    let text = fs::read_to_string(path)?;
+    let head = |(number, line): (usize, &str)| {
+        serde_json::from_str(line)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, format!("line {} is no head", number + 1)))
+    };
+    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(head).collect()
+}

@@ -1,0 +1,284 @@
+//! Opening a recording, whatever it is: a HAR file of any producer, a journal, a folder of them, standard input.
+//!
+//! Entries are read one at a time, so that a file's size does not matter.
+
+pub(super) mod parallel;
+pub(super) mod reread;
+pub(super) mod scan;
+
+use std::{
+    fs::{self, File},
+    io::{self, BufRead, BufReader},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    Entry, Head, ReadError, ReadFault,
+    entry::decode::{self, Converted, Fault, Shared},
+    fixture::commit,
+    read::reread::{Shelf, Spot},
+    texts::{Standing, Texts},
+};
+use crate::{digest::Digests, token::TokenCache};
+
+/// The recordings that `path` names, in the order of their names: itself if it is a file or `-`; of a folder every
+/// `.har` and `.journal` file in it and below.
+///
+/// # Errors
+///
+/// [`ReadFault::NotFound`], [`ReadFault::EmptyFolder`], or [`ReadFault::Io`].
+pub fn sources(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    let fail = |fault| ReadError { source_name: path.display().to_string(), fault };
+    if path.as_os_str() == "-" {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let metadata = fs::metadata(path).map_err(|error| fail(fault_of(error)))?;
+    if !metadata.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let mut found = Vec::new();
+    let mut folders = vec![path.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        // Of a fold that was committed and not finished.
+        found.extend(commit::staged_hars(&folder).into_iter().map(|name| folder.join(name)));
+        for item in fs::read_dir(&folder).map_err(|error| fail(ReadFault::Io(error)))? {
+            let item = item.map_err(|error| fail(ReadFault::Io(error)))?;
+            let kind = item.file_type().map_err(|error| fail(ReadFault::Io(error)))?;
+            let path = item.path();
+            if kind.is_dir() {
+                if !commit::is_own_folder(&item.file_name()) {
+                    folders.push(path);
+                }
+            } else if is_recording_name(&path) {
+                found.push(path);
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(fail(ReadFault::EmptyFolder));
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+fn is_recording_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("har") || extension == "journal")
+}
+
+fn fault_of(error: io::Error) -> ReadFault {
+    if error.kind() == io::ErrorKind::NotFound { ReadFault::NotFound } else { ReadFault::Io(error) }
+}
+
+/// A recording that is being read: an iterator of its entries. After an error it ends.
+pub struct Recording {
+    pub(super) texts: Texts,
+    pub(super) reader: Reader,
+    /// What entries can be read from again; none for standard input.
+    file: Option<File>,
+    pub(super) skipped: usize,
+    carries_authorization: bool,
+    buffer: Vec<u8>,
+}
+
+/// Makes entries of their texts.
+#[derive(Clone)]
+pub(super) struct Reader {
+    name: Arc<str>,
+    shared: Shared,
+    digests: Digests,
+}
+
+impl Reader {
+    /// The entry of a text; `None` if it is not HTTP.
+    pub(super) fn entry(&mut self, text: &[u8], standing: Standing) -> Result<Option<Entry>, ReadError> {
+        let index = standing.index;
+        let fault = match decode::entry(text, &mut self.shared) {
+            Ok(Converted::NotHttp) => return Ok(None),
+            Ok(Converted::Exchange(converted)) => {
+                let (exchange, note) = *converted;
+                return Ok(Some(Entry { index, exchange, note }));
+            }
+            Err(Fault::Version(found)) => ReadFault::Version { found },
+            Err(Fault::BodyFile { file, reason }) => ReadFault::BodyFile { index, file, reason },
+            Err(Fault::Entry(reason)) => match standing.line {
+                None => ReadFault::Entry { index, reason },
+                Some(line) => ReadFault::Line { line, reason },
+            },
+        };
+        Err(self.fail(fault))
+    }
+
+    /// As [`Reader::entry`], with where to find it again.
+    pub(super) fn placed(&mut self, text: &[u8], standing: Standing) -> Result<Option<(Entry, Spot)>, ReadError> {
+        let asked = self.shared.files.asked();
+        let entry = self.entry(text, standing)?;
+        Ok(entry.map(|entry| {
+            let has_files = self.shared.files.asked() != asked;
+            let digest = reread::digest(&self.digests, text, &entry, has_files);
+            (entry, Spot::new(standing, text.len(), digest))
+        }))
+    }
+
+    pub(super) fn fail(&self, fault: ReadFault) -> ReadError {
+        ReadError { source_name: self.name.to_string(), fault }
+    }
+}
+
+/// Opens one recording: a HAR file, a journal, or `-` for standard input. A folder stands for the only recording in it.
+///
+/// # Errors
+///
+/// [`ReadError`] if there is none, it cannot be read, it is neither HAR nor journal, or it is of a newer version.
+pub fn open(path: &Path) -> Result<Recording, ReadError> {
+    let name = if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() };
+    if path.as_os_str() == "-" {
+        return Recording::new(name, Box::new(BufReader::with_capacity(CHUNK, io::stdin())), None);
+    }
+    let fail = |fault| ReadError { source_name: name.clone(), fault };
+    let (file, metadata) = opened(path).map_err(fail)?;
+    if metadata.is_dir() {
+        let inside = sources(path)?;
+        return match inside.as_slice() {
+            [only] => open(only),
+            _ => Err(fail(ReadFault::NotHar {
+                reason: format!("it is a folder of {} recordings; name one", inside.len()),
+            })),
+        };
+    }
+    let folder =
+        path.parent().map(|parent| if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.into() });
+    // A pipe can be read only once.
+    let again = if metadata.is_file() { file.try_clone().map(Some) } else { Ok(None) };
+    let again = again.map_err(|error| fail(ReadFault::Io(error)))?;
+    let recording = Recording::new(name, Box::new(BufReader::with_capacity(CHUNK, file)), folder)?;
+    Ok(Recording { file: again, ..recording })
+}
+
+/// Opens what the recording `path` is now.
+fn opened(path: &Path) -> Result<(File, fs::Metadata), ReadFault> {
+    let mut again = true;
+    loop {
+        let current = commit::current(path).map_err(|reason| ReadFault::Unfinished { reason })?;
+        match File::open(&current) {
+            // Another process has moved it to its place since.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && std::mem::take(&mut again) => {}
+            file => {
+                let file = file.map_err(fault_of)?;
+                let metadata = file.metadata().map_err(fault_of)?;
+                return Ok((file, metadata));
+            }
+        }
+    }
+}
+
+/// Whether another tool's file carries no `Authorization` anywhere, as browsers export them: then nobody can say who
+/// called. What can be read only once (standard input, a pipe) is taken as it is.
+///
+/// # Errors
+///
+/// As [`open`], and what is wrong with its entries.
+pub(super) fn strips_authorization(path: &Path) -> Result<bool, ReadError> {
+    if path.as_os_str() == "-" || !path.is_file() {
+        return Ok(false);
+    }
+    let mut recording = open(path)?;
+    if recording.head().by_contrail {
+        return Ok(false);
+    }
+    while let Some(entry) = recording.next() {
+        entry?;
+        if recording.carries_authorization() {
+            return Ok(false);
+        }
+    }
+    Ok(!recording.head().by_contrail)
+}
+
+/// Bytes read from a file at a time.
+const CHUNK: usize = 256 << 10;
+
+impl Recording {
+    /// Reads from `input`; body files are looked for in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`].
+    pub fn new(name: String, input: Box<dyn BufRead + Send>, folder: Option<PathBuf>) -> Result<Self, ReadError> {
+        let mut reader =
+            Reader { name: name.as_str().into(), shared: Shared::new(folder), digests: Digests::default() };
+        let mut texts = Texts::begin(name, input)?;
+        reader.shared.head = texts.take_tokens();
+        Ok(Self { texts, reader, file: None, skipped: 0, carries_authorization: false, buffer: Vec::new() })
+    }
+
+    /// Reads the tokens of other tools' files through `tokens` (its clock skew, its keys). Entries that contrail wrote hold
+    /// their token's facts, as they were judged then.
+    #[must_use]
+    pub fn with_tokens(mut self, tokens: Arc<TokenCache>) -> Self {
+        self.reader.shared.tokens = tokens;
+        self
+    }
+
+    /// What its entries can be read from again; `None` for what can be read only once.
+    #[must_use]
+    pub fn shelf(&mut self) -> Option<Shelf> {
+        self.file.take().map(|file| Shelf::new(file, self.reader.clone()))
+    }
+
+    /// The name that it was opened by.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        self.texts.name()
+    }
+
+    /// What the file said of itself so far; complete once the entries are read.
+    #[must_use]
+    pub fn head(&self) -> &Head {
+        self.texts.head()
+    }
+
+    /// How many entries were left out so far because they are not HTTP.
+    #[must_use]
+    pub fn skipped(&self) -> usize {
+        self.skipped
+    }
+
+    /// Whether any entry so far carried an `Authorization` header. Browsers strip it: in a file that contrail did not
+    /// write and in which none carries it, nobody can judge authentication.
+    #[must_use]
+    pub fn carries_authorization(&self) -> bool {
+        self.carries_authorization
+    }
+
+    fn read_next(&mut self) -> Result<Option<Entry>, ReadError> {
+        loop {
+            self.buffer.clear();
+            let Some(standing) = self.texts.next(&mut self.buffer)? else { return Ok(None) };
+            if let Some(entry) = self.reader.entry(&self.buffer, standing)? {
+                self.carries_authorization |= entry.exchange.request.headers.contains("authorization");
+                return Ok(Some(entry));
+            }
+            self.skipped += 1;
+        }
+    }
+}
+
+impl Iterator for Recording {
+    type Item = Result<Entry, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.read_next();
+        if next.is_err() {
+            self.texts.end();
+        }
+        next.transpose()
+    }
+}
+
+impl std::fmt::Debug for Recording {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recording").field("name", &self.source()).field("head", self.head()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,287 @@
+//! Entries on all cores: one thread cuts texts out of the file, others make entries of them and do what is asked with
+//! each, and the caller gets the results in the file's order.
+//!
+//! Bounded: each thread has one batch of texts waiting, one at hand and one of results waiting, whatever the file's size.
+//! Batches go round: the n-th to the n-th thread, so that order needs no sorting.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::mpsc::{Receiver, SyncSender, sync_channel},
+    thread,
+};
+
+use super::Reader;
+use crate::recording::{
+    Entry, Head, ReadError, ReadFault, Recording, Spot,
+    texts::{Standing, Texts},
+};
+
+/// Bytes of text that go to a thread at a time, at least.
+const BATCH: usize = 128 << 10;
+
+/// Most threads; one thread cuts texts out for them all.
+const MOST_THREADS: usize = 16;
+
+/// What is known of a recording at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// What the file said of itself.
+    pub head: Head,
+    /// How many entries were left out because they are not HTTP.
+    pub skipped: usize,
+}
+
+/// Texts that go to one thread together.
+#[derive(Default)]
+struct Batch {
+    text: Vec<u8>,
+    /// Where each entry stands in the file, and where its text ends here.
+    ends: Vec<(Standing, usize)>,
+}
+
+/// What became of a batch: a result per entry, `None` for one that is not HTTP; after an error nothing follows.
+type Done<T> = Vec<Result<Option<T>, ReadError>>;
+
+/// What is done with a text.
+trait Work<T>: Fn(&mut Reader, &[u8], Standing) -> Result<Option<T>, ReadError> + Sync {}
+
+impl<T, F: Fn(&mut Reader, &[u8], Standing) -> Result<Option<T>, ReadError> + Sync> Work<T> for F {}
+
+impl Batch {
+    /// The next texts; an empty batch at the end. An error comes with the texts before it.
+    fn next(texts: &mut Texts) -> (Self, Option<ReadError>) {
+        let mut batch = Self { text: Vec::with_capacity(BATCH + BATCH / 4), ends: Vec::new() };
+        while batch.text.len() < BATCH {
+            match texts.next(&mut batch.text) {
+                Ok(Some(standing)) => batch.ends.push((standing, batch.text.len())),
+                Ok(None) => break,
+                Err(error) => return (batch, Some(error)),
+            }
+        }
+        (batch, None)
+    }
+
+    fn done<T>(&self, reader: &mut Reader, work: &impl Work<T>) -> Done<T> {
+        let mut start = 0;
+        let mut done = Vec::with_capacity(self.ends.len());
+        for (standing, end) in &self.ends {
+            let text = &self.text[start..*end];
+            start = *end;
+            let worked = catch_unwind(AssertUnwindSafe(|| work(reader, text, *standing)));
+            let result = worked.unwrap_or_else(|_| {
+                let reason = "contrail failed on it; please report it".to_owned();
+                Err(reader.fail(ReadFault::Entry { index: standing.index, reason }))
+            });
+            let failed = result.is_err();
+            done.push(result);
+            if failed {
+                break;
+            }
+        }
+        done
+    }
+}
+
+impl Recording {
+    /// Does `work` with every entry that is left, on all cores, and hands what it gives to `sink` in the file's order.
+    ///
+    /// # Errors
+    ///
+    /// That of the first entry that cannot be read, after `sink` had all before it; or what `sink` says, after which nothing
+    /// more is read.
+    pub fn each<T, E>(self, work: impl Fn(Entry) -> T + Sync, sink: impl FnMut(T) -> Result<(), E>) -> Result<Ended, E>
+    where
+        T: Send,
+        E: From<ReadError>,
+    {
+        let work = |reader: &mut Reader, text: &[u8], standing| Ok(reader.entry(text, standing)?.map(&work));
+        self.each_on(threads(), work, sink)
+    }
+
+    /// As [`Recording::each`], with where each entry stands on the recording's [`Shelf`](crate::recording::Shelf).
+    ///
+    /// # Errors
+    ///
+    /// As [`Recording::each`].
+    pub fn each_placed<T, E>(
+        self,
+        work: impl Fn(Entry, Spot) -> T + Sync,
+        sink: impl FnMut(T) -> Result<(), E>,
+    ) -> Result<Ended, E>
+    where
+        T: Send,
+        E: From<ReadError>,
+    {
+        let work = |reader: &mut Reader, text: &[u8], standing| {
+            Ok(reader.placed(text, standing)?.map(|(entry, spot)| work(entry, spot)))
+        };
+        self.each_on(threads(), work, sink)
+    }
+
+    fn each_on<T, E>(
+        self,
+        threads: usize,
+        work: impl Work<T>,
+        mut sink: impl FnMut(T) -> Result<(), E>,
+    ) -> Result<Ended, E>
+    where
+        T: Send,
+        E: From<ReadError>,
+    {
+        let Self { mut texts, mut reader, mut skipped, .. } = self;
+        let mut take = |done: Done<T>| -> Result<(), E> {
+            for result in done {
+                match result? {
+                    Some(result) => sink(result)?,
+                    None => skipped += 1,
+                }
+            }
+            Ok(())
+        };
+        // A file of one batch is not worth a thread.
+        let (first, error) = Batch::next(&mut texts);
+        if first.text.len() < BATCH {
+            take(first.done(&mut reader, &work))?;
+            error.map_or(Ok(()), |error| Err(E::from(error)))?;
+        } else {
+            thread::scope(|scope| -> Result<(), E> {
+                let (mut to, mut from) = (Vec::new(), Vec::new());
+                for _ in 0..threads {
+                    let (batches, waiting) = sync_channel::<Batch>(1);
+                    let (results, done) = sync_channel::<Done<T>>(1);
+                    let (mut reader, work) = (reader.clone(), &work);
+                    scope.spawn(move || work_on(&waiting, &results, &mut reader, work));
+                    to.push(batches);
+                    from.push(done);
+                }
+                let texts = &mut texts;
+                let cutting = scope.spawn(move || cut(first, texts, &to));
+                for done in from.iter().cycle() {
+                    match done.recv() {
+                        Ok(results) => take(results)?,
+                        Err(_) => break,
+                    }
+                }
+                // Whoever still works finds its channel closed.
+                drop(from);
+                match cutting.join() {
+                    Ok(None) => Ok(()),
+                    Ok(Some(error)) => Err(error.into()),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            })?;
+        }
+        Ok(Ended { head: texts.head().clone(), skipped })
+    }
+}
+
+fn threads() -> usize {
+    thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS)
+}
+
+/// Cuts what follows the `first` batch into further ones, the n-th for the n-th thread; what ended it, if not its end.
+fn cut(first: Batch, texts: &mut Texts, to: &[SyncSender<Batch>]) -> Option<ReadError> {
+    let (mut batch, mut error) = (first, None);
+    for batches in to.iter().cycle() {
+        if batch.ends.is_empty() && error.is_none() || batches.send(batch).is_err() || error.is_some() {
+            return error;
+        }
+        (batch, error) = Batch::next(texts);
+    }
+    None
+}
+
+fn work_on<T>(waiting: &Receiver<Batch>, results: &SyncSender<Done<T>>, reader: &mut Reader, work: &impl Work<T>) {
+    while let Ok(batch) = waiting.recv() {
+        if results.send(batch.done(reader, work)).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, Cursor};
+
+    use super::*;
+
+    fn recording(entries: usize, broken: Option<usize>) -> Recording {
+        let entry = |index: usize| {
+            if broken == Some(index) {
+                return r#"{"request":{"method":"GET","url":"nowhere"}}"#.to_owned();
+            }
+            let scheme = if index % 10 == 7 { "data:" } else { "https://a.example" };
+            let padding = "x".repeat(index % 1999);
+            format!(r#"{{"request":{{"method":"GET","url":"{scheme}/{index}"}},"comment":"{padding}"}}"#)
+        };
+        let entries: Vec<String> = (0..entries).map(entry).collect();
+        let file = format!(r#"{{"log":{{"entries":[{}],"creator":{{"name":"contrail"}}}}}}"#, entries.join(","));
+        Recording::new("x.har".into(), Box::new(BufReader::new(Cursor::new(file))), None).unwrap()
+    }
+
+    fn paths(recording: Recording, threads: usize) -> (Vec<String>, Result<Ended, ReadError>) {
+        let mut paths = Vec::new();
+        let work = |reader: &mut Reader, text: &[u8], standing| {
+            let path = |entry: Entry| format!("{} {}", entry.index, entry.exchange.request.target.path());
+            Ok(reader.entry(text, standing)?.map(path))
+        };
+        let ended = recording.each_on(threads, work, |path| {
+            paths.push(path);
+            Ok(())
+        });
+        (paths, ended)
+    }
+
+    fn expected(entries: usize) -> Vec<String> {
+        (0..entries).filter(|index| index % 10 != 7).map(|index| format!("{index} /{index}")).collect()
+    }
+
+    #[test]
+    fn results_come_in_the_order_of_the_file_whatever_the_number_of_threads() {
+        for (entries, threads) in [(0, 2), (1, 2), (50, 2), (2000, 1), (2000, 2), (2000, 3), (2000, 7)] {
+            let (paths, ended) = paths(recording(entries, None), threads);
+            assert_eq!(paths, expected(entries), "{entries} entries on {threads} threads");
+            let ended = ended.unwrap();
+            assert_eq!(ended.skipped, (0..entries).filter(|index| index % 10 == 7).count());
+            assert!(ended.head.by_contrail, "what stands behind the entries is known at the end");
+        }
+    }
+
+    #[test]
+    fn an_entry_that_cannot_be_read_ends_it_after_all_before_it() {
+        for at in [0, 3, 1500] {
+            let (paths, ended) = paths(recording(2000, Some(at)), 3);
+            assert_eq!(paths, expected(at));
+            assert!(ended.unwrap_err().to_string().contains(&format!("entry {at}:")));
+        }
+    }
+
+    #[test]
+    fn a_file_that_breaks_off_gives_its_whole_entries_first() {
+        let mut file = br#"{"log":{"entries":["#.to_vec();
+        for index in 0..2000 {
+            file.extend_from_slice(
+                format!(r#"{{"request":{{"method":"GET","url":"https://a/{index}"}}}},"#).as_bytes(),
+            );
+        }
+        let recording = Recording::new("x.har".into(), Box::new(BufReader::new(Cursor::new(file))), None).unwrap();
+        let (paths, ended) = paths(recording, 2);
+        assert_eq!(paths.len(), 2000);
+        assert!(ended.unwrap_err().to_string().contains("ends in the middle, after 2000 whole entries"));
+    }
+
+    #[test]
+    fn a_failure_of_ours_is_an_error_at_its_entry_and_what_the_sink_says_ends_it() {
+        let panics = |entry: Entry| assert_ne!(entry.index, 1600);
+        let ended = recording(2000, None).each(panics, |()| Ok::<(), ReadError>(()));
+        assert!(ended.unwrap_err().to_string().contains("entry 1600: contrail failed on it"));
+
+        let mut taken = 0;
+        let ended = recording(20_000, None).each(drop, |()| {
+            taken += 1;
+            let fault = ReadFault::NotFound;
+            if taken < 1500 { Ok(()) } else { Err(ReadError { source_name: "the sink".into(), fault }) }
+        });
+        assert_eq!((taken, ended.unwrap_err().source_name), (1500, "the sink".to_owned()));
+    }
+}

@@ -1,0 +1,74 @@
+//! Entries that are read a second time, one by one, so that a long recording need not stay in memory.
+//!
+//! A file may be written to while it is in use. Each entry is read again from the file that was opened first (whatever its
+//! name names now), and counts only if it is what it was.
+
+use std::{
+    fs::File,
+    os::unix::fs::FileExt as _,
+    sync::{Mutex, PoisonError},
+};
+
+use super::Reader;
+use crate::recording::{Entry, ReadError, ReadFault, texts::Standing};
+use crate::{digest::Digests, exchange::Exchange};
+
+/// A recording whose entries can be read again.
+pub struct Shelf {
+    file: File,
+    reader: Mutex<Reader>,
+}
+
+/// Where an entry stands on its shelf, and what it was when it was first read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spot {
+    standing: Standing,
+    length: usize,
+    digest: u64,
+}
+
+/// The digest of an entry: its text, and what of it stands in body files. Tells entries that changed from those that did
+/// not.
+pub(in crate::recording) fn digest(digests: &Digests, text: &[u8], entry: &Entry, has_files: bool) -> u64 {
+    let digest = digests.of(text);
+    if !has_files {
+        return digest;
+    }
+    let Exchange { request, response, .. } = &entry.exchange;
+    let digest = digests.and(digest, &request.body.content);
+    digests.and(digest, response.as_ref().map_or(&[], |response| &response.body.content))
+}
+
+impl Spot {
+    pub(in crate::recording) fn new(standing: Standing, length: usize, digest: u64) -> Self {
+        Self { standing, length, digest }
+    }
+}
+
+impl Shelf {
+    pub(in crate::recording) fn new(file: File, reader: Reader) -> Self {
+        Self { file, reader: Mutex::new(reader) }
+    }
+
+    /// Reads an entry again.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadFault::Changed`] if it is not what it was any more; others if it can no longer be read at all.
+    pub fn entry(&self, spot: &Spot) -> Result<Entry, ReadError> {
+        let mut text = vec![0; spot.length];
+        let read = self.file.read_exact_at(&mut text, spot.standing.offset);
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        read.map_err(|_| reader.fail(ReadFault::Changed { index: spot.standing.index }))?;
+        match reader.placed(&text, spot.standing) {
+            Ok(Some((entry, found))) if found == *spot => Ok(entry),
+            Ok(_) | Err(_) => Err(reader.fail(ReadFault::Changed { index: spot.standing.index })),
+        }
+    }
+}
+
+impl std::fmt::Debug for Shelf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shelf").field("file", &self.file).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,354 @@
+//! Recognising secrets: by the field that they stand in, by their shape, by the rules that `--redact` adds. What is
+//! recognised is remembered, so that it is found again by value.
+
+use std::ops::Range;
+
+use super::{
+    hints::{self, Hints, glance},
+    kind::{self, JWK_PRIVATE, Kind, OAUTH, Place},
+    prefilter::Seen,
+    shapes,
+    walk::{Token, Walk},
+};
+use crate::json::{Document, Kind as JsonKind, Node};
+use crate::redact::{
+    Redactor,
+    apply::{label, spans::Mark},
+    known::{
+        memory::{self, Id},
+        view::View,
+    },
+};
+
+/// How many codings are undone one inside the other: JSON in a form in a URL in JSON.
+pub(in crate::redact) const DEPTH: usize = 4;
+
+/// Longest body that is searched for personal data by shape, and longest JSON inside a string that is looked into.
+const LONG: usize = 1 << 20;
+
+impl Redactor {
+    pub(in crate::redact) fn learn(&self, text: &[u8], kind: Kind) -> Option<Id> {
+        self.memory().learn(text, kind)
+    }
+
+    /// Whether there is nothing to recognise in a text, nor in what its codings stand for: no hint, no coding, no label,
+    /// and no rule of `--redact` that asks for more.
+    pub(in crate::redact) fn is_plain(&self, text: &[u8]) -> bool {
+        !self.thorough && !self.plan.is_extended() && glance(text) == Seen::default()
+    }
+
+    fn hints(&self, text: &[u8]) -> Hints {
+        if self.thorough { hints::search(text) } else { hints::hints(text) }
+    }
+
+    /// Reads a text that has no known structure. Ranges are those of `text`.
+    pub(in crate::redact) fn detect_text(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
+        if text.len() < 3 || self.is_plain(text) {
+            return;
+        }
+        self.reserve_labels(text);
+        let depth = if text.len() > LONG / 4 { depth.min(1) } else { depth };
+        let hints = self.hints(text);
+        if hints.shape {
+            shapes::find(text, |range, kind| self.shape(text, range, kind, out));
+        }
+        for expression in &self.plan.expressions {
+            for groups in expression.captures_iter(text) {
+                if let Some(hit) = groups.get(1).or_else(|| groups.get(0)) {
+                    out.extend(self.learn(hit.as_bytes(), Kind::Custom).map(|id| Mark::part(hit.range(), id)));
+                }
+            }
+        }
+        if hints.person && text.len() < LONG {
+            shapes::find_personal(text, |range, kind| self.person(&text[range.clone()], kind, range, out));
+        }
+        if depth == 0 {
+            if hints.field {
+                shapes::find_fields(text, |range, kind| self.field(text, range, kind, out));
+            }
+            return;
+        }
+        if hints.shape {
+            self.detect_base64(text, depth, out);
+        }
+        if !self.detect_lines(text, depth, out) && hints.field {
+            shapes::find_fields(text, |range, kind| self.field(text, range, kind, out));
+        }
+        for view in [View::percent(text, false), View::unescape(text), View::entities(text)].into_iter().flatten() {
+            let mut inner = Vec::new();
+            self.detect_text(&view.text, depth - 1, &mut inner);
+            out.extend(inner.into_iter().map(|mark| mark.moved(|range| view.source(range))));
+        }
+    }
+
+    /// JSON inside a text: the whole of it, or line by line (newline-delimited JSON, event streams). Whether all of
+    /// the text was read as JSON.
+    fn detect_lines(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) -> bool {
+        let begins = |text: &[u8]| matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
+        let mut inside = |part: Range<usize>| -> bool {
+            if part.len() > LONG || !begins(&text[part.clone()]) {
+                return false;
+            }
+            let Ok(document) = Document::parse(text[part.clone()].to_vec()) else { return false };
+            let mut marks = Vec::new();
+            self.detect_json(&document, &[], depth - 1, &mut marks);
+            out.extend(marks.into_iter().map(|mark| Mark {
+                range: part.start + mark.range.start..part.start + mark.range.end,
+                place: None,
+                whole: false,
+                ..mark
+            }));
+            true
+        };
+        if inside(0..text.len()) {
+            return true;
+        }
+        if memchr::memchr(b'\n', text).is_none() {
+            return false;
+        }
+        let mut start = 0;
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            let skip = if line.starts_with(b"data:") { 5 } else { 0 };
+            inside(start + skip..start + line.len());
+            start += line.len();
+        }
+        false
+    }
+
+    /// A JSON object in base64 (a `state`, a wrapped payload): one place, if there is a secret in it.
+    fn detect_base64(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
+        if !matches!(text, [b'e', b'y' | b'w', ..]) || text.len() > LONG {
+            return;
+        }
+        let Some(Ok(document)) = memory::base64(text).map(Document::parse) else { return };
+        let mut inner = Vec::new();
+        self.detect_json(&document, &[], depth - 1, &mut inner);
+        out.extend(inner.first().map(|mark| Mark::part(0..text.len(), mark.secret)));
+    }
+
+    fn shape(&self, text: &[u8], range: Range<usize>, kind: Kind, out: &mut Vec<Mark>) {
+        let value = &text[range.clone()];
+        if kind == Kind::Basic {
+            self.learn_basic(value);
+        }
+        out.extend(self.learn(value, kind).map(|id| Mark::part(range, id)));
+    }
+
+    fn field(&self, text: &[u8], range: Range<usize>, kind: Kind, out: &mut Vec<Mark>) {
+        out.extend(self.learn(&text[range.clone()], kind).map(|id| Mark::part(range, id)));
+    }
+
+    /// Personal data: counted, and marked where it is to be masked.
+    pub(in crate::redact) fn person(&self, value: &[u8], kind: Kind, range: Range<usize>, out: &mut Vec<Mark>) {
+        if value.is_empty() || label::is_label_bytes(value) {
+            return;
+        }
+        self.memory().count_person(value, kind);
+        if self.plan.personal {
+            out.extend(self.learn(value, kind).map(|id| Mark::part(range, id)));
+        }
+    }
+
+    /// The password of a Basic credential is a secret by itself; the user is, where there is no password.
+    pub(in crate::redact) fn learn_basic(&self, encoded: &[u8]) {
+        if let Some((user, password)) = memory::basic(encoded) {
+            if password.is_empty() {
+                self.learn(&user, Kind::ApiKey);
+            } else {
+                self.learn(&password, Kind::Password);
+            }
+        }
+    }
+
+    /// Labels that stand in a text already keep their numbers to themselves.
+    pub(in crate::redact) fn reserve_labels(&self, text: &[u8]) {
+        if memchr::memchr(b'!', text).is_some() {
+            let highest = label::find(text).map(|(_, label)| label.number).max();
+            if let Some(highest) = highest {
+                self.memory().reserve(highest);
+            }
+        }
+    }
+
+    /// Reads a JSON document. Ranges are those of its source; quotes stay outside. `done` names the places whose
+    /// values are labels already; a number does not show it.
+    pub(in crate::redact) fn detect_json(
+        &self,
+        document: &Document,
+        done: &[String],
+        depth: usize,
+        out: &mut Vec<Mark>,
+    ) {
+        let source = document.source();
+        if self.is_plain(source) {
+            return;
+        }
+        self.reserve_labels(source);
+        let coded = memchr::memchr2(b'%', b'\\', source).is_some();
+        if !coded && !self.plan.is_extended() && self.hints(source) == Hints::default() {
+            return;
+        }
+        let mut walk: Walk<'_, Option<Inherited>> = Walk::new();
+        self.visit(&mut walk, &Token::Root, document.root(), None, done, depth, out);
+        while let Some((node, inherited)) = walk.next() {
+            if node.kind() == JsonKind::Object {
+                let has_key_type = || node.get("kty").is_some();
+                let has_oauth = || OAUTH.iter().any(|name| node.get(name).is_some());
+                for (name, value) in node.entries() {
+                    let Some(text) = name.as_str() else { continue };
+                    let kind = kind::by_name(&text, Place::Member)
+                        .or_else(|| (JWK_PRIVATE.contains(&&*text) && has_key_type()).then_some(Kind::PrivateKey))
+                        .or_else(|| {
+                            let code = text.eq_ignore_ascii_case("code");
+                            (code && (has_oauth() || is_code(value))).then_some(Kind::Code)
+                        })
+                        .or_else(|| if text == "value" { listed_kind(node) } else { None });
+                    let field = kind.map(|kind| Inherited { kind, all: true }).or(inherited);
+                    self.detect_string(name, depth, out, None);
+                    self.visit(&mut walk, &Token::Name(text), value, field, done, depth, out);
+                }
+            } else {
+                for (at, item) in node.items().enumerate() {
+                    self.visit(&mut walk, &Token::Index(at), item, inherited, done, depth, out);
+                }
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)] // one step of the walk above; a struct of them would only rename this
+    fn visit<'d>(
+        &self,
+        walk: &mut Walk<'d, Option<Inherited>>,
+        token: &Token<'d>,
+        node: Node<'d>,
+        mut field: Option<Inherited>,
+        done: &[String],
+        depth: usize,
+        out: &mut Vec<Mark>,
+    ) {
+        if self.plan.has_pointers() && self.plan.names_place(&walk.pointer(token)) {
+            field = Some(Inherited { kind: Kind::Custom, all: true });
+        }
+        let place = || walk.pointer(token);
+        match node.kind() {
+            JsonKind::Null | JsonKind::Boolean => {}
+            JsonKind::Number => {
+                let raw = node.raw().as_bytes();
+                let person = personal(token).filter(|kind| *kind == Kind::Phone);
+                // `tokens: 512` counts them.
+                let counted = matches!(token, Token::Name(name) if name.to_ascii_lowercase().ends_with("tokens"));
+                if let Some(kind) = field.filter(|field| field.all && !counted).map(|field| field.kind).or(person) {
+                    if done.contains(&place()) {
+                        self.memory().reserve_number(raw);
+                        return;
+                    }
+                    if kind.is_personal() {
+                        self.memory().count_person(raw, kind);
+                        if !self.plan.personal {
+                            return;
+                        }
+                    }
+                    out.extend(self.learn(raw, kind).map(|id| Mark {
+                        place: Some(place()),
+                        number: true,
+                        ..Mark::value(node.span(), id)
+                    }));
+                }
+            }
+            JsonKind::String => {
+                let value = node.as_str().unwrap_or_default();
+                let telling = field.filter(|field| {
+                    field.all || kind::is_opaque(value.as_bytes()) || matches!(token, Token::Name(name) if tells(name))
+                });
+                let inner = node.span().start + 1..node.span().end - 1;
+                if let Some(telling) = telling.filter(|_| !value.is_empty()) {
+                    // What a credential is made of is worth knowing by itself.
+                    self.detect_text(value.as_bytes(), 1, &mut Vec::new());
+                    let id = self.learn(value.as_bytes(), telling.kind);
+                    out.extend(id.map(|id| Mark { place: Some(place()), ..Mark::value(inner, id) }));
+                    return;
+                }
+                if let Some(kind) = personal(token) {
+                    let before = out.len();
+                    self.person(value.as_bytes(), kind, inner, out);
+                    for mark in &mut out[before..] {
+                        mark.whole = true;
+                        mark.place = Some(place());
+                    }
+                    if out.len() > before {
+                        return;
+                    }
+                }
+                self.detect_string(node, depth, out, Some(&place));
+            }
+            JsonKind::Array | JsonKind::Object => {
+                let inherited = field.map(|field| Inherited {
+                    all: field.all && (node.kind() == JsonKind::Array || field.kind == Kind::Custom),
+                    ..field
+                });
+                walk.open(token.clone(), node, inherited);
+            }
+        }
+    }
+
+    /// Reads the text inside a JSON string.
+    pub(in crate::redact) fn detect_string(
+        &self,
+        node: Node<'_>,
+        depth: usize,
+        out: &mut Vec<Mark>,
+        place: Option<&dyn Fn() -> String>,
+    ) {
+        let raw = node.raw().as_bytes();
+        let inner = &raw[1..raw.len() - 1];
+        let start = node.span().start + 1;
+        let mut marks = Vec::new();
+        match View::unescape(inner) {
+            Some(view) => {
+                self.detect_text(&view.text, depth.saturating_sub(1), &mut marks);
+                marks = marks.into_iter().map(|mark| mark.moved(|range| view.source(range))).collect();
+            }
+            None => self.detect_text(inner, depth.saturating_sub(1), &mut marks),
+        }
+        out.extend(marks.into_iter().map(|mark| Mark {
+            whole: mark.range == (0..inner.len()),
+            range: start + mark.range.start..start + mark.range.end,
+            place: place.map(|place| place()),
+            number: mark.number,
+            quoted: false,
+            secret: mark.secret,
+        }));
+    }
+}
+
+/// What an item of a list of names and values says of its value: `{"name": "Authorization", "value": …}`.
+pub(in crate::redact) fn listed_kind(node: Node<'_>) -> Option<Kind> {
+    node.get("value").filter(|value| value.kind() == JsonKind::String)?;
+    let mut names = ["name", "key", "header", "field"].into_iter().filter_map(|name| node.get(name)?.as_str());
+    names.find_map(|name| kind::by_listed_name(&name))
+}
+
+/// An authorization code rather than the name of an error: long, mixed, no words joined by `_`.
+fn is_code(value: Node<'_>) -> bool {
+    value.as_str().is_some_and(|text| text.len() >= 16 && kind::is_opaque(text.as_bytes()) && !text.contains(' '))
+}
+
+/// Members of an object under a secret's name that hold the secret itself.
+fn tells(name: &str) -> bool {
+    ["value", "plain", "plaintext", "raw", "text", "current", "new", "old", "previous"].contains(&name)
+}
+
+/// What a member's name says of the values below it.
+#[derive(Debug, Clone, Copy)]
+struct Inherited {
+    kind: Kind,
+    /// Every value below; otherwise only those that look random, since settings of tokens are no tokens.
+    all: bool,
+}
+
+fn personal(token: &Token<'_>) -> Option<Kind> {
+    match token {
+        Token::Name(name) => kind::personal(name),
+        _ => None,
+    }
+}

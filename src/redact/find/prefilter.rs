@@ -1,0 +1,338 @@
+//! A glance at a text before it is read for secrets: of most texts it says that there is nothing to read.
+//!
+//! The text is looked at two bytes at a time. Of every word that hints at a secret, two adjoining pairs of bytes are
+//! held, once for the word at an even place and once for it at an odd one, each in one of a few groups:
+//!
+//! ```text
+//! text       … a s s w o r d …        pairs   as  sw  or  d…
+//! held                                first[sw] and second[or] share a group
+//! ```
+//!
+//! Two adjoining pairs of one group are a reason to compare that group's words, letter for letter. A yes may be wrong
+//! (a word without what has to follow it), a no never is.
+
+use std::collections::BTreeSet;
+
+use super::hints::ENDINGS;
+
+/// What a text may hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::redact) struct Seen {
+    /// A word that hints at a secret or at a person.
+    pub(in crate::redact) hint: bool,
+    /// What a coding or a label begins with: `%`, `\`, `&`, `!`.
+    pub(in crate::redact) coded: bool,
+}
+
+/// A word to look for, in any case.
+#[derive(Debug, Clone)]
+pub(in crate::redact) struct Word {
+    pub(in crate::redact) text: String,
+    /// It counts only before one of [`ENDINGS`].
+    pub(in crate::redact) ends: bool,
+}
+
+/// A word, and the pairs that stand for it.
+#[derive(Debug)]
+struct Held {
+    word: Word,
+    /// Where in the word the pairs begin (−1: with the byte before it).
+    from: isize,
+    window: Window,
+}
+
+/// Words whose pairs are looked for together.
+#[derive(Debug, Default)]
+struct Group {
+    words: Vec<Held>,
+    /// Of each word the window's bytes, [folded](fold), and which of them count.
+    windows: Vec<(u32, u32)>,
+}
+
+/// The first and the second pairs of a group, and how often one of each is met.
+#[derive(Debug, Clone, Default)]
+struct Common([(BTreeSet<Pair>, f64); 2]);
+
+impl Common {
+    fn with(&mut self, [a, b, c, d]: Window) {
+        for ((pairs, often), pair) in self.0.iter_mut().zip([[a, b], [c, d]]) {
+            if pairs.insert(pair) {
+                *often += frequency(&pair);
+            }
+        }
+    }
+
+    /// How much oftener a first and a second pair come together by accident with this window than without it.
+    fn grown(&self, [a, b, c, d]: Window) -> f64 {
+        let more = |(pairs, often): &(BTreeSet<Pair>, f64), pair: Pair| {
+            if pairs.contains(&pair) { *often } else { often + frequency(&pair) }
+        };
+        let [first, second] = &self.0;
+        more(first, [a, b]) * more(second, [c, d]) - first.1 * second.1
+    }
+}
+
+/// One bit for each group of words; the last is that of codings.
+type Groups = u16;
+
+/// Groups of words.
+const WORDS: usize = 15;
+const CODED: Groups = 1 << WORDS;
+
+/// Four bytes of a word with what surrounds it; `None` is any byte.
+type Window = [Option<u8>; 4];
+type Pair = [Option<u8>; 2];
+
+/// See the module.
+pub(in crate::redact) struct Glance {
+    first: Table,
+    second: Table,
+    groups: [Group; WORDS],
+}
+
+/// The groups of every pair of bytes.
+type Table = Box<[Groups; PAIRS]>;
+
+const PAIRS: usize = 1 << 16;
+
+fn table() -> Table {
+    vec![0; PAIRS].try_into().unwrap_or_else(|_| unreachable!("it has this length"))
+}
+
+/// Bytes that are looked at together.
+const BLOCK: usize = 32;
+
+impl Glance {
+    /// Looks for these words, and for codings.
+    pub(in crate::redact) fn new(words: Vec<Word>) -> Self {
+        let mut glance = Self { first: table(), second: table(), groups: Default::default() };
+        for byte in *b"%\\&!" {
+            for window in [[Some(byte), None, None, None], [None, Some(byte), None, None]] {
+                glance.hold(window, CODED);
+            }
+        }
+        let parities = words.into_iter().flat_map(|word| [(word.clone(), 0), (word, 1)]);
+        let mut held: Vec<Held> = parities.map(|(word, parity)| Held::new(word, parity)).collect();
+        held.sort_by(|one, two| frequency(&two.window).total_cmp(&frequency(&one.window)));
+        // A word joins the group in which a first and a second pair come together by accident least often with it.
+        let mut common: [Common; WORDS] = Default::default();
+        for held in held {
+            let grown = |group: &usize| common[*group].grown(held.window);
+            let group = (0..WORDS).min_by(|one, two| grown(one).total_cmp(&grown(two))).unwrap_or(0);
+            common[group].with(held.window);
+            glance.hold(held.window, 1 << group);
+            glance.groups[group].push(held);
+        }
+        glance
+    }
+
+    fn hold(&mut self, window: Window, group: Groups) {
+        let both = |byte: Option<u8>| match byte {
+            Some(byte) => vec![byte.to_ascii_lowercase(), byte.to_ascii_uppercase()],
+            None => (0..=u8::MAX).collect(),
+        };
+        for (table, pair) in [(&mut self.first, &window[..2]), (&mut self.second, &window[2..])] {
+            for one in both(pair[0]) {
+                for two in both(pair[1]) {
+                    table[usize::from(u16::from_le_bytes([one, two]))] |= group;
+                }
+            }
+        }
+    }
+
+    /// What the text may hold.
+    pub(in crate::redact) fn at(&self, text: &[u8]) -> Seen {
+        let mut seen = Seen::default();
+        let mut wanted = Groups::MAX;
+        let mut rest = text;
+        while let Some(block) = rest.first_chunk() {
+            let met = self.met(block) & wanted;
+            if met != 0 {
+                self.look_closer(block, text, text.len() - rest.len(), &mut seen);
+                if seen.hint {
+                    seen.coded |= has_coding(rest);
+                    return seen;
+                }
+                wanted &= !(met & CODED);
+            }
+            rest = &rest[BLOCK..];
+        }
+        // The rest, with nothing after it.
+        let mut last = [0; 2 * BLOCK + 2];
+        last[..rest.len()].copy_from_slice(rest);
+        for start in (0..rest.len()).step_by(BLOCK) {
+            if let Some(block) = last[start..].first_chunk()
+                && self.met(block) & wanted != 0
+            {
+                self.look_closer(block, text, text.len() - rest.len() + start, &mut seen);
+            }
+        }
+        seen
+    }
+
+    /// The groups of which a block may hold a word.
+    #[inline]
+    fn met(&self, block: &[u8; BLOCK + 2]) -> Groups {
+        let pairs = pairs(block);
+        let (mut met, mut at) = (0, 0);
+        while at + 1 < pairs.len() {
+            met |= self.first[pairs[at]] & self.second[pairs[at + 1]];
+            at += 1;
+        }
+        met
+    }
+
+    #[cold]
+    fn look_closer(&self, block: &[u8; BLOCK + 2], text: &[u8], start: usize, seen: &mut Seen) {
+        for (at, two) in pairs(block).windows(2).enumerate() {
+            let mut met = self.first[two[0]] & self.second[two[1]];
+            if met == 0 {
+                continue;
+            }
+            seen.coded |= met & CODED != 0;
+            met &= !CODED;
+            let bytes = fold(two[0] | two[1] << 16);
+            while let Some(group) = self.groups.get(met.trailing_zeros() as usize) {
+                seen.hint |= group.stands(bytes, text, start + 2 * at);
+                met &= met - 1;
+            }
+        }
+    }
+}
+
+/// The pairs of a block and the one after it, read two at a time.
+#[inline]
+fn pairs(block: &[u8; BLOCK + 2]) -> [usize; BLOCK / 2 + 1] {
+    let read = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
+    let mut pairs = [usize::from(u16::from_le_bytes([block[BLOCK], block[BLOCK + 1]])); BLOCK / 2 + 1];
+    for (at, two) in pairs.chunks_exact_mut(2).enumerate() {
+        let bits = read(4 * at);
+        two[0] = (bits & 0xffff) as usize;
+        two[1] = (bits >> 16) as usize;
+    }
+    pairs
+}
+
+/// Bytes that differ in the case of a letter, and a few others, become equal.
+#[allow(clippy::cast_possible_truncation)] // four bytes are meant
+fn fold(bytes: usize) -> u32 {
+    bytes as u32 | 0x2020_2020
+}
+
+fn has_coding(text: &[u8]) -> bool {
+    memchr::memchr3(b'%', b'\\', b'&', text).is_some() || memchr::memchr(b'!', text).is_some()
+}
+
+impl Group {
+    fn push(&mut self, held: Held) {
+        let bytes = u32::from_le_bytes(held.window.map(Option::unwrap_or_default));
+        let mask = u32::from_le_bytes(held.window.map(|byte| byte.map_or(0, |_| u8::MAX)));
+        self.windows.push((fold(bytes as usize), mask));
+        self.words.push(held);
+    }
+
+    /// Whether one of the words stands where four folded bytes were met.
+    fn stands(&self, met: u32, text: &[u8], at: usize) -> bool {
+        let alike = self.windows.iter().zip(&self.words).filter(|((bytes, mask), _)| (met ^ bytes) & mask == 0);
+        alike.into_iter().any(|(_, held)| held.stands(text, at))
+    }
+}
+
+impl Held {
+    fn new(word: Word, parity: isize) -> Self {
+        let (from, window) = rarest(&word, parity);
+        Self { word, from, window }
+    }
+
+    /// Whether the word stands where its pairs were met.
+    fn stands(&self, text: &[u8], at: usize) -> bool {
+        let Some(start) = at.checked_add_signed(-self.from) else { return false };
+        let end = start + self.word.text.len();
+        text.get(start..end).is_some_and(|part| part.eq_ignore_ascii_case(self.word.text.as_bytes()))
+            && (!self.word.ends || text.get(end).is_some_and(|next| ENDINGS.contains(next)))
+    }
+}
+
+/// The four bytes of a word that are met least often by accident, beginning at an even or an odd place of it.
+fn rarest(word: &Word, parity: isize) -> (isize, Window) {
+    let bytes = word.text.as_bytes();
+    let window = |from: isize| -> Window {
+        std::array::from_fn(|at| {
+            let at = from.checked_add_unsigned(at).and_then(|at| usize::try_from(at).ok());
+            at.and_then(|at| bytes.get(at).copied())
+        })
+    };
+    let length = isize::try_from(bytes.len()).unwrap_or(isize::MAX);
+    // An odd place has an even one before it.
+    let starts = (-parity..length).step_by(2).map(|from| (from, window(from)));
+    // The byte after the word may be missing, but no pair of them.
+    let whole = starts.filter(|(from, _)| from + 4 <= length + 1 || *from <= 0);
+    whole.min_by(|(_, one), (_, two)| frequency(one).total_cmp(&frequency(two))).unwrap_or((-parity, window(-parity)))
+}
+
+/// Roughly how often such bytes are met, one after the other, in JSON and in English.
+fn frequency(bytes: &[Option<u8>]) -> f64 {
+    const COMMON: &[u8] = b"e\"taoinsr _dlcu:mpfg,1h0by2v-/.k3w4x5678j9qz";
+    let one = |byte: &Option<u8>| match byte {
+        None => 1.0,
+        Some(byte) => match COMMON.iter().position(|common| *common == byte.to_ascii_lowercase()) {
+            Some(rank) => 0.09 / (1.0 + f64::from(u8::try_from(rank).unwrap_or(u8::MAX)) / 4.0),
+            None => 0.002,
+        },
+    };
+    bytes.iter().map(one).product()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn glance(words: &[&str]) -> Glance {
+        let word = |text: &&str| Word { text: text.trim_end_matches('=').to_owned(), ends: text.ends_with('=') };
+        Glance::new(words.iter().map(word).collect())
+    }
+
+    const WORDS: &[&str] = &["@", "\"+", "key", "pin=", "mail", "token", "secret", "given_name", "pass="];
+
+    #[test]
+    fn a_word_is_seen_at_every_place_of_a_text_and_in_any_case() {
+        let glance = glance(WORDS);
+        for word in WORDS {
+            for word in [word.to_ascii_uppercase(), (*word).to_owned()] {
+                for before in 0..40 {
+                    for after in 0..40 {
+                        let text = format!("{}{word}{}", ".".repeat(before), ",".repeat(after));
+                        assert_eq!(glance.at(text.as_bytes()), Seen { hint: true, coded: false }, "{text}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_word_that_needs_an_end_is_none_without_it() {
+        let glance = glance(WORDS);
+        for text in ["pins are shipping", "a passport, bypassed", "pin", "pass", "tokes are secre", "giv_name"] {
+            assert_eq!(glance.at(text.as_bytes()), Seen::default(), "{text}");
+        }
+        assert!(glance.at(b"a shipping:pin]").hint);
+    }
+
+    #[test]
+    fn a_coding_is_seen_at_every_place_with_a_hint_and_without() {
+        let glance = glance(WORDS);
+        for coding in ["%", "\\", "&", "!"] {
+            for hint in ["", "secret"] {
+                for before in 0..40 {
+                    for after in 0..40 {
+                        let text = format!("{}{coding}{}", ".".repeat(before), ",".repeat(after));
+                        for text in [format!("{hint}{text}"), format!("{text}{hint}")] {
+                            let seen = Seen { coded: true, hint: !hint.is_empty() };
+                            assert_eq!(glance.at(text.as_bytes()), seen, "{text}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

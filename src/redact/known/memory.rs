@@ -1,0 +1,409 @@
+//! A recording's memory: every secret with its label, and the [`Index`] that finds them again.
+//!
+//! A memory may have a bound. Beyond it, a quarter of the secrets is forgotten: those that were met last the longest
+//! ago, and none that an exchange at work has met. Where a field, a header or its shape says so, such a value is
+//! recognised anew.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
+};
+
+use base64::{
+    Engine as _,
+    prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE, BASE64_URL_SAFE_NO_PAD},
+};
+
+use super::{
+    index::{Index, patterns_of},
+    view::View,
+};
+use crate::redact::{apply::label, find::kind::Kind};
+
+/// Which secret; none is ever given to another one.
+pub(in crate::redact) type Id = u32;
+
+/// Secrets longer than this are found by a part of them.
+pub(in crate::redact) const ANCHOR: usize = 32;
+
+/// What is known of one secret.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::redact) struct Secret {
+    pub(in crate::redact) kind: Kind,
+    /// The number in its label.
+    pub(in crate::redact) number: u32,
+    /// What it is made of was read already.
+    opened: bool,
+    /// When it was met last, by [`Memory::clock`].
+    met: u64,
+}
+
+pub(in crate::redact) struct Memory {
+    secrets: HashMap<Id, Secret>,
+    by_text: HashMap<Arc<[u8]>, Id>,
+    /// The next secret's.
+    next: Id,
+    /// Most secrets that are known at a time, beside those that the exchanges at work met.
+    most: usize,
+    /// How many there have to be for some to be forgotten.
+    full: usize,
+    /// When each exchange at work began, by [`Memory::clock`].
+    at_work: Vec<u64>,
+    /// How many were forgotten.
+    pub(in crate::redact) forgotten: u64,
+    /// Counts what is met.
+    clock: u64,
+    /// Highest label number given or met.
+    highest: u32,
+    index: Arc<Index>,
+    pub(in crate::redact) distinct: BTreeMap<&'static str, u64>,
+    /// Hashes of the personal data met, by kind.
+    people: BTreeMap<&'static str, HashSet<u64>>,
+    hasher: RandomState,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            secrets: HashMap::new(),
+            by_text: HashMap::new(),
+            next: 0,
+            most: usize::MAX,
+            full: usize::MAX,
+            at_work: Vec::new(),
+            forgotten: 0,
+            clock: 0,
+            highest: 0,
+            index: Arc::default(),
+            distinct: BTreeMap::new(),
+            people: BTreeMap::new(),
+            hasher: RandomState::new(),
+        }
+    }
+}
+
+impl Memory {
+    /// A memory whose index does without its sieve.
+    pub(in crate::redact) fn thorough() -> Self {
+        Self { index: Arc::new(Index::thorough()), ..Self::default() }
+    }
+
+    /// Knows no more than so many secrets from here on.
+    pub(in crate::redact) fn bound(&mut self, most: usize) {
+        self.most = most;
+        self.full = most;
+    }
+
+    /// Work on an exchange begins. What it meets is not forgotten before its end, [`Self::done`] with what this gives.
+    pub(in crate::redact) fn begin(&mut self) -> u64 {
+        self.at_work.push(self.clock);
+        self.clock
+    }
+
+    /// Work that began then is done.
+    pub(in crate::redact) fn done(&mut self, began: u64) {
+        if let Some(at) = self.at_work.iter().position(|other| *other == began) {
+            self.at_work.swap_remove(at);
+        }
+        if self.secrets.len() > self.most {
+            self.forget();
+        }
+    }
+
+    /// Whether a secret that is met now could be among those that are kept when some are forgotten: the newest three
+    /// quarters.
+    pub(in crate::redact) fn may_forget(&self) -> bool {
+        self.secrets.len() >= self.most / 4
+    }
+
+    /// Remembers a secret; one that is known keeps its label. `None` for an empty text and for a label.
+    pub(in crate::redact) fn learn(&mut self, text: &[u8], kind: Kind) -> Option<Id> {
+        if text.is_empty() || label::is_label_bytes(text) {
+            return None;
+        }
+        if let Some(known) = self.known(text) {
+            self.meet(known);
+            return Some(known);
+        }
+        let aliases = aliases(text);
+        // The same secret in another spelling has the same label.
+        let id = aliases.iter().find_map(|alias| self.by_text.get(alias.as_slice()).copied());
+        let id = match id {
+            Some(known) => {
+                self.meet(known);
+                known
+            }
+            None => self.add(kind),
+        };
+        let mut patterns = Vec::new();
+        for text in std::iter::once(text).chain(aliases.iter().map(Vec::as_slice)) {
+            let text: Arc<[u8]> = text.into();
+            if self.by_text.insert(Arc::clone(&text), id).is_none() {
+                patterns_of(&text, id, &mut patterns);
+            }
+        }
+        if !patterns.is_empty() {
+            self.index = Arc::new(self.index.with(patterns));
+        }
+        Some(id)
+    }
+
+    fn add(&mut self, kind: Kind) -> Id {
+        if self.secrets.len() >= self.full {
+            self.forget();
+        }
+        let id = self.next;
+        self.next = self.next.wrapping_add(1);
+        self.highest = self.highest.saturating_add(1);
+        self.clock += 1;
+        self.secrets.insert(id, Secret { kind, number: self.highest, opened: false, met: self.clock });
+        if !kind.is_personal() {
+            *self.distinct.entry(kind.name()).or_default() += 1;
+        }
+        id
+    }
+
+    /// Forgets secrets until there are three quarters of the most, or none but what exchanges at work met.
+    fn forget(&mut self) {
+        let mut met: Vec<u64> = self.secrets.values().map(|secret| secret.met).collect();
+        let surplus = met.len().saturating_sub(self.most - self.most / 4);
+        let (_, newest_forgotten, _) = met.select_nth_unstable(surplus);
+        let newest_forgotten = self.at_work.iter().copied().fold(*newest_forgotten, u64::min);
+        let before = self.secrets.len();
+        self.secrets.retain(|_, secret| secret.met > newest_forgotten);
+        let left = self.secrets.len();
+        // Where little could be forgotten, the next look at all of them waits until there are some more.
+        self.full = self.most.max(left + left / 4);
+        if left == before {
+            return;
+        }
+        self.forgotten += (before - left) as u64;
+        self.by_text.retain(|_, id| self.secrets.contains_key(id));
+        self.index = Arc::new(self.index.only(|id| self.secrets.contains_key(&id)));
+    }
+
+    /// The secret was met again; whether it is known still.
+    pub(in crate::redact) fn meet(&mut self, id: Id) -> bool {
+        self.clock += 1;
+        let secret = self.secrets.get_mut(&id);
+        secret.map(|secret| secret.met = self.clock).is_some()
+    }
+
+    pub(in crate::redact) fn known(&self, text: &[u8]) -> Option<Id> {
+        self.by_text.get(text).copied()
+    }
+
+    /// The secret of this text, met again, if what it is made of was read already.
+    pub(in crate::redact) fn opened(&mut self, text: &[u8]) -> Option<Id> {
+        let id = self.known(text).filter(|id| self.secret(*id).opened)?;
+        self.meet(id);
+        Some(id)
+    }
+
+    pub(in crate::redact) fn set_opened(&mut self, id: Id) {
+        if let Some(secret) = self.secrets.get_mut(&id) {
+            secret.opened = true;
+        }
+    }
+
+    pub(in crate::redact) fn secret(&self, id: Id) -> Secret {
+        // One that was forgotten while its exchange was on its way shares the last one's number.
+        let forgotten = Secret { kind: Kind::Secret, number: self.highest.max(1), opened: false, met: 0 };
+        self.secrets.get(&id).copied().unwrap_or(forgotten)
+    }
+
+    /// The label number has been met in a text; no other secret gets it.
+    pub(in crate::redact) fn reserve(&mut self, number: u32) {
+        self.highest = self.highest.max(number);
+    }
+
+    /// The number is the label of one.
+    pub(in crate::redact) fn reserve_number(&mut self, text: &[u8]) {
+        if let Some(number) = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()) {
+            self.reserve(number);
+        }
+    }
+
+    /// Counts a value that looks like personal data, once; up to a million of a kind.
+    pub(in crate::redact) fn count_person(&mut self, value: &[u8], kind: Kind) {
+        const MOST: usize = 1_000_000;
+        let hash = self.hasher.hash_one(value);
+        let people = self.people.entry(kind.name()).or_default();
+        if people.len() < MOST {
+            people.insert(hash);
+        }
+    }
+
+    pub(in crate::redact) fn people(&self) -> BTreeMap<&'static str, u64> {
+        self.people.iter().map(|(kind, values)| (*kind, values.len() as u64)).collect()
+    }
+
+    pub(in crate::redact) fn index(&self) -> Arc<Index> {
+        Arc::clone(&self.index)
+    }
+}
+
+/// Other spellings under which the same secret may come again.
+fn aliases(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut aliases = Vec::new();
+    if let Some(view) = View::percent(text, false) {
+        aliases.push(view.text);
+    }
+    if text.contains(&b'\\') {
+        aliases.extend(View::unescape(text).map(|view| view.text));
+    }
+    if text.starts_with(b"-----BEGIN ") {
+        // A key is as good without its armour and line breaks.
+        let lines = text.split(|byte| matches!(byte, b'\r' | b'\n'));
+        let lines: Vec<&[u8]> = lines.filter(|line| !line.starts_with(b"-----") && !line.contains(&b':')).collect();
+        aliases.push(lines.concat());
+        aliases.extend(lines.iter().rev().filter(|line| line.len() >= ANCHOR).take(2).map(|line| line.to_vec()));
+    }
+    aliases.retain(|alias| !alias.is_empty() && alias != text);
+    aliases
+}
+
+/// Undoes base64 of either alphabet, with padding or without.
+pub(in crate::redact) fn base64(encoded: &[u8]) -> Option<Vec<u8>> {
+    BASE64_STANDARD
+        .decode(encoded)
+        .or_else(|_| BASE64_STANDARD_NO_PAD.decode(encoded))
+        .or_else(|_| BASE64_URL_SAFE_NO_PAD.decode(encoded))
+        .or_else(|_| BASE64_URL_SAFE.decode(encoded))
+        .ok()
+}
+
+/// User and password of a Basic credential.
+pub(in crate::redact) fn basic(encoded: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let text = base64(encoded)?;
+    let colon = memchr::memchr(b':', &text)?;
+    Some((text[..colon].to_vec(), text[colon + 1..].to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{hex::hex, redact::known::index::Form};
+
+    fn found(memory: &Memory, text: &str) -> Vec<String> {
+        let mut out = Vec::new();
+        memory.index().search(text.as_bytes(), false, &mut out);
+        let mut out: Vec<String> = out.into_iter().map(|found| text[found.range].to_owned()).collect();
+        out.dedup();
+        out
+    }
+
+    #[test]
+    fn a_secret_is_found_raw_and_in_base64_of_every_alignment_and_in_hex() {
+        let mut memory = Memory::default();
+        memory.learn(b"s3cr3t?value>~", Kind::Secret).unwrap();
+        for before in ["", "a", "ab", "abc"] {
+            for after in ["", "z", "yz"] {
+                let text = format!("{before}s3cr3t?value>~{after}");
+                for encoded in [BASE64_STANDARD.encode(&text), BASE64_URL_SAFE_NO_PAD.encode(&text)] {
+                    assert_eq!(found(&memory, &format!("({encoded})")), [encoded]);
+                }
+                let hex = hex(text.as_bytes());
+                assert_eq!(found(&memory, &format!("x{hex}")), [hex]);
+                assert_eq!(found(&memory, &text), ["s3cr3t?value>~"]);
+            }
+        }
+        assert!(found(&memory, "s3cr3t-value").is_empty());
+    }
+
+    #[test]
+    fn a_secret_that_repeats_itself_is_found_once_where_only_a_part_of_it_stands() {
+        let mut memory = Memory::default();
+        memory.learn("Bwc7".repeat(100).as_bytes(), Kind::Secret).unwrap();
+        let text = format!("({})", "Bwc7".repeat(60));
+        let mut out = Vec::new();
+        memory.index().search(text.as_bytes(), false, &mut out);
+        let raw: Vec<_> = out.into_iter().filter(|found| found.form == Form::Raw).map(|found| found.range).collect();
+        assert_eq!(raw.len(), 1);
+        assert_eq!(raw[0], 1..text.len() - 1);
+    }
+
+    #[test]
+    fn a_long_secret_is_found_whole_and_by_its_beginning_and_end() {
+        let secret: String =
+            (0..100_u8).map(|n| char::from(b'a' + n.wrapping_mul(7) % 26)).collect::<String>() + "0123";
+        let mut memory = Memory::default();
+        memory.learn(secret.as_bytes(), Kind::Secret).unwrap();
+        assert!(found(&memory, &format!("<{secret}>")).iter().all(|part| *part == secret));
+        assert_eq!(found(&memory, &format!("<{}>", &secret[..50])), [&secret[..50]]);
+        assert_eq!(found(&memory, &format!("<{}>", &secret[50..])), [&secret[50..]]);
+    }
+
+    #[test]
+    fn the_same_secret_keeps_its_label_under_every_spelling() {
+        let mut memory = Memory::default();
+        let one = memory.learn(b"s3cr3t/value", Kind::Secret);
+        assert_eq!(memory.learn(b"s3cr3t%2Fvalue", Kind::Cookie), one);
+        assert_ne!(memory.learn(b"s3cr3t/other", Kind::Secret), one);
+        assert_eq!(memory.learn(b"!token-7!", Kind::Secret), None);
+    }
+
+    #[test]
+    fn a_bounded_memory_forgets_what_was_met_last_the_longest_ago_and_gives_no_number_again() {
+        let mut memory = Memory::default();
+        memory.bound(8);
+        let secret = |n: usize| format!("secret-number-{n:05}");
+        let learn = |memory: &mut Memory, n| memory.learn(secret(n).as_bytes(), Kind::Secret).unwrap();
+        let first = learn(&mut memory, 0);
+        let mut numbers = HashSet::from([memory.secret(first).number]);
+        for n in 1..100 {
+            assert_eq!(learn(&mut memory, 0), first, "it comes with every other");
+            let id = learn(&mut memory, n);
+            assert!(numbers.insert(memory.secret(id).number), "{n}");
+            assert!(memory.secrets.len() <= 8 && memory.by_text.len() <= 8);
+            for known in [0, n] {
+                assert_eq!(found(&memory, &secret(known)).len(), 1, "{known} after {n}");
+            }
+        }
+        assert!(memory.forgotten >= 92 && found(&memory, &secret(1)).is_empty());
+        let again = learn(&mut memory, 1);
+        assert!(numbers.insert(memory.secret(again).number) && found(&memory, &secret(1)).len() == 1);
+        assert_eq!(memory.distinct["secret"], 101, "one that was forgotten counts again");
+    }
+
+    #[test]
+    fn what_an_exchange_at_work_met_is_forgotten_only_when_it_is_done() {
+        let mut memory = Memory::default();
+        memory.bound(8);
+        let secret = |n: usize| format!("secret-number-{n:05}");
+        let learn = |memory: &mut Memory, n: usize| memory.learn(secret(n).as_bytes(), Kind::Secret).unwrap();
+        learn(&mut memory, 0);
+        let first = memory.begin();
+        (1..50).for_each(|n| _ = learn(&mut memory, n));
+        let second = memory.begin();
+        (50..100).for_each(|n| _ = learn(&mut memory, n));
+        memory.done(first);
+        assert!(found(&memory, &secret(49)).is_empty());
+        assert!((50..100).all(|n| found(&memory, &secret(n)).len() == 1));
+        memory.done(second);
+        assert!(memory.secrets.len() <= 8 && memory.by_text.len() <= 8, "{}", memory.secrets.len());
+        assert_eq!(memory.forgotten, 100 - memory.secrets.len() as u64);
+    }
+
+    #[test]
+    fn a_label_is_not_searched_for_secrets() {
+        let mut memory = Memory::default();
+        memory.learn(b"oken-1!x", Kind::Secret).unwrap();
+        memory.learn(b"api-key-1", Kind::Secret).unwrap();
+        assert!(found(&memory, "!api-key-1! and !api-key-17!").is_empty());
+        assert_eq!(found(&memory, "api-key-1"), ["api-key-1"]);
+    }
+
+    #[test]
+    fn thousands_of_secrets_are_all_found_again_by_few_searches() {
+        let mut memory = Memory::default();
+        for n in 0..2000 {
+            memory.learn(format!("secret-number-{n:05}").as_bytes(), Kind::Secret).unwrap();
+        }
+        assert!(memory.index().levels.len() < 12, "{}", memory.index().levels.len());
+        for n in [0, 999, 1999] {
+            assert_eq!(found(&memory, &format!("a secret-number-{n:05} b")).len(), 1);
+        }
+    }
+}

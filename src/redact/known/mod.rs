@@ -1,0 +1,7 @@
+//! Secrets that were recognised once, and the search for them wherever they come again.
+
+pub(super) mod index;
+pub(super) mod memory;
+pub(super) mod ngram_filter;
+pub(super) mod search;
+pub(super) mod view;

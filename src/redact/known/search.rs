@@ -1,0 +1,174 @@
+//! Finding known secrets again by value, in whatever coding.
+
+use std::ops::Range;
+
+use super::{
+    index::{Found, Index},
+    view::View,
+};
+use crate::json::{Document, Kind as JsonKind, Node};
+use crate::redact::{
+    Redactor,
+    apply::spans::Mark,
+    find::{
+        kind::{self, Spread},
+        walk::{Token, Walk},
+    },
+};
+
+/// How many codings are undone one inside the other.
+const DEPTH: usize = 3;
+
+/// In longer texts only one.
+const LONG: usize = 1 << 18;
+
+/// How a text is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::redact) struct Reading {
+    /// It is a path or may hold one.
+    pub(in crate::redact) path: bool,
+    /// `+` is a space (queries, forms).
+    pub(in crate::redact) plus: bool,
+}
+
+/// Known secrets in a text, any coding undone. Ranges are those of `text`.
+pub(in crate::redact) fn find(index: &Index, text: &[u8], reading: Reading, out: &mut Vec<Mark>) {
+    let blanks = reading.plus && index.blanks && memchr::memchr(b'+', text).is_some();
+    if blanks || is_worth(index, text) {
+        let mut found = Vec::new();
+        let depth = if text.len() > LONG { 1 } else { DEPTH };
+        find_at(index, text, reading, depth, &mut found);
+        // A secret that is there as it is comes before one that is coded in it.
+        found.sort_by_key(|found| found.form);
+        out.extend(found.into_iter().map(|found| Mark::part(found.range, found.secret)));
+    }
+}
+
+fn find_at(index: &Index, text: &[u8], reading: Reading, depth: usize, out: &mut Vec<Found>) {
+    index.search(text, reading.path, out);
+    if depth == 0 {
+        return;
+    }
+    let plus = reading.plus && index.blanks;
+    for view in [View::percent(text, plus), View::unescape(text), View::entities(text)].into_iter().flatten() {
+        let mut inner = Vec::new();
+        find_at(index, &view.text, Reading { plus: false, ..reading }, depth - 1, &mut inner);
+        out.extend(inner.into_iter().map(|found| Found { range: view.source(&found.range), ..found }));
+    }
+}
+
+/// Whether [`find`] could find anything.
+pub(in crate::redact) fn is_worth(index: &Index, text: &[u8]) -> bool {
+    if index.is_empty() {
+        return false;
+    }
+    memchr::memchr3(b'%', b'\\', b'&', text).is_some() || index.touches(text)
+}
+
+impl Redactor {
+    /// Known secrets in a JSON document, in names, strings and numbers. Ranges are those of its source.
+    pub(in crate::redact) fn spread_json(&self, index: &Index, document: &Document, out: &mut Vec<Mark>) {
+        if index.is_empty() || !is_worth(index, document.source()) {
+            return;
+        }
+        let mut walk: Walk<'_, ()> = Walk::new();
+        self.spread_value(index, &mut walk, &Token::Root, document.root(), out);
+        while let Some((node, ())) = walk.next() {
+            for (at, item) in node.items().enumerate() {
+                self.spread_value(index, &mut walk, &Token::Index(at), item, out);
+            }
+            for (name, value) in node.entries() {
+                spread_string(index, name, None, out);
+                self.spread_value(index, &mut walk, &Token::Name(name.as_str().unwrap_or_default()), value, out);
+            }
+        }
+    }
+
+    fn spread_value<'d>(
+        &self,
+        index: &Index,
+        walk: &mut Walk<'d, ()>,
+        token: &Token<'d>,
+        node: Node<'d>,
+        out: &mut Vec<Mark>,
+    ) {
+        match node.kind() {
+            JsonKind::Null | JsonKind::Boolean => {}
+            JsonKind::Number => {
+                let raw = node.raw().as_bytes();
+                let known = (kind::spread(raw) != Spread::Field).then(|| self.memory().known(raw)).flatten();
+                out.extend(known.map(|id| Mark {
+                    place: Some(walk.pointer(token)),
+                    number: true,
+                    ..Mark::value(node.span(), id)
+                }));
+            }
+            JsonKind::String => spread_string(index, node, Some(&|| walk.pointer(token)), out),
+            JsonKind::Array | JsonKind::Object => walk.open(token.clone(), node, ()),
+        }
+    }
+}
+
+fn spread_string(index: &Index, node: Node<'_>, place: Option<&dyn Fn() -> String>, out: &mut Vec<Mark>) {
+    let raw = node.raw().as_bytes();
+    let inner = &raw[1..raw.len() - 1];
+    if !is_worth(index, inner) {
+        return;
+    }
+    let start = node.span().start + 1;
+    let mut found = Vec::new();
+    // The text itself first; what its escapes stand for comes from the view.
+    find(index, inner, Reading::default(), &mut found);
+    out.extend(found.into_iter().filter(|mark| whole_escapes(inner, &mark.range)).map(|mark| Mark {
+        whole: mark.range == (0..inner.len()),
+        range: start + mark.range.start..start + mark.range.end,
+        place: place.map(|place| place()),
+        ..mark
+    }));
+}
+
+/// Whether the range of a JSON string's inner text cuts no escape in two (base64 in the escape's own letters).
+fn whole_escapes(inner: &[u8], range: &Range<usize>) -> bool {
+    let Some(mut at) = memchr::memchr(b'\\', inner) else { return true };
+    while at < range.end {
+        let length = if inner.get(at + 1) == Some(&b'u') { 6 } else { 2 };
+        let cuts = |edge: usize| at < edge && edge < at + length;
+        if cuts(range.start) || cuts(range.end) {
+            return false;
+        }
+        match memchr::memchr(b'\\', inner.get(at + length..).unwrap_or_default()) {
+            Some(next) => at += length + next,
+            None => break,
+        }
+    }
+    true
+}
+
+/// Every known secret in bytes of a file, with the form in which it was met.
+pub(in crate::redact) fn scan(index: &Index, bytes: &[u8]) -> Vec<(Found, &'static str)> {
+    let mut out = Vec::new();
+    if index.is_empty() {
+        return out;
+    }
+    // Read as a path: a word that may stand in a path is no proof of a secret.
+    let reading = Reading { path: true, plus: false };
+    let mut raw = Vec::new();
+    index.search(bytes, true, &mut raw);
+    out.extend(raw.into_iter().map(|found| {
+        let form = found.form.name();
+        (found, form)
+    }));
+    let views = [
+        (View::percent(bytes, false), "percent-encoded"),
+        (index.blanks.then(|| View::percent(bytes, true)).flatten(), "percent-encoded"),
+        (View::unescape(bytes), "escaped"),
+        (View::entities(bytes), "escaped"),
+    ];
+    for (view, form) in views {
+        let Some(view) = view else { continue };
+        let mut found = Vec::new();
+        find_at(index, &view.text, reading, DEPTH - 1, &mut found);
+        out.extend(found.into_iter().map(|found| (Found { range: view.source(&found.range), ..found }, form)));
+    }
+    out
+}

@@ -1,0 +1,417 @@
+//! The recorded exchanges by what was asked: a hash look-up, not a scan.
+//!
+//! A request goes to its *line* (method and raw path), from there, under each mask that any entry of that line needs,
+//! to a *bucket*: the recorded exchanges of one identity, in recorded order.
+
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    sync::{Arc, OnceLock},
+};
+
+use super::{
+    caller::{Caller, CallerId, Callers, Met},
+    conditions::Conditions,
+    ignore::{Ignore, IgnoreSet},
+    mask::{Key, Keys, Mask},
+    serve::{self, Answer, Digested, Plain, Shelved},
+    token_endpoint::Learned,
+};
+use crate::recording::fixture::request_parts::Parts;
+use crate::{
+    digest::Digests,
+    exchange::Request,
+    recording::{Entry, ReadError, ReadFault, Shelf, Spot},
+    token::Credential,
+};
+
+/// The documented operation of a method and raw path, if there is one.
+pub type OperationOf = Arc<dyn Fn(&str, &str) -> Option<Arc<str>> + Send + Sync>;
+
+/// What takes secrets out of a request.
+pub type RedactRequest = Arc<dyn Fn(&Request) -> Request + Send + Sync>;
+
+/// One recorded exchange: what finding and telling it needs. The rest of it is elsewhere.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// Method and target of its request, without the origin. Holds no secret.
+    pub(super) asked: Box<str>,
+    /// Its index in its recording.
+    index: usize,
+    /// Which fixture, as an index into the sources.
+    pub(super) source: u32,
+    pub(super) caller: CallerId,
+    /// The recorded status; 0 if there is none.
+    pub(super) status: u16,
+    pub(super) conditions: Conditions,
+    /// contrail wrote it, so there is no secret in it.
+    pub(super) by_contrail: bool,
+    /// Its request counts as redaction makes it.
+    redacted: bool,
+    /// Why it is never served; `None` if it can be.
+    pub(super) unfit: Option<Box<str>>,
+    /// Its answer, if that is kept in memory.
+    answer: Option<Answer>,
+    kept: Kept,
+}
+
+#[cfg(test)]
+impl Held {
+    /// Whether its answer is in memory.
+    pub(super) fn has_answer(&self) -> bool {
+        self.answer.is_some()
+    }
+}
+
+/// Where an exchange is.
+#[derive(Debug)]
+enum Kept {
+    /// In memory.
+    Here(Box<Entry>),
+    /// On its source's shelf.
+    There(Spot),
+}
+
+/// One recording.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) name: Arc<str>,
+    shelf: Option<Shelf>,
+    /// An entry of it that another tool wrote carries an `Authorization` header.
+    pub(super) carries_authorization: bool,
+}
+
+/// An entry with all that can be worked out without the entries before it.
+pub struct Prepared {
+    asked: Box<str>,
+    index: usize,
+    line: Key,
+    key: Key,
+    mask: Mask,
+    /// Method and number of path segments, where the path is masked.
+    shape: Option<(String, usize)>,
+    ignored: IgnoreSet,
+    credential: Credential,
+    status: u16,
+    conditions: Conditions,
+    by_contrail: bool,
+    redacted: bool,
+    unfit: Option<Box<str>>,
+    answer: Option<Digested>,
+    carries_authorization: bool,
+    host: String,
+    pub(super) learned: Learned,
+    kept: Kept,
+}
+
+/// What requests are compared by; the same for all of them.
+pub(super) struct Rules {
+    ignore: Vec<Ignore>,
+    pub(super) operation_of: OperationOf,
+    has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    redact: RedactRequest,
+    pub(super) keys: Keys,
+    digests: Digests,
+}
+
+impl Rules {
+    pub(super) fn new(
+        ignore: Vec<Ignore>,
+        operation_of: OperationOf,
+        has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+        redact: RedactRequest,
+    ) -> Self {
+        Self { ignore, operation_of, has_label, redact, keys: Keys::default(), digests: Digests::default() }
+    }
+
+    /// What is left out when requests of this method and path are compared.
+    pub(super) fn ignored(&self, method: &str, path: &str) -> IgnoreSet {
+        if self.ignore.is_empty() {
+            return IgnoreSet::default();
+        }
+        IgnoreSet::of(&self.ignore, (self.operation_of)(method, path).as_deref())
+    }
+
+    /// Works an entry out. With a `spot` it is read again when it is asked for, and not kept.
+    pub(super) fn prepare(&self, entry: Entry, redact: bool, spot: Option<Spot>) -> Prepared {
+        let exchange = &entry.exchange;
+        let clean = redact.then(|| (self.redact)(&exchange.request));
+        let request = clean.as_ref().unwrap_or(&exchange.request);
+        let parts = Parts::of(request);
+        let mask = Mask::of(request, &parts, &*self.has_label);
+        let method = request.method.as_str();
+        let line = self.keys.line(method, &parts.path, &mask.segments);
+        let ignored = self.ignored(method, &parts.path);
+        let unfit = serve::unfit(exchange);
+        let answer = if unfit.is_none() { serve::answer(exchange) } else { None };
+        let answer = answer.map(|answer| Digested::new(answer, &self.digests));
+        Prepared {
+            asked: asked(request).into(),
+            index: entry.index,
+            line,
+            key: self.keys.request(line, &parts, &mask, &ignored),
+            shape: (!mask.segments.is_empty()).then(|| (method.to_owned(), parts.path.split('/').count())),
+            mask,
+            ignored,
+            credential: request.credential.clone(),
+            status: exchange.response.as_ref().map_or(0, |response| response.status),
+            conditions: Conditions::of(&request.headers),
+            by_contrail: entry.note.is_some() && !redact,
+            redacted: redact,
+            answer,
+            unfit: unfit.map(Into::into),
+            carries_authorization: entry.note.is_none() && exchange.request.headers.contains("authorization"),
+            host: exchange.request.target.host_and_port(),
+            learned: Learned::of(exchange),
+            kept: spot.map_or_else(|| Kept::Here(Box::new(entry)), Kept::There),
+        }
+    }
+}
+
+/// Method and target, without the origin.
+pub(super) fn asked(request: &Request) -> String {
+    [request.method.as_str(), " ", &request.target.path_and_query].concat()
+}
+
+/// Entries of one identity.
+#[derive(Debug, Default)]
+pub(super) struct Bucket {
+    /// In recorded order.
+    pub(super) entries: Vec<u32>,
+    pub(super) mask: u32,
+    /// One of them was recorded under conditions.
+    pub(super) conditional: bool,
+}
+
+/// Entries of one method and path.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// The masks in use, most specific first.
+    masks: Vec<u32>,
+    /// In recorded order.
+    pub(super) entries: Vec<u32>,
+    ignored: u16,
+}
+
+/// Recorded exchanges, ready to be found.
+pub(super) struct Index {
+    pub(super) rules: Arc<Rules>,
+    pub(super) sources: Vec<Source>,
+    pub(super) held: Vec<Held>,
+    pub(super) callers: Callers,
+    met: Met<CallerId>,
+    pub(super) buckets: Vec<Bucket>,
+    pub(super) lines: HashMap<Key, Line>,
+    /// The lines in recorded order, for looking for near ones.
+    pub(super) line_order: Vec<Key>,
+    masks: Vec<Mask>,
+    mask_ids: HashMap<Mask, u32>,
+    by_key: HashMap<Key, u32>,
+    /// Path masks that are not empty, by method and number of segments.
+    path_masks: HashMap<(String, usize), Vec<Vec<usize>>>,
+    ignore_sets: Vec<IgnoreSet>,
+    shelved: Shelved,
+    /// The hosts, with ports, that the recorded requests went to.
+    pub(super) hosts: HashSet<String>,
+    /// The lines by their documented operation, as places in `line_order`; made when a request misses.
+    by_operation: OnceLock<HashMap<Option<Arc<str>>, Vec<usize>>>,
+}
+
+impl Index {
+    pub(super) fn new(rules: Rules) -> Self {
+        Self {
+            rules: Arc::new(rules),
+            sources: Vec::new(),
+            held: Vec::new(),
+            callers: Callers::default(),
+            met: Met::default(),
+            buckets: Vec::new(),
+            lines: HashMap::new(),
+            line_order: Vec::new(),
+            masks: vec![Mask::default()],
+            mask_ids: HashMap::from([(Mask::default(), 0)]),
+            by_key: HashMap::new(),
+            path_masks: HashMap::new(),
+            ignore_sets: Vec::new(),
+            shelved: Shelved::default(),
+            hosts: HashSet::new(),
+            by_operation: OnceLock::new(),
+        }
+    }
+
+    /// Starts a fixture; entries that follow are its own.
+    pub(super) fn source(&mut self, name: &str, shelf: Option<Shelf>) {
+        self.sources.push(Source { name: name.into(), shelf, carries_authorization: false });
+    }
+
+    /// Takes in an entry of the fixture started last.
+    pub(super) fn push(&mut self, prepared: Prepared) {
+        let number = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
+        let Prepared { line: line_key, mask, ignored, .. } = prepared;
+        let mask_id = self.mask_id(&mask);
+        if let Some(shape) = prepared.shape {
+            let shapes = self.path_masks.entry(shape).or_default();
+            if !shapes.contains(&mask.segments) {
+                shapes.push(mask.segments);
+            }
+        }
+        if !self.lines.contains_key(&line_key) {
+            let ignored = self.ignore_set(ignored);
+            self.lines.insert(line_key, Line { masks: Vec::new(), entries: Vec::new(), ignored });
+            self.line_order.push(line_key);
+        }
+        if let Some(line) = self.lines.get_mut(&line_key) {
+            line.entries.push(number);
+            if !line.masks.contains(&mask_id) {
+                line.masks.push(mask_id);
+                let masks = &self.masks;
+                line.masks.sort_by(|left, right| masks[*left as usize].cmp(&masks[*right as usize]));
+            }
+        }
+        let bucket = *self.by_key.entry(prepared.key).or_insert_with(|| {
+            self.buckets.push(Bucket { mask: mask_id, ..Bucket::default() });
+            u32::try_from(self.buckets.len() - 1).unwrap_or(u32::MAX)
+        });
+        let bucket = &mut self.buckets[bucket as usize];
+        bucket.entries.push(number);
+        bucket.conditional |= prepared.conditions.any();
+        if let Some(source) = self.sources.last_mut() {
+            source.carries_authorization |= prepared.carries_authorization;
+        }
+        self.hosts.insert(prepared.host);
+        // What is in memory anyway answers from there.
+        let answer = match prepared.kept {
+            Kept::There(_) if self.shelved.is_full() => None,
+            _ => prepared.answer.and_then(|answer| self.shelved.keep(answer)),
+        };
+        self.held.push(Held {
+            asked: prepared.asked,
+            index: prepared.index,
+            source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX),
+            caller: self.met.of(&prepared.credential, || self.callers.intern(Caller::of(&prepared.credential))),
+            status: prepared.status,
+            conditions: prepared.conditions,
+            by_contrail: prepared.by_contrail,
+            redacted: prepared.redacted,
+            unfit: prepared.unfit,
+            answer,
+            kept: prepared.kept,
+        });
+    }
+
+    /// Everything was taken in.
+    pub(super) fn complete(&mut self) {
+        (self.shelved, self.met) = Default::default();
+    }
+
+    /// A recorded exchange, whole.
+    pub(super) fn entry(&self, number: u32) -> Result<Cow<'_, Entry>, ReadError> {
+        let held = &self.held[number as usize];
+        match (&held.kept, &self.sources[held.source as usize].shelf) {
+            (Kept::Here(entry), _) => Ok(Cow::Borrowed(entry)),
+            (Kept::There(spot), Some(shelf)) => shelf.entry(spot).map(Cow::Owned),
+            // An entry with a spot was pushed under a source without a shelf.
+            (Kept::There(_), None) => Err(ReadError {
+                source_name: self.sources[held.source as usize].name.to_string(),
+                fault: ReadFault::Changed { index: held.index },
+            }),
+        }
+    }
+
+    /// The request that others are compared with. Holds no secret.
+    pub(super) fn request(&self, number: u32) -> Result<Request, ReadError> {
+        let entry = self.entry(number)?;
+        let request = &entry.exchange.request;
+        Ok(if self.held[number as usize].redacted { (self.rules.redact)(request) } else { request.clone() })
+    }
+
+    /// The answer that a recorded exchange gives; `None` if it gives none.
+    pub(super) fn answer(&self, number: u32) -> Result<Option<Answer>, ReadError> {
+        match &self.held[number as usize].answer {
+            Some(answer) => Ok(Some(answer.clone())),
+            None => Ok(serve::answer(&self.entry(number)?.exchange).map(Plain::ready)),
+        }
+    }
+
+    /// The bucket that answers `parts`: the most specific one whose mask it fits.
+    pub(super) fn find(&self, parts: &Parts) -> Option<u32> {
+        self.lines_of(parts).find_map(|line_key| {
+            let line = self.lines.get(&line_key)?;
+            let ignored = &self.ignore_sets[usize::from(line.ignored)];
+            line.masks.iter().find_map(|id| {
+                let mask = &self.masks[*id as usize];
+                let key = self.rules.keys.request(line_key, parts, mask, ignored);
+                self.by_key.get(&key).copied()
+            })
+        })
+    }
+
+    /// The keys under which the line of `parts` may stand, the exact one first.
+    pub(super) fn lines_of<'a>(&'a self, parts: &'a Parts) -> impl Iterator<Item = Key> + 'a {
+        let method = parts.method.as_str();
+        let line = move |segments: &[usize]| self.rules.keys.line(method, &parts.path, segments);
+        let shapes = (!self.path_masks.is_empty())
+            .then(|| self.path_masks.get(&(method.to_owned(), parts.path.split('/').count())))
+            .flatten();
+        let masked = shapes.into_iter().flatten().map(move |segments| line(segments));
+        std::iter::once_with(move || line(&[])).chain(masked)
+    }
+
+    /// The documented operation of a method and raw path, if there is one.
+    pub(super) fn operation(&self, method: &str, path: &str) -> Option<Arc<str>> {
+        (self.rules.operation_of)(method, path)
+    }
+
+    /// The lines of a documented operation, then those of others, each in recorded order; with each, whether it is of
+    /// another.
+    pub(super) fn lines_near(&self, operation: Option<&Arc<str>>) -> impl Iterator<Item = (bool, &Line)> {
+        let lines = self.by_operation.get_or_init(|| {
+            let mut lines: HashMap<Option<Arc<str>>, Vec<usize>> = HashMap::new();
+            for (place, key) in self.line_order.iter().enumerate() {
+                let first = self.lines.get(key).and_then(|line| line.entries.first());
+                let asked = first.map_or("", |entry| &*self.held[*entry as usize].asked);
+                let (method, target) = asked.split_once(' ').unwrap_or_default();
+                let path = target.split_once('?').map_or(target, |(path, _)| path);
+                lines.entry(self.operation(method, path)).or_default().push(place);
+            }
+            lines
+        });
+        let own = lines.get(&operation.cloned()).map(Vec::as_slice).unwrap_or_default();
+        let others = (0..self.line_order.len()).filter(|place| own.binary_search(place).is_err());
+        let places = own.iter().map(|place| (false, *place)).chain(others.map(|place| (true, place)));
+        places.filter_map(|(other, place)| Some((other, self.lines.get(&self.line_order[place])?)))
+    }
+
+    pub(super) fn mask(&self, bucket: u32) -> &Mask {
+        &self.masks[self.buckets[bucket as usize].mask as usize]
+    }
+
+    /// The mask of a recorded request, computed again.
+    pub(super) fn mask_of(&self, request: &Request, parts: &Parts) -> Mask {
+        Mask::of(request, parts, &*self.rules.has_label)
+    }
+
+    /// `checkout.har entry 3`.
+    pub(super) fn name(&self, entry: u32) -> String {
+        let held = &self.held[entry as usize];
+        format!("{} entry {}", self.sources[held.source as usize].name, held.index)
+    }
+
+    fn mask_id(&mut self, mask: &Mask) -> u32 {
+        if let Some(id) = self.mask_ids.get(mask) {
+            return *id;
+        }
+        let id = u32::try_from(self.masks.len()).unwrap_or(u32::MAX);
+        self.masks.push(mask.clone());
+        self.mask_ids.insert(mask.clone(), id);
+        id
+    }
+
+    fn ignore_set(&mut self, set: IgnoreSet) -> u16 {
+        let at = self.ignore_sets.iter().position(|held| *held == set).unwrap_or_else(|| {
+            self.ignore_sets.push(set);
+            self.ignore_sets.len() - 1
+        });
+        u16::try_from(at).unwrap_or(u16::MAX)
+    }
+}

@@ -1,0 +1,242 @@
+//! A request that no recorded exchange answers: what was asked, what comes near, and what would help.
+
+use std::cmp::Reverse;
+
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::{
+    differences::{self, Difference},
+    index::{Index, asked},
+    mask::Mask,
+    upstream::MISS,
+};
+use crate::recording::fixture::request_parts::{Content, Parts};
+use crate::{exchange::Request, upstream::Problem};
+
+/// Why nothing is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Nothing was recorded at all.
+    Empty,
+    /// No recorded request is the same.
+    Unknown,
+    /// Every recorded answer was given; the last of them, and how many there are.
+    Exhausted {
+        /// The last one's place.
+        last: String,
+        /// How many were recorded for this caller.
+        recorded: usize,
+    },
+    /// The recorded answer cannot be served, and why.
+    Unfit {
+        /// Its place.
+        entry: String,
+        /// Why, as a clause.
+        why: String,
+        /// What helps, as sentences.
+        advice: &'static str,
+    },
+}
+
+/// A request without an answer. Holds no secret if the request was redacted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Miss {
+    /// Why.
+    pub reason: Reason,
+    /// What was asked: method and target, without the origin.
+    pub asked: String,
+    /// Recorded exchanges that come near, the nearest first.
+    pub nearest: Vec<Near>,
+}
+
+/// A recorded exchange that comes near.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Near {
+    /// The fixture and the entry's index in it.
+    pub entry: String,
+    /// Method and target, without the origin.
+    pub request: String,
+    /// The recorded status; 0 if there is none.
+    pub status: u16,
+    /// Every difference.
+    pub differences: Vec<Difference>,
+}
+
+/// How many recorded exchanges a miss shows.
+const SHOWN: usize = 3;
+/// Most recorded exchanges of the same method and path that are compared with a missed request in full.
+const MAX_COMPARED: usize = 1000;
+/// Most of other methods and paths, and most of one of these.
+const MAX_ELSEWHERE: usize = 100;
+const MAX_OF_LINE: usize = 20;
+/// Most methods with paths whose distance is looked at.
+const MAX_LINES: usize = 50_000;
+
+impl Miss {
+    pub(super) fn unknown(index: &Index, request: &Request, parts: &Parts) -> Self {
+        let reason = if index.held.is_empty() { Reason::Empty } else { Reason::Unknown };
+        Self { reason, asked: asked(request), nearest: nearest(index, parts) }
+    }
+
+    /// A miss although `entry` is the same request.
+    pub(super) fn of_entry(index: &Index, reason: Reason, request: &Request, entry: u32) -> Self {
+        Self { reason, asked: asked(request), nearest: vec![near(index, entry, Vec::new())] }
+    }
+
+    /// What went wrong, in one sentence.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        match self.reason {
+            Reason::Empty => "The fixture is empty.",
+            Reason::Unknown => "No recorded exchange matches this request.",
+            Reason::Exhausted { .. } => "Every recorded answer to this request has been given.",
+            Reason::Unfit { .. } => "The recorded answer to this request cannot be served.",
+        }
+    }
+
+    /// What was asked, and what to do now.
+    #[must_use]
+    pub fn detail(&self) -> String {
+        let asked = &self.asked;
+        match &self.reason {
+            Reason::Empty => format!("`{asked}` was asked, and nothing is recorded. Record it with `contrail record`."),
+            Reason::Unknown => {
+                let near = self.nearest.first();
+                let options: Vec<&str> = near
+                    .into_iter()
+                    .flat_map(|near| &near.differences)
+                    .filter_map(|one| one.option.as_deref())
+                    .collect();
+                match near {
+                    Some(near) if !options.is_empty() && options.len() == near.differences.len() => format!(
+                        "`{asked}` was not recorded. The nearest is {} (`{}`); it would match with `{}`. \
+                         Otherwise record this request with `contrail record --append`.",
+                        near.entry,
+                        near.request,
+                        options.join(" ")
+                    ),
+                    Some(near) => format!(
+                        "`{asked}` was not recorded. The nearest is {} (`{}`). Record this request with `contrail \
+                         record --append`, or replay with `--record-missing --upstream URL`.",
+                        near.entry, near.request
+                    ),
+                    None => format!(
+                        "`{asked}` was not recorded, and nothing like it. Record it with `contrail record --append`, \
+                         or replay with `--record-missing --upstream URL`."
+                    ),
+                }
+            }
+            Reason::Exhausted { last, recorded } => format!(
+                "`{asked}` was recorded {recorded} time{} (last: {last}) and is asked once more. `--exhausted repeat` \
+                 gives the last answer again, `--exhausted loop` starts over; or record more with `contrail record \
+                 --append`.",
+                if *recorded == 1 { "" } else { "s" }
+            ),
+            Reason::Unfit { entry, why, advice } => format!("`{asked}` matches {entry}, but {why}. {advice}"),
+        }
+    }
+
+    /// The word for programs.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self.reason {
+            Reason::Empty => "empty",
+            Reason::Unknown => "unknown",
+            Reason::Exhausted { .. } => "exhausted",
+            Reason::Unfit { .. } => "unfit",
+        }
+    }
+
+    /// The 421 answer.
+    #[must_use]
+    pub fn problem(&self) -> Problem {
+        let nearest: Vec<Value> = self
+            .nearest
+            .iter()
+            .map(|near| {
+                let differences: Vec<Value> = near.differences.iter().map(difference).collect();
+                json!({
+                    "entry": near.entry,
+                    "request": near.request,
+                    "status": near.status,
+                    "differences": differences,
+                })
+            })
+            .collect();
+        Problem::new(StatusCode::MISDIRECTED_REQUEST, MISS, self.detail())
+            .with("title", self.title())
+            .with("reason", self.word())
+            .with("request", self.asked.clone())
+            .with("nearest", nearest)
+    }
+}
+
+fn difference(one: &Difference) -> Value {
+    let mut object = Map::new();
+    object.insert("place".to_owned(), one.place.clone().into());
+    object.insert("your request".to_owned(), one.yours.clone().into());
+    object.insert("fixture".to_owned(), one.fixture.clone().into());
+    object.insert("option".to_owned(), one.option.clone().into());
+    Value::Object(object)
+}
+
+/// How far the line of a recorded exchange is from a request: whether it is of another documented operation, then how
+/// far its path is.
+type Distance = (bool, usize);
+
+/// The recorded exchanges that come nearest: those of the same method and path, or else by [`Distance`]; then those with
+/// the fewest differences.
+fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
+    let mut near: Vec<((Distance, usize), u32, Vec<Difference>)> = Vec::new();
+    for (distance, entry) in candidates(index, parts) {
+        // What cannot be read any more comes near to nothing.
+        let Ok(request) = index.request(entry) else { continue };
+        let recorded = Parts::of(&request);
+        let mask: Mask = index.mask_of(&request, &recorded);
+        let ignored = index.rules.ignored(recorded.method.as_str(), &recorded.path);
+        let differences = differences::differences(parts, &recorded, &mask, &ignored);
+        if near.iter().any(|(_, _, seen)| *seen == differences) {
+            continue; // the same request, recorded again
+        }
+        let comparable = usize::from(matches!(recorded.body, Content::Unseen(_)));
+        near.push(((distance, differences.len() + comparable), entry, differences));
+        near.sort_by_key(|(cost, entry, _)| (*cost, *entry));
+        near.truncate(SHOWN);
+    }
+    near.into_iter().map(|(_, entry, differences)| self::near(index, entry, differences)).collect()
+}
+
+/// The recorded exchanges that are compared with a request in full, and how far their lines are from it.
+fn candidates(index: &Index, parts: &Parts) -> Vec<(Distance, u32)> {
+    let same = index.lines_of(parts).filter_map(|key| index.lines.get(&key)).flat_map(|line| &line.entries);
+    let same: Vec<_> = same.take(MAX_COMPARED).map(|entry| (Distance::default(), *entry)).collect();
+    if !same.is_empty() {
+        return same;
+    }
+    let operation = index.operation(parts.method.as_str(), &parts.path);
+    let mut lines: Vec<_> = index
+        .lines_near(operation.as_ref())
+        .take(MAX_LINES)
+        .filter_map(|(other, line)| {
+            let asked = &index.held[*line.entries.first()? as usize].asked;
+            let (method, target) = asked.split_once(' ').unwrap_or_default();
+            let path = target.split_once('?').map_or(target, |(path, _)| path);
+            let other_method = usize::from(parts.method != method) * 3;
+            let distance = differences::path_distance(&parts.path, path, &[]) * 2 + other_method;
+            let common = path.bytes().zip(parts.path.bytes()).take_while(|(left, right)| left == right).count();
+            Some(((other && operation.is_some(), distance), Reverse(common), line))
+        })
+        .collect();
+    lines.sort_by_key(|(distance, common, line)| (*distance, *common, line.entries.first().copied()));
+    let entries = lines
+        .into_iter()
+        .flat_map(|(distance, _, line)| line.entries.iter().take(MAX_OF_LINE).map(move |entry| (distance, *entry)));
+    entries.take(MAX_ELSEWHERE).collect()
+}
+
+fn near(index: &Index, entry: u32, differences: Vec<Difference>) -> Near {
+    let held = &index.held[entry as usize];
+    Near { entry: index.name(entry), request: held.asked.to_string(), status: held.status, differences }
+}

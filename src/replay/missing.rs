@@ -1,0 +1,53 @@
+//! Recordings first, and another upstream for what they miss (`--record-missing`).
+
+use std::{fmt, sync::Arc};
+
+use super::upstream::Recorded;
+use crate::upstream::{self, Upstream};
+
+/// Answers from recordings; what was not recorded, and every token request, goes to another upstream.
+pub struct RecordedOr {
+    recorded: Recorded,
+    other: Arc<dyn Upstream>,
+}
+
+impl RecordedOr {
+    /// Asks `other` for what `recorded` misses. A token that replay makes would be worth nothing there, so `other` is asked
+    /// for tokens, too; a token request that is recorded already is not recorded again.
+    pub fn new(recorded: Recorded, other: Arc<dyn Upstream>) -> Self {
+        Self { recorded, other }
+    }
+}
+
+impl Upstream for RecordedOr {
+    fn answer(&self, mut request: upstream::Request) -> upstream::Answer<'_> {
+        Box::pin(async move {
+            let informed = request.informed.take();
+            let (target, head, body) = request.collect().await?;
+            let request = self.recorded.read(target.clone(), &head, body.clone());
+            let is_known_token = match self.recorded.known_token(&request) {
+                None => match self.recorded.answer(&request) {
+                    Ok(answered) => return Ok(answered),
+                    Err(_) => false,
+                },
+                Some(known) => known,
+            };
+            let mut answered =
+                self.other.answer(upstream::Request { target, head, body: body.into(), informed }).await?;
+            let notes = &mut answered.notes;
+            if is_known_token {
+                notes.response_judged_elsewhere = true;
+                notes.remarks.push("a token of the upstream's own, which replay cannot make".to_owned());
+            } else {
+                notes.remarks.push("not recorded yet; answered by the upstream".to_owned());
+            }
+            Ok(answered)
+        })
+    }
+}
+
+impl fmt::Debug for RecordedOr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecordedOr").field("recorded", &self.recorded).field("other", &self.other).finish()
+    }
+}

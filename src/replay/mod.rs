@@ -1,0 +1,415 @@
+//! Replay: answers from recordings, without a socket.
+//!
+//! Recorded entries make a [`Replay`]; a request (with its secrets already replaced by the plan that made the
+//! recording) gets an answer or a [`Miss`] that explains itself. Matching is by method, raw path, decoded query and
+//! body by value, never by headers; among entries of one identity the caller's own come first; the same request asked
+//! again gets the next recorded answer, counted per request.
+//!
+//! Pure but for [`Recorded`], the [`Upstream`](crate::upstream::Upstream) that carries it. Knows nothing of sockets, files or
+//! contracts.
+
+mod caller;
+mod conditions;
+mod differences;
+mod ignore;
+mod index;
+mod mask;
+mod miss;
+mod missing;
+mod sequence;
+mod serve;
+mod strangers;
+mod token_endpoint;
+mod upstream;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
+};
+
+use self::{
+    caller::{Caller, CallerId, Met},
+    index::{Index, Rules},
+    sequence::{Choice, Sequence},
+    token_endpoint::{Reply, TokenEndpoint},
+};
+pub use self::{
+    differences::Difference,
+    ignore::{BadIgnore, Ignore, IgnoreSet, Ignored},
+    index::{OperationOf, Prepared, RedactRequest},
+    miss::{Miss, Near, Reason},
+    missing::RecordedOr,
+    sequence::Exhausted,
+    serve::Answer,
+    strangers::Strangers,
+    token_endpoint::NoKey,
+    upstream::{MISS, Recorded},
+};
+use crate::recording::fixture::request_parts::Parts;
+use crate::{
+    exchange::Request,
+    recording::{Entry, ReadError, Shelf, Spot},
+    token,
+    upstream::SharedVerdict,
+};
+
+/// How recordings are served.
+#[derive(Clone)]
+pub struct Settings {
+    /// What comparisons leave out.
+    pub ignore: Vec<Ignore>,
+    /// What happens when every recorded answer was given; by default safe methods repeat the last, others miss.
+    pub exhausted: Option<Exhausted>,
+    /// The documented operation of a method and path, for rules that hold for one operation.
+    pub operation_of: OperationOf,
+    /// Whether a label of redaction stands anywhere in a text.
+    pub has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Takes secrets out of a request; the same request comes out the same each time.
+    pub redact: RedactRequest,
+}
+
+/// Recordings being taken in.
+pub struct Builder {
+    index: Index,
+    tokens: TokenEndpoint,
+    exhausted: Option<Exhausted>,
+}
+
+impl Builder {
+    /// No recording yet.
+    ///
+    /// # Errors
+    ///
+    /// [`NoKey`] if the system gives no randomness for the key that signs replayed tokens.
+    pub fn new(settings: Settings) -> Result<Self, NoKey> {
+        let Settings { ignore, exhausted, operation_of, has_label, redact } = settings;
+        let index = Index::new(Rules::new(ignore, operation_of, has_label, redact));
+        Ok(Self { index, tokens: TokenEndpoint::new()?, exhausted })
+    }
+
+    /// Starts a recording of this name; its entries follow. Recordings are served in the order in which they were
+    /// started; one that is started twice counts twice. Entries with a spot are read from its shelf again.
+    pub fn source(&mut self, name: &str, shelf: Option<Shelf>) {
+        self.index.source(name, shelf);
+    }
+
+    /// What works entries out before they are pushed, on any thread.
+    pub fn preparer(&self) -> Preparer {
+        Preparer(Arc::clone(&self.index.rules))
+    }
+
+    /// Takes in an entry of the recording started last.
+    pub fn push(&mut self, mut prepared: Prepared) {
+        let number = u32::try_from(self.index.held.len()).unwrap_or(u32::MAX);
+        self.tokens.learn(number, std::mem::take(&mut prepared.learned));
+        self.index.push(prepared);
+    }
+
+    /// Ready to answer.
+    #[must_use]
+    pub fn finish(mut self) -> Replay {
+        self.index.complete();
+        Replay { index: self.index, tokens: self.tokens, exhausted: self.exhausted, state: Mutex::default() }
+    }
+}
+
+/// Works entries out; see [`Builder::preparer`].
+#[derive(Clone)]
+pub struct Preparer(Arc<Rules>);
+
+impl Preparer {
+    /// Works an entry out. `redact` says that its request counts as redaction makes it (another tool's file, a rule that
+    /// was added since): requests are compared with that, and misses show that. With a `spot` it is not kept in memory.
+    #[must_use]
+    pub fn prepare(&self, entry: Entry, redact: bool, spot: Option<Spot>) -> Prepared {
+        self.0.prepare(entry, redact, spot)
+    }
+}
+
+/// Recordings, ready to answer.
+pub struct Replay {
+    index: Index,
+    tokens: TokenEndpoint,
+    exhausted: Option<Exhausted>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Requests that were found as they came, by their bytes.
+    found: HashMap<Box<[u8]>, Found>,
+    sequence: Sequence,
+    met: Met<Option<CallerId>>,
+    /// Entries whose loose match has been said.
+    said: HashSet<u32>,
+}
+
+/// What is known of requests of the same bytes.
+#[derive(Debug, Clone)]
+struct Found {
+    bucket: u32,
+    verdict: SharedVerdict,
+}
+
+/// A recorded answer, and what has to be said beside it.
+#[derive(Debug, Clone)]
+pub struct Served {
+    /// What goes out.
+    pub answer: Answer,
+    /// The answer is from a recording of contrail's own, so there is no secret in it.
+    pub clean: bool,
+    /// Shared by requests of the same bytes.
+    pub verdict: Option<SharedVerdict>,
+    /// What the match needed (once per entry), where a fresh token's scopes come from. Never a secret.
+    pub remarks: Vec<String>,
+}
+
+/// A recorded exchange.
+#[derive(Debug, Clone)]
+pub struct Recalled<'a> {
+    /// The name of its recording.
+    pub source: &'a str,
+    /// Whether any entry of its recording that another tool wrote carries an `Authorization` header.
+    pub carries_authorization: bool,
+    /// The exchange.
+    pub entry: Cow<'a, Entry>,
+}
+
+/// A recorded exchange that does not replay as itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unproven {
+    /// The recording and the entry's index in it.
+    pub entry: String,
+    /// Method and target.
+    pub request: String,
+    /// What happens instead.
+    pub instead: String,
+}
+
+impl Replay {
+    /// Answers `request`. `redact` replaces secrets by the plan that made the recording: it is asked where the request as it
+    /// came was not recorded, and for what a miss shows.
+    ///
+    /// A place that the recording holds redacted matches any value of its type, so that most requests match as they
+    /// came. The n-th time that a request is asked, it gets the n-th recorded answer. A miss consumes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Miss`] if nothing fits, every answer has been given, or what fits cannot be served.
+    pub fn answer(
+        &self,
+        request: &Request,
+        redact: &dyn Fn(&Request) -> Request,
+        now: SystemTime,
+    ) -> Result<Served, Box<Miss>> {
+        if token::is_token_request(&request.method, request.target.path())
+            && let Reply::Token { answer, stands_for, remarks } = self.tokens.reply(&self.index, request, now)
+        {
+            let mut state = self.state();
+            for entry in stands_for {
+                state.sequence.mark(entry);
+            }
+            return Ok(Served { answer, clean: false, verdict: None, remarks });
+        }
+        let (bucket, verdict) = self.find(request, redact)?;
+        let exhausted =
+            self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
+        let mut state = self.state();
+        let known = || self.index.callers.known(&Caller::of(&request.credential));
+        let caller = state.met.of(&request.credential, known);
+        let entry = match state.sequence.next(&self.index, bucket, caller, &request.headers, exhausted) {
+            Choice::Serve(entry) => entry,
+            Choice::Exhausted(last) => {
+                let recorded = self.recorded(bucket, caller);
+                let reason = Reason::Exhausted { last: self.index.name(last), recorded };
+                return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), last)));
+            }
+            Choice::Conditional(entry) => {
+                let status = self.index.held[entry as usize].status;
+                let why = format!("it is the {status} to a conditional or Range request, and this request is neither");
+                let advice = "Record this one, too, with `contrail record --append`.";
+                let reason = Reason::Unfit { entry: self.index.name(entry), why, advice };
+                return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), entry)));
+            }
+            Choice::Unfit(entry) => return Err(Box::new(self.unfit_miss(entry, &redact(request)))),
+        };
+        let answer = match self.index.answer(entry) {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return Err(Box::new(self.unfit_miss(entry, &redact(request)))),
+            Err(error) => {
+                let advice = "Leave the recording as it is while it is replayed.";
+                let reason = Reason::Unfit { entry: self.index.name(entry), why: error.to_string(), advice };
+                return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), entry)));
+            }
+        };
+        let mask = self.index.mask(bucket);
+        let mut remarks = Vec::new();
+        if !mask.is_exact() && state.said.insert(entry) {
+            remarks.push(format!("matches {} although {}", self.index.name(entry), mask.describe()));
+        }
+        Ok(Served { answer, clean: self.index.held[entry as usize].by_contrail, verdict, remarks })
+    }
+
+    /// Of a token request, whether one of the same client is recorded; `None` for any other request.
+    #[must_use]
+    pub fn known_token(&self, request: &Request) -> Option<bool> {
+        token::is_token_request(&request.method, request.target.path()).then(|| self.tokens.knows(request))
+    }
+
+    /// The hosts, with ports, that the recorded requests went to.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = &String> {
+        self.index.hosts.iter()
+    }
+
+    /// Whether a request is one to the tenant by its method and path: one with both is recorded, or documented.
+    pub(crate) fn resembles(&self, request: &Request) -> bool {
+        let parts = Parts::of(request);
+        let recorded = self.index.lines_of(&parts).any(|line| self.index.lines.contains_key(&line));
+        recorded || (self.index.rules.operation_of)(request.method.as_str(), request.target.path()).is_some()
+    }
+
+    /// How many exchanges are recorded.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.index.held.len()
+    }
+
+    /// The names of the recordings.
+    pub fn sources(&self) -> impl Iterator<Item = &str> {
+        self.index.sources.iter().map(|source| &*source.name)
+    }
+
+    /// Whether nothing is recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.index.held.is_empty()
+    }
+
+    /// The recorded exchanges in recorded order, read again where they are not in memory.
+    pub fn entries(&self) -> impl Iterator<Item = Result<Recalled<'_>, ReadError>> {
+        (0_u32..).zip(&self.index.held).map(|(number, held)| {
+            let source = &self.index.sources[held.source as usize];
+            let entry = self.index.entry(number)?;
+            Ok(Recalled { source: &source.name, carries_authorization: source.carries_authorization, entry })
+        })
+    }
+
+    /// The recorded exchanges that are the same request: as it came, else redacted.
+    fn find(
+        &self,
+        request: &Request,
+        redact: &dyn Fn(&Request) -> Request,
+    ) -> Result<(u32, Option<SharedVerdict>), Box<Miss>> {
+        /// Most requests that are known by their bytes; then they are looked for anew.
+        const MOST: usize = 16_384;
+        let sent = self.index.rules.keys.sent(request);
+        if let Some(Found { bucket, verdict }) = self.state().found.get(&*sent) {
+            return Ok((*bucket, Some(Arc::clone(verdict))));
+        }
+        if let Some(bucket) = self.index.find(&Parts::of(request)) {
+            let found = &mut self.state().found;
+            if found.len() >= MOST {
+                found.clear();
+            }
+            let verdict = SharedVerdict::default();
+            found.insert((*sent).into(), Found { bucket, verdict: Arc::clone(&verdict) });
+            return Ok((bucket, Some(verdict)));
+        }
+        let redacted = redact(request);
+        let parts = Parts::of(&redacted);
+        let bucket = self.index.find(&parts);
+        let bucket = bucket.ok_or_else(|| Box::new(Miss::unknown(&self.index, &redacted, &parts)))?;
+        Ok((bucket, None))
+    }
+
+    /// Replays the recordings against themselves: every recorded request, asked in recorded order, has to get its own
+    /// answer. Returns those that do not, with what they get instead. What cannot be served at all is in
+    /// [`Replay::unfit`]; nothing is used up.
+    #[must_use]
+    pub fn proof(&self) -> Vec<Unproven> {
+        let mut sequence = Sequence::default();
+        let mut unproven = Vec::new();
+        for (entry, held) in (0_u32..).zip(&self.index.held) {
+            if held.unfit.is_some() || is_token_line(&held.asked) {
+                continue;
+            }
+            let instead = match self.index.request(entry) {
+                Err(error) => error.to_string(),
+                Ok(request) => {
+                    let caller = self.index.callers.known(&Caller::of(&request.credential));
+                    match self.index.find(&Parts::of(&request)) {
+                        None => "it matches nothing".to_owned(),
+                        Some(bucket) => {
+                            match sequence.next(&self.index, bucket, caller, &request.headers, Exhausted::Miss) {
+                                Choice::Serve(other) if other == entry => continue,
+                                Choice::Serve(other) => format!("it gets the answer of {}", self.index.name(other)),
+                                Choice::Exhausted(_) | Choice::Unfit(_) | Choice::Conditional(_) => {
+                                    "there is no answer left for it".to_owned()
+                                }
+                            }
+                        }
+                    }
+                }
+            };
+            unproven.push(Unproven { entry: self.index.name(entry), request: held.asked.to_string(), instead });
+        }
+        unproven
+    }
+
+    /// Recorded exchanges that were never asked for (and could have been served), with their method and target.
+    #[must_use]
+    pub fn unused(&self) -> Vec<(String, String)> {
+        let state = self.state();
+        (0_u32..)
+            .zip(&self.index.held)
+            .filter(|(entry, held)| held.unfit.is_none() && state.sequence.served(*entry) == 0)
+            .map(|(entry, held)| (self.index.name(entry), held.asked.to_string()))
+            .collect()
+    }
+
+    /// Recorded exchanges that are never served, by the reason.
+    #[must_use]
+    pub fn unfit(&self) -> BTreeMap<String, Vec<(String, String)>> {
+        let mut reasons: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+        for (entry, held) in (0_u32..).zip(&self.index.held) {
+            if let Some(why) = &held.unfit {
+                reasons.entry(why.to_string()).or_default().push((self.index.name(entry), held.asked.to_string()));
+            }
+        }
+        reasons
+    }
+
+    fn unfit_miss(&self, entry: u32, redacted: &Request) -> Miss {
+        let unfit = self.index.held[entry as usize].unfit.as_deref();
+        let why = unfit.unwrap_or("no answer was recorded").to_owned();
+        let advice = self.index.entry(entry).map_or("", |entry| serve::advice(&entry.exchange));
+        Miss::of_entry(&self.index, Reason::Unfit { entry: self.index.name(entry), why, advice }, redacted, entry)
+    }
+
+    fn recorded(&self, bucket: u32, caller: Option<u32>) -> usize {
+        let entries = &self.index.buckets[bucket as usize].entries;
+        let own = entries.iter().filter(|entry| Some(self.index.held[**entry as usize].caller) == caller).count();
+        if own > 0 { own } else { entries.len() }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Replay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Replay").field("entries", &self.index.held.len()).finish_non_exhaustive()
+    }
+}
+
+/// Whether a request line is one of the token endpoint.
+fn is_token_line(asked: &str) -> bool {
+    let path = asked.strip_prefix("POST ").and_then(|target| target.split('?').next());
+    path.is_some_and(|path| token::is_token_request(&http::Method::POST, path))
+}

@@ -1,0 +1,286 @@
+//! The token endpoint in replay: a fresh, well-formed token in place of the recorded one, which is gone.
+//!
+//! The key is made at start and forgotten at exit; no token of a replay is worth anything anywhere else.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::{HeaderMap, HeaderValue, header};
+use ring::{
+    rand::SystemRandom,
+    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair},
+};
+use serde_json::{Map, Value, json};
+
+use super::{index::Index, serve::Answer};
+use crate::recording::fixture::request_parts::{Content, Parts, Value as FieldValue};
+use crate::{
+    exchange::{Exchange, Request, Response},
+    json::Document,
+    token::{Credential, TokenFacts, is_token_request},
+};
+
+/// Lifetime of a token where none was recorded.
+const LIFETIME: Duration = Duration::from_hours(24);
+
+/// Issues tokens as the recording's tenant did.
+#[derive(Debug)]
+pub(super) struct TokenEndpoint {
+    key: EcdsaKeyPair,
+    random: SystemRandom,
+    /// Recorded token requests by client id.
+    grants: HashMap<Option<String>, Grants>,
+    /// Issuer and audience of the first token in the recording.
+    facts: Option<Arc<TokenFacts>>,
+}
+
+/// Recorded token requests of one client.
+#[derive(Debug, Default)]
+struct Grants {
+    entries: Vec<u32>,
+    /// What the last one that was granted got; `None` if all were refused.
+    granted: Option<Map<String, Value>>,
+}
+
+/// What the endpoint takes note of in one exchange.
+#[derive(Debug, Default)]
+pub(super) struct Learned {
+    /// The token that it came with.
+    facts: Option<Arc<TokenFacts>>,
+    /// What it got, if it is a token request.
+    grant: Option<Grant>,
+}
+
+/// One recorded token request.
+#[derive(Debug)]
+struct Grant {
+    client: Option<String>,
+    /// `None` if it was refused.
+    granted: Option<Map<String, Value>>,
+}
+
+impl Learned {
+    pub(super) fn of(exchange: &Exchange) -> Self {
+        let request = &exchange.request;
+        let facts = match &request.credential {
+            Credential::Token(facts) => Some(Arc::clone(facts)),
+            _ => None,
+        };
+        let grant = is_token_request(&request.method, request.target.path())
+            .then(|| Grant { client: Asked::of(request).client, granted: granted(exchange.response.as_ref()) });
+        Self { facts, grant }
+    }
+}
+
+/// The key pair could not be made: the system gives no randomness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoKey;
+
+impl std::fmt::Display for NoKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("cannot make the key that signs replayed tokens: the system gives no randomness")
+    }
+}
+
+impl std::error::Error for NoKey {}
+
+/// What a token request asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Asked {
+    client: Option<String>,
+    audience: Option<String>,
+    scope: Option<String>,
+}
+
+/// What the endpoint does with a request.
+pub(super) enum Reply {
+    /// A fresh token; the recorded exchanges that it stands for; what has to be said.
+    Token { answer: Answer, stands_for: Vec<u32>, remarks: Vec<String> },
+    /// This client was only ever refused: answer as recorded.
+    AsRecorded,
+}
+
+impl TokenEndpoint {
+    pub(super) fn new() -> Result<Self, NoKey> {
+        let random = SystemRandom::new();
+        let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).map_err(|_| NoKey)?;
+        let key =
+            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &random).map_err(|_| NoKey)?;
+        Ok(Self { key, random, grants: HashMap::new(), facts: None })
+    }
+
+    /// Takes note of a recorded exchange.
+    pub(super) fn learn(&mut self, entry: u32, learned: Learned) {
+        if self.facts.is_none() {
+            self.facts = learned.facts;
+        }
+        if let Some(Grant { client, granted }) = learned.grant {
+            let grants = self.grants.entry(client).or_default();
+            grants.entries.push(entry);
+            grants.granted = granted.or(grants.granted.take());
+        }
+    }
+
+    /// Whether a token request of the same client is recorded.
+    pub(super) fn knows(&self, request: &Request) -> bool {
+        self.grants.contains_key(&Asked::of(request).client)
+    }
+
+    /// Answers a token request (as the client sent it, not redacted: Basic credentials name the client).
+    pub(super) fn reply(&self, index: &Index, request: &Request, now: SystemTime) -> Reply {
+        let asked = Asked::of(request);
+        let grants = self.grants.get(&asked.client);
+        if grants.is_some_and(|grants| grants.granted.is_none()) {
+            return Reply::AsRecorded;
+        }
+        let template = grants.and_then(|grants| grants.granted.clone()).unwrap_or_default();
+        let (scopes, remarks) = scopes(index, &asked, &template);
+        let lifetime = template.get("expires_in").and_then(seconds).unwrap_or(LIFETIME);
+        let Some(token) = self.sign(&asked, &scopes, lifetime, now) else { return Reply::AsRecorded };
+        let answer = respond(template, token, lifetime, &scopes);
+        Reply::Token { answer, stands_for: grants.map_or_else(Vec::new, |grants| grants.entries.clone()), remarks }
+    }
+
+    fn sign(&self, asked: &Asked, scopes: &[String], lifetime: Duration, now: SystemTime) -> Option<String> {
+        let facts = self.facts.as_ref();
+        let iss = facts.and_then(|facts| facts.issuer.as_deref()).unwrap_or("https://tenant.example/");
+        let audience = asked
+            .audience
+            .as_deref()
+            .or_else(|| facts.and_then(|facts| facts.audience.first().map(String::as_str)))
+            .unwrap_or("https://tenant.example/api/v2/");
+        let issued = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+        let mut claims = Map::new();
+        claims.insert("iss".to_owned(), iss.into());
+        if let Some(client) = &asked.client {
+            claims.insert("sub".to_owned(), format!("{client}@clients").into());
+            claims.insert("azp".to_owned(), client.clone().into());
+        }
+        claims.insert("aud".to_owned(), audience.into());
+        claims.insert("iat".to_owned(), issued.into());
+        claims.insert("exp".to_owned(), issued.saturating_add(lifetime.as_secs()).into());
+        claims.insert("scope".to_owned(), scopes.join(" ").into());
+        claims.insert("gty".to_owned(), "client-credentials".into());
+        let head = json!({"alg": "ES256", "typ": "JWT", "kid": "contrail-replay"}).to_string();
+        let signed =
+            format!("{}.{}", URL_SAFE_NO_PAD.encode(head), URL_SAFE_NO_PAD.encode(Value::Object(claims).to_string()));
+        let signature = self.key.sign(&self.random, signed.as_bytes()).ok()?;
+        Some(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
+    }
+}
+
+impl Asked {
+    fn of(request: &Request) -> Self {
+        let mut asked = Self::default();
+        match Parts::of(request).body {
+            Content::Form(fields) => {
+                for field in fields {
+                    let FieldValue::Bytes(value) = &field.value else { continue };
+                    asked.set(&String::from_utf8_lossy(&field.name), || String::from_utf8_lossy(value).into_owned());
+                }
+            }
+            Content::Json(document) => {
+                for (name, value) in document.root().members() {
+                    if let Some(text) = value.as_str() {
+                        asked.set(&name, || text.into_owned());
+                    }
+                }
+            }
+            _ => {}
+        }
+        if asked.client.is_none() {
+            asked.client = request.headers.get_str("authorization").and_then(basic_user);
+        }
+        asked
+    }
+
+    fn set(&mut self, name: &str, value: impl FnOnce() -> String) {
+        let place = match name {
+            "client_id" => &mut self.client,
+            "audience" => &mut self.audience,
+            "scope" => &mut self.scope,
+            _ => return,
+        };
+        *place = Some(value()).filter(|value| !value.is_empty());
+    }
+}
+
+/// The user of Basic credentials, percent-encoding undone (RFC 6749, section 2.3.1).
+fn basic_user(authorization: &str) -> Option<String> {
+    let (scheme, credentials) = authorization.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let plain = base64::engine::general_purpose::STANDARD.decode(credentials.trim()).ok()?;
+    let plain = String::from_utf8(plain).ok()?;
+    let (user, _) = plain.split_once(':')?;
+    percent_encoding::percent_decode_str(user).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+}
+
+/// What a token request got; `None` if it was refused.
+fn granted(response: Option<&Response>) -> Option<Map<String, Value>> {
+    let response = response.filter(|response| (200..300).contains(&response.status))?;
+    match Document::parse(response.body.content.clone()).ok().map(|document| document.root().to_value()) {
+        Some(Value::Object(members)) => Some(members),
+        _ => Some(Map::new()),
+    }
+}
+
+fn seconds(value: &Value) -> Option<Duration> {
+    let text = match value {
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        _ => return None,
+    };
+    text.parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
+}
+
+/// The scopes of the fresh token, and what has to be said about them.
+fn scopes(index: &Index, asked: &Asked, template: &Map<String, Value>) -> (Vec<String>, Vec<String>) {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<BTreeSet<String>>();
+    let union = |sets: &[BTreeSet<String>]| sets.iter().flatten().cloned().collect::<BTreeSet<_>>();
+    let mut remarks = Vec::new();
+    let mut sets: Vec<BTreeSet<String>> = match asked.client.as_deref() {
+        Some(client) => index.callers.scopes_of(Some(client)).map(|set| set.iter().cloned().collect()).collect(),
+        None => Vec::new(),
+    };
+    if sets.is_empty() {
+        sets.extend(template.get("scope").and_then(Value::as_str).map(words));
+    }
+    let wanted = asked.scope.as_deref().map(words);
+    let scopes = if let Some(wanted) = wanted.filter(|wanted| sets.contains(wanted)) {
+        wanted
+    } else if let [only] = sets.as_slice() {
+        only.clone()
+    } else if sets.is_empty() {
+        sets.extend(index.callers.scopes_of(None).map(|set| set.iter().cloned().collect()));
+        let who =
+            asked.client.as_deref().map_or_else(|| "the request".to_owned(), |client| format!("client `{client}`"));
+        remarks.push(format!("no scopes are recorded for {who}; its token carries the union of all recorded scopes"));
+        union(&sets)
+    } else {
+        remarks.push(format!(
+            "client `{}` was recorded with {} different sets of scopes; its token carries their union",
+            asked.client.as_deref().unwrap_or_default(),
+            sets.len()
+        ));
+        union(&sets)
+    };
+    (scopes.into_iter().collect(), remarks)
+}
+
+fn respond(mut body: Map<String, Value>, token: String, lifetime: Duration, scopes: &[String]) -> Answer {
+    body.insert("access_token".to_owned(), token.into());
+    body.insert("expires_in".to_owned(), lifetime.as_secs().into());
+    body.entry("scope").or_insert_with(|| scopes.join(" ").into());
+    body.entry("token_type").or_insert_with(|| "Bearer".into());
+    let headers = HeaderMap::from_iter([
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ]);
+    Answer { status: 200, headers: Arc::new(headers), body: Some(Value::Object(body).to_string().into()) }
+}
