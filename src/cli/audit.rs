@@ -16,7 +16,7 @@ use crate::{
     exchange::Exchange,
     recording::{self, ChainHead, Entry, Note},
     redact::{Judged, Plan, Redactor},
-    report::audit::{Audit, Integrity},
+    report::{Integrity, audit::Audit},
     token::{Credential, Jwks},
 };
 
@@ -136,19 +136,6 @@ fn integrity(named: &Path, sources: &[PathBuf], kept: &[ChainHead], audit: &mut 
     for other in sources.iter().filter(|source| !segments.contains(source)) {
         audit.file(&other.display().to_string());
     }
-    audit.integrity(match checked {
-        None => {
-            Integrity { trail, entries: None, unsealed: 0, head: None, part: false, kept_heads: None, broken: None }
-        }
-        Some(checked) => Integrity {
-            trail,
-            entries: Some(checked.entries),
-            unsealed: checked.unsealed,
-            head: Some(checked.head.hash.clone()),
-            part: checked.part,
-            kept_heads: (!kept.is_empty()).then_some(checked.kept_heads),
-            broken: checked.broken.map(|broken| broken.to_string()),
-        },
-    });
+    audit.integrity(Integrity::new(trail, checked.as_ref(), !kept.is_empty()));
     Ok(())
 }

@@ -28,8 +28,9 @@ use crate::{
     plural::plural,
     recording::{self, ChainHead, Checked, Entry, Note, ReadError, Recording, settle},
     redact::{Judged, Plan, Redactor},
-    report::{Collector, Kind, Place, Request, Unauthenticated, Unremarkable, audit},
+    report::{Collector, Integrity, Kind, Place, Request, Unauthenticated, Unremarkable},
     token::{Credential, Jwks, TokenCache, TokenFacts},
+    visible::visible,
 };
 
 /// Check recordings against the contract
@@ -74,11 +75,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let redactor = Redactor::new(Plan::default());
 
     let kept = kept_heads(args.head.as_deref())?;
-    let mut altered = false;
     for named in &args.recordings {
         let sources = recording::sources(named)?;
-        let whole = chain(named, &sources, &kept)?;
-        altered |= !whole;
+        let whole = chain(named, &sources, &kept, &mut collector)?;
         for source in sources {
             match read(&source, &judge, &redactor, &mut collector) {
                 Ok(()) => {}
@@ -93,7 +92,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     for request in &wanted {
         write(request, &redactor, &mut collector)?;
     }
-    Ok(Outcome { findings: altered || collector.fails(), ..Outcome::CLEAN })
+    Ok(Outcome { findings: collector.fails(), ..Outcome::CLEAN })
 }
 
 /// The heads of `--head`, if it was given.
@@ -125,26 +124,22 @@ pub(super) fn check_chain(named: &Path, journals: &[PathBuf], kept: &[ChainHead]
     Ok(checked.map_err(|error| format!("cannot read the trail `{}`: {error}", named.display()))?)
 }
 
-/// Checks the chain of a trail, if it is one, and says what came of it; false if the trail was altered.
-fn chain(named: &Path, sources: &[PathBuf], kept: &[ChainHead]) -> Result<bool, Failure> {
+/// Checks the chain of a trail, if it is one; false if the trail was altered.
+fn chain(named: &Path, sources: &[PathBuf], kept: &[ChainHead], collector: &mut Collector) -> Result<bool, Failure> {
     let journals = journals(sources);
     let Some(checked) = check_chain(named, &journals, kept)? else { return Ok(true) };
     for other in sources.iter().filter(|source| !journals.contains(source)) {
-        let _ = writeln!(io::stderr(), "contrail: `{}` is no part of the chain: nothing proves it", other.display());
+        warn(&format!("`{}` is no part of the chain: nothing proves it", other.display()));
     }
-    let named = named.display();
-    let line = match &checked.broken {
-        Some(broken) => broken.to_string(),
-        None => format!(
-            "the chain of the trail `{named}` is whole: {}, {} after its last link, head {}{}",
-            plural(checked.entries, "entry"),
-            checked.unsealed,
-            checked.head.hash,
-            audit::extent(checked.part, (!kept.is_empty()).then_some(checked.kept_heads))
-        ),
-    };
-    let _ = writeln!(io::stderr(), "contrail: {line}");
+    let integrity = Integrity::new(named.display().to_string(), Some(&checked), !kept.is_empty());
+    warn(integrity.broken.as_ref().unwrap_or(&integrity.sentence()));
+    collector.integrity(integrity);
     Ok(checked.broken.is_none())
+}
+
+/// Prints a line on standard error.
+fn warn(line: &str) {
+    let _ = writeln!(io::stderr(), "contrail: {}", visible(line));
 }
 
 /// The reports to write: what `--report` asks for, and `--format` on standard output unless a `--report` goes there.

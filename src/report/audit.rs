@@ -11,6 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 
+use super::Integrity;
 use crate::{
     contract::Contract,
     finding::{Conclusion, Kind, Rule},
@@ -34,25 +35,6 @@ pub struct Audit {
     callers: BTreeMap<String, Caller>,
     integrity: Vec<Integrity>,
     files: Vec<String>,
-}
-
-/// Whether a trail is as it was written.
-#[derive(Debug, Clone)]
-pub struct Integrity {
-    /// The trail, as it was named.
-    pub trail: String,
-    /// Entries that its chain covers; `None` where it has no chain.
-    pub entries: Option<u64>,
-    /// Whole lines after the chain's last link.
-    pub unsealed: u64,
-    /// The chain's end.
-    pub head: Option<String>,
-    /// What the chain was checked as: a segment that was named by itself is a part.
-    pub part: bool,
-    /// Heads kept elsewhere that it goes through; `None` where none were given.
-    pub kept_heads: Option<u64>,
-    /// What was altered, removed or put elsewhere, and where.
-    pub broken: Option<String>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -151,25 +133,7 @@ impl Audit {
         }
         writeln!(out)?;
         for one in &self.integrity {
-            match (&one.broken, one.entries) {
-                (Some(broken), _) => writeln!(out, "ALTERED: {}", visible(broken))?,
-                (None, Some(entries)) => writeln!(
-                    out,
-                    "the chain of `{}` is whole: {}, {} after its last link, head {}{}",
-                    visible(&one.trail),
-                    plural(entries, "entry"),
-                    one.unsealed,
-                    one.head.as_deref().unwrap_or_default(),
-                    extent(one.part, one.kept_heads)
-                )?,
-                (None, None) => {
-                    writeln!(
-                        out,
-                        "`{}` has no chain: nothing proves that it is as it was written",
-                        visible(&one.trail)
-                    )?;
-                }
-            }
+            writeln!(out, "{}", visible(&one.sentence()))?;
         }
         for file in &self.files {
             writeln!(out, "`{}` is no trail: nothing proves that it is as it was written", visible(file))?;
@@ -248,21 +212,13 @@ impl Audit {
                        "callsWithoutDocumentedScope": caller.not_shown})
             })
             .collect();
-        let integrity: Vec<Value> = self
-            .integrity
-            .iter()
-            .map(|one| {
-                json!({"trail": one.trail, "entries": one.entries, "unsealed": one.unsealed, "head": one.head,
-                       "part": one.part, "keptHeads": one.kept_heads, "broken": one.broken})
-            })
-            .collect();
         let rules: serde_json::Map<String, Value> =
             self.rules.iter().map(|(rule, count)| (rule.id().to_owned(), (*count).into())).collect();
         let report = json!({
             "contract": {"title": contract.title(), "version": contract.version()},
             "summary": {"exchanges": self.exchanges, "verdicts": self.verdicts,
                         "from": self.first.map(instant), "to": self.last.map(instant)},
-            "integrity": integrity,
+            "integrity": self.integrity,
             "unproven": self.files,
             "callers": callers,
             "rules": rules,
@@ -279,15 +235,6 @@ fn caller(credential: &Credential) -> String {
         Credential::Encrypted => "an encrypted token".to_owned(),
         Credential::Unknown => "unknown (the file does not say)".to_owned(),
     }
-}
-
-/// What a check of a chain held it to beyond itself: the end of the sentence that says that it is whole.
-#[must_use]
-pub fn extent(part: bool, kept_heads: Option<u64>) -> String {
-    let kept = kept_heads.map(|heads| format!(", through {}", plural(heads, "kept head"))).unwrap_or_default();
-    let part =
-        if part { "; it is one segment by itself: what comes before it and after it is not checked" } else { "" };
-    format!("{kept}{part}")
 }
 
 fn list(scopes: &BTreeSet<String>) -> String {

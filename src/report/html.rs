@@ -40,6 +40,7 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     to.write_all(HEAD.as_bytes())?;
     about(facts, to)?;
     sums(facts, to)?;
+    integrity(facts, to)?;
     misses(facts, to)?;
     proof(facts, to)?;
     groups(facts, Kind::Violation, "Violations: the document is contradicted", to)?;
@@ -95,6 +96,15 @@ fn sums(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         recorded.gap,
         recorded.violates
     )
+}
+
+/// The hash chains of trails.
+fn integrity(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
+    for one in &facts.run.integrity {
+        let class = if one.broken.is_some() { "bad" } else { "good" };
+        writeln!(to, "<p class={class}>{}</p>", escape(&one.sentence()))?;
+    }
+    Ok(())
 }
 
 fn groups(facts: &Facts<'_>, kind: Kind, heading: &str, to: &mut dyn Write) -> io::Result<()> {

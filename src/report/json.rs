@@ -17,7 +17,7 @@ use serde::Serialize;
 use tempfile::SpooledTempFile;
 
 use super::{
-    Denied, Facts, Missed, Place, Proof, Recorded, Unauthenticated, Unused,
+    Denied, Facts, Integrity, Missed, Place, Proof, Recorded, Unauthenticated, Unused,
     tally::{conclusion, is_auth, status},
     verdict_name,
 };
@@ -190,6 +190,7 @@ pub(super) fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         denied: run.denied().collect(),
         unused: run.unused.as_deref(),
         proof: run.proof.as_ref(),
+        integrity: &run.integrity,
         further_misses: run.further_misses,
         further_denied: run.further_denied,
     };
@@ -214,6 +215,8 @@ struct Aside<'a> {
     unused: Option<&'a [Unused]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<&'a Proof>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    integrity: &'a [Integrity],
     #[serde(skip_serializing_if = "is_zero")]
     further_misses: u64,
     #[serde(skip_serializing_if = "is_zero")]

@@ -1,5 +1,5 @@
 //! `JUnit` XML: a suite per operation, in it one case that it was checked, one per group of the same finding and one per
-//! missed request; then the denied hosts, the unused recordings and the proof.
+//! missed request; then the denied hosts, the unused recordings, the proof and the chains of trails.
 //!
 //! What makes the command fail is a `failure`; the rest is `skipped` with its text, so that it shows without failing the
 //! build. Names hold no counts and no places in a file, so that a CI system knows a case again. Valid against the schema
@@ -72,7 +72,7 @@ impl Suite {
 
 pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     let mut suites = operations(facts);
-    suites.extend([denied(facts), unused(facts), proof(facts)].into_iter().flatten());
+    suites.extend([denied(facts), unused(facts), proof(facts), integrity(facts)].into_iter().flatten());
     let sum = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
     writeln!(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
     writeln!(
@@ -229,6 +229,19 @@ fn proof(facts: &Facts<'_>) -> Option<Suite> {
     };
     suite.add("the fixture proves itself", Duration::ZERO, result);
     Some(suite)
+}
+
+/// The hash chains of trails.
+fn integrity(facts: &Facts<'_>) -> Option<Suite> {
+    let mut suite = Suite::new("integrity");
+    for one in &facts.run.integrity {
+        let result = match &one.broken {
+            Some(broken) => Result::Failed("integrity", broken.clone(), String::new()),
+            None => Result::Passed,
+        };
+        suite.add(format!("the chain of {} is whole", one.trail), Duration::ZERO, result);
+    }
+    (!suite.cases.is_empty()).then_some(suite)
 }
 
 /// Seconds as the schema wants them: up to three digits after the point.

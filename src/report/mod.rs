@@ -11,6 +11,7 @@
 pub mod audit;
 pub mod diff;
 pub mod html;
+mod integrity;
 pub mod json;
 pub mod junit;
 mod run;
@@ -28,6 +29,7 @@ use std::{
     time::Duration,
 };
 
+pub use integrity::Integrity;
 pub use run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Unused};
 pub use tally::{Group, Recorded, Sample, Tally};
 
@@ -203,6 +205,11 @@ impl Collector {
         self.upstream = Some(origin.into());
     }
 
+    /// The hash chain of a trail was checked.
+    pub fn integrity(&mut self, integrity: Integrity) {
+        self.run.integrity.push(integrity);
+    }
+
     /// What the run came to besides findings.
     #[must_use]
     pub fn run(&self) -> &Run {
@@ -323,7 +330,7 @@ impl Collector {
     /// Whether anything that makes the command fail was found.
     #[must_use]
     pub fn fails(&self) -> bool {
-        self.failing().next().is_some()
+        self.run.altered() || self.failing().next().is_some()
     }
 
     /// The rules that make the command fail and were found, with their counts.

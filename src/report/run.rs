@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::Integrity;
 use crate::redact::Redactor;
 
 /// Most different missed requests, and most different denied hosts, that are kept apart; more are only counted.
@@ -25,6 +26,8 @@ pub struct Run {
     pub unused: Option<Vec<Unused>>,
     /// The proof of the fixture that was written, if one was.
     pub proof: Option<Proof>,
+    /// Trails whose hash chain was checked.
+    pub integrity: Vec<Integrity>,
 }
 
 /// A request that no recording answers.
@@ -159,6 +162,12 @@ impl Run {
             }
             None => self.further_denied += 1,
         }
+    }
+
+    /// Whether a trail was altered.
+    #[must_use]
+    pub fn altered(&self) -> bool {
+        self.integrity.iter().any(|one| one.broken.is_some())
     }
 
     /// The missed requests, sorted.

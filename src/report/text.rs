@@ -30,6 +30,7 @@ impl Pen<'_> {
 pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::Result<()> {
     let mut pen = Pen { to, colour };
     let tally = facts.tally;
+    integrity(&mut pen, facts)?;
     groups(&mut pen, facts, Kind::Violation)?;
     groups(&mut pen, facts, Kind::Gap)?;
     if tally.ungrouped > 0 {
@@ -87,6 +88,16 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
         )?;
     }
     Ok(())
+}
+
+/// The hash chains of trails.
+fn integrity(pen: &mut Pen<'_>, facts: &Facts<'_>) -> io::Result<()> {
+    for one in &facts.run.integrity {
+        let sentence = visible(&one.sentence()).into_owned();
+        let sentence = if one.broken.is_some() { pen.paint(RED, &sentence) } else { sentence };
+        writeln!(pen.to, "{sentence}")?;
+    }
+    if facts.run.integrity.is_empty() { Ok(()) } else { writeln!(pen.to) }
 }
 
 /// Misses, denied hosts, unused recordings and a failed proof.

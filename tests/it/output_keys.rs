@@ -105,6 +105,9 @@ fn every_key_of_a_proxys_json_is_documented_and_the_reverse() {
         said.extend(lines(&running.finish()));
         reports.push(json(&fs::read_to_string(folder.join("report.json")).unwrap()));
     }
+    let watch = ["watch", "--upstream", "sandbox", "--trail", "trail", "--", "true"];
+    assert!(contrail().current_dir(folder).args(watch).output().unwrap().status.success());
+    reports.push(json(&run_in(folder, ["verify", "trail", "--format", "json"]).stdout));
     same("key of the report", &merged(&reports), &["proof.problems[]"]);
     let first: Vec<&Value> = said.iter().filter(|line| line.get("message").is_some()).collect();
     same("key of the first lines", &merged(first), &[]);

@@ -6,7 +6,10 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
 use super::bench::{Place, get, token};
-use crate::support::command::{run, run_with_input};
+use crate::support::{
+    command::{run, run_with_input},
+    har,
+};
 
 const TEMPLATES: &str = "/api/v2/connection-profiles/templates";
 
@@ -54,6 +57,39 @@ fn the_chain_of_a_trail_is_checked_first_and_an_altered_line_is_named() {
         "{}",
         altered.stdout
     );
+}
+
+#[test]
+fn every_report_of_verify_states_the_chain_of_a_trail_as_an_audit_does() {
+    let place = trail_of(&[(POLICY, json!({"azp": "me"}))]);
+    let of = |command: &str, named: &str| {
+        let ran = place.run(&[command, named, "--format", "json"]);
+        serde_json::from_str::<Value>(&ran.stdout).unwrap()["integrity"].take()
+    };
+    let report = |kind: &str| place.run(&["verify", "trail", "--report", kind]).stdout;
+    let whole = of("verify", "trail");
+    assert_eq!(whole[0]["entries"], 1);
+    assert_eq!((&whole, &whole[0]["broken"]), (&of("audit", "trail"), &Value::Null));
+    assert!(report("text").contains("the chain of `trail` is whole: 1 entry, "), "{}", report("text"));
+    assert!(report("html").contains("the chain of `trail` is whole: 1 entry, "), "{}", report("html"));
+    let case = "<testcase classname=\"contrail.integrity\" name=\"the chain of trail is whole\" time=\"0.000\"";
+    assert!(report("junit").contains(&format!("{case}/>")), "{}", report("junit"));
+
+    let segment = place.path().join("trail/trail-00000001.journal");
+    let text = fs::read_to_string(&segment).unwrap();
+    fs::write(&segment, text.replacen("rlp_1", "rlp_2", 1)).unwrap();
+    let altered = of("verify", "trail");
+    let broken = "the trail was altered at `trail/trail-00000001.journal`, line 2: this line was altered";
+    assert_eq!((&altered, &altered[0]["broken"]), (&of("audit", "trail"), &json!(broken)));
+    assert!(report("text").contains(&format!("ALTERED: {broken}\n")), "{}", report("text"));
+    assert!(report("html").contains(broken), "{}", report("html"));
+    let junit = report("junit");
+    let failure = format!("{case}>\n      <failure type=\"integrity\" message=\"{broken}\"></failure>");
+    assert!(junit.contains(&failure) && junit.contains("failures=\"1\""), "{junit}");
+
+    // Without a chain there is nothing to state.
+    fs::write(place.path().join("a.har"), har::har(&[har::conforming()])).unwrap();
+    assert_eq!(of("verify", "a.har"), Value::Null);
 }
 
 #[test]
