@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn bodies_of_every_kind_survive_both_layouts() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let mut binary = get("/bin", 200, "", 1);
     binary.response.as_mut().unwrap().headers = headers(&[("content-type", "image/png")]);
     binary.response.as_mut().unwrap().body = Body::whole(vec![0, 255, 254]);
@@ -27,21 +27,21 @@ fn bodies_of_every_kind_survive_both_layouts() {
         exchange.response.as_mut().unwrap().headers = headers(&[("content-type", "text/plain")]);
         exchange
     }));
-    let journal = bench.journal("x.journal", &exchanges);
+    let journal = workspace.journal("x.journal", &exchanges);
     let bodies = |path: &Path| -> Vec<_> {
         let body = |entry: recording::Entry| {
             (entry.exchange.request.body.content, entry.exchange.response.unwrap().body.content)
         };
         recording::open(path).unwrap().map(|entry| body(entry.unwrap())).collect()
     };
-    bench.fold(&[&journal], "x");
-    bench.fold(&[&journal], "x.har");
-    assert_eq!(bodies(&bench.path("x")), bodies(&bench.path("x.har")));
-    let recorded: Vec<_> = bodies(&bench.path("x")).into_iter().map(|(_, response)| response).collect();
+    workspace.fold(&[&journal], "x");
+    workspace.fold(&[&journal], "x.har");
+    assert_eq!(bodies(&workspace.path("x")), bodies(&workspace.path("x.har")));
+    let recorded: Vec<_> = bodies(&workspace.path("x")).into_iter().map(|(_, response)| response).collect();
     assert_eq!(recorded[0], vec![0, 255, 254]);
     assert_eq!(recorded[1], "plain text".as_bytes());
     assert!(recorded[2..].iter().zip(odd).all(|(found, body)| found == body.as_bytes()));
-    let names: Vec<_> = files_by_name(&bench.path("x"));
+    let names: Vec<_> = files_by_name(&workspace.path("x"));
     assert!(names.contains(&"getThing-01-response.bin".to_owned()), "{names:?}");
     assert!(names.contains(&"testAction-01-request.txt".to_owned()), "{names:?}");
 }
@@ -52,53 +52,53 @@ fn files_by_name(path: &Path) -> Vec<String> {
 
 #[test]
 fn packing_and_unpacking_lose_nothing_either_way() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let exchanges = [
         post("/b", r#"{"n":1.0}"#, 200, r#"{"id":"x"}"#, 7),
         get("/a", 200, r#"{"id":"x"}"#, 3),
         get("/a", 429, "{ }", 4),
         get("/c", 200, "not json", 5),
     ];
-    let journal = bench.journal("x.journal", &exchanges);
-    bench.fold_with(&[&journal], "one", &FoldOptions { keep: &[Keep::All], ..bench.options() });
-    bench.fold_with(&[&journal], "one.har", &FoldOptions { keep: &[Keep::All], ..bench.options() });
-    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
+    let journal = workspace.journal("x.journal", &exchanges);
+    workspace.fold_with(&[&journal], "one", &FoldOptions { keep: &[Keep::All], ..workspace.options() });
+    workspace.fold_with(&[&journal], "one.har", &FoldOptions { keep: &[Keep::All], ..workspace.options() });
+    let path = |name: &str| workspace.path(name).to_str().unwrap().to_owned();
     let ran = run(["pack", &path("one"), "--out", &path("packed.har")]);
     assert_eq!((ran.status, &*ran.stdout), (0, ""), "{}", ran.stderr);
     assert_eq!(ran.stderr, format!("4 exchanges in {}\n", path("packed.har")));
-    assert_eq!(files(&bench.path("packed.har")), files(&bench.path("one.har")));
-    let into = bench.path("elsewhere/one");
+    assert_eq!(files(&workspace.path("packed.har")), files(&workspace.path("one.har")));
+    let into = workspace.path("elsewhere/one");
     let ran = run(["unpack", &path("one.har"), "--out", into.to_str().unwrap()]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert_eq!(files(&into), files(&bench.path("one")));
+    assert_eq!(files(&into), files(&workspace.path("one")));
 }
 
 #[test]
 fn a_journal_packs_and_a_path_packs_with_its_journal() {
-    let bench = Bench::new();
-    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
-    bench.journal("left.journal", &[get("/a", 200, "1", 1), get("/a", 429, "", 2)]);
+    let workspace = Workspace::new();
+    let path = |name: &str| workspace.path(name).to_str().unwrap().to_owned();
+    workspace.journal("left.journal", &[get("/a", 200, "1", 1), get("/a", 429, "", 2)]);
     for from in ["left.journal", "left", "left/"] {
         let ran = run(["pack", &path(from), "--out", &path("a.har"), "--overwrite"]);
         assert_eq!(ran.status, 0, "{from}: {}", ran.stderr);
         let said = "1 transient answer left out (unproven: it was never replayed, verified and scanned";
         assert!(ran.stderr.contains(said), "{}", ran.stderr);
-        assert_eq!(lines(&bench.path("a.har")), ["/a 200"]);
+        assert_eq!(lines(&workspace.path("a.har")), ["/a 200"]);
     }
-    assert!(fs::read_to_string(bench.path("a.har")).unwrap().contains(r#""unproven": true"#));
-    let old = bench.journal("old", &[get("/b", 200, "1", 1)]);
-    bench.fold(&[&old], "left");
+    assert!(fs::read_to_string(workspace.path("a.har")).unwrap().contains(r#""unproven": true"#));
+    let old = workspace.journal("old", &[get("/b", 200, "1", 1)]);
+    workspace.fold(&[&old], "left");
     let ran = run(["pack", &path("left"), "--out", &path("both.har")]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert_eq!(lines(&bench.path("both.har")), ["/a 200", "/b 200"]);
+    assert_eq!(lines(&workspace.path("both.har")), ["/a 200", "/b 200"]);
 }
 
 #[test]
 fn a_torn_last_line_of_a_journal_is_left_out_and_said_by_every_command_that_reads_it() {
     use std::io::Write as _;
-    let bench = Bench::new();
-    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
-    let journal = bench.journal("left.journal", &[get("/a", 200, "1", 1)]);
+    let workspace = Workspace::new();
+    let path = |name: &str| workspace.path(name).to_str().unwrap().to_owned();
+    let journal = workspace.journal("left.journal", &[get("/a", 200, "1", 1)]);
     let whole = ["verify", "audit"].map(|command| run([command, &path("left.journal")]));
     fs::OpenOptions::new().append(true).open(&journal).unwrap().write_all(b"{\"startedDateTime\":\"20").unwrap();
     let said = format!("left out a torn last line of `{}` (22 bytes): contrail was killed", path("left.journal"));
@@ -111,18 +111,18 @@ fn a_torn_last_line_of_a_journal_is_left_out_and_said_by_every_command_that_read
     for from in ["left.journal", "left"] {
         let ran = run(["pack", &path(from), "--out", &path("a.har"), "--overwrite"]);
         assert_eq!((ran.status, ran.stderr.matches(&said).count()), (0, 1), "{}", ran.stderr);
-        assert_eq!(lines(&bench.path("a.har")), ["/a 200"]);
+        assert_eq!(lines(&workspace.path("a.har")), ["/a 200"]);
     }
 }
 
 #[test]
 fn what_cannot_be_packed_is_said_in_one_line_with_status_2() {
-    let bench = Bench::new();
-    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
-    fs::write(bench.path("other.har"), r#"{"log":{"creator":{"name":"x"},"entries":[]}}"#).unwrap();
-    fs::write(bench.path("taken.har"), "something").unwrap();
-    let journal = bench.journal("x.journal", &[get("/a", 200, "1", 1)]);
-    bench.fold(&[&journal], "x.har");
+    let workspace = Workspace::new();
+    let path = |name: &str| workspace.path(name).to_str().unwrap().to_owned();
+    fs::write(workspace.path("other.har"), r#"{"log":{"creator":{"name":"x"},"entries":[]}}"#).unwrap();
+    fs::write(workspace.path("taken.har"), "something").unwrap();
+    let journal = workspace.journal("x.journal", &[get("/a", 200, "1", 1)]);
+    workspace.fold(&[&journal], "x.har");
     for (command, from, to, expected) in [
         ("pack", "none", "new.har", "there is no recording"),
         ("pack", "x.har", "folder", "a packed recording is one file whose name ends in .har"),
@@ -135,5 +135,5 @@ fn what_cannot_be_packed_is_said_in_one_line_with_status_2() {
         assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
         assert!(ran.stderr.starts_with("contrail: ") && ran.stderr.contains(expected), "{}", ran.stderr);
     }
-    assert!(!bench.path("new.har").exists());
+    assert!(!workspace.path("new.har").exists());
 }

@@ -75,12 +75,12 @@ fn post(path: &str, sent: &str, status: u16, body: &str, at: u64) -> Exchange {
     exchange
 }
 
-struct Bench {
+struct Workspace {
     folder: TempDir,
     redactor: Redactor,
 }
 
-impl Bench {
+impl Workspace {
     fn new() -> Self {
         Self { folder: TempDir::new().unwrap(), redactor: Redactor::new(Plan::default()) }
     }
@@ -148,8 +148,8 @@ fn lines(path: &Path) -> Vec<String> {
 
 #[test]
 fn a_folder_holds_a_small_har_file_and_one_file_per_distinct_body() {
-    let bench = Bench::new();
-    let journal = bench.journal(
+    let workspace = Workspace::new();
+    let journal = workspace.journal(
         "x.journal",
         &[
             post("/b", r#"{"n":1.0}"#, 200, r#"{"id":"x","list":[1,2]}"#, 7),
@@ -157,9 +157,9 @@ fn a_folder_holds_a_small_har_file_and_one_file_per_distinct_body() {
             get("/a", 200, "{\"as\": \"it came\"}", 4),
         ],
     );
-    let folded = bench.fold(&[&journal], "checkout");
-    assert_eq!((folded.entries, folded.changed, &folded.har), (3, true, &bench.path("checkout/checkout.har")));
-    let files = files(&bench.path("checkout"));
+    let folded = workspace.fold(&[&journal], "checkout");
+    assert_eq!((folded.entries, folded.changed, &folded.har), (3, true, &workspace.path("checkout/checkout.har")));
+    let files = files(&workspace.path("checkout"));
     let names: Vec<_> = files.keys().map(String::as_str).collect();
     assert_eq!(
         names,
@@ -167,7 +167,7 @@ fn a_folder_holds_a_small_har_file_and_one_file_per_distinct_body() {
     );
     assert_eq!(files["getThing-01-response.json"], "{\n  \"id\": \"x\",\n  \"list\": [\n    1,\n    2\n  ]\n}\n");
     assert_eq!(files["getThing-02-response.json"], "{\"as\": \"it came\"}");
-    let entries = entries(&bench.path("checkout"));
+    let entries = entries(&workspace.path("checkout"));
     assert_eq!(entries[2]["response"]["content"]["_file"], "getThing-01-response.json");
     assert_eq!(entries[2]["_contrail"]["laidOut"], serde_json::json!(["request", "response"]));
     assert_eq!(entries[1]["_contrail"].get("laidOut"), None);
@@ -175,10 +175,10 @@ fn a_folder_holds_a_small_har_file_and_one_file_per_distinct_body() {
 
 #[test]
 fn a_fixture_reads_like_this() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let body = format!(r#"{{"self":"{UPSTREAM}/api/v2/a","id":"x"}}"#);
-    let journal = bench.journal("x.journal", &[get("/api/v2/a?q=1%2B&r", 200, &body, 3)]);
-    bench.fold(&[&journal], "x.har");
+    let journal = workspace.journal("x.journal", &[get("/api/v2/a?q=1%2B&r", 200, &body, 3)]);
+    workspace.fold(&[&journal], "x.har");
     let expected = r#"{
   "log": {
     "version": "1.2",
@@ -233,39 +233,39 @@ fn a_fixture_reads_like_this() {
   }
 }
 "#;
-    assert_eq!(files(&bench.path("x.har"))[""], expected);
+    assert_eq!(files(&workspace.path("x.har"))[""], expected);
 }
 
 #[test]
 fn recording_equal_answers_again_changes_no_byte_and_touches_no_file() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let first = [get("/a", 200, "{\"a\":1}", 3), get("/b", 200, "[2]", 4), post("/c", "{}", 201, "{\"c\":3}", 5)];
     let again = [post("/c", "{}", 201, "{\"c\":3}", 90), get("/b", 200, "[2]", 91), get("/a", 200, "{\"a\":1}", 92)];
-    let (first, again) = (bench.journal("1.journal", &first), bench.journal("2.journal", &again));
+    let (first, again) = (workspace.journal("1.journal", &first), workspace.journal("2.journal", &again));
     for to in ["name", "name.har"] {
-        bench.fold(&[&first], to);
-        let before = files(&bench.path(to));
+        workspace.fold(&[&first], to);
+        let before = files(&workspace.path(to));
         let modified =
             |path: &Path| fs::metadata(recording::Place::find(path).unwrap().har()).unwrap().modified().unwrap();
-        let stamp = modified(&bench.path(to));
-        let next_day = FoldOptions { today: "2027-01-01", ..bench.options() };
-        let folded = bench.fold_with(&[&again], to, &next_day);
+        let stamp = modified(&workspace.path(to));
+        let next_day = FoldOptions { today: "2027-01-01", ..workspace.options() };
+        let folded = workspace.fold_with(&[&again], to, &next_day);
         assert!(!folded.changed);
-        assert_eq!(files(&bench.path(to)), before);
-        assert_eq!(modified(&bench.path(to)), stamp);
+        assert_eq!(files(&workspace.path(to)), before);
+        assert_eq!(modified(&workspace.path(to)), stamp);
     }
 }
 
 #[test]
 fn a_change_states_the_new_day_and_takes_away_files_that_nothing_uses() {
-    let bench = Bench::new();
-    let first = bench.journal("1.journal", &[get("/a", 200, "{\"a\":1}", 3), get("/b", 200, "[2]", 4)]);
-    let again = bench.journal("2.journal", &[get("/a", 200, "{\"a\":5}", 3)]);
-    bench.fold(&[&first], "name");
-    fs::write(bench.path("name/README.md"), "by hand").unwrap();
-    let folded = bench.fold_with(&[&again], "name", &FoldOptions { today: "2027-01-01", ..bench.options() });
+    let workspace = Workspace::new();
+    let first = workspace.journal("1.journal", &[get("/a", 200, "{\"a\":1}", 3), get("/b", 200, "[2]", 4)]);
+    let again = workspace.journal("2.journal", &[get("/a", 200, "{\"a\":5}", 3)]);
+    workspace.fold(&[&first], "name");
+    fs::write(workspace.path("name/README.md"), "by hand").unwrap();
+    let folded = workspace.fold_with(&[&again], "name", &FoldOptions { today: "2027-01-01", ..workspace.options() });
     assert!(folded.changed);
-    let files = files(&bench.path("name"));
+    let files = files(&workspace.path("name"));
     let names: Vec<_> = files.keys().map(String::as_str).collect();
     assert_eq!(names, ["README.md", "getThing-01-response.json", "name.har"]);
     assert!(files["name.har"].contains(r#""recorded": "2027-01-01""#));
@@ -273,18 +273,18 @@ fn a_change_states_the_new_day_and_takes_away_files_that_nothing_uses() {
 
 #[test]
 fn a_change_of_a_body_alone_states_the_new_day_too() {
-    let bench = Bench::new();
-    let first = bench.journal("1.journal", &[get("/a", 200, "{\"a\":1}", 3)]);
-    let again = bench.journal("2.journal", &[get("/a", 200, "{\"a\":5}", 3)]);
-    bench.fold(&[&first], "name");
-    bench.fold_with(&[&again], "name", &FoldOptions { today: "2027-01-01", ..bench.options() });
-    assert!(files(&bench.path("name"))["name.har"].contains("2027-01-01"));
+    let workspace = Workspace::new();
+    let first = workspace.journal("1.journal", &[get("/a", 200, "{\"a\":1}", 3)]);
+    let again = workspace.journal("2.journal", &[get("/a", 200, "{\"a\":5}", 3)]);
+    workspace.fold(&[&first], "name");
+    workspace.fold_with(&[&again], "name", &FoldOptions { today: "2027-01-01", ..workspace.options() });
+    assert!(files(&workspace.path("name"))["name.har"].contains("2027-01-01"));
 }
 
 #[test]
 fn entries_stand_in_the_order_of_their_identity_and_equal_ones_as_they_occurred() {
-    let bench = Bench::new();
-    let journal = bench.journal(
+    let workspace = Workspace::new();
+    let journal = workspace.journal(
         "x.journal",
         &[
             get("/b", 200, "1", 1),
@@ -294,78 +294,78 @@ fn entries_stand_in_the_order_of_their_identity_and_equal_ones_as_they_occurred(
             get("/a?x=1&y=1", 200, "5", 5),
         ],
     );
-    bench.fold(&[&journal], "x.har");
-    let lines = lines(&bench.path("x.har"));
+    workspace.fold(&[&journal], "x.har");
+    let lines = lines(&workspace.path("x.har"));
     assert_eq!(lines, ["/a?y=1&x=1 404", "/a?x=1&y=1 200", "/a?x=2 200", "/b 200", "/b 404"]);
 }
 
 #[test]
 fn transient_answers_and_contrails_own_stay_out_and_are_counted() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let mut own = get("/d", 502, "{}", 9);
     own.transport.answered_by_contrail = Some("upstream".into());
     let exchanges = [get("/a", 503, "", 1), get("/a", 429, "", 2), get("/a", 200, "1", 3), get("/b", 503, "", 4), own];
-    let journal = bench.journal("x.journal", &exchanges);
-    let folded = bench.fold(&[&journal], "x.har");
-    assert_eq!(lines(&bench.path("x.har")), ["/a 200", "/b 503"]);
+    let journal = workspace.journal("x.journal", &exchanges);
+    let folded = workspace.fold(&[&journal], "x.har");
+    assert_eq!(lines(&workspace.path("x.har")), ["/a 200", "/b 503"]);
     assert_eq!((folded.transient, folded.own_answers), (BTreeMap::from([(429, 1), (503, 1)]), 1));
-    let kept = FoldOptions { keep: &[Keep::Status(429)], ..bench.options() };
-    bench.fold_with(&[&journal], "kept.har", &kept);
-    assert_eq!(lines(&bench.path("kept.har")), ["/a 429", "/a 200", "/b 503"]);
+    let kept = FoldOptions { keep: &[Keep::Status(429)], ..workspace.options() };
+    workspace.fold_with(&[&journal], "kept.har", &kept);
+    assert_eq!(lines(&workspace.path("kept.har")), ["/a 429", "/a 200", "/b 503"]);
     // What a fixture holds was kept on purpose.
-    let second = bench.journal("y.journal", &[get("/a", 200, "1", 3)]);
-    bench.fold(&[&bench.path("kept.har"), &second], "kept.har");
-    assert_eq!(lines(&bench.path("kept.har")), ["/a 429", "/a 200", "/a 200", "/b 503"]);
+    let second = workspace.journal("y.journal", &[get("/a", 200, "1", 3)]);
+    workspace.fold(&[&workspace.path("kept.har"), &second], "kept.har");
+    assert_eq!(lines(&workspace.path("kept.har")), ["/a 429", "/a 200", "/a 200", "/b 503"]);
 }
 
 #[test]
 fn appending_puts_further_occurrences_after_the_old_ones() {
-    let bench = Bench::new();
-    let first = bench.journal("1.journal", &[get("/b", 200, "1", 1), get("/c", 200, "2", 2)]);
-    let second = bench.journal("2.journal", &[get("/a", 200, "3", 3), get("/b", 404, "4", 4)]);
+    let workspace = Workspace::new();
+    let first = workspace.journal("1.journal", &[get("/b", 200, "1", 1), get("/c", 200, "2", 2)]);
+    let second = workspace.journal("2.journal", &[get("/a", 200, "3", 3), get("/b", 404, "4", 4)]);
     for to in ["name", "name.har"] {
-        bench.fold(&[&first], to);
-        bench.fold(&[&bench.path(to), &second], to);
-        assert_eq!(lines(&bench.path(to)), ["/a 200", "/b 200", "/b 404", "/c 200"]);
+        workspace.fold(&[&first], to);
+        workspace.fold(&[&workspace.path(to), &second], to);
+        assert_eq!(lines(&workspace.path(to)), ["/a 200", "/b 200", "/b 404", "/c 200"]);
     }
 }
 
 #[test]
 fn one_operation_can_be_recorded_anew() {
-    let bench = Bench::new();
-    let old = bench.journal("1.journal", &[get("/a", 200, "1", 1), post("/b", "{}", 200, "2", 2)]);
-    let new = bench.journal("2.journal", &[get("/a", 404, "3", 3), post("/b", "{}", 500, "4", 4)]);
-    bench.fold(&[&old], "x.har");
+    let workspace = Workspace::new();
+    let old = workspace.journal("1.journal", &[get("/a", 200, "1", 1), post("/b", "{}", 200, "2", 2)]);
+    let new = workspace.journal("2.journal", &[get("/a", 404, "3", 3), post("/b", "{}", 500, "4", 4)]);
+    workspace.fold(&[&old], "x.har");
     let named = vec!["testAction".to_owned()];
     let from = [
-        FoldSource { paths: vec![bench.path("x.har")], take: Take::Except(named.clone()) },
+        FoldSource { paths: vec![workspace.path("x.har")], take: Take::Except(named.clone()) },
         FoldSource { paths: vec![new], take: Take::Only(named) },
     ];
-    let folded = recording::fold(&from, &bench.path("x.har"), &bench.options()).unwrap();
-    assert_eq!(lines(&bench.path("x.har")), ["/a 200", "/b 500"]);
+    let folded = recording::fold(&from, &workspace.path("x.har"), &workspace.options()).unwrap();
+    assert_eq!(lines(&workspace.path("x.har")), ["/a 200", "/b 500"]);
     assert_eq!(folded.not_taken, 2);
 }
 
 #[test]
 fn the_upstreams_origin_stays_where_that_is_asked_for() {
-    let bench = Bench::new();
-    let journal = bench.journal("x.journal", &[get("/a", 200, "{}", 1)]);
-    bench.fold_with(&[&journal], "x.har", &FoldOptions { keep_host: true, ..bench.options() });
-    assert_eq!(entries(&bench.path("x.har"))[0]["request"]["url"], format!("{UPSTREAM}/a"));
+    let workspace = Workspace::new();
+    let journal = workspace.journal("x.journal", &[get("/a", 200, "{}", 1)]);
+    workspace.fold_with(&[&journal], "x.har", &FoldOptions { keep_host: true, ..workspace.options() });
+    assert_eq!(entries(&workspace.path("x.har"))[0]["request"]["url"], format!("{UPSTREAM}/a"));
 }
 
 #[test]
 fn what_is_not_whole_is_marked_and_comes_back_so() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let mut cut = get("/a", 200, "{\"a\":", 1);
     cut.transport.incomplete = Some("the upstream closed the connection".into());
     let presence = Presence::Truncated { kept: 5, total: Some(90) };
     cut.response.as_mut().unwrap().body.presence = presence.clone();
-    let journal = bench.journal("x.journal", &[cut]);
+    let journal = workspace.journal("x.journal", &[cut]);
     for to in ["name", "name.har"] {
-        let folded = bench.fold(&[&journal], to);
+        let folded = workspace.fold(&[&journal], to);
         assert_eq!(folded.incomplete, 1);
-        let entry = recording::open(&bench.path(to)).unwrap().next().unwrap().unwrap();
+        let entry = recording::open(&workspace.path(to)).unwrap().next().unwrap().unwrap();
         assert_eq!(entry.exchange.transport.incomplete.as_deref(), Some("the upstream closed the connection"));
         let body = entry.exchange.response.unwrap().body;
         assert_eq!(body.presence, presence);
@@ -374,14 +374,14 @@ fn what_is_not_whole_is_marked_and_comes_back_so() {
 
 #[test]
 fn attested_findings_are_those_of_the_fixture_exactly() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let live = Finding::new(Rule::RequestBody, "/pin", "at least 8 characters").seen("!pin-7!");
     let journal = {
-        let path = bench.path("x.journal");
+        let path = workspace.path("x.journal");
         let context = JournalContext { upstream: UPSTREAM.into(), contract: "c".into() };
         let (mut journal, _) = Journal::open(&path, context).unwrap();
         let verdict = Verdict { findings: vec![live.clone()], ..Verdict::default() };
-        let judged = bench.redactor.redact(Judged::new(post("/a", r#"{"pin":"!pin-7!"}"#, 200, "{}", 1), verdict));
+        let judged = workspace.redactor.redact(Judged::new(post("/a", r#"{"pin":"!pin-7!"}"#, 200, "{}", 1), verdict));
         let attested = recording::attest(&judged.verdict, &Verdict::default(), "c");
         journal.add(&judged, attested.as_ref());
         journal.write().unwrap();
@@ -391,10 +391,10 @@ fn attested_findings_are_those_of_the_fixture_exactly() {
     let blind = |_: &Exchange| Verdict::default();
     let check = Some(Check { contract: "c", check: &blind });
     for (check, to) in [(None, "carried.har"), (check, "checked.har")] {
-        bench.fold_with(&[&journal], to, &FoldOptions { check, ..bench.options() });
-        let again = bench.path(to);
-        bench.fold_with(&[&again], "again.har", &FoldOptions { check, ..bench.options() });
-        assert_eq!(files(&again), files(&bench.path("again.har")));
+        workspace.fold_with(&[&journal], to, &FoldOptions { check, ..workspace.options() });
+        let again = workspace.path(to);
+        workspace.fold_with(&[&again], "again.har", &FoldOptions { check, ..workspace.options() });
+        assert_eq!(files(&again), files(&workspace.path("again.har")));
         let note = recording::open(&again).unwrap().next().unwrap().unwrap().note.unwrap();
         let settled = recording::settle(Verdict::default(), note.attested.as_ref(), "c");
         assert_eq!(settled.findings.len(), 1, "{to}");
@@ -407,19 +407,19 @@ fn attested_findings_are_those_of_the_fixture_exactly() {
         Verdict { findings: vec![Finding { seen: Some(pin), ..live.clone() }], ..Verdict::default() }
     };
     let check = Some(Check { contract: "c", check: &seeing });
-    bench.fold_with(&[&journal], "seen.har", &FoldOptions { check, ..bench.options() });
-    assert_eq!(entries(&bench.path("seen.har"))[0]["_contrail"].get("attested"), None);
+    workspace.fold_with(&[&journal], "seen.har", &FoldOptions { check, ..workspace.options() });
+    assert_eq!(entries(&workspace.path("seen.har"))[0]["_contrail"].get("attested"), None);
 }
 
 #[test]
 fn verify_names_the_first_line_of_a_trail_that_was_altered() {
-    let bench = Bench::new();
-    let folder = bench.path("trail");
+    let workspace = Workspace::new();
+    let folder = workspace.path("trail");
     let context = JournalContext { upstream: UPSTREAM.into(), contract: "c".into() };
     let (mut journal, _) = Journal::open_trail(&folder, context, &TrailOptions::default()).unwrap();
     for at in 1..4 {
         let verdict = Verdict::default();
-        journal.add(&bench.redactor.redact(Judged::new(get("/api/v2/nothing", 200, "{}", at), verdict)), None);
+        journal.add(&workspace.redactor.redact(Judged::new(get("/api/v2/nothing", 200, "{}", at), verdict)), None);
         journal.write().unwrap();
     }
     let (segment, head) = (journal.path().to_path_buf(), journal.head().unwrap().hash.clone());
@@ -440,17 +440,17 @@ fn verify_names_the_first_line_of_a_trail_that_was_altered() {
 
 #[test]
 fn a_process_killed_between_fold_and_the_end_of_its_run_leaves_nothing_to_fold_twice() {
-    let bench = Bench::new();
-    let path = bench.journal("x.har.journal", &[get("/a", 200, "1", 1)]);
+    let workspace = Workspace::new();
+    let path = workspace.journal("x.har.journal", &[get("/a", 200, "1", 1)]);
     let context = || JournalContext { upstream: UPSTREAM.into(), contract: "c".into() };
     let (journal, leftover) = Journal::open(&path, context()).unwrap();
     assert_eq!(leftover.entries, 1);
-    bench.fold_with(&[&path], "x.har", &FoldOptions { journal: Some(&journal), ..bench.options() });
+    workspace.fold_with(&[&path], "x.har", &FoldOptions { journal: Some(&journal), ..workspace.options() });
     drop(journal);
     assert!(Journal::is_folded(&path));
     // Neither what packs a path with its journal nor the next recording takes the entries again.
-    let to = bench.path("packed.har");
-    let ran = run(["pack", bench.path("x.har").to_str().unwrap(), "--out", to.to_str().unwrap()]);
+    let to = workspace.path("packed.har");
+    let ran = run(["pack", workspace.path("x.har").to_str().unwrap(), "--out", to.to_str().unwrap()]);
     assert_eq!((ran.status, lines(&to)), (0, vec!["/a 200".to_owned()]));
     assert_eq!(Journal::open(&path, context()).unwrap().1.entries, 0);
 }

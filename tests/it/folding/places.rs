@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use super::*;
 use crate::support::command::{Ran, limited};
 
-fn path(bench: &Bench, name: &str) -> String {
-    bench.path(name).to_str().unwrap().to_owned()
+fn path(workspace: &Workspace, name: &str) -> String {
+    workspace.path(name).to_str().unwrap().to_owned()
 }
 
 fn folder_files(path: &Path) -> Vec<String> {
@@ -17,44 +17,46 @@ fn folder_files(path: &Path) -> Vec<String> {
 }
 
 /// A folder that was recorded as `one` and is called `two` now.
-fn renamed(bench: &Bench) {
-    let journal = bench.journal("x.journal", &[get("/a", 200, r#"{"is":"a"}"#, 1), get("/b", 200, r#"{"is":"b"}"#, 2)]);
-    bench.fold(&[&journal], "one");
-    fs::rename(bench.path("one"), bench.path("two")).unwrap();
+fn renamed(workspace: &Workspace) {
+    let journal =
+        workspace.journal("x.journal", &[get("/a", 200, r#"{"is":"a"}"#, 1), get("/b", 200, r#"{"is":"b"}"#, 2)]);
+    workspace.fold(&[&journal], "one");
+    fs::rename(workspace.path("one"), workspace.path("two")).unwrap();
 }
 
 #[test]
 fn a_renamed_folder_is_written_by_every_command_under_the_name_that_its_har_has() {
-    let bench = Bench::new();
-    renamed(&bench);
-    let more = bench.journal("more.journal", &[get("/b", 404, r#"{"is":"gone"}"#, 3)]);
-    let appended = bench.fold(&[&bench.path("two"), &more], "two");
-    assert_eq!((appended.har, appended.entries), (bench.path("two/one.har"), 3));
+    let workspace = Workspace::new();
+    renamed(&workspace);
+    let more = workspace.journal("more.journal", &[get("/b", 404, r#"{"is":"gone"}"#, 3)]);
+    let appended = workspace.fold(&[&workspace.path("two"), &more], "two");
+    assert_eq!((appended.har, appended.entries), (workspace.path("two/one.har"), 3));
     assert_eq!(
-        folder_files(&bench.path("two")).iter().filter(|name| recording::is_single_file(Path::new(name))).count(),
+        folder_files(&workspace.path("two")).iter().filter(|name| recording::is_single_file(Path::new(name))).count(),
         1
     );
-    assert_eq!(run(["verify", &path(&bench, "two")]).stderr, "");
+    assert_eq!(run(["verify", &path(&workspace, "two")]).stderr, "");
 
-    let har = path(&bench, "two/one.har");
-    let ran = run(["import", &har, "--out", &path(&bench, "two"), "--append", "--upstream", "https://tenant.example"]);
+    let har = path(&workspace, "two/one.har");
+    let ran =
+        run(["import", &har, "--out", &path(&workspace, "two"), "--append", "--upstream", "https://tenant.example"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    bench.fold(&[&more], "other.har");
-    let ran = run(["unpack", &path(&bench, "other.har"), "--out", &path(&bench, "two"), "--overwrite"]);
+    workspace.fold(&[&more], "other.har");
+    let ran = run(["unpack", &path(&workspace, "other.har"), "--out", &path(&workspace, "two"), "--overwrite"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert_eq!(folder_files(&bench.path("two")), ["getThing-03-response.json", "one.har"]);
-    let ran = run(["redact", "--in-place", &path(&bench, "two")]);
-    assert_eq!((ran.status, folder_files(&bench.path("two")).len()), (0, 2), "{}", ran.stderr);
+    assert_eq!(folder_files(&workspace.path("two")), ["getThing-03-response.json", "one.har"]);
+    let ran = run(["redact", "--in-place", &path(&workspace, "two")]);
+    assert_eq!((ran.status, folder_files(&workspace.path("two")).len()), (0, 2), "{}", ran.stderr);
 }
 
 #[test]
 fn a_folder_with_several_recordings_is_refused_by_writers_at_the_start() {
-    let bench = Bench::new();
-    renamed(&bench);
-    fs::copy(bench.path("two/one.har"), bench.path("two/copy.har")).unwrap();
-    let before = files(&bench.path("two"));
-    let two = path(&bench, "two");
-    let har = path(&bench, "two/one.har");
+    let workspace = Workspace::new();
+    renamed(&workspace);
+    fs::copy(workspace.path("two/one.har"), workspace.path("two/copy.har")).unwrap();
+    let before = files(&workspace.path("two"));
+    let two = path(&workspace, "two");
+    let har = path(&workspace, "two/one.har");
     for arguments in [
         &["record", "--upstream", "sandbox", "--out", &two, "--append", "--", "true"][..],
         &["record", "--upstream", "sandbox", "--out", &two, "--overwrite", "--", "true"],
@@ -67,16 +69,16 @@ fn a_folder_with_several_recordings_is_refused_by_writers_at_the_start() {
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
         let said = "the folder holds several recordings (`copy.har`, `one.har`); move all but one away";
         assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
-        assert!(!bench.path("two.journal").exists(), "{arguments:?}");
+        assert!(!workspace.path("two.journal").exists(), "{arguments:?}");
     }
-    assert_eq!(files(&bench.path("two")), before);
+    assert_eq!(files(&workspace.path("two")), before);
 }
 
 #[test]
 fn a_name_that_fits_no_fixture_is_refused_before_anything_is_recorded() {
-    let bench = Bench::new();
-    fs::create_dir(bench.path("mine")).unwrap();
-    fs::write(bench.path("mine/notes.md"), "mine").unwrap();
+    let workspace = Workspace::new();
+    fs::create_dir(workspace.path("mine")).unwrap();
+    fs::write(workspace.path("mine/notes.md"), "mine").unwrap();
     for (out, said) in [
         ("x.har/", "it ends in .har like a file and in `/` like a folder; leave one of them out"),
         ("x.json", "a fixture is a folder, or one file whose name ends in .har"),
@@ -84,14 +86,14 @@ fn a_name_that_fits_no_fixture_is_refused_before_anything_is_recorded() {
         ("mine", "the folder holds other files and no recording; name a new or an empty folder"),
     ] {
         for how in [None, Some("--append"), Some("--overwrite")] {
-            let out = path(&bench, out);
+            let out = path(&workspace, out);
             let arguments = ["record", "--upstream", "sandbox", "--out", &out];
             let ran = run(arguments.into_iter().chain(how).chain(["--", "true"]));
             assert_eq!(ran.status, 2, "{out}: {}", ran.stderr);
             assert!(ran.stderr.contains(said), "{out}: {}", ran.stderr);
         }
     }
-    assert_eq!(files_below(bench.folder.path()), ["mine/notes.md"]);
+    assert_eq!(files_below(workspace.folder.path()), ["mine/notes.md"]);
 }
 
 fn files_below(path: &Path) -> Vec<String> {
@@ -110,50 +112,50 @@ fn files_below(path: &Path) -> Vec<String> {
 
 #[test]
 fn an_empty_folder_is_a_place_for_a_new_fixture_also_with_what_systems_put_there() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     for (name, inside) in [("empty", None), ("git", Some(".gitkeep")), ("volume", Some("lost+found"))] {
-        fs::create_dir(bench.path(name)).unwrap();
+        fs::create_dir(workspace.path(name)).unwrap();
         if let Some(inside) = inside {
-            fs::create_dir(bench.path(name).join(inside)).unwrap();
+            fs::create_dir(workspace.path(name).join(inside)).unwrap();
         }
-        let journal = bench.journal(&format!("{name}.x.journal"), &[get("/a", 200, "{}", 1)]);
-        let ran = run(["unpack", journal.to_str().unwrap(), "--out", &path(&bench, name)]);
+        let journal = workspace.journal(&format!("{name}.x.journal"), &[get("/a", 200, "{}", 1)]);
+        let ran = run(["unpack", journal.to_str().unwrap(), "--out", &path(&workspace, name)]);
         assert_eq!(ran.status, 0, "{}", ran.stderr);
-        assert!(bench.path(name).join(format!("{name}.har")).exists());
+        assert!(workspace.path(name).join(format!("{name}.har")).exists());
     }
 }
 
 #[test]
 fn a_place_that_cannot_be_written_is_refused_at_the_start() {
-    let bench = Bench::new();
-    renamed(&bench);
-    fs::set_permissions(bench.path("two"), fs::Permissions::from_mode(0o500)).unwrap();
+    let workspace = Workspace::new();
+    renamed(&workspace);
+    fs::set_permissions(workspace.path("two"), fs::Permissions::from_mode(0o500)).unwrap();
     // Root may write everywhere.
-    if fs::write(bench.path("two/probe"), "").is_err() {
-        let ran = run(["record", "--upstream", "sandbox", "--out", &path(&bench, "two"), "--append", "--", "true"]);
+    if fs::write(workspace.path("two/probe"), "").is_err() {
+        let ran = run(["record", "--upstream", "sandbox", "--out", &path(&workspace, "two"), "--append", "--", "true"]);
         assert_eq!(ran.status, 2, "{}", ran.stderr);
         assert!(ran.stderr.contains("nothing can be written there (Permission denied"), "{}", ran.stderr);
     }
-    fs::set_permissions(bench.path("two"), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::set_permissions(workspace.path("two"), fs::Permissions::from_mode(0o700)).unwrap();
     // A file where a folder would have to be stops anyone.
-    fs::write(bench.path("file"), "").unwrap();
-    let ran = run(["record", "--upstream", "sandbox", "--out", &path(&bench, "file/fx"), "--", "true"]);
+    fs::write(workspace.path("file"), "").unwrap();
+    let ran = run(["record", "--upstream", "sandbox", "--out", &path(&workspace, "file/fx"), "--", "true"]);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
 }
 
 /// Runs a command that may write files of a few kilobytes at most, as if the disk were full behind that.
-fn cramped(bench: &Bench, arguments: &[&str]) -> Ran {
-    limited("ulimit -f 1").current_dir(bench.folder.path()).args(arguments).output().unwrap().into()
+fn cramped(workspace: &Workspace, arguments: &[&str]) -> Ran {
+    limited("ulimit -f 1").current_dir(workspace.folder.path()).args(arguments).output().unwrap().into()
 }
 
 #[test]
 fn a_file_that_cannot_be_written_whole_stays_as_it_was_under_every_command_that_writes() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let secret = r#"{"client_secret":"S3cret-0123456789abcdef"}"#;
     let many: Vec<_> = (0..40).map(|nth| post(&format!("/{nth}"), secret, 200, r#"{"is":"there"}"#, nth)).collect();
-    let journal = bench.journal("x.journal", &many);
-    bench.fold(&[&journal], "fx.har");
-    fs::write(bench.path("secret.json"), format!("[{}{secret}]", format!("{secret},").repeat(100))).unwrap();
+    let journal = workspace.journal("x.journal", &many);
+    workspace.fold(&[&journal], "fx.har");
+    fs::write(workspace.path("secret.json"), format!("[{}{secret}]", format!("{secret},").repeat(100))).unwrap();
     let origin = "https://tenant.example";
     for (arguments, out) in [
         (&["pack", "fx.har", "--out", "out.har", "--overwrite"][..], "out.har"),
@@ -165,14 +167,15 @@ fn a_file_that_cannot_be_written_whole_stays_as_it_was_under_every_command_that_
         (&["replay", "fx.har", "--report", "html=out.html", "--listen", "127.0.0.1:0", "--", "true"], "out.html"),
     ] {
         if out != "secret.json" {
-            fs::write(bench.path(out), "what was there").unwrap();
+            fs::write(workspace.path(out), "what was there").unwrap();
         }
-        let before = fs::read_to_string(bench.path(out)).unwrap();
-        let ran = cramped(&bench, arguments);
+        let before = fs::read_to_string(workspace.path(out)).unwrap();
+        let ran = cramped(&workspace, arguments);
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.contains("File too large"), "{arguments:?}: {}", ran.stderr);
-        assert_eq!(fs::read_to_string(bench.path(out)).unwrap(), before, "{arguments:?}");
-        let left: Vec<_> = folder_files(bench.folder.path()).into_iter().filter(|name| name.starts_with('.')).collect();
+        assert_eq!(fs::read_to_string(workspace.path(out)).unwrap(), before, "{arguments:?}");
+        let left: Vec<_> =
+            folder_files(workspace.folder.path()).into_iter().filter(|name| name.starts_with('.')).collect();
         assert_eq!(left, [""; 0], "{arguments:?}");
     }
 }

@@ -35,11 +35,11 @@ fn a_fixture_does_not_depend_on_the_order_in_which_secrets_were_met() {
     };
     let mut fixtures = Vec::new();
     for order in [["one", "two", "three"], ["three", "one", "two"]] {
-        let bench = Bench::new();
+        let workspace = Workspace::new();
         let exchanges: Vec<_> = (0..).zip(order).flat_map(|(at, client)| session(client, at)).collect();
-        let journal = bench.journal("x.journal", &exchanges);
-        bench.fold(&[&journal], "x.har");
-        let text = files(&bench.path("x.har")).remove("").unwrap();
+        let journal = workspace.journal("x.journal", &exchanges);
+        workspace.fold(&[&journal], "x.har");
+        let text = files(&workspace.path("x.har")).remove("").unwrap();
         assert!(!text.contains("s3cr3t") && !text.contains("0p4que"), "{text}");
         assert!(text.contains("!token-"), "{text}");
         fixtures.push(text);
@@ -49,20 +49,21 @@ fn a_fixture_does_not_depend_on_the_order_in_which_secrets_were_met() {
 
 #[test]
 fn a_secret_that_is_recognised_late_is_taken_out_of_what_came_before() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let early = get("/early", 200, r#"{"note":"late-s3cr3t-0123456789 leaked"}"#, 1);
-    let journal = bench.journal("x.journal", &[early, token("c", "late-s3cr3t-0123456789", "t0ken-abcdefgh-1234", 2)]);
+    let journal =
+        workspace.journal("x.journal", &[early, token("c", "late-s3cr3t-0123456789", "t0ken-abcdefgh-1234", 2)]);
     assert!(fs::read_to_string(&journal).unwrap().contains("late-s3cr3t"), "the journal's line was written before");
-    let folded = bench.fold(&[&journal], "x.har");
+    let folded = workspace.fold(&[&journal], "x.har");
     assert_eq!(folded.entries, 2);
-    let text = files(&bench.path("x.har")).remove("").unwrap();
+    let text = files(&workspace.path("x.har")).remove("").unwrap();
     assert!(!text.contains("late-s3cr3t"), "{text}");
     // The same secret has the same label in both places.
     let label = |text: &str| {
         let start = text.find("!client-secret-").or_else(|| text.find("!secret-")).unwrap_or_else(|| panic!("{text}"));
         text[start..].split_inclusive('!').take(2).collect::<String>()
     };
-    let entries = entries(&bench.path("x.har"));
+    let entries = entries(&workspace.path("x.har"));
     let body = entries[0]["response"]["content"]["text"].as_str().unwrap();
     let form = entries[1]["request"]["postData"]["text"].as_str().unwrap();
     assert_eq!(label(body), label(form));
@@ -70,10 +71,10 @@ fn a_secret_that_is_recognised_late_is_taken_out_of_what_came_before() {
 
 #[test]
 fn labels_of_two_recordings_are_kept_apart_and_numbered_anew() {
-    let one = Bench::new();
+    let one = Workspace::new();
     let first = one.journal("1.journal", &[by("one", with_bearer(get("/b", 200, "{}", 1), "first-0p4que-t0ken-1"))]);
     one.fold(&[&first], "x.har");
-    let two = Bench::new();
+    let two = Workspace::new();
     let second = two.journal("2.journal", &[by("two", with_bearer(get("/a", 200, "{}", 2), "second-0p4que-t0ken-2"))]);
     two.fold(&[&one.path("x.har"), &second], "x.har");
     let bearers: Vec<_> = entries(&two.path("x.har"))
@@ -100,7 +101,7 @@ fn token_labels(path: &Path) -> Vec<String> {
 
 #[test]
 fn one_token_more_of_the_same_client_renames_no_label() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let ask = |issued: &str, at| token("svc", "svc-s3cr3t-0123456789", issued, at);
     let call = |path: &str, issued: &str, at| with_bearer(get(path, 200, "{}", at), issued);
     let session = {
@@ -112,9 +113,9 @@ fn one_token_more_of_the_same_client_renames_no_label() {
     let alone = [ask(one, 1), call("/a", one, 2), call("/b", one, 3), session.clone()];
     let workers = [ask(one, 1), ask(two, 1), call("/b", two, 2), call("/a", one, 3), session];
     let [alone, workers] = [("alone", &alone[..]), ("workers", &workers)].map(|(name, exchanges)| {
-        let journal = bench.journal(&format!("{name}.journal"), exchanges);
-        bench.fold(&[&journal], &format!("{name}.har"));
-        bench.path(&format!("{name}.har"))
+        let journal = workspace.journal(&format!("{name}.journal"), exchanges);
+        workspace.fold(&[&journal], &format!("{name}.har"));
+        workspace.path(&format!("{name}.har"))
     });
     let mut left = entries(&workers);
     let token_request = |entry: &Value| entry["request"]["url"].as_str().unwrap().ends_with("/oauth/token/");
@@ -122,32 +123,32 @@ fn one_token_more_of_the_same_client_renames_no_label() {
     left.remove(again);
     assert_eq!(left, entries(&alone), "the second worker adds its token request and changes nothing else");
     // The journal keeps them apart.
-    let journal = fs::read_to_string(bench.path("workers.journal")).unwrap();
+    let journal = fs::read_to_string(workspace.path("workers.journal")).unwrap();
     assert!(journal.contains("!token-2!") && journal.contains("!token-4!"), "{journal}");
 }
 
 #[test]
 fn tokens_of_two_recordings_share_a_label_where_their_facts_are_equal_and_only_there() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let call = |client: &str, path: &str, issued: &str| by(client, with_bearer(get(path, 200, "{}", 1), issued));
-    let first = bench.journal("1.journal", &[call("one", "/a", "first-0p4que-t0ken-1")]);
-    bench.fold(&[&first], "x.har");
-    let other = Bench::new();
+    let first = workspace.journal("1.journal", &[call("one", "/a", "first-0p4que-t0ken-1")]);
+    workspace.fold(&[&first], "x.har");
+    let other = Workspace::new();
     let second = other
         .journal("2.journal", &[call("one", "/a", "second-0p4que-t0ken-2"), call("two", "/b", "third-0p4que-t0ken-3")]);
-    other.fold(&[&bench.path("x.har"), &second], "x.har");
+    other.fold(&[&workspace.path("x.har"), &second], "x.har");
     assert_eq!(token_labels(&other.path("x.har")), ["!token-1!", "!token-2!"]);
 }
 
 #[test]
 fn tokens_that_tell_nothing_share_a_label_where_equal_requests_got_equal_answers() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let opaque = |issued: &str, path: &str, at| {
         let mut exchange = with_bearer(get(path, 200, "{}", at), issued);
         exchange.request.credential = Credential::Malformed("a bearer token that is no JWT".into());
         exchange
     };
-    let journal = bench.journal(
+    let journal = workspace.journal(
         "x.journal",
         &[
             token("svc", "svc-s3cr3t-0123456789", "first-0p4que-t0ken-1", 1),
@@ -158,6 +159,6 @@ fn tokens_that_tell_nothing_share_a_label_where_equal_requests_got_equal_answers
             opaque("third-0p4que-t0ken-3", "/c", 6),
         ],
     );
-    bench.fold(&[&journal], "x.har");
-    assert_eq!(token_labels(&bench.path("x.har")), ["!token-1!", "!token-2!"]);
+    workspace.fold(&[&journal], "x.har");
+    assert_eq!(token_labels(&workspace.path("x.har")), ["!token-1!", "!token-2!"]);
 }

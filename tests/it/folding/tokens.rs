@@ -6,7 +6,7 @@ use super::*;
 use crate::support::har;
 
 /// Twenty requests with a token of 242 scopes, of which one had expired meanwhile, and one with another token.
-fn imported(bench: &Bench) -> [PathBuf; 2] {
+fn imported(workspace: &Workspace) -> [PathBuf; 2] {
     let all: Vec<String> = (0..241).map(|number| format!("read:thing_{number}")).collect();
     let wide = format!("Bearer {}", har::token(&format!("read:rate_limit_policies {}", all.join(" ")), har::NOON + 60));
     let ask = |number: usize, bearer: &str| {
@@ -15,10 +15,10 @@ fn imported(bench: &Bench) -> [PathBuf; 2] {
     let mut entries: Vec<Value> = (0..20).map(|number| ask(number, &wide)).collect();
     entries[7]["startedDateTime"] = "2025-11-21T13:00:00.000Z".into();
     entries.push(ask(20, &har::bearer()));
-    fs::write(bench.path("browser.har"), har::har(&entries)).unwrap();
+    fs::write(workspace.path("browser.har"), har::har(&entries)).unwrap();
     ["one.har", "folder"].map(|name| {
-        let out = bench.path(name);
-        let from = bench.path("browser.har");
+        let out = workspace.path(name);
+        let from = workspace.path("browser.har");
         let ran = run(["import", from.to_str().unwrap(), "--out", out.to_str().unwrap()]);
         assert_eq!(ran.status, 0, "{}", ran.stderr);
         out
@@ -46,8 +46,8 @@ fn inlined(fixture: &Path) -> Value {
 
 #[test]
 fn a_fixture_holds_the_scopes_of_a_token_once_and_facts_that_differ_in_their_entry() {
-    let bench = Bench::new();
-    for fixture in imported(&bench) {
+    let workspace = Workspace::new();
+    for fixture in imported(&workspace) {
         let text = text_of(&fixture);
         // Once for the token, and once for the exchange at which it had expired.
         assert_eq!(text.matches("\"read:thing_117\"").count(), 2, "{}", fixture.display());
@@ -70,10 +70,10 @@ fn a_fixture_holds_the_scopes_of_a_token_once_and_facts_that_differ_in_their_ent
 
 #[test]
 fn both_forms_of_a_tokens_facts_read_the_same_and_fold_to_the_same_bytes() {
-    let bench = Bench::new();
-    let [one, folder] = imported(&bench);
-    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
-    let old = bench.path("old.har");
+    let workspace = Workspace::new();
+    let [one, folder] = imported(&workspace);
+    let path = |name: &str| workspace.path(name).to_str().unwrap().to_owned();
+    let old = workspace.path("old.har");
     fs::write(&old, inlined(&one).to_string()).unwrap();
     for command in [&["verify", "--format", "json"][..], &["audit", "--format", "json"]] {
         let [new, old] = [&one, &old].map(|file| {
@@ -92,7 +92,7 @@ fn both_forms_of_a_tokens_facts_read_the_same_and_fold_to_the_same_bytes() {
     ] {
         let ran = run([command, from.to_str().unwrap(), "--out", &path(to)]);
         assert_eq!(ran.status, 0, "{}", ran.stderr);
-        assert_eq!(text_of(&bench.path(to)), text_of(expected), "{command} {to}");
+        assert_eq!(text_of(&workspace.path(to)), text_of(expected), "{command} {to}");
     }
     let credentials = |path: &Path| -> Vec<_> {
         recording::open(path)
@@ -108,9 +108,9 @@ fn both_forms_of_a_tokens_facts_read_the_same_and_fold_to_the_same_bytes() {
 
 #[test]
 fn replay_knows_the_callers_of_both_forms() {
-    let bench = Bench::new();
-    let [one, folder] = imported(&bench);
-    let old = bench.path("old.har");
+    let workspace = Workspace::new();
+    let [one, folder] = imported(&workspace);
+    let old = workspace.path("old.har");
     fs::write(&old, inlined(&one).to_string()).unwrap();
     let outcomes = [one, folder, old].map(|fixture| {
         let script = "host=${CONTRAIL_URL#http://}; exec 3<>/dev/tcp/${host%:*}/${host#*:}; \
@@ -126,8 +126,8 @@ fn replay_knows_the_callers_of_both_forms() {
 
 #[test]
 fn a_token_that_the_head_does_not_tell_of_is_refused_by_its_name() {
-    let bench = Bench::new();
-    let [one, _] = imported(&bench);
+    let workspace = Workspace::new();
+    let [one, _] = imported(&workspace);
     let mut har: Value = serde_json::from_str(&text_of(&one)).unwrap();
     har["log"]["_contrail"]["tokens"].as_object_mut().unwrap().remove("!token-1!");
     fs::write(&one, har.to_string()).unwrap();

@@ -6,7 +6,7 @@ use contrail::{exchange::Presence, proxy::Holds, upstream::live};
 use tokio::io::AsyncWriteExt as _;
 
 use super::{expand, frames};
-use crate::proxy::bench::{Bench, Setup, status, within};
+use crate::proxy::harness::{Harness, Setup, status, within};
 
 const GET: &str = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -48,10 +48,10 @@ pub const UNUSABLE: &[&str] = &[
 #[tokio::test]
 async fn an_unusable_answer_is_a_502_and_the_next_request_gets_a_fresh_connection() {
     for sent in UNUSABLE {
-        let mut bench = Bench::new().await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::new().await;
+        let mut client = harness.client().await;
         client.send(GET).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.message().await;
         {
             let _ = tenant.0.write_all(expand(sent).as_bytes()).await;
@@ -61,10 +61,10 @@ async fn an_unusable_answer_is_a_502_and_the_next_request_gets_a_fresh_connectio
         let shown: String = sent.chars().take(100).collect();
         assert_eq!(status(&answer), 502, "{shown:?}: {answer}");
         assert!(answer.contains("contrail-answer: upstream\r\n"), "{shown:?}: {answer}");
-        let exchange = bench.ended().await.exchange;
+        let exchange = harness.ended().await.exchange;
         assert!(exchange.response.is_none() && exchange.transport.incomplete.is_some(), "{shown:?}");
         client.send(GET).await;
-        let mut fresh = bench.accept().await;
+        let mut fresh = harness.accept().await;
         fresh.message().await;
         fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
         assert!(client.message().await.ends_with("good"), "{shown:?}");
@@ -77,10 +77,10 @@ async fn an_answer_with_more_fields_than_the_bound_is_a_502_that_names_the_optio
     let sent = format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: 2\r\n\r\nok");
     for (bound, expected) in [(100, 502), (200, 200)] {
         let limits = live::Limits { fields: bound, ..live::Limits::default() };
-        let bench = Bench::with(Setup { limits, ..Setup::default() }).await;
-        let mut client = bench.client().await;
+        let harness = Harness::with(Setup { limits, ..Setup::default() }).await;
+        let mut client = harness.client().await;
         client.send(GET).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.message().await;
         tenant.send(&sent).await;
         let answer = client.message().await;
@@ -117,25 +117,25 @@ pub const ENDS: &[(&str, &str, bool)] = &[
 #[tokio::test]
 async fn an_answer_ends_where_its_framing_says_and_nothing_of_it_leaks_into_the_next() {
     for (sent, expected, whole) in ENDS {
-        let mut bench = Bench::new().await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::new().await;
+        let mut client = harness.client().await;
         client.send(GET).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.message().await;
         tenant.send(&expand(sent)).await;
         drop(tenant);
         let expected = &*expand(expected);
         if !whole {
             assert_eq!(client.rest().await, *expected, "{sent:?}");
-            let exchange = bench.ended().await.exchange;
+            let exchange = harness.ended().await.exchange;
             assert!(exchange.transport.incomplete.is_some(), "{sent:?}");
             assert!(!exchange.response.unwrap().body.is_whole(), "{sent:?}");
             continue;
         }
         assert_eq!(client.until(expected).await, *expected, "{sent:?}");
-        assert_eq!(bench.ended().await.exchange.transport.incomplete, None, "{sent:?}");
+        assert_eq!(harness.ended().await.exchange.transport.incomplete, None, "{sent:?}");
         client.send(GET).await;
-        let mut fresh = bench.accept().await;
+        let mut fresh = harness.accept().await;
         fresh.message().await;
         fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
         assert_eq!(client.until("good").await, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood", "{sent:?}");
@@ -147,10 +147,10 @@ async fn an_interim_answer_reaches_the_client_before_the_answer_is_there() {
     for request in
         [GET, "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo", "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"]
     {
-        let mut bench = Bench::new().await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::new().await;
+        let mut client = harness.client().await;
         client.send(request).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.until(if request.ends_with("bo") { "bo" } else { "\r\n\r\n" }).await;
         for hint in ["a", "b"] {
             tenant
@@ -170,7 +170,7 @@ async fn an_interim_answer_reaches_the_client_before_the_answer_is_there() {
         // Too late: it is no longer before the answer.
         tenant.send("kHTTP/1.1 103 Early Hints\r\n\r\n").await;
         assert_eq!(client.until("k").await, "k");
-        let exchange = bench.ended().await.exchange;
+        let exchange = harness.ended().await.exchange;
         assert_eq!((exchange.response.unwrap().status, exchange.transport.incomplete), (200, None));
         client.send(GET).await;
         assert!(client.is_silent().await);
@@ -183,14 +183,14 @@ async fn who_cannot_be_told_of_interim_answers_gets_none() {
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood";
     let judging = Holds { responses: true, ..Holds::default() };
     for (request, holds) in [("GET /x HTTP/1.0\r\nHost: a\r\n\r\n", Holds::default()), (GET, judging)] {
-        let mut bench = Bench::with(Setup { holds, ..Setup::default() }).await;
-        let (_, got, _) = bench.exchange(request, &format!("{hints}{answer}")).await;
+        let mut harness = Harness::with(Setup { holds, ..Setup::default() }).await;
+        let (_, got, _) = harness.exchange(request, &format!("{hints}{answer}")).await;
         assert!(status(&got) == 200 && got.ends_with("good"), "{got}");
     }
-    let bench = Bench::new().await;
-    let mut client = frames::opened(&bench).await;
+    let harness = Harness::new().await;
+    let mut client = frames::opened(&harness).await;
     client.0.write_all(&frames::headers(1, true, &frames::block(frames::GET))).await.unwrap();
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send(&format!("{hints}{answer}")).await;
     assert_eq!(frames::said(&mut client).await, frames::Said::Whole);
@@ -202,10 +202,10 @@ async fn interim_answers_without_end_are_a_502_however_fast_and_a_504_however_sl
     for (pause, expected) in [(Duration::ZERO, 502), (Duration::from_millis(20), 504)] {
         let limits = live::Limits { silence: Duration::from_millis(300), ..live::Limits::default() };
         let limits = if expected == 504 { limits } else { live::Limits::default() };
-        let mut bench = Bench::with(Setup { limits, ..Setup::default() }).await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::with(Setup { limits, ..Setup::default() }).await;
+        let mut client = harness.client().await;
         client.send(GET).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.message().await;
         let flood = tokio::spawn(async move {
             let mut sent = 0;
@@ -224,35 +224,35 @@ async fn interim_answers_without_end_are_a_502_however_fast_and_a_504_however_sl
         }
         assert_eq!(status(&answer), expected, "{answer}");
         assert!(0 < passed && passed <= 64 << 10, "{passed}");
-        let exchange = bench.ended().await.exchange;
+        let exchange = harness.ended().await.exchange;
         let reason = exchange.transport.incomplete.unwrap();
         assert!(exchange.response.is_none() && (expected == 504 || reason.contains("interim")), "{reason}");
         assert!(within(flood).await.unwrap() < 16 << 20);
         client.send(GET).await;
-        bench.accept().await.message().await;
+        harness.accept().await.message().await;
     }
 }
 
 #[tokio::test]
 async fn an_answer_without_a_length_ends_with_its_connection_and_says_so_to_the_client() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send(GET).await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.0 200 OK\r\n\r\nabc").await;
     drop(tenant);
     assert!(client.until("0\r\n\r\n").await.contains("\r\n3\r\nabc\r\n"));
-    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+    assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
 }
 
 #[tokio::test]
 async fn a_client_of_http_1_0_gets_no_chunks_and_the_end_with_its_connection() {
-    let mut bench = Bench::new().await;
+    let mut harness = Harness::new().await;
     for (keep, cut) in [("", false), ("Connection: keep-alive\r\n", false), ("Connection: keep-alive\r\n", true)] {
-        let mut client = bench.client().await;
+        let mut client = harness.client().await;
         client.send(&format!("GET /x HTTP/1.0\r\nHost: a\r\n{keep}\r\n")).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         assert!(tenant.message().await.starts_with("GET /x HTTP/1.1\r\n"));
         let end = if cut { "5\r\nde" } else { "0\r\nX-T: 1\r\n\r\n" };
         tenant
@@ -265,22 +265,22 @@ async fn a_client_of_http_1_0_gets_no_chunks_and_the_end_with_its_connection() {
         assert!(answer.starts_with("HTTP/1.0 200 OK\r\n"), "{answer}");
         assert!(!answer.to_lowercase().contains("transfer-encoding"), "{answer}");
         assert!(answer.ends_with(if cut { "\r\n\r\nabcde" } else { "\r\n\r\nabc" }), "{answer}");
-        assert_eq!(bench.ended().await.exchange.transport.incomplete.is_some(), cut);
+        assert_eq!(harness.ended().await.exchange.transport.incomplete.is_some(), cut);
     }
 }
 
 #[tokio::test]
 async fn a_body_behind_the_answer_to_head_reaches_nobody() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send("HEAD /x HTTP/1.1\r\nHost: a\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil").await;
     assert!(client.until("\r\n\r\n").await.contains("Content-Length: 4"));
-    bench.ended().await;
+    harness.ended().await;
     client.send(GET).await;
-    let mut fresh = bench.accept().await;
+    let mut fresh = harness.accept().await;
     fresh.message().await;
     fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
     assert!(client.message().await.ends_with("\r\n\r\ngood"));
@@ -289,10 +289,10 @@ async fn a_body_behind_the_answer_to_head_reaches_nobody() {
 #[tokio::test]
 async fn bodies_that_stall_together_are_kept_no_further_than_the_common_bound_and_pass_whole() {
     let setup = Setup { settings: Box::new(|settings| settings.max_captured = 0), ..Setup::default() };
-    let mut bench = Bench::with(setup).await;
+    let mut harness = Harness::with(setup).await;
     let body = "a".repeat(100_000);
     let (_, answer, ended) =
-        bench.exchange(GET, &format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())).await;
+        harness.exchange(GET, &format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())).await;
     assert!(answer.ends_with(&format!("\r\n\r\n{body}")));
     assert_eq!(ended.exchange.transport.incomplete, None);
     let kept = ended.exchange.response.unwrap().body;

@@ -11,7 +11,7 @@ use super::{
         CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PREFACE, RESET, SETTINGS, block, frame, headers,
     },
 };
-use crate::proxy::bench::{Bench, Setup, Wire, status, within};
+use crate::proxy::harness::{Harness, Setup, Wire, status, within};
 
 const GET: &str = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
 const POST: &str = "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
@@ -20,8 +20,8 @@ const INTERNAL: u32 = 2;
 const CANCEL: u32 = 8;
 const REFUSED: u32 = 7;
 
-async fn bench(limits: live::Limits) -> Bench {
-    Bench::with(Setup { http2: live::Http2::Always, limits, ..Setup::default() }).await
+async fn harness(limits: live::Limits) -> Harness {
+    Harness::with(Setup { http2: live::Http2::Always, limits, ..Setup::default() }).await
 }
 
 /// The tenant's side of a connection over HTTP/2.
@@ -29,8 +29,8 @@ struct Tenant(Wire);
 
 impl Tenant {
     /// Takes the proxy's next connection.
-    async fn accept(bench: &Bench) -> Self {
-        let mut wire = bench.accept().await;
+    async fn accept(harness: &Harness) -> Self {
+        let mut wire = harness.accept().await;
         let mut preface = [0; 24];
         within(wire.0.read_exact(&mut preface)).await.unwrap();
         assert_eq!(preface, PREFACE);
@@ -123,17 +123,17 @@ fn unusable() -> Vec<(&'static str, Vec<u8>, bool)> {
 #[tokio::test]
 async fn an_unusable_answer_over_http2_is_a_502_and_the_next_request_gets_a_good_one() {
     for (what, sent, usable) in unusable() {
-        let mut bench = bench(live::Limits::default()).await;
-        let mut client = bench.client().await;
+        let mut harness = harness(live::Limits::default()).await;
+        let mut client = harness.client().await;
         client.send(GET).await;
-        let mut tenant = Tenant::accept(&bench).await;
+        let mut tenant = Tenant::accept(&harness).await;
         assert_eq!(tenant.request().await, 1);
         let _ = within(tenant.0.0.write_all(&sent)).await;
         let mut tenant = Some(tenant).filter(|_| usable);
         let answer = client.message().await;
         assert_eq!(status(&answer), 502, "{what}: {answer}");
         assert!(answer.contains("contrail-answer: upstream\r\n"), "{what}: {answer}");
-        let exchange = bench.ended().await.exchange;
+        let exchange = harness.ended().await.exchange;
         assert!(exchange.response.is_none() && exchange.transport.incomplete.is_some(), "{what}");
         assert!(!exchange.transport.retried, "{what}");
         client.send(GET).await;
@@ -143,12 +143,12 @@ async fn an_unusable_answer_over_http2_is_a_502_and_the_next_request_gets_a_good
             None => 0,
         };
         if stream == 0 {
-            tenant = Some(Tenant::accept(&bench).await);
+            tenant = Some(Tenant::accept(&harness).await);
             assert_eq!(tenant.as_mut().unwrap().request().await, 1);
         }
         tenant.unwrap().answer(stream.max(1)).await;
         assert!(client.message().await.ends_with("good"), "{what}");
-        assert_eq!(bench.ended().await.exchange.transport.incomplete, None, "{what}");
+        assert_eq!(harness.ended().await.exchange.transport.incomplete, None, "{what}");
     }
 }
 
@@ -176,10 +176,10 @@ fn broken_off() -> Vec<(&'static str, Vec<u8>)> {
 #[tokio::test]
 async fn an_answer_over_http2_that_breaks_off_is_cut_for_the_client_and_marked() {
     for (what, sent) in broken_off() {
-        let mut bench = bench(live::Limits::default()).await;
-        let mut client = bench.client().await;
+        let mut harness = harness(live::Limits::default()).await;
+        let mut client = harness.client().await;
         client.send(GET).await;
-        let mut tenant = Tenant::accept(&bench).await;
+        let mut tenant = Tenant::accept(&harness).await;
         assert_eq!(tenant.request().await, 1);
         tenant.send(&head(":status=200|content-length=5")).await;
         tenant.send(&frame(DATA, 0, 1, b"abc")).await;
@@ -187,12 +187,12 @@ async fn an_answer_over_http2_that_breaks_off_is_cut_for_the_client_and_marked()
         let _ = within(tenant.0.0.write_all(&sent)).await;
         drop(tenant);
         assert_eq!(client.rest().await, "", "{what}");
-        let exchange = bench.ended().await.exchange;
+        let exchange = harness.ended().await.exchange;
         assert!(exchange.transport.incomplete.is_some(), "{what}");
         assert!(!exchange.response.unwrap().body.is_whole(), "{what}");
-        let mut client = bench.client().await;
+        let mut client = harness.client().await;
         client.send(GET).await;
-        let mut fresh = Tenant::accept(&bench).await;
+        let mut fresh = Tenant::accept(&harness).await;
         fresh.request().await;
         fresh.answer(1).await;
         assert!(client.message().await.ends_with("good"), "{what}");
@@ -201,44 +201,44 @@ async fn an_answer_over_http2_that_breaks_off_is_cut_for_the_client_and_marked()
 
 #[tokio::test]
 async fn many_interim_answers_over_http2_pass_by_and_the_answer_comes() {
-    let mut bench = bench(live::Limits::default()).await;
-    let mut client = bench.client().await;
+    let mut harness = harness(live::Limits::default()).await;
+    let mut client = harness.client().await;
     client.send(GET).await;
-    let mut tenant = Tenant::accept(&bench).await;
+    let mut tenant = Tenant::accept(&harness).await;
     tenant.request().await;
     for _ in 0..1000 {
         tenant.send(&head(":status=103|link=x")).await;
     }
     tenant.answer(1).await;
     assert!(client.message().await.ends_with("good"));
-    assert_eq!(bench.ended().await.exchange.response.unwrap().status, 200);
+    assert_eq!(harness.ended().await.exchange.response.unwrap().status, 200);
 }
 
 #[tokio::test]
 async fn silence_over_http2_is_a_504_or_a_cut_and_the_connection_serves_nobody_else() {
-    let mut bench = bench(live::Limits { silence: Duration::from_millis(200), ..live::Limits::default() }).await;
+    let mut harness = harness(live::Limits { silence: Duration::from_millis(200), ..live::Limits::default() }).await;
     for begun in [false, true] {
-        let mut client = bench.client().await;
+        let mut client = harness.client().await;
         client.send(GET).await;
-        let mut tenant = Tenant::accept(&bench).await;
+        let mut tenant = Tenant::accept(&harness).await;
         tenant.request().await;
         if begun {
             tenant.send(&head(":status=200|content-length=5")).await;
             tenant.send(&frame(DATA, 0, 1, b"abc")).await;
             assert!(client.rest().await.ends_with("\r\n\r\nabc"));
-            assert!(bench.ended().await.exchange.transport.incomplete.unwrap().contains("fell silent"));
+            assert!(harness.ended().await.exchange.transport.incomplete.unwrap().contains("fell silent"));
         } else {
             assert_eq!(status(&client.message().await), 504);
-            bench.ended().await;
+            harness.ended().await;
             // Nobody else is made to wait on that connection; it stays open to show it.
-            let mut client = bench.client().await;
+            let mut client = harness.client().await;
             client.send(GET).await;
-            let mut fresh = Tenant::accept(&bench).await;
+            let mut fresh = Tenant::accept(&harness).await;
             fresh.request().await;
             fresh.send(&goaway(1, 0)).await;
             fresh.answer(1).await;
             assert!(client.message().await.ends_with("good"));
-            bench.ended().await;
+            harness.ended().await;
         }
     }
 }
@@ -246,11 +246,11 @@ async fn silence_over_http2_is_a_504_or_a_cut_and_the_connection_serves_nobody_e
 #[tokio::test]
 async fn an_upload_whose_window_never_opens_is_a_504() {
     let limits = live::Limits { silence: Duration::from_millis(200), ..live::Limits::default() };
-    let mut bench = bench(limits).await;
-    let mut client = bench.client().await;
+    let mut harness = harness(limits).await;
+    let mut client = harness.client().await;
     let body = "a".repeat(200_000);
     client.send(&format!("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}", body.len())).await;
-    let mut tenant = Tenant::accept(&bench).await;
+    let mut tenant = Tenant::accept(&harness).await;
     assert_eq!(status(&client.message().await), 504);
     let mut got = 0;
     let ended = loop {
@@ -265,7 +265,7 @@ async fn an_upload_whose_window_never_opens_is_a_504() {
         }
     };
     assert!(ended && got == 65_535, "{got}");
-    assert!(bench.ended().await.exchange.transport.incomplete.is_some());
+    assert!(harness.ended().await.exchange.transport.incomplete.is_some());
 }
 
 #[tokio::test]
@@ -281,94 +281,94 @@ async fn what_the_upstream_did_not_process_goes_out_again_once_whatever_its_meth
         (POST, reset(1, INTERNAL), false),
         (POST, goaway(1, 0), false),
     ] {
-        let mut bench = bench(live::Limits::default()).await;
-        let mut client = bench.client().await;
+        let mut harness = harness(live::Limits::default()).await;
+        let mut client = harness.client().await;
         client.send(request).await;
-        let mut tenant = Tenant::accept(&bench).await;
+        let mut tenant = Tenant::accept(&harness).await;
         tenant.request().await;
         tenant.send(&refusal).await;
         if refusal[3] == GOAWAY {
             drop(tenant);
         }
         if again {
-            let mut fresh = Tenant::accept(&bench).await;
+            let mut fresh = Tenant::accept(&harness).await;
             assert_eq!(fresh.request().await, 1);
             fresh.answer(1).await;
         }
         let answer = client.message().await;
         assert_eq!(status(&answer), if again { 200 } else { 502 }, "{request} {refusal:?}: {answer}");
-        assert_eq!(bench.ended().await.exchange.transport.retried, again, "{request} {refusal:?}");
+        assert_eq!(harness.ended().await.exchange.transport.retried, again, "{request} {refusal:?}");
     }
 }
 
 #[tokio::test]
 async fn a_request_that_is_refused_twice_is_a_502() {
-    let mut bench = bench(live::Limits::default()).await;
-    let mut client = bench.client().await;
+    let mut harness = harness(live::Limits::default()).await;
+    let mut client = harness.client().await;
     client.send(GET).await;
     for _ in 0..2 {
-        let mut tenant = Tenant::accept(&bench).await;
+        let mut tenant = Tenant::accept(&harness).await;
         tenant.request().await;
         tenant.send(&reset(1, REFUSED)).await;
     }
     assert_eq!(status(&client.message().await), 502);
-    assert!(bench.ended().await.exchange.transport.retried);
+    assert!(harness.ended().await.exchange.transport.retried);
 }
 
 #[tokio::test]
 async fn on_a_kept_connection_that_ends_only_idempotent_requests_go_out_again() {
     for (request, again) in [(GET, true), (POST, false), (UPLOAD, false)] {
-        let mut bench = bench(live::Limits::default()).await;
-        let mut client = bench.client().await;
+        let mut harness = harness(live::Limits::default()).await;
+        let mut client = harness.client().await;
         client.send(GET).await;
-        let mut tenant = Tenant::accept(&bench).await;
+        let mut tenant = Tenant::accept(&harness).await;
         tenant.request().await;
         tenant.answer(1).await;
         client.message().await;
-        bench.ended().await;
+        harness.ended().await;
         client.send(request).await;
         assert_eq!(tenant.request().await, 3);
         drop(tenant);
         if again {
-            let mut fresh = Tenant::accept(&bench).await;
+            let mut fresh = Tenant::accept(&harness).await;
             fresh.request().await;
             fresh.answer(1).await;
         }
         assert_eq!(status(&client.message().await), if again { 200 } else { 502 }, "{request}");
-        assert_eq!(bench.ended().await.exchange.transport.retried, again, "{request}");
+        assert_eq!(harness.ended().await.exchange.transport.retried, again, "{request}");
     }
 }
 
 #[tokio::test]
 async fn a_goaway_lets_what_it_took_end_and_sends_what_comes_after_elsewhere() {
-    let mut bench = bench(live::Limits::default()).await;
-    let mut client = bench.client().await;
+    let mut harness = harness(live::Limits::default()).await;
+    let mut client = harness.client().await;
     client.send(GET).await;
-    let mut tenant = Tenant::accept(&bench).await;
+    let mut tenant = Tenant::accept(&harness).await;
     tenant.request().await;
     tenant.send(&head(":status=200|content-length=4")).await;
     tenant.send(&goaway(1, 0)).await;
     client.until("\r\n\r\n").await;
-    let mut other = bench.client().await;
+    let mut other = harness.client().await;
     other.send(GET).await;
-    let mut fresh = Tenant::accept(&bench).await;
+    let mut fresh = Tenant::accept(&harness).await;
     fresh.request().await;
     fresh.answer(1).await;
     assert!(other.message().await.ends_with("good"));
     tenant.send(&frame(DATA, END_STREAM, 1, b"last")).await;
     assert_eq!(client.until("last").await, "last");
     for _ in 0..2 {
-        assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+        assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
     }
 }
 
 #[tokio::test]
 async fn a_client_that_goes_away_resets_its_stream_and_leaves_the_connection_to_others() {
     for begun in [false, true] {
-        let mut bench = bench(live::Limits::default()).await;
-        let mut client = bench.client().await;
+        let mut harness = harness(live::Limits::default()).await;
+        let mut client = harness.client().await;
         client.send(GET).await;
-        let mut tenant = Tenant::accept(&bench).await;
+        let mut tenant = Tenant::accept(&harness).await;
         tenant.request().await;
         if begun {
             tenant.send(&head(":status=200|content-length=400000")).await;
@@ -376,8 +376,8 @@ async fn a_client_that_goes_away_resets_its_stream_and_leaves_the_connection_to_
         }
         drop(client);
         while !matches!(tenant.next().await.unwrap(), (RESET, _, 1, _)) {}
-        assert!(bench.ended().await.exchange.transport.incomplete.unwrap().contains("client"));
-        let mut client = bench.client().await;
+        assert!(harness.ended().await.exchange.transport.incomplete.unwrap().contains("client"));
+        let mut client = harness.client().await;
         client.send(GET).await;
         assert_eq!(tenant.request().await, 3);
         tenant.answer(3).await;
@@ -387,11 +387,11 @@ async fn a_client_that_goes_away_resets_its_stream_and_leaves_the_connection_to_
 
 #[tokio::test]
 async fn half_an_upload_is_never_completed_over_http2() {
-    let mut bench = bench(live::Limits::default()).await;
+    let mut harness = harness(live::Limits::default()).await;
     for framing in ["Content-Length: 9\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"] {
-        let mut client = bench.client().await;
+        let mut client = harness.client().await;
         client.send(&format!("POST /x HTTP/1.1\r\nHost: a\r\n{framing}")).await;
-        let mut tenant = Tenant::accept(&bench).await;
+        let mut tenant = Tenant::accept(&harness).await;
         while !matches!(tenant.next().await.unwrap(), (DATA, 0, 1, data) if data == b"hello") {}
         drop(client);
         loop {
@@ -405,7 +405,7 @@ async fn half_an_upload_is_never_completed_over_http2() {
                 None => panic!("{framing}: the connection is for others, too"),
             }
         }
-        let exchange = bench.ended().await.exchange;
+        let exchange = harness.ended().await.exchange;
         assert!(!exchange.request.body.is_whole() && exchange.transport.incomplete.is_some(), "{framing}");
         tenant.send(&goaway(1, 0)).await;
         assert_eq!(tenant.request().await, 0);

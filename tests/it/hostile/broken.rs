@@ -14,9 +14,9 @@ use super::{
     expand,
     frames::{Said, block, greeting, headers, said},
     requests::latin1,
-    ways::{Io, Place, Way},
+    ways::{Io, ProxyUnderTest, Way},
 };
-use crate::proxy::bench::{status, within};
+use crate::proxy::harness::{status, within};
 
 /// An answer that only the end of its connection ends.
 const UNBOUNDED: &str = "HTTP/1.0 200 OK\r\n\r\nabc";
@@ -71,24 +71,24 @@ fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")
 }
 
-async fn over_http1(place: &Place, way: Way) {
+async fn over_http1(proxy: &ProxyUnderTest, way: Way) {
     let good = |text: &str| text.ends_with("\r\n\r\ngood");
     for (index, sent) in UNUSABLE.iter().enumerate() {
-        let mut client = place.client(way, false).await;
+        let mut client = proxy.client(way, false).await;
         let shown = format!("{way:?} {:?}", &sent[..sent.len().min(100)]);
-        within(client.0.write_all(&place.spelled(way, &get(&format!("/u/{index}"))))).await.unwrap();
+        within(client.0.write_all(&proxy.spelled(way, &get(&format!("/u/{index}"))))).await.unwrap();
         let answer = client.message().await;
         assert!(status(&answer) == 502 && answer.contains("contrail-answer: upstream\r\n"), "{shown}: {answer}");
-        within(client.0.write_all(&place.spelled(way, &get("/")))).await.unwrap();
+        within(client.0.write_all(&proxy.spelled(way, &get("/")))).await.unwrap();
         assert!(good(&client.message().await), "{shown}");
     }
     for (index, (sent, expected, whole)) in ENDS.iter().enumerate() {
-        let mut client = place.client(way, false).await;
+        let mut client = proxy.client(way, false).await;
         let expected = &*expand(expected);
-        within(client.0.write_all(&place.spelled(way, &get(&format!("/e/{index}"))))).await.unwrap();
+        within(client.0.write_all(&proxy.spelled(way, &get(&format!("/e/{index}"))))).await.unwrap();
         if *whole {
             assert_eq!(client.until(expected).await, expected, "{way:?} {sent:?}");
-            within(client.0.write_all(&place.spelled(way, &get("/")))).await.unwrap();
+            within(client.0.write_all(&proxy.spelled(way, &get("/")))).await.unwrap();
             assert!(good(&client.message().await), "{way:?} {sent:?}");
         } else {
             assert_eq!(client.rest().await, expected, "{way:?} {sent:?}");
@@ -96,15 +96,15 @@ async fn over_http1(place: &Place, way: Way) {
     }
 }
 
-async fn over_http2(place: &Place, way: Way) {
+async fn over_http2(proxy: &ProxyUnderTest, way: Way) {
     let cases = (0..UNUSABLE.len()).map(|index| (format!("/u/{index}"), Said::Problem(502)));
     let ends = ENDS
         .iter()
         .enumerate()
         .map(|(index, (.., whole))| (format!("/e/{index}"), if *whole { Said::Whole } else { Said::Reset }));
-    let authority = if way == Way::Absolute { &place.authority } else { "a" };
+    let authority = if way == Way::Absolute { &proxy.authority } else { "a" };
     for (path, expected) in cases.chain(ends) {
-        let mut client = place.client(way, true).await;
+        let mut client = proxy.client(way, true).await;
         let fields = format!(":method=GET|:scheme=http|:path={path}|:authority={authority}");
         within(client.0.write_all(&[greeting(), headers(1, true, &block(&fields))].concat())).await.unwrap();
         assert_eq!(said(&mut client).await, expected, "{way:?} {path}");
@@ -112,11 +112,11 @@ async fn over_http2(place: &Place, way: Way) {
 }
 
 /// What came of an answer that has no length, over HTTP/1 and over HTTP/2.
-async fn unbounded(place: &Place, path: &str) -> (String, Said) {
-    let mut client = place.client(Way::Plain, false).await;
+async fn unbounded(proxy: &ProxyUnderTest, path: &str) -> (String, Said) {
+    let mut client = proxy.client(Way::Plain, false).await;
     client.send(&format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).await;
     let answer = client.rest().await;
-    let mut client = place.client(Way::Plain, true).await;
+    let mut client = proxy.client(Way::Plain, true).await;
     let fields = format!(":method=GET|:scheme=http|:path={path}|:authority=a");
     within(client.0.write_all(&[greeting(), headers(1, true, &block(&fields))].concat())).await.unwrap();
     (answer, said(&mut client).await)
@@ -134,18 +134,18 @@ async fn holds(command: &str, tls: bool) {
     });
     let tenant = tenant(acceptor).await;
     let trusted = ["--upstream-ca", roots.to_str().unwrap()];
-    let place = Place::start(command, scheme, tenant, if tls { &trusted } else { &[] });
+    let proxy = ProxyUnderTest::start(command, scheme, tenant, if tls { &trusted } else { &[] });
     for way in Way::ALL {
-        over_http1(&place, way).await;
-        over_http2(&place, way).await;
+        over_http1(&proxy, way).await;
+        over_http2(&proxy, way).await;
     }
-    let (ended, whole) = unbounded(&place, "/ended").await;
+    let (ended, whole) = unbounded(&proxy, "/ended").await;
     assert!(ended.ends_with("\r\n3\r\nabc\r\n0\r\n\r\n") && whole == Said::Whole, "{ended} {whole:?}");
-    let (cut, reset) = unbounded(&place, "/cut").await;
+    let (cut, reset) = unbounded(&proxy, "/cut").await;
     let truncated = cut.ends_with("\r\n3\r\nabc\r\n") && reset == Said::Reset;
     // Without TLS nobody can tell the two ends apart.
     assert!(if tls { truncated } else { cut == ended }, "{cut} {reset:?}");
-    let (_, summary, _) = place.finish();
+    let (_, summary, _) = proxy.finish();
     let broken = ENDS.iter().filter(|(.., whole)| !whole).count() + UNUSABLE.len();
     let incomplete = Way::ALL.len() * 2 * broken + if tls { 2 } else { 0 };
     assert_eq!(summary["incomplete"], incomplete, "{summary}");

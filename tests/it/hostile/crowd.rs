@@ -15,9 +15,9 @@ use tokio::{
     sync::watch,
 };
 
-use super::ways::{Place, Way};
+use super::ways::{ProxyUnderTest, Way};
 use crate::{
-    proxy::bench::{Wire, status},
+    proxy::harness::{Wire, status},
     support::process::Running,
 };
 
@@ -79,21 +79,21 @@ pub fn memory(process: u32, what: &str) -> u64 {
 async fn two_thousand_connections_idle_or_busy_cost_little_memory_and_the_next_is_told_why_it_is_turned_away() {
     let crowd = crowd(2000);
     let most = crowd.to_string();
-    let place = Place::start("watch", "http", tenant(crowd).await, &["--max-connections", &most]);
+    let proxy = ProxyUnderTest::start("watch", "http", tenant(crowd).await, &["--max-connections", &most]);
     let mut clients = Vec::new();
-    let mut first = place.client(Way::Plain, false).await;
+    let mut first = proxy.client(Way::Plain, false).await;
     first.send(GET).await;
     assert_eq!(status(&first.message().await), 200);
     clients.push(first);
-    let before = memory(place.running.id(), "VmRSS");
+    let before = memory(proxy.running.id(), "VmRSS");
     while clients.len() < crowd {
-        let mut client = place.client(Way::Plain, false).await;
+        let mut client = proxy.client(Way::Plain, false).await;
         client.send(GET).await;
         assert_eq!(status(&client.message().await), 200);
         clients.push(client);
     }
-    let idle = memory(place.running.id(), "VmRSS") - before;
-    let turned_away = place.client(Way::Plain, false).await.rest().await;
+    let idle = memory(proxy.running.id(), "VmRSS") - before;
+    let turned_away = proxy.client(Way::Plain, false).await.rest().await;
     assert!(status(&turned_away) == 503 && turned_away.contains("contrail-answer: max-connections"), "{turned_away}");
     for client in &mut clients {
         client.send(HELD).await;
@@ -101,31 +101,31 @@ async fn two_thousand_connections_idle_or_busy_cost_little_memory_and_the_next_i
     for client in &mut clients {
         assert_eq!(status(&client.message().await), 200);
     }
-    let busy = memory(place.running.id(), "VmHWM") - before;
+    let busy = memory(proxy.running.id(), "VmHWM") - before;
     // Measured: 27 kB and 66 kB for each (unoptimised), the connection to the upstream included.
     assert!(idle < 50 * crowd as u64 && busy < 110 * crowd as u64, "{idle} kB idle, {busy} kB busy");
     drop(clients);
-    let (_, summary, _) = place.finish();
+    let (_, summary, _) = proxy.finish();
     assert_eq!(summary["exchanges"], 2 * crowd, "{summary}");
     assert_eq!(summary["turned_away"]["as many connections as --max-connections"], 1, "{summary}");
 }
 
 #[tokio::test]
 async fn a_connect_takes_one_place_and_not_a_second_one_for_what_is_inside() {
-    let place = Place::start("watch", "http", tenant(1).await, &["--max-connections", "1"]);
+    let proxy = ProxyUnderTest::start("watch", "http", tenant(1).await, &["--max-connections", "1"]);
     for way in [Way::Tunnel, Way::TlsTunnel] {
-        let mut inside = place.client(way, false).await;
+        let mut inside = proxy.client(way, false).await;
         for _ in 0..2 {
             inside.send(GET).await;
             assert_eq!(status(&inside.message().await), 200, "{way:?}");
         }
-        let answer = place.client(Way::Plain, false).await.rest().await;
+        let answer = proxy.client(Way::Plain, false).await.rest().await;
         assert_eq!(status(&answer), 503, "{way:?}");
         inside.0.shutdown().await.unwrap();
         assert_eq!(inside.rest().await, "");
         // Its place is free again once contrail has seen its end.
         loop {
-            let mut client = place.client(Way::Plain, false).await;
+            let mut client = proxy.client(Way::Plain, false).await;
             client.send(GET).await;
             if status(&client.message().await) == 200 {
                 client.0.shutdown().await.unwrap();
@@ -141,8 +141,8 @@ async fn a_connection_whose_protocol_was_switched_keeps_its_place() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let tenant = listener.local_addr().unwrap();
     for way in [Way::Plain, Way::TlsTunnel] {
-        let place = Place::start("watch", "http", tenant, &["--max-connections", "1"]);
-        let mut client = place.client(way, false).await;
+        let proxy = ProxyUnderTest::start("watch", "http", tenant, &["--max-connections", "1"]);
+        let mut client = proxy.client(way, false).await;
         client.send("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: echo\r\nConnection: upgrade\r\n\r\n").await;
         let mut upstream = Wire(listener.accept().await.unwrap().0);
         upstream.until("\r\n\r\n").await;
@@ -150,7 +150,7 @@ async fn a_connection_whose_protocol_was_switched_keeps_its_place() {
         assert_eq!(status(&client.until("\r\n\r\n").await), 101, "{way:?}");
         client.send("to").await;
         upstream.until("to").await;
-        let answer = place.client(Way::Plain, false).await.rest().await;
+        let answer = proxy.client(Way::Plain, false).await.rest().await;
         assert_eq!(status(&answer), 503, "{way:?}");
         drop(upstream);
         assert_eq!(client.rest().await, "", "{way:?}");

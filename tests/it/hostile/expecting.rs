@@ -4,25 +4,25 @@ use std::time::Duration;
 
 use contrail::upstream::live::Limits;
 
-use crate::proxy::bench::{Bench, Setup, status};
+use crate::proxy::harness::{Harness, Setup, status};
 
 const HEAD: &str = "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-Continue\r\n\r\n";
 const CONTINUE: &str = "HTTP/1.1 100 Continue\r\n\r\n";
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// Waits for the upstream as long as it takes.
-async fn patient() -> Bench {
+async fn patient() -> Harness {
     let limits = Limits { leave: Duration::from_mins(1), ..Limits::default() };
-    Bench::with(Setup { limits, ..Setup::default() }).await
+    Harness::with(Setup { limits, ..Setup::default() }).await
 }
 
 #[tokio::test]
 async fn a_client_that_waits_is_asked_for_its_body_when_the_upstream_asks_for_it() {
     for head in [HEAD.to_owned(), HEAD.replace("Content-Length: 5", "Transfer-Encoding: chunked")] {
-        let mut bench = patient().await;
-        let mut client = bench.client().await;
+        let mut harness = patient().await;
+        let mut client = harness.client().await;
         client.send(&head).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         assert!(tenant.until("\r\n\r\n").await.contains("xpect: 100-Continue\r\n"));
         assert!(client.is_silent().await);
         tenant.send(CONTINUE).await;
@@ -36,7 +36,7 @@ async fn a_client_that_waits_is_asked_for_its_body_when_the_upstream_asks_for_it
         }
         tenant.send(OK).await;
         assert_eq!(client.message().await, OK);
-        assert!(bench.ended().await.exchange.request.body.is_whole());
+        assert!(harness.ended().await.exchange.request.body.is_whole());
         // Both connections serve on.
         client.send("GET /next HTTP/1.1\r\nHost: a\r\n\r\n").await;
         assert!(tenant.message().await.starts_with("GET /next "));
@@ -50,36 +50,36 @@ async fn a_final_answer_in_place_of_100_reaches_the_client_and_no_body_goes_anyw
         ("HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n", 417),
         ("HTTP/1.1 413 Content Too Large\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n", 413),
     ] {
-        let mut bench = patient().await;
-        let mut client = bench.client().await;
+        let mut harness = patient().await;
+        let mut client = harness.client().await;
         client.send(HEAD).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.until("\r\n\r\n").await;
         tenant.send(answer).await;
         let got = client.message().await;
         assert_eq!(status(&got), expected, "{got}");
-        let exchange = bench.ended().await.exchange;
+        let exchange = harness.ended().await.exchange;
         assert_eq!((exchange.response.unwrap().status, exchange.transport.incomplete), (expected, None));
         assert_eq!(exchange.request.body.content, "");
         // What the client sends all the same is nobody's: neither a body nor a request.
         let _ = tokio::io::AsyncWriteExt::write_all(&mut client.0, b"GET /").await;
         assert_eq!(tenant.rest().await, "", "{expected}");
         assert!(!client.rest().await.contains("HTTP/1.1"), "{expected}");
-        assert!(bench.nothing_ended());
+        assert!(harness.nothing_ended());
     }
 }
 
 #[tokio::test]
 async fn a_body_that_comes_unasked_and_an_upstream_that_never_asks_are_brought_together() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send(&format!("{HEAD}hello")).await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.until("hello").await;
     tenant.send(OK).await;
     let answer = client.until("ok").await;
     assert!(answer == OK || answer == format!("{CONTINUE}{OK}"), "{answer}");
-    assert!(bench.ended().await.exchange.request.body.is_whole());
+    assert!(harness.ended().await.exchange.request.body.is_whole());
 }
 
 #[tokio::test]
@@ -90,10 +90,10 @@ async fn other_expectations_and_those_without_a_body_pass_and_wait_for_nothing()
         "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nExpect: 100-continue\r\n\r\n",
         "GET /x HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n",
     ] {
-        let bench = Bench::new().await;
-        let mut client = bench.client().await;
+        let harness = Harness::new().await;
+        let mut client = harness.client().await;
         client.send(head).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         let got = tenant.message().await;
         assert!(got.ends_with("hello") || !head.ends_with("hello"), "{head}: {got}");
         assert_eq!(got.contains("xpect: "), head.contains("Expect"), "{head}: {got}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use super::expand;
-use crate::proxy::bench::{Bench, Setup, Wire, within};
+use crate::proxy::harness::{Harness, Setup, Wire, within};
 
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub const DATA: u8 = 0;
@@ -115,8 +115,8 @@ pub fn greeting() -> Vec<u8> {
     [PREFACE, &frame(SETTINGS, 0, 0, b"")].concat()
 }
 
-pub async fn opened(bench: &Bench) -> Wire {
-    let mut client = bench.client().await;
+pub async fn opened(harness: &Harness) -> Wire {
+    let mut client = harness.client().await;
     within(client.0.write_all(&greeting())).await.unwrap();
     client
 }
@@ -199,14 +199,14 @@ pub const REFUSED: &[(&str, Said)] = &[
 #[tokio::test]
 async fn malformed_and_oversized_requests_over_http2_never_reach_the_upstream() {
     for (fields, expected) in REFUSED {
-        let mut bench = Bench::new().await;
-        let mut client = opened(&bench).await;
+        let mut harness = Harness::new().await;
+        let mut client = opened(&harness).await;
         let sent = headers(1, true, &block(&expand(fields)));
         let _ = within(client.0.write_all(&sent)).await;
         let shown: String = fields.chars().take(120).collect();
         assert_eq!(said(&mut client).await, *expected, "{shown:?}");
-        assert!(bench.nothing_ended(), "{shown:?}");
-        let connected = tokio::time::timeout(Duration::ZERO, bench.upstream.accept()).await;
+        assert!(harness.nothing_ended(), "{shown:?}");
+        let connected = tokio::time::timeout(Duration::ZERO, harness.upstream.accept()).await;
         assert!(connected.is_err(), "{shown:?} reached the upstream");
     }
 }
@@ -225,14 +225,14 @@ pub const BODIES: &[(&str, &str, Said)] = &[
 async fn a_body_over_http2_that_contradicts_its_length_or_is_too_large_is_never_whole_upstream() {
     for (fields, data, expected) in BODIES {
         let setup = Setup { settings: Box::new(|settings| settings.max_body = 1000), ..Setup::default() };
-        let bench = Bench::with(setup).await;
-        let mut client = opened(&bench).await;
+        let harness = Harness::with(setup).await;
+        let mut client = opened(&harness).await;
         let fields = format!(":method=POST|:scheme=http|:path=/x|:authority=a{fields}");
         let mut sent = headers(1, false, &block(&fields));
         sent.extend_from_slice(&frame(DATA, END_STREAM, 1, expand(data).as_bytes()));
         within(client.0.write_all(&sent)).await.unwrap();
         assert_eq!(said(&mut client).await, *expected, "{fields}");
-        if let Ok(Ok((stream, _))) = tokio::time::timeout(Duration::ZERO, bench.upstream.accept()).await {
+        if let Ok(Ok((stream, _))) = tokio::time::timeout(Duration::ZERO, harness.upstream.accept()).await {
             let got = Wire(stream).rest().await;
             assert!(!got.contains("\r\n0\r\n") && !got.contains("hello"), "{fields}: {got}");
         }
@@ -241,16 +241,16 @@ async fn a_body_over_http2_that_contradicts_its_length_or_is_too_large_is_never_
 
 #[tokio::test]
 async fn the_authority_of_http2_wins_over_a_host_that_differs() {
-    let mut bench = Bench::new().await;
-    let mut client = opened(&bench).await;
+    let mut harness = Harness::new().await;
+    let mut client = opened(&harness).await;
     let sent = headers(1, true, &block(&format!("{GET}|host=b")));
     within(client.0.write_all(&sent)).await.unwrap();
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     let got = tenant.message().await.to_lowercase();
     assert_eq!(got.matches("host: ").count(), 1, "{got}");
-    assert!(got.contains(&format!("host: {}\r\n", bench.upstream.local_addr().unwrap())), "{got}");
+    assert!(got.contains(&format!("host: {}\r\n", harness.upstream.local_addr().unwrap())), "{got}");
     tenant.send("HTTP/1.1 204 No Content\r\n\r\n").await;
-    bench.ended().await;
+    harness.ended().await;
 }
 
 #[tokio::test]
@@ -270,8 +270,8 @@ async fn floods_of_frames_end_the_connection() {
         frame(DATA, 0, 1, &vec![0; 20000]),
         frame(8, 0, 0, &[0; 4]),
     ] {
-        let bench = Bench::new().await;
-        let mut client = opened(&bench).await;
+        let harness = Harness::new().await;
+        let mut client = opened(&harness).await;
         let _ = within(client.0.write_all(&flood)).await;
         assert_eq!(said(&mut client).await, Said::Gone, "{:?}", &flood[..9]);
     }
@@ -281,8 +281,8 @@ async fn floods_of_frames_end_the_connection() {
 async fn a_header_block_that_never_ends_and_a_connection_that_asks_nothing_are_cut_whatever_else_comes() {
     for begin in [Vec::new(), frame(HEADERS, 0, 1, &block(GET)), headers(1, true, &block(GET))[..12].to_vec()] {
         let tight = |settings: &mut contrail::proxy::Settings| settings.header_timeout = Duration::from_millis(200);
-        let bench = Bench::with(Setup { settings: Box::new(tight), ..Setup::default() }).await;
-        let mut client = opened(&bench).await;
+        let harness = Harness::with(Setup { settings: Box::new(tight), ..Setup::default() }).await;
+        let mut client = opened(&harness).await;
         let _ = within(client.0.write_all(&begin)).await;
         assert_eq!(said(&mut client).await, Said::Gone, "{begin:?}");
     }

@@ -7,8 +7,8 @@ use tokio::{
     net::TcpListener,
 };
 
-use super::ways::{Place, Way};
-use crate::proxy::bench::{Wire, status, within};
+use super::ways::{ProxyUnderTest, Way};
+use crate::proxy::harness::{Wire, status, within};
 
 /// Bytes of each body.
 const LARGE: usize = 100 << 20;
@@ -50,23 +50,23 @@ fn post(path: &str) -> String {
 #[tokio::test]
 async fn memory_stays_flat_with_large_uploads_and_an_upstream_that_stops_reading() {
     let most = LARGE.to_string();
-    let place = Place::start("record", "http", tenant().await, &["--max-body", &most]);
+    let proxy = ProxyUnderTest::start("record", "http", tenant().await, &["--max-body", &most]);
     let mut stalled = Vec::new();
     for way in Way::ALL.into_iter().chain(Way::ALL) {
-        let mut client = place.client(way, false).await;
-        within(client.0.write_all(&place.spelled(way, &post("/stall")))).await.unwrap();
+        let mut client = proxy.client(way, false).await;
+        within(client.0.write_all(&proxy.spelled(way, &post("/stall")))).await.unwrap();
         stalled.push(tokio::spawn(async move { while client.0.write_all(&PIECE).await.is_ok() {} }));
     }
     for way in [Way::Plain, Way::TlsTunnel] {
-        let mut client = place.client(way, false).await;
-        within(client.0.write_all(&place.spelled(way, &post("/read")))).await.unwrap();
+        let mut client = proxy.client(way, false).await;
+        within(client.0.write_all(&proxy.spelled(way, &post("/read")))).await.unwrap();
         for _ in 0..LARGE / PIECE.len() {
             within(client.0.write_all(&PIECE)).await.unwrap();
         }
         let answer = client.message().await;
         assert!(status(&answer) == 200 && answer.ends_with(&LARGE.to_string()), "{way:?}: {answer}");
     }
-    let peak = super::crowd::memory(place.running.id(), "VmHWM");
+    let peak = super::crowd::memory(proxy.running.id(), "VmHWM");
     // Twelve bodies of 100 MiB were on their way; 4 MiB of each may be kept.
     assert!(peak < 200 << 10, "{peak} kB");
     for client in &stalled {
@@ -75,6 +75,6 @@ async fn memory_stays_flat_with_large_uploads_and_an_upstream_that_stops_reading
     for client in stalled {
         let _ = client.await;
     }
-    let (_, summary, _) = place.finish();
+    let (_, summary, _) = proxy.finish();
     assert_eq!((summary["exchanges"].as_u64(), summary["incomplete"].as_u64()), (Some(12), Some(10)), "{summary}");
 }

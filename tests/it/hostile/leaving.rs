@@ -6,7 +6,7 @@ use contrail::proxy::Settings;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::frames::{GET, GOAWAY, HEADERS, block, frame, headers, opened};
-use crate::proxy::bench::{Bench, Setup, Wire, within};
+use crate::proxy::harness::{Harness, Setup, Wire, within};
 
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
@@ -37,99 +37,99 @@ async fn goodbyes(client: &mut Wire, answers_pings: bool) -> Vec<(u32, u32)> {
     said
 }
 
-async fn bench(change: impl FnOnce(&mut Settings) + 'static) -> Bench {
-    Bench::with(Setup { settings: Box::new(change), ..Setup::default() }).await
+async fn harness(change: impl FnOnce(&mut Settings) + 'static) -> Harness {
+    Harness::with(Setup { settings: Box::new(change), ..Setup::default() }).await
 }
 
-async fn exchanged(bench: &mut Bench, client: &mut Wire) {
+async fn exchanged(harness: &mut Harness, client: &mut Wire) {
     client.0.write_all(&headers(1, true, &block(GET))).await.unwrap();
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 204 No Content\r\n\r\n").await;
     while !matches!(next(client).await.unwrap(), (HEADERS, ..)) {}
-    bench.ended().await;
+    harness.ended().await;
 }
 
 #[tokio::test]
 async fn an_idle_client_of_http2_is_told_before_its_connection_is_closed() {
     for answers_pings in [true, false] {
-        let mut bench = bench(|settings| settings.keep_alive = Duration::from_millis(100)).await;
-        let mut client = opened(&bench).await;
-        exchanged(&mut bench, &mut client).await;
+        let mut harness = harness(|settings| settings.keep_alive = Duration::from_millis(100)).await;
+        let mut client = opened(&harness).await;
+        exchanged(&mut harness, &mut client).await;
         let said = goodbyes(&mut client, answers_pings).await;
         assert_eq!(said.first(), Some(&(0x7fff_ffff, 0)), "{said:?}");
         assert!(!answers_pings || said.last() == Some(&(1, 0)), "{said:?}");
-        assert!(bench.seen.turned_away.lock().unwrap().is_empty());
+        assert!(harness.seen.turned_away.lock().unwrap().is_empty());
     }
 }
 
 #[tokio::test]
 async fn a_client_of_http2_that_asks_nothing_or_never_ends_its_head_is_told_before_it_is_cut() {
     for begin in [Vec::new(), frame(HEADERS, 0, 1, &block(GET))] {
-        let mut bench = bench(|settings| settings.header_timeout = Duration::from_millis(100)).await;
-        let mut client = opened(&bench).await;
+        let mut harness = harness(|settings| settings.header_timeout = Duration::from_millis(100)).await;
+        let mut client = opened(&harness).await;
         client.0.write_all(&begin).await.unwrap();
         let said = goodbyes(&mut client, false).await;
         assert_eq!(said.first().map(|(_, error)| *error), Some(0), "{said:?}");
-        assert!(bench.nothing_ended());
-        assert_eq!(bench.seen.turned_away.lock().unwrap().len(), usize::from(!begin.is_empty()));
+        assert!(harness.nothing_ended());
+        assert_eq!(harness.seen.turned_away.lock().unwrap().len(), usize::from(!begin.is_empty()));
     }
 }
 
 #[tokio::test]
 async fn a_request_that_crosses_the_goodbye_is_answered() {
-    let mut bench = bench(|settings| settings.keep_alive = Duration::from_millis(100)).await;
-    let mut client = opened(&bench).await;
-    exchanged(&mut bench, &mut client).await;
+    let mut harness = harness(|settings| settings.keep_alive = Duration::from_millis(100)).await;
+    let mut client = opened(&harness).await;
+    exchanged(&mut harness, &mut client).await;
     while !matches!(next(&mut client).await.unwrap(), (GOAWAY, ..)) {}
     client.0.write_all(&headers(3, true, &block(GET))).await.unwrap();
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 204 No Content\r\n\r\n").await;
     while !matches!(next(&mut client).await.unwrap(), (HEADERS, _, 3, _)) {}
-    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+    assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
 }
 
 #[tokio::test]
 async fn a_client_of_http2_that_ignores_the_end_does_not_hold_it_for_the_drain() {
     for answers_pings in [true, false] {
-        let mut bench = bench(|settings| settings.drain = Duration::from_mins(1)).await;
-        let mut client = opened(&bench).await;
-        exchanged(&mut bench, &mut client).await;
-        bench.stop();
+        let mut harness = harness(|settings| settings.drain = Duration::from_mins(1)).await;
+        let mut client = opened(&harness).await;
+        exchanged(&mut harness, &mut client).await;
+        harness.stop();
         assert_eq!(goodbyes(&mut client, answers_pings).await.first(), Some(&(0x7fff_ffff, 0)));
-        within(bench.server).await.unwrap();
+        within(harness.server).await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn a_client_of_http2_that_reads_nothing_or_sent_half_a_preface_does_not_hold_the_end_for_the_drain() {
     for begin in [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], b"PRI * HTTP/2.0\r\n"] {
-        let bench = bench(|settings| settings.drain = Duration::from_mins(1)).await;
-        let mut client = bench.client().await;
+        let harness = harness(|settings| settings.drain = Duration::from_mins(1)).await;
+        let mut client = harness.client().await;
         client.0.write_all(begin).await.unwrap();
         // It has been taken up once the server's own preface is here; half a preface gets none.
         if begin.len() == 24 {
             assert_eq!(next(&mut client).await.unwrap().0, SETTINGS);
         }
-        bench.stop();
-        within(bench.server).await.unwrap();
+        harness.stop();
+        within(harness.server).await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn what_is_in_progress_over_http2_when_contrail_stops_goes_on() {
-    let mut bench = bench(|settings| settings.drain = Duration::from_mins(1)).await;
-    let mut client = opened(&bench).await;
+    let mut harness = harness(|settings| settings.drain = Duration::from_mins(1)).await;
+    let mut client = opened(&harness).await;
     client.0.write_all(&headers(1, true, &block(GET))).await.unwrap();
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
-    let mut idle = opened(&bench).await;
-    bench.stop();
+    let mut idle = opened(&harness).await;
+    harness.stop();
     while next(&mut client).await.unwrap().0 != GOAWAY {}
     // The other connection is cut for its silence meanwhile.
     goodbyes(&mut idle, false).await;
     tenant.send("HTTP/1.1 204 No Content\r\n\r\n").await;
     while !matches!(next(&mut client).await.unwrap(), (HEADERS, _, 1, _)) {}
-    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+    assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
 }

@@ -10,9 +10,9 @@ use tokio::{
 
 use super::{
     frames::{DATA, END_STREAM, Said, block, frame, greeting, headers, said},
-    ways::{Place, Tenant, Way},
+    ways::{ProxyUnderTest, Tenant, Way},
 };
-use crate::proxy::bench::{Wire, status, within};
+use crate::proxy::harness::{Wire, status, within};
 
 /// A head of exactly so many bytes.
 fn head_of(bytes: usize) -> String {
@@ -51,10 +51,10 @@ const OPTIONS: &[&str] =
 
 async fn holds(command: &str) {
     let tenant = Tenant::start().await;
-    let place = Place::start(command, "http", tenant.address, OPTIONS);
+    let proxy = ProxyUnderTest::start(command, "http", tenant.address, OPTIONS);
     let good = if command == "replay" { 421 } else { 200 };
     for (most, request, beyond, reason) in LIMITS {
-        let mut client = place.client(Way::Plain, false).await;
+        let mut client = proxy.client(Way::Plain, false).await;
         // Twice on one connection: what has been met exactly leaves nothing behind.
         for _ in 0..2 {
             client.send(&request(*most)).await;
@@ -67,8 +67,8 @@ async fn holds(command: &str) {
         assert!(answer.contains(&format!("contrail-answer: {reason}\r\n")), "{answer}");
         assert!(answer.contains("connection: close\r\n"), "{answer}");
     }
-    over_http2(&place, good).await;
-    let (_, summary, _) = place.finish();
+    over_http2(&proxy, good).await;
+    let (_, summary, _) = proxy.finish();
     let turned_away = summary["turned_away"].as_object().unwrap();
     for said in ["larger than --max-header-bytes", "header fields than --max-headers", "longer than --max-target"] {
         let counted = turned_away.iter().find(|(reason, _)| reason.contains(said));
@@ -79,7 +79,7 @@ async fn holds(command: &str) {
     assert_eq!(by_size + announced.map_or(0, |(_, count)| count.as_u64().unwrap()), 3, "{summary}");
 }
 
-async fn over_http2(place: &Place, good: u16) {
+async fn over_http2(proxy: &ProxyUnderTest, good: u16) {
     let good = if good == 421 { Said::Problem(421) } else { Said::Whole };
     let get = |path: &str, more: &str| format!(":method=GET|:scheme=http|:path={path}|:authority=a{more}");
     // As HTTP/1 would write it: name, colon, blank, value, line end; beside the target.
@@ -95,12 +95,12 @@ async fn over_http2(place: &Place, good: u16) {
         (fields(8), Said::Problem(431)),
     ];
     for (fields, expected) in cases {
-        let mut client = place.client(Way::Tls, true).await;
+        let mut client = proxy.client(Way::Tls, true).await;
         within(client.0.write_all(&[greeting(), headers(1, true, &block(&fields))].concat())).await.unwrap();
         assert_eq!(said(&mut client).await, expected, "{fields}");
     }
     for (length, expected) in [(1000, good), (1001, Said::Problem(413))] {
-        let mut client = place.client(Way::Plain, true).await;
+        let mut client = proxy.client(Way::Plain, true).await;
         let head = headers(1, false, &block(":method=POST|:scheme=http|:path=/x|:authority=a"));
         let data = frame(DATA, END_STREAM, 1, &vec![b'x'; length]);
         within(client.0.write_all(&[greeting(), head, data].concat())).await.unwrap();
@@ -121,8 +121,8 @@ async fn a_request_of_exactly_what_is_allowed_passes_into_a_replay_and_one_more_
 #[tokio::test]
 async fn as_many_streams_as_allowed_are_served_at_a_time_and_one_more_is_refused_and_can_be_sent_again() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let place = Place::start("watch", "http", listener.local_addr().unwrap(), OPTIONS);
-    let mut client = place.client(Way::Tls, true).await;
+    let proxy = ProxyUnderTest::start("watch", "http", listener.local_addr().unwrap(), OPTIONS);
+    let mut client = proxy.client(Way::Tls, true).await;
     let get = block(":method=GET|:scheme=http|:path=/x|:authority=a");
     let sent: Vec<u8> = [1, 3, 5, 7].into_iter().flat_map(|stream| headers(stream, true, &get)).collect();
     within(client.0.write_all(&[greeting(), sent].concat())).await.unwrap();
@@ -138,7 +138,7 @@ async fn as_many_streams_as_allowed_are_served_at_a_time_and_one_more_is_refused
         tenant.send("HTTP/1.1 204 No Content\r\n\r\n").await;
     }
     drop(client);
-    let (_, summary, _) = place.finish();
+    let (_, summary, _) = proxy.finish();
     assert_eq!(summary["exchanges"], 3, "{summary}");
 }
 
@@ -214,8 +214,8 @@ async fn what_is_beyond_the_limits_of_looking_at_a_body_is_unchecked_and_reaches
     ];
     let answers = cases.iter().map(|(coding, body, _)| (*coding, body.clone())).collect();
     let options = ["--max-capture", "5000", "--max-depth", "20", "--max-decoded", "90000"];
-    let place = Place::start("watch", "http", tenant(answers).await, &options);
-    let mut client = place.client(Way::Plain, false).await;
+    let proxy = ProxyUnderTest::start("watch", "http", tenant(answers).await, &options);
+    let mut client = proxy.client(Way::Plain, false).await;
     for (coding, body, _) in &cases {
         client.send("GET /api/v2/connection-profiles/templates HTTP/1.1\r\nHost: a\r\n\r\n").await;
         let head = client.until("\r\n\r\n").await;
@@ -224,7 +224,7 @@ async fn what_is_beyond_the_limits_of_looking_at_a_body_is_unchecked_and_reaches
         within(client.0.read_exact(&mut came)).await.unwrap();
         assert!(came == *body, "{coding}");
     }
-    let folder = place.folder.path().join("trail/trail-00000001.journal");
+    let folder = proxy.folder.path().join("trail/trail-00000001.journal");
     let journal = std::fs::read_to_string(folder).unwrap();
     let entries = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let entries: Vec<Value> = entries.filter(|entry| entry.get("startedDateTime").is_some()).collect();

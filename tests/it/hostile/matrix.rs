@@ -5,9 +5,9 @@ use super::{
     expand,
     frames::{self, Said, block, frame, greeting, headers, said},
     requests::{ACCEPTED, BROKEN_BODIES, REFUSED},
-    ways::{Place, Tenant, Way},
+    ways::{ProxyUnderTest, Tenant, Way},
 };
-use crate::proxy::bench::{status, within};
+use crate::proxy::harness::{status, within};
 use tokio::io::AsyncWriteExt as _;
 
 /// The bodies that are never whole upstream stand behind this.
@@ -22,7 +22,7 @@ fn of_forward(way: Way, expected: (u16, &'static str)) -> (u16, &'static str) {
 }
 
 /// Tells how many were refused.
-async fn refused_heads(place: &Place, way: Way) -> u64 {
+async fn refused_heads(proxy: &ProxyUnderTest, way: Way) -> u64 {
     let mut refused = 0;
     for (sent, expected, reason) in REFUSED {
         // With a target that names the authority, an empty Host is what RFC 9110 asks for; and in a tunnel the begin of
@@ -30,9 +30,9 @@ async fn refused_heads(place: &Place, way: Way) -> u64 {
         if way == Way::Absolute && sent.contains("Host:\r\n") || way == Way::Tunnel && sent.starts_with('\x16') {
             continue;
         }
-        let mut client = place.client(way, false).await;
+        let mut client = proxy.client(way, false).await;
         let sent = expand(sent);
-        let _ = within(client.0.write_all(&place.spelled(way, &sent))).await;
+        let _ = within(client.0.write_all(&proxy.spelled(way, &sent))).await;
         let answer = client.rest().await;
         let shown = format!("{way:?} {:?}: {answer}", &sent[..sent.len().min(120)]);
         let (expected, reason) = of_forward(way, (*expected, reason));
@@ -48,14 +48,14 @@ async fn refused_heads(place: &Place, way: Way) -> u64 {
     refused
 }
 
-async fn legal_requests(place: &Place, way: Way, status_of_good: u16) {
+async fn legal_requests(proxy: &ProxyUnderTest, way: Way, status_of_good: u16) {
     for (sent, _) in ACCEPTED {
         // Those name no upstream that a forward listener knows.
         if way == Way::Absolute && (sent.to_lowercase().contains(" http://") || sent.contains(" * ")) {
             continue;
         }
-        let mut client = place.client(way, false).await;
-        let sent = place.spelled(way, &expand(sent));
+        let mut client = proxy.client(way, false).await;
+        let sent = proxy.spelled(way, &expand(sent));
         for again in [false, true] {
             within(client.0.write_all(&sent)).await.unwrap();
             let answer = client.message().await;
@@ -69,10 +69,10 @@ async fn legal_requests(place: &Place, way: Way, status_of_good: u16) {
     }
 }
 
-async fn broken_bodies(place: &Place, way: Way) {
+async fn broken_bodies(proxy: &ProxyUnderTest, way: Way) {
     for (body, expected) in BROKEN_BODIES {
-        let mut client = place.client(way, false).await;
-        within(client.0.write_all(&place.spelled(way, CHUNKED))).await.unwrap();
+        let mut client = proxy.client(way, false).await;
+        within(client.0.write_all(&proxy.spelled(way, CHUNKED))).await.unwrap();
         let body = expand(body);
         let _ = within(client.0.write_all(body.as_bytes())).await;
         let answer = client.rest().await;
@@ -83,11 +83,11 @@ async fn broken_bodies(place: &Place, way: Way) {
 }
 
 /// Tells how many got an answer of contrail's own.
-async fn refused_over_http2(place: &Place, way: Way) -> u64 {
+async fn refused_over_http2(proxy: &ProxyUnderTest, way: Way) -> u64 {
     let mut answered = 0;
     for (fields, expected) in frames::REFUSED {
-        let mut client = place.client(way, true).await;
-        let fields = of_upstream(place, way, &expand(fields));
+        let mut client = proxy.client(way, true).await;
+        let fields = of_upstream(proxy, way, &expand(fields));
         let _ = within(client.0.write_all(&[greeting(), headers(1, true, &block(&fields))].concat())).await;
         let expected = match expected {
             Said::Problem(405) if way == Way::Absolute => &Said::Problem(501),
@@ -100,10 +100,10 @@ async fn refused_over_http2(place: &Place, way: Way) -> u64 {
     answered
 }
 
-async fn bodies_over_http2(place: &Place, way: Way) {
+async fn bodies_over_http2(proxy: &ProxyUnderTest, way: Way) {
     for (fields, data, expected) in frames::BODIES {
-        let mut client = place.client(way, true).await;
-        let fields = of_upstream(place, way, &format!(":method=POST|:scheme=http|:path=/x|:authority=a{fields}"));
+        let mut client = proxy.client(way, true).await;
+        let fields = of_upstream(proxy, way, &format!(":method=POST|:scheme=http|:path=/x|:authority=a{fields}"));
         let data = frame(frames::DATA, frames::END_STREAM, 1, expand(data).as_bytes());
         let sent = [greeting(), headers(1, false, &block(&fields)), data].concat();
         within(client.0.write_all(&sent)).await.unwrap();
@@ -112,41 +112,41 @@ async fn bodies_over_http2(place: &Place, way: Way) {
 }
 
 /// A forward listener wants to be told of the upstream.
-fn of_upstream(place: &Place, way: Way, fields: &str) -> String {
+fn of_upstream(proxy: &ProxyUnderTest, way: Way, fields: &str) -> String {
     if way != Way::Absolute {
         return fields.to_owned();
     }
     let named = |field: &str| {
-        if field == ":authority=a" { format!(":authority={}", place.authority) } else { field.to_owned() }
+        if field == ":authority=a" { format!(":authority={}", proxy.authority) } else { field.to_owned() }
     };
     fields.split('|').map(named).collect::<Vec<_>>().join("|")
 }
 
 async fn holds(command: &str, options: &[&str]) {
     let mut tenant = Tenant::start().await;
-    let place = Place::start(command, "http", tenant.address, options);
+    let proxy = ProxyUnderTest::start(command, "http", tenant.address, options);
     let mut refused = 0;
     for way in Way::ALL {
-        refused += refused_heads(&place, way).await;
-        refused += refused_over_http2(&place, way).await;
+        refused += refused_heads(&proxy, way).await;
+        refused += refused_over_http2(&proxy, way).await;
     }
     assert_eq!(tenant.all().await, [""; 0], "{command}");
     for way in Way::ALL {
-        broken_bodies(&place, way).await;
+        broken_bodies(&proxy, way).await;
     }
     for got in tenant.all().await {
         assert!(!got.contains("\r\n0\r\n"), "{command}: {got}");
     }
     for way in Way::ALL {
-        bodies_over_http2(&place, way).await;
+        bodies_over_http2(&proxy, way).await;
     }
     for got in tenant.all().await {
         assert!(!got.contains("\r\n0\r\n") && !got.contains("hello"), "{command}: {got}");
     }
     for way in Way::ALL {
-        legal_requests(&place, way, if command == "replay" { 421 } else { 200 }).await;
+        legal_requests(&proxy, way, if command == "replay" { 421 } else { 200 }).await;
     }
-    let (_, summary, kept) = place.finish();
+    let (_, summary, kept) = proxy.finish();
     let counts = summary["turned_away"].as_object().unwrap().values();
     let turned_away: u64 = counts.map(|count| count.as_u64().unwrap()).sum();
     // Of the bodies over HTTP/2 one has two lengths, which is refused before anything of it is read.

@@ -6,7 +6,7 @@ use contrail::proxy::Settings;
 use tokio::io::AsyncWriteExt as _;
 
 use super::expand;
-use crate::proxy::bench::{Bench, Setup, status, within};
+use crate::proxy::harness::{Harness, Setup, status, within};
 
 /// Heads that are refused before the upstream sees anything: what is sent, the status, the reason.
 #[rustfmt::skip]
@@ -138,8 +138,8 @@ pub const REFUSED: &[(&str, u16, &str)] = &[
 #[tokio::test]
 async fn refused_heads_get_their_status_a_reason_and_a_closed_connection_and_nothing_goes_upstream() {
     for (sent, expected, reason) in REFUSED {
-        let mut bench = Bench::new().await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::new().await;
+        let mut client = harness.client().await;
         // A second request right behind is never answered: nobody knows where it begins.
         let sent = expand(sent);
         let _ = within(client.0.write_all(&latin1(&sent))).await;
@@ -149,10 +149,10 @@ async fn refused_heads_get_their_status_a_reason_and_a_closed_connection_and_not
         assert_eq!((status(&answer), answer.matches("HTTP/1.1 ").count()), (*expected, 1), "{shown:?}: {answer}");
         assert!(answer.contains(&format!("contrail-answer: {reason}\r\n")), "{shown:?}: {answer}");
         assert!(answer.contains("application/problem+json") && answer.contains("connection: close"), "{answer}");
-        let turned_away = bench.seen.turned_away.lock().unwrap().clone();
+        let turned_away = harness.seen.turned_away.lock().unwrap().clone();
         assert_eq!(turned_away.iter().map(|(status, _)| *status).collect::<Vec<_>>(), [*expected], "{shown:?}");
-        assert!(bench.nothing_ended(), "{shown:?}");
-        let connected = tokio::time::timeout(Duration::ZERO, bench.upstream.accept()).await;
+        assert!(harness.nothing_ended(), "{shown:?}");
+        let connected = tokio::time::timeout(Duration::ZERO, harness.upstream.accept()).await;
         assert!(connected.is_err(), "{shown:?} reached the upstream");
     }
 }
@@ -160,8 +160,8 @@ async fn refused_heads_get_their_status_a_reason_and_a_closed_connection_and_not
 #[tokio::test]
 async fn a_refused_head_in_pieces_is_refused_as_well() {
     for (sent, expected, _) in REFUSED.iter().filter(|(sent, ..)| expand(sent).len() < 100) {
-        let bench = Bench::new().await;
-        let mut client = bench.client().await;
+        let harness = Harness::new().await;
+        let mut client = harness.client().await;
         for byte in latin1(sent) {
             if within(client.0.write_all(&[byte])).await.is_err() {
                 break;
@@ -174,8 +174,8 @@ async fn a_refused_head_in_pieces_is_refused_as_well() {
 
 #[tokio::test]
 async fn a_refused_head_request_gets_no_body() {
-    let bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send("HEAD /x HTTP/1.1\r\nHost: a\r\nHost: b\r\nX: \x01\r\n\r\n").await;
     let answer = client.rest().await;
     assert!(status(&answer) == 400 && answer.ends_with("\r\n\r\n"), "{answer}");
@@ -208,15 +208,15 @@ pub const ACCEPTED: &[(&str, &str)] = &[
 #[tokio::test]
 async fn odd_and_legal_requests_pass_and_the_connection_goes_on() {
     for (sent, begin) in ACCEPTED {
-        let mut bench = Bench::new().await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::new().await;
+        let mut client = harness.client().await;
         client.send(&expand(sent)).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         let got = tenant.message().await;
         assert!(got.starts_with(begin), "{sent:?}: {got}");
         tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
         assert!(client.message().await.ends_with("ok"), "{sent:?}");
-        assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+        assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
     }
 }
 
@@ -260,10 +260,10 @@ pub const BROKEN_BODIES: &[(&str, u16)] = &[
 async fn chunked_bodies_that_are_broken_or_too_large_are_never_whole_upstream() {
     for (body, expected) in BROKEN_BODIES {
         let setup = Setup { settings: Box::new(|settings| settings.max_body = 1000), ..Setup::default() };
-        let mut bench = Bench::with(setup).await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::with(setup).await;
+        let mut client = harness.client().await;
         client.send("POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n").await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         let body = expand(body);
         let _ = within(client.0.write_all(body.as_bytes())).await;
         let shown: String = body.chars().take(80).collect();
@@ -272,15 +272,15 @@ async fn chunked_bodies_that_are_broken_or_too_large_are_never_whole_upstream() 
         assert!(answer.contains("contrail-answer: ") && answer.contains("connection: close"), "{shown:?}: {answer}");
         let got = tenant.rest().await;
         assert!(!got.contains("\r\n0\r\n"), "{shown:?}: {got}");
-        let exchange = bench.ended().await.exchange;
+        let exchange = harness.ended().await.exchange;
         assert!(!exchange.request.body.is_whole() && exchange.transport.incomplete.is_some(), "{shown:?}");
     }
 }
 
 #[tokio::test]
 async fn trailers_that_decide_framing_or_who_asks_never_go_on() {
-    let bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let harness = Harness::new().await;
+    let mut client = harness.client().await;
     client
         .send(
             "POST /x HTTP/1.1\r\nHost: a\r\nTrailer: X-T, Content-Length, Host, Authorization\r\n\
@@ -288,15 +288,15 @@ async fn trailers_that_decide_framing_or_who_asks_never_go_on() {
              Authorization: evil\r\nTransfer-Encoding: chunked\r\n\r\n",
         )
         .await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.until("0\r\n").await;
     assert_eq!(tenant.until("\r\n\r\n").await.to_lowercase(), "x-t: 1\r\n\r\n");
 }
 
 #[tokio::test]
 async fn pipelined_requests_are_answered_in_order_and_keep_their_own_bodies() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client
         .send(
             "POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\noneGET /2 HTTP/1.1\r\nHost: a\r\n\r\n\
@@ -304,50 +304,50 @@ async fn pipelined_requests_are_answered_in_order_and_keep_their_own_bodies() {
              GET /4 HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\nGET /5 HTTP/1.1\r\nHost: a\r\n\r\n",
         )
         .await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     for (number, body) in [(1, "one"), (2, ""), (3, "three")] {
         let got = tenant.message().await;
         assert!(got.contains(&format!(" /{number} HTTP/1.1\r\n")) && got.contains(body), "{got}");
         tenant.send(&format!("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{number}")).await;
         assert!(client.message().await.ends_with(&format!("\r\n\r\n{number}")));
-        assert_eq!(bench.ended().await.exchange.request.body.content, body);
+        assert_eq!(harness.ended().await.exchange.request.body.content, body);
     }
     let last = client.rest().await;
     assert_eq!((status(&last), last.matches("HTTP/1.1 ").count()), (400, 1), "{last}");
-    assert!(bench.nothing_ended());
+    assert!(harness.nothing_ended());
 }
 
 #[tokio::test]
 async fn a_client_that_expects_100_continue_gets_it_once_and_loses_no_byte_of_its_body() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     assert_eq!(client.until("\r\n\r\n").await, "HTTP/1.1 100 Continue\r\n\r\n");
     client.send("hello").await;
     tenant.until("hello").await;
     tenant.send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     let answer = client.message().await;
     assert!(status(&answer) == 200 && answer.ends_with("ok"), "{answer}");
-    assert!(bench.ended().await.exchange.request.body.is_whole());
+    assert!(harness.ended().await.exchange.request.body.is_whole());
 }
 
 #[tokio::test]
 async fn a_client_that_goes_on_sending_can_still_read_why_it_was_refused() {
     let setup = Setup { settings: Box::new(|settings| settings.max_body = 1000), ..Setup::default() };
-    let mut bench = Bench::with(setup).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(setup).await;
+    let mut client = harness.client().await;
     client.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n").await;
     let _ = tokio::time::timeout(Duration::from_millis(900), client.0.write_all(&vec![b'a'; 3_000_000])).await;
     assert_eq!(status(&client.rest().await), 413);
-    assert_eq!(bench.ended().await.exchange.response.unwrap().status, 413);
+    assert_eq!(harness.ended().await.exchange.response.unwrap().status, 413);
 }
 
 #[tokio::test]
 async fn slow_heads_are_cut_even_when_they_never_fall_silent() {
     let tight = |settings: &mut Settings| settings.header_timeout = Duration::from_millis(200);
-    let bench = Bench::with(Setup { settings: Box::new(tight), ..Setup::default() }).await;
-    let mut client = bench.client().await;
+    let harness = Harness::with(Setup { settings: Box::new(tight), ..Setup::default() }).await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: a\r\n").await;
     let begun = std::time::Instant::now();
     // A byte each 20 ms: the promise is about time.
@@ -355,7 +355,7 @@ async fn slow_heads_are_cut_even_when_they_never_fall_silent() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    let turned_away = bench.seen.turned_away.lock().unwrap().clone();
+    let turned_away = harness.seen.turned_away.lock().unwrap().clone();
     assert_eq!(turned_away, [(408, "the request head did not arrive within --header-timeout".to_owned())]);
     assert_eq!(status(&client.rest().await), 408);
 }

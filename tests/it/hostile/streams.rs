@@ -9,7 +9,7 @@ use super::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, GET, GOAWAY, HEADERS, RESET, SETTINGS, Said, WHOLE, block, frame,
     headers, opened, said,
 };
-use crate::proxy::bench::{Bench, Setup, within};
+use crate::proxy::harness::{Harness, Setup, within};
 
 const POST: &str = ":method=POST|:scheme=http|:path=/x|:authority=a";
 
@@ -41,18 +41,18 @@ fn broken_bodies() -> Vec<(&'static str, Vec<u8>)> {
 #[tokio::test]
 async fn an_upload_over_http2_that_breaks_off_is_never_completed_upstream() {
     for (what, sent) in broken_bodies() {
-        let mut bench = Bench::new().await;
-        let mut client = opened(&bench).await;
+        let mut harness = Harness::new().await;
+        let mut client = opened(&harness).await;
         client.0.write_all(&headers(1, false, &block(POST))).await.unwrap();
         client.0.write_all(&frame(DATA, 0, 1, b"abc")).await.unwrap();
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.until("\r\n3\r\nabc\r\n").await;
         within(client.0.write_all(&sent)).await.unwrap();
         if sent.is_empty() {
             client.0.shutdown().await.unwrap();
         }
         assert_eq!(tenant.rest().await, "", "{what}");
-        let exchange = bench.ended().await.exchange;
+        let exchange = harness.ended().await.exchange;
         assert!(!exchange.request.body.is_whole() && exchange.transport.incomplete.is_some(), "{what}");
     }
 }
@@ -60,26 +60,26 @@ async fn an_upload_over_http2_that_breaks_off_is_never_completed_upstream() {
 #[tokio::test]
 async fn what_comes_after_the_end_of_a_stream_reaches_nobody() {
     for after in [frame(DATA, END_STREAM, 1, b"evil"), headers(1, true, &block(POST)), frame(DATA, 0, 1, b"evil")] {
-        let mut bench = Bench::new().await;
-        let mut client = opened(&bench).await;
+        let mut harness = Harness::new().await;
+        let mut client = opened(&harness).await;
         client.0.write_all(&headers(1, true, &block(GET))).await.unwrap();
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.message().await;
         client.0.write_all(&after).await.unwrap();
         assert!(matches!(said(&mut client).await, Said::Reset | Said::Gone), "{after:?}");
         assert_eq!(tenant.rest().await, "", "{after:?}");
-        bench.ended().await;
+        harness.ended().await;
     }
 }
 
 #[tokio::test]
 async fn a_stream_that_is_reset_ends_its_upstream_at_once_and_the_others_go_on() {
-    let mut bench = Bench::new().await;
-    let mut client = opened(&bench).await;
+    let mut harness = Harness::new().await;
+    let mut client = opened(&harness).await;
     for stream in [1, 3] {
         client.0.write_all(&headers(stream, true, &block(GET))).await.unwrap();
     }
-    let (mut one, mut other) = (bench.accept().await, bench.accept().await);
+    let (mut one, mut other) = (harness.accept().await, harness.accept().await);
     one.message().await;
     other.message().await;
     client.0.write_all(&frame(RESET, 0, 1, &8u32.to_be_bytes())).await.unwrap();
@@ -92,21 +92,21 @@ async fn a_stream_that_is_reset_ends_its_upstream_at_once_and_the_others_go_on()
             other = one;
         }
     }
-    assert!(bench.ended().await.exchange.transport.incomplete.is_some());
+    assert!(harness.ended().await.exchange.transport.incomplete.is_some());
     other.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
     let mut seen = Vec::new();
     while !seen.ends_with(b"good") {
         seen.push(within(client.0.read_u8()).await.unwrap());
     }
-    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+    assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
 }
 
 #[tokio::test]
 async fn a_client_that_says_goodbye_still_gets_its_answer() {
-    let bench = Bench::new().await;
-    let mut client = opened(&bench).await;
+    let harness = Harness::new().await;
+    let mut client = opened(&harness).await;
     client.0.write_all(&headers(1, true, &block(GET))).await.unwrap();
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     client.0.write_all(&frame(GOAWAY, 0, 0, &[0; 8])).await.unwrap();
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
@@ -118,8 +118,8 @@ async fn a_client_that_says_goodbye_still_gets_its_answer() {
 #[tokio::test]
 async fn frames_of_data_without_data_are_silence() {
     let change = |settings: &mut Settings| settings.body_timeout = Duration::from_millis(200);
-    let mut bench = Bench::with(Setup { settings: Box::new(change), ..Setup::default() }).await;
-    let mut client = opened(&bench).await;
+    let mut harness = Harness::with(Setup { settings: Box::new(change), ..Setup::default() }).await;
+    let mut client = opened(&harness).await;
     client.0.write_all(&headers(1, false, &block(POST))).await.unwrap();
     let (mut reading, mut writing) = client.0.into_split();
     let flood = tokio::spawn(async move {
@@ -128,7 +128,7 @@ async fn frames_of_data_without_data_are_silence() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
-    let exchange = bench.ended().await.exchange;
+    let exchange = harness.ended().await.exchange;
     assert_eq!(exchange.response.unwrap().status, 408);
     flood.abort();
     let _ = reading.read(&mut [0]).await;
@@ -170,14 +170,14 @@ fn floods() -> Vec<(&'static str, Vec<u8>)> {
 #[tokio::test]
 async fn a_flood_of_frames_ends_its_connection_or_does_no_harm_and_others_are_served() {
     for (what, flood) in floods() {
-        let bench = Bench::new().await;
-        let mut client = opened(&bench).await;
+        let harness = Harness::new().await;
+        let mut client = opened(&harness).await;
         // Nothing of what the proxy says is read.
         let _ = tokio::time::timeout(Duration::from_secs(2), client.0.write_all(&flood)).await;
-        let mut other = bench.client().await;
+        let mut other = harness.client().await;
         other.send("GET /other HTTP/1.1\r\nHost: a\r\n\r\n").await;
         loop {
-            let mut tenant = bench.accept().await;
+            let mut tenant = harness.accept().await;
             if tenant.until("\r\n\r\n").await.contains("GET /other ") {
                 tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
                 break;
@@ -189,8 +189,8 @@ async fn a_flood_of_frames_ends_its_connection_or_does_no_harm_and_others_are_se
 
 #[tokio::test]
 async fn a_small_block_that_stands_for_a_large_head_is_refused() {
-    let mut bench = Bench::new().await;
-    let mut client = opened(&bench).await;
+    let mut harness = Harness::new().await;
+    let mut client = opened(&harness).await;
     // A field of 3900 bytes goes into the table, and comes again 8000 times as one byte each.
     let mut bomb = block(GET);
     bomb.extend_from_slice(&[0x40, 1, b'x', 127, 0xbd, 0x1d]);
@@ -198,23 +198,23 @@ async fn a_small_block_that_stands_for_a_large_head_is_refused() {
     bomb.extend_from_slice(&[0xbe; 8000]);
     client.0.write_all(&headers(1, true, &bomb)).await.unwrap();
     assert!(matches!(said(&mut client).await, Said::Gone | Said::Reset | Said::Problem(431)));
-    assert!(bench.nothing_ended());
-    assert!(tokio::time::timeout(Duration::ZERO, bench.upstream.accept()).await.is_err(), "it was forwarded");
+    assert!(harness.nothing_ended());
+    assert!(tokio::time::timeout(Duration::ZERO, harness.upstream.accept()).await.is_err(), "it was forwarded");
 }
 
 #[tokio::test]
 async fn streams_open_no_more_connections_to_the_upstream_than_may_be() {
     let change = |settings: &mut Settings| settings.max_upstream = 2;
-    let bench = Bench::with(Setup { settings: Box::new(change), ..Setup::default() }).await;
-    let mut client = opened(&bench).await;
+    let harness = Harness::with(Setup { settings: Box::new(change), ..Setup::default() }).await;
+    let mut client = opened(&harness).await;
     for stream in 0..20 {
         client.0.write_all(&headers(2 * stream + 1, true, &block(GET))).await.unwrap();
     }
-    let mut tenants = [bench.accept().await, bench.accept().await];
+    let mut tenants = [harness.accept().await, harness.accept().await];
     for tenant in &mut tenants {
         tenant.message().await;
     }
-    let third = tokio::time::timeout(Duration::from_millis(100), bench.upstream.accept()).await;
+    let third = tokio::time::timeout(Duration::from_millis(100), harness.upstream.accept()).await;
     assert!(third.is_err(), "a third connection is opened");
     // All of them are served in turn by these two.
     let [mut one, mut other] = tenants;

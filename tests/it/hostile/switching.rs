@@ -10,8 +10,8 @@ use super::{
     ways::{self, Way},
 };
 use crate::{
-    proxy::bench::{Bench, Setup, Wire, status, within},
-    record::bench::{Place, entries},
+    proxy::harness::{Harness, Setup, Wire, status, within},
+    record::harness::{Workspace, entries},
 };
 
 const ASK: &str = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n";
@@ -23,10 +23,10 @@ fn set(change: impl FnOnce(&mut Settings) + 'static) -> Setup {
 }
 
 /// A client and the upstream of a connection whose protocol is switched.
-async fn switched(bench: &Bench) -> (Wire, Wire) {
-    let mut client = bench.client().await;
+async fn switched(harness: &Harness) -> (Wire, Wire) {
+    let mut client = harness.client().await;
     client.send(ASK).await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     let got = tenant.message().await.to_lowercase();
     assert!(got.contains("\r\nconnection: upgrade\r\n") && got.contains("\r\nupgrade: websocket\r\n"), "{got}");
     tenant.send(SWITCH).await;
@@ -41,9 +41,9 @@ async fn switched(bench: &Bench) -> (Wire, Wire) {
 
 #[tokio::test]
 async fn a_protocol_that_the_client_asked_for_is_switched_and_the_exchange_is_recorded() {
-    let mut bench = Bench::new().await;
-    let (mut client, mut tenant) = switched(&bench).await;
-    let ended = bench.ended().await;
+    let mut harness = Harness::new().await;
+    let (mut client, mut tenant) = switched(&harness).await;
+    let ended = harness.ended().await;
     assert_eq!(ended.exchange.response.as_ref().unwrap().status, 101);
     assert_eq!(ended.exchange.transport.incomplete, None);
     assert!(ended.notes.remarks[0].contains("neither judged nor recorded"), "{:?}", ended.notes.remarks);
@@ -53,21 +53,21 @@ async fn a_protocol_that_the_client_asked_for_is_switched_and_the_exchange_is_re
     client.until("nor this an answer\n").await;
     drop(tenant);
     assert_eq!(client.rest().await, "");
-    assert!(bench.nothing_ended());
-    assert!(bench.seen.turned_away.lock().unwrap().is_empty());
+    assert!(harness.nothing_ended());
+    assert!(harness.seen.turned_away.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn bytes_that_come_before_the_101_wait_for_it_and_pass_whole() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client
         .send(&format!(
             "{}early\n",
             ASK.replace("GET", "POST").replace("\r\n\r\n", "\r\nContent-Length: 4\r\n\r\nbody")
         ))
         .await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     assert!(tenant.message().await.ends_with("\r\n\r\nbody"));
     assert!(tenant.is_silent().await);
     client.send("more\n").await;
@@ -75,17 +75,17 @@ async fn bytes_that_come_before_the_101_wait_for_it_and_pass_whole() {
     tenant.send(&format!("{SWITCH}hello\n")).await;
     assert!(client.until("hello\n").await.starts_with("HTTP/1.1 101 "));
     assert_eq!(tenant.until("more\n").await, "early\nmore\n");
-    let exchange = bench.ended().await.exchange;
+    let exchange = harness.ended().await.exchange;
     assert_eq!((exchange.request.body.content.as_ref(), exchange.request.body.is_whole()), (&b"body"[..], true));
 }
 
 #[tokio::test]
 async fn a_refused_switch_keeps_the_connection_for_requests_unless_bytes_came_early() {
     for early in ["", "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"] {
-        let mut bench = Bench::new().await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::new().await;
+        let mut client = harness.client().await;
         client.send(&format!("{ASK}{early}")).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.message().await;
         // A turn for the early bytes to be read.
         assert!(tenant.is_silent().await && client.is_silent().await);
@@ -99,8 +99,8 @@ async fn a_refused_switch_keeps_the_connection_for_requests_unless_bytes_came_ea
             assert!(answer.ends_with("no") && answer.contains("connection: close\r\n"), "{answer}");
             assert!(tenant.is_silent().await, "something of it was forwarded");
         }
-        bench.ended().await;
-        assert!(bench.nothing_ended(), "{early}");
+        harness.ended().await;
+        assert!(harness.nothing_ended(), "{early}");
     }
 }
 
@@ -119,14 +119,14 @@ const ASKS_NOTHING: &[&str] = &[
 #[tokio::test]
 async fn a_101_that_nobody_asked_for_is_a_502_and_its_connection_is_thrown_away() {
     for asked in ASKS_NOTHING {
-        let mut bench = Bench::new().await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::new().await;
+        let mut client = harness.client().await;
         client.send(asked).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         let got = tenant.message().await.to_lowercase();
         assert!(!got.contains("upgrade") && !got.contains("http2-settings"), "{asked:?}: {got}");
         tenant.send(SWITCH).await;
-        refused(&mut bench, &mut client, &mut tenant, asked).await;
+        refused(&mut harness, &mut client, &mut tenant, asked).await;
     }
 }
 
@@ -143,22 +143,22 @@ const ANOTHER: &[&str] = &[
 #[tokio::test]
 async fn a_101_to_another_protocol_than_the_one_asked_for_is_a_502() {
     for answer in ANOTHER {
-        let mut bench = Bench::new().await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::new().await;
+        let mut client = harness.client().await;
         client.send(ASK).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.message().await;
         tenant.send(answer).await;
-        refused(&mut bench, &mut client, &mut tenant, answer).await;
+        refused(&mut harness, &mut client, &mut tenant, answer).await;
     }
 }
 
 #[tokio::test]
 async fn a_101_before_the_request_is_whole_is_a_502() {
-    let bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send(&ASK.replace("\r\n\r\n", "\r\nContent-Length: 4\r\n\r\nbo")).await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.until("bo").await;
     tenant.send(SWITCH).await;
     assert_eq!(status(&client.message().await), 502);
@@ -167,33 +167,33 @@ async fn a_101_before_the_request_is_whole_is_a_502() {
 }
 
 /// The client gets a 502 of contrail's own, the upstream's connection ends, and the next request gets a fresh one.
-async fn refused(bench: &mut Bench, client: &mut Wire, tenant: &mut Wire, shown: &str) {
+async fn refused(harness: &mut Harness, client: &mut Wire, tenant: &mut Wire, shown: &str) {
     let answer = client.message().await;
     assert_eq!(status(&answer), 502, "{shown:?}: {answer}");
     assert!(answer.contains("contrail-answer: upstream\r\n"), "{shown:?}: {answer}");
     assert_eq!(tenant.rest().await, "", "{shown:?}");
-    let exchange = bench.ended().await.exchange;
+    let exchange = harness.ended().await.exchange;
     assert!(exchange.response.is_none() && exchange.transport.incomplete.is_some(), "{shown:?}");
-    let mut client = bench.client().await;
+    let mut client = harness.client().await;
     client.send(GET).await;
-    let mut fresh = bench.accept().await;
+    let mut fresh = harness.accept().await;
     fresh.message().await;
     fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
     assert!(client.message().await.ends_with("good"), "{shown:?}");
-    bench.ended().await;
+    harness.ended().await;
 }
 
 #[tokio::test]
 async fn of_several_protocols_only_those_worth_asking_for_go_on_and_any_of_them_may_come() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client
         .send(
             "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade, http2-settings, x-hop\r\nUpgrade: h2c, a/1\r\n\
              Upgrade: B\r\nHTTP2-Settings: x\r\nX-Hop: 1\r\nX-Stays: 1\r\n\r\n",
         )
         .await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     let got = tenant.message().await.to_lowercase();
     assert!(got.contains("\r\nupgrade: a/1, b\r\n") && got.contains("\r\nconnection: upgrade\r\n"), "{got}");
     assert!(
@@ -203,23 +203,23 @@ async fn of_several_protocols_only_those_worth_asking_for_go_on_and_any_of_them_
     tenant.send("HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: b\r\nContent-Length: 9\r\n\r\nhello").await;
     let answer = client.until("hello").await;
     assert!(!answer.to_lowercase().contains("content-length"), "{answer}");
-    assert_eq!(bench.ended().await.exchange.response.unwrap().status, 101);
+    assert_eq!(harness.ended().await.exchange.response.unwrap().status, 101);
 }
 
 #[tokio::test]
 async fn a_switched_connection_serves_nobody_else_and_outlives_the_timers_of_requests() {
-    let mut bench = Bench::with(set(|settings| {
+    let mut harness = Harness::with(set(|settings| {
         settings.header_timeout = Duration::from_millis(100);
         settings.keep_alive = Duration::from_millis(100);
     }))
     .await;
-    let (mut client, mut tenant) = switched(&bench).await;
-    bench.ended().await;
+    let (mut client, mut tenant) = switched(&harness).await;
+    harness.ended().await;
     client.send("a\n").await;
     tenant.until("a\n").await;
-    let mut other = bench.client().await;
+    let mut other = harness.client().await;
     other.send(GET).await;
-    let mut fresh = bench.accept().await;
+    let mut fresh = harness.accept().await;
     assert!(fresh.message().await.starts_with("GET /next "));
     fresh.send("HTTP/1.1 204 No Content\r\n\r\n").await;
     // The other connection is idle and is closed for it; the tunnel was idle for longer.
@@ -232,8 +232,8 @@ async fn a_switched_connection_serves_nobody_else_and_outlives_the_timers_of_req
 
 #[tokio::test]
 async fn a_tunnel_passes_the_end_of_one_side_on_and_keeps_the_other_open() {
-    let bench = Bench::new().await;
-    let (mut client, mut tenant) = switched(&bench).await;
+    let harness = Harness::new().await;
+    let (mut client, mut tenant) = switched(&harness).await;
     client.send("last\n").await;
     client.0.shutdown().await.unwrap();
     assert_eq!(tenant.rest().await, "last\n");
@@ -245,10 +245,10 @@ async fn a_tunnel_passes_the_end_of_one_side_on_and_keeps_the_other_open() {
 #[tokio::test]
 async fn a_protocol_is_switched_by_every_way_in_and_both_ends_pass() {
     let upstream = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let place = ways::Place::start("watch", "http", upstream.local_addr().unwrap(), &[]);
+    let workspace = ways::ProxyUnderTest::start("watch", "http", upstream.local_addr().unwrap(), &[]);
     for way in Way::ALL {
-        let mut client = place.client(way, false).await;
-        let asked = [place.spelled(way, ASK), b"early\n".to_vec()].concat();
+        let mut client = workspace.client(way, false).await;
+        let asked = [workspace.spelled(way, ASK), b"early\n".to_vec()].concat();
         within(client.0.write_all(&asked)).await.unwrap();
         let mut tenant = Wire(within(upstream.accept()).await.unwrap().0);
         assert!(tenant.message().await.to_lowercase().contains("\r\nupgrade: websocket\r\n"), "{way:?}");
@@ -262,7 +262,7 @@ async fn a_protocol_is_switched_by_every_way_in_and_both_ends_pass() {
         tenant.0.shutdown().await.unwrap();
         assert_eq!(client.rest().await, "answer\n", "{way:?}");
     }
-    let (_, summary, trail) = place.finish();
+    let (_, summary, trail) = workspace.finish();
     assert_eq!((&summary["exchanges"], &summary["incomplete"]), (&Way::ALL.len().into(), &0.into()), "{summary}");
     assert!(!trail.contains("early") && !trail.contains("answer\n"), "{trail}");
 }
@@ -270,10 +270,10 @@ async fn a_protocol_is_switched_by_every_way_in_and_both_ends_pass() {
 #[tokio::test]
 async fn over_http2_nobody_is_asked_to_switch() {
     let upstream = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let place = ways::Place::start("watch", "http", upstream.local_addr().unwrap(), &[]);
+    let workspace = ways::ProxyUnderTest::start("watch", "http", upstream.local_addr().unwrap(), &[]);
     let fields = ":method=CONNECT|:scheme=https|:path=/chat|:authority=a|:protocol=websocket";
     for way in [Way::Tls, Way::TlsTunnel] {
-        let mut client = place.client(way, true).await;
+        let mut client = workspace.client(way, true).await;
         within(client.0.write_all(&[greeting(), headers(1, false, &block(fields))].concat())).await.unwrap();
         assert_eq!(said(&mut client).await, Said::Reset, "{way:?}");
     }
@@ -283,11 +283,11 @@ async fn over_http2_nobody_is_asked_to_switch() {
 
 #[tokio::test]
 async fn a_silent_tunnel_ends_and_so_does_one_when_contrail_stops() {
-    let silent = Bench::with(set(|settings| settings.tunnel_timeout = Duration::from_millis(100))).await;
+    let silent = Harness::with(set(|settings| settings.tunnel_timeout = Duration::from_millis(100))).await;
     let (mut client, mut tenant) = switched(&silent).await;
     assert_eq!((client.rest().await, tenant.rest().await), (String::new(), String::new()));
 
-    let stopped = Bench::new().await;
+    let stopped = Harness::new().await;
     let (mut client, mut tenant) = switched(&stopped).await;
     stopped.stop();
     assert_eq!((client.rest().await, tenant.rest().await), (String::new(), String::new()));
@@ -296,15 +296,15 @@ async fn a_silent_tunnel_ends_and_so_does_one_when_contrail_stops() {
 
 #[tokio::test]
 async fn a_tunnel_counts_as_a_connection() {
-    let bench = Bench::with(set(|settings| settings.max_connections = 1)).await;
-    let (client, tenant) = switched(&bench).await;
-    assert_eq!(status(&bench.client().await.rest().await), 503);
+    let harness = Harness::with(set(|settings| settings.max_connections = 1)).await;
+    let (client, tenant) = switched(&harness).await;
+    assert_eq!(status(&harness.client().await.rest().await), 503);
     drop((client, tenant));
     loop {
-        let mut next = bench.client().await;
+        let mut next = harness.client().await;
         next.send(GET).await;
         if next.is_silent().await {
-            assert!(bench.accept().await.message().await.starts_with("GET /next "));
+            assert!(harness.accept().await.message().await.starts_with("GET /next "));
             return;
         }
     }
@@ -313,15 +313,15 @@ async fn a_tunnel_counts_as_a_connection() {
 #[tokio::test]
 async fn under_enforce_nobody_is_asked_to_switch() {
     for holds in [Holds { requests: true, ..Holds::default() }, Holds { responses: true, ..Holds::default() }] {
-        let mut bench = Bench::with(Setup { holds, ..Setup::default() }).await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::with(Setup { holds, ..Setup::default() }).await;
+        let mut client = harness.client().await;
         client.send(ASK).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         let got = tenant.message().await.to_lowercase();
         assert!(!got.contains("upgrade"), "{got}");
         tenant.send("HTTP/1.1 426 Upgrade Required\r\nUpgrade: websocket\r\nConnection: upgrade\r\nContent-Length: 0\r\n\r\n").await;
         assert_eq!(status(&client.message().await), 426);
-        bench.ended().await;
+        harness.ended().await;
         client.send(GET).await;
         assert!(tenant.message().await.starts_with("GET /next "));
     }
@@ -349,10 +349,10 @@ fn echo() -> std::net::SocketAddr {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_switch_is_recorded_without_what_followed_and_never_replayed_as_an_answer() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let upstream = echo();
     let forward = ["--out", "rec.har", "--ca-dir", "ca", "--forward-listen", "127.0.0.1:0"];
-    let running = place.start_at(upstream, "record", &forward);
+    let running = workspace.start_at(upstream, "record", &forward);
     for (door, connect) in [(0, false), (1, false), (1, true)] {
         let mut client = Wire(tokio::net::TcpStream::connect(running.addresses[door]).await.unwrap());
         if connect {
@@ -367,13 +367,13 @@ async fn a_switch_is_recorded_without_what_followed_and_never_replayed_as_an_ans
     }
     let ran = running.finish();
     assert!(ran.stderr.contains("neither judged nor recorded"), "{}", ran.stderr);
-    let har = place.read("rec.har");
+    let har = workspace.read("rec.har");
     assert!(!har.contains("private words") && !ran.stderr.contains("private words"));
     let entries = entries(&har);
     assert_eq!((entries.len(), &entries[2]["response"]["status"]), (3, &101.into()), "{har}");
 
     let replaying =
-        crate::support::process::Running::start(place.path(), ["replay", "--listen", "127.0.0.1:0", "rec.har"]);
+        crate::support::process::Running::start(workspace.path(), ["replay", "--listen", "127.0.0.1:0", "rec.har"]);
     let mut client = Wire(tokio::net::TcpStream::connect(replaying.addresses[0]).await.unwrap());
     client.send(ASK).await;
     let answer = client.message().await;

@@ -18,7 +18,7 @@ use tokio_rustls::{
 
 use super::requests::latin1;
 use crate::{
-    proxy::bench::{Wire, within},
+    proxy::harness::{Wire, within},
     support::{har, process::Running, tls::trusting},
 };
 
@@ -49,7 +49,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
 pub type Client = Wire<Box<dyn Io>>;
 
 /// A running `record`, `watch` or `replay`.
-pub struct Place {
+pub struct ProxyUnderTest {
     pub folder: tempfile::TempDir,
     pub running: Running,
     /// The upstream's authority, as clients of the forward listener name it.
@@ -58,7 +58,7 @@ pub struct Place {
     http2: Arc<ClientConfig>,
 }
 
-impl Place {
+impl ProxyUnderTest {
     /// Starts a command in front of this upstream, with these further options;
     /// request bodies are at most 1000 bytes, unless they say otherwise.
     pub fn start(command: &str, scheme: &str, tenant: SocketAddr, options: &[&str]) -> Self {

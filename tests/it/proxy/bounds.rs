@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use contrail::upstream::live;
 
-use super::bench::{Bench, Setup, status};
+use super::harness::{Harness, Setup, status};
 
 fn tight(change: impl FnOnce(&mut contrail::proxy::Settings) + 'static) -> Setup {
     Setup { settings: Box::new(change), ..Setup::default() }
@@ -12,13 +12,13 @@ fn tight(change: impl FnOnce(&mut contrail::proxy::Settings) + 'static) -> Setup
 
 #[tokio::test]
 async fn connect_is_refused_on_a_reverse_listener() {
-    let bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send("CONNECT tenant.example:443 HTTP/1.1\r\nHost: tenant.example:443\r\n\r\n").await;
     let answer = client.rest().await;
     assert_eq!(status(&answer), 405);
     assert!(answer.contains("contrail-answer: connect-refused"), "{answer}");
-    assert_eq!(bench.seen.turned_away.lock().unwrap().as_slice(), [(405, "connect-refused".to_owned())]);
+    assert_eq!(harness.seen.turned_away.lock().unwrap().as_slice(), [(405, "connect-refused".to_owned())]);
 }
 
 #[tokio::test]
@@ -41,71 +41,71 @@ async fn heads_that_could_be_read_in_two_ways_get_400_and_a_closed_connection() 
         "Host: a\r\nContent-Length: 5\r\nContent-Length: 5\r\n",
         "Host: a\nX: 1\r\n",
     ] {
-        let bench = Bench::new().await;
-        let mut client = bench.client().await;
+        let harness = Harness::new().await;
+        let mut client = harness.client().await;
         client.send(&format!("POST /x HTTP/1.1\r\n{head}\r\n")).await;
         let answer = client.rest().await;
         assert_eq!(status(&answer), 400, "{head:?}: {answer}");
-        assert_eq!(bench.seen.turned_away.lock().unwrap().len(), 1, "{head:?}");
+        assert_eq!(harness.seen.turned_away.lock().unwrap().len(), 1, "{head:?}");
     }
 }
 
 #[tokio::test]
 async fn a_pipelined_head_with_both_lengths_is_refused_after_the_good_one_was_answered() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client
         .send(
             "GET /1 HTTP/1.1\r\nHost: p\r\n\r\nPOST /2 HTTP/1.1\r\nHost: p\r\nContent-Length: 5\r\n\
              Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         )
         .await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     assert!(tenant.message().await.starts_with("GET /1 "));
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     assert!(client.message().await.ends_with("ok"));
-    bench.ended().await;
+    harness.ended().await;
     assert_eq!(status(&client.rest().await), 400);
-    assert!(bench.nothing_ended());
+    assert!(harness.nothing_ended());
 }
 
 #[tokio::test]
 async fn a_target_with_a_fragment_is_refused() {
-    let bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send("GET /x#y HTTP/1.1\r\nHost: p\r\n\r\n").await;
     assert_eq!(status(&client.rest().await), 400);
 }
 
 #[tokio::test]
 async fn a_body_larger_than_allowed_gets_413_by_its_announced_length() {
-    let mut bench = Bench::with(tight(|settings| settings.max_body = 4)).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(tight(|settings| settings.max_body = 4)).await;
+    let mut client = harness.client().await;
     client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 5\r\n\r\n").await;
     let answer = client.rest().await;
     assert!(status(&answer) == 413 && answer.contains("contrail-answer: max-body"), "{answer}");
-    assert_eq!(bench.ended().await.exchange.transport.answered_by_contrail.as_deref(), Some("max-body"));
+    assert_eq!(harness.ended().await.exchange.transport.answered_by_contrail.as_deref(), Some("max-body"));
 }
 
 #[tokio::test]
 async fn a_body_larger_than_allowed_gets_413_by_its_real_bytes_and_is_never_whole_upstream() {
-    let mut bench = Bench::with(tight(|settings| settings.max_body = 4)).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(tight(|settings| settings.max_body = 4)).await;
+    let mut client = harness.client().await;
     client.send("POST /x HTTP/1.1\r\nHost: p\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.until("3\r\nabc\r\n").await;
     client.send("2\r\nde\r\n0\r\n\r\n").await;
     assert_eq!(status(&client.rest().await), 413);
     assert_eq!(tenant.rest().await, "");
-    let ended = bench.ended().await;
+    let ended = harness.ended().await;
     assert!(!ended.exchange.request.body.is_whole());
     assert_eq!(ended.exchange.response.unwrap().status, 413);
 }
 
 #[tokio::test]
 async fn a_body_of_exactly_the_limit_passes() {
-    let mut bench = Bench::with(tight(|settings| settings.max_body = 4)).await;
-    let (got, _, _) = bench
+    let mut harness = Harness::with(tight(|settings| settings.max_body = 4)).await;
+    let (got, _, _) = harness
         .exchange(
             "POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 4\r\n\r\nabcd",
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
@@ -117,14 +117,14 @@ async fn a_body_of_exactly_the_limit_passes() {
 #[tokio::test]
 async fn a_head_that_does_not_arrive_in_time_gets_408_and_ends_the_connection() {
     for start in ["P", "PRI * HTT", "GET /x HTT", "GET /x HTTP/1.1\r\nHost: p\r\nX-", "\r\nGET"] {
-        let bench = Bench::with(tight(|settings| settings.header_timeout = Duration::from_millis(100))).await;
-        let mut client = bench.client().await;
+        let harness = Harness::with(tight(|settings| settings.header_timeout = Duration::from_millis(100))).await;
+        let mut client = harness.client().await;
         client.send(start).await;
         let answer = client.rest().await;
         assert_eq!((status(&answer), answer.matches("HTTP/1.1 ").count()), (408, 1), "{start:?}: {answer}");
         assert!(answer.contains("contrail-answer: header-timeout\r\n"), "{start:?}: {answer}");
         assert!(answer.contains("connection: close\r\n"), "{start:?}: {answer}");
-        let turned_away = bench.seen.turned_away.lock().unwrap().clone();
+        let turned_away = harness.seen.turned_away.lock().unwrap().clone();
         assert_eq!(turned_away, [(408, "the request head did not arrive within --header-timeout".to_owned())]);
     }
 }
@@ -132,8 +132,8 @@ async fn a_head_that_does_not_arrive_in_time_gets_408_and_ends_the_connection() 
 #[tokio::test]
 async fn a_connection_that_says_nothing_is_closed_without_a_word() {
     for start in ["", "\r\n"] {
-        let bench = Bench::with(tight(|settings| settings.header_timeout = Duration::from_millis(100))).await;
-        let mut client = bench.client().await;
+        let harness = Harness::with(tight(|settings| settings.header_timeout = Duration::from_millis(100))).await;
+        let mut client = harness.client().await;
         client.send(start).await;
         assert_eq!(client.rest().await, "", "{start:?}");
     }
@@ -141,10 +141,10 @@ async fn a_connection_that_says_nothing_is_closed_without_a_word() {
 
 #[tokio::test]
 async fn a_head_that_began_behind_a_request_has_its_time_from_the_answer_on() {
-    let bench = Bench::with(tight(|settings| settings.header_timeout = Duration::from_millis(100))).await;
-    let mut client = bench.client().await;
+    let harness = Harness::with(tight(|settings| settings.header_timeout = Duration::from_millis(100))).await;
+    let mut client = harness.client().await;
     client.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\nHEAD /2 HT").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     assert!(client.message().await.ends_with("ok"));
@@ -154,14 +154,14 @@ async fn a_head_that_began_behind_a_request_has_its_time_from_the_answer_on() {
 
 #[tokio::test]
 async fn an_idle_connection_outlives_the_header_timeout_and_a_second_slow_head_does_not() {
-    let mut bench = Bench::with(tight(|settings| settings.header_timeout = Duration::from_millis(300))).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(tight(|settings| settings.header_timeout = Duration::from_millis(300))).await;
+    let mut client = harness.client().await;
     client.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     client.until("ok").await;
-    bench.ended().await;
+    harness.ended().await;
     tokio::time::sleep(Duration::from_millis(600)).await; // the promise is about time
     client.send("GET /2 HTTP/1.1\r\nHost: p\r\n\r\n").await;
     tenant.message().await;
@@ -174,26 +174,26 @@ async fn an_idle_connection_outlives_the_header_timeout_and_a_second_slow_head_d
 #[tokio::test]
 async fn an_idle_connection_is_closed_without_a_word_after_its_time() {
     for answer in ["HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"] {
-        let bench = Bench::with(tight(|settings| settings.keep_alive = Duration::from_millis(100))).await;
-        let mut client = bench.client().await;
+        let harness = Harness::with(tight(|settings| settings.keep_alive = Duration::from_millis(100))).await;
+        let mut client = harness.client().await;
         client.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.message().await;
         tenant.send(answer).await;
         assert_eq!(client.rest().await, answer);
-        assert!(bench.seen.turned_away.lock().unwrap().is_empty());
+        assert!(harness.seen.turned_away.lock().unwrap().is_empty());
     }
 }
 
 #[tokio::test]
 async fn a_client_that_falls_silent_in_its_body_gets_408() {
-    let mut bench = Bench::with(tight(|settings| settings.body_timeout = Duration::from_millis(100))).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(tight(|settings| settings.body_timeout = Duration::from_millis(100))).await;
+    let mut client = harness.client().await;
     client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 5\r\n\r\nab").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     assert_eq!(status(&client.rest().await), 408);
     assert!(tenant.rest().await.ends_with("ab"));
-    assert_eq!(bench.ended().await.exchange.response.unwrap().status, 408);
+    assert_eq!(harness.ended().await.exchange.response.unwrap().status, 408);
 }
 
 #[tokio::test]
@@ -202,10 +202,10 @@ async fn a_client_that_sends_its_body_in_drops_gets_408_though_it_never_falls_si
         settings.body_timeout = Duration::from_millis(200);
         settings.body_rate = 1000;
     });
-    let mut bench = Bench::with(setup).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(setup).await;
+    let mut client = harness.client().await;
     client.send("POST /x HTTP/1.1\r\nHost: p\r\nTransfer-Encoding: chunked\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.until("\r\n\r\n").await;
     let (reading, mut writing) = client.0.into_split();
     let drops = tokio::spawn(async move {
@@ -214,7 +214,7 @@ async fn a_client_that_sends_its_body_in_drops_gets_408_though_it_never_falls_si
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
-    let exchange = bench.ended().await.exchange;
+    let exchange = harness.ended().await.exchange;
     let reason = exchange.transport.incomplete.unwrap();
     assert!(exchange.response.unwrap().status == 408 && reason.contains("--body-rate"), "{reason}");
     assert!(!tenant.rest().await.ends_with("0\r\n\r\n"), "it is never whole upstream");
@@ -228,11 +228,11 @@ async fn a_body_that_is_fast_enough_or_waits_for_the_upstream_may_take_longer_th
         settings.body_timeout = Duration::from_millis(200);
         settings.body_rate = 1000;
     });
-    let mut bench = Bench::with(setup).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(setup).await;
+    let mut client = harness.client().await;
     let piece = "a".repeat(100);
     client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 1000\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     for _ in 0..10 {
         client.send(&piece).await;
         tokio::time::sleep(Duration::from_millis(50)).await; // twice as fast as it has to be
@@ -240,43 +240,43 @@ async fn a_body_that_is_fast_enough_or_waits_for_the_upstream_may_take_longer_th
     assert!(tenant.message().await.ends_with(&piece));
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     assert!(client.message().await.ends_with("ok"));
-    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+    assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
 }
 
 #[tokio::test]
 async fn a_connection_beyond_the_limit_gets_503_and_the_others_go_on() {
-    let mut bench = Bench::with(tight(|settings| settings.max_connections = 1)).await;
-    let mut first = bench.client().await;
+    let mut harness = Harness::with(tight(|settings| settings.max_connections = 1)).await;
+    let mut first = harness.client().await;
     first.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
-    let mut second = bench.client().await;
+    let mut second = harness.client().await;
     let answer = second.rest().await;
     assert!(status(&answer) == 503 && answer.contains("contrail-answer: max-connections"), "{answer}");
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     first.until("ok").await;
-    bench.ended().await;
+    harness.ended().await;
 }
 
 #[tokio::test]
 async fn a_request_beyond_those_that_may_be_with_the_upstream_waits_for_its_turn() {
-    let mut bench = Bench::with(tight(|settings| settings.max_upstream = 1)).await;
-    let (mut first, mut second) = (bench.client().await, bench.client().await);
+    let mut harness = Harness::with(tight(|settings| settings.max_upstream = 1)).await;
+    let (mut first, mut second) = (harness.client().await, harness.client().await);
     first.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     second.send("GET /2 HTTP/1.1\r\nHost: p\r\n\r\n").await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no").await;
     first.until("o").await;
     assert!(second.is_silent().await);
-    let other = tokio::time::timeout(Duration::ZERO, bench.upstream.accept()).await;
+    let other = tokio::time::timeout(Duration::ZERO, harness.upstream.accept()).await;
     assert!(other.is_err(), "no second connection is opened");
     tenant.send("k").await;
     first.until("k").await;
     assert!(tenant.message().await.starts_with("GET /2 "));
     tenant.send("HTTP/1.1 204 No Content\r\n\r\n").await;
     assert_eq!(status(&second.message().await), 204);
-    bench.ended().await;
+    harness.ended().await;
 }
 
 #[tokio::test]
@@ -285,21 +285,21 @@ async fn a_request_whose_turn_does_not_come_in_time_gets_503_and_one_that_goes_a
         settings.max_upstream = 1;
         settings.turn = Duration::from_millis(100);
     });
-    let mut bench = Bench::with(setup).await;
-    let (mut first, mut second) = (bench.client().await, bench.client().await);
+    let mut harness = Harness::with(setup).await;
+    let (mut first, mut second) = (harness.client().await, harness.client().await);
     first.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     second.send("GET /2 HTTP/1.1\r\nHost: p\r\n\r\n").await;
     let answer = second.message().await;
     assert!(status(&answer) == 503 && answer.contains("contrail-answer: max-upstream\r\n"), "{answer}");
-    let ended = bench.ended().await.exchange.transport;
+    let ended = harness.ended().await.exchange.transport;
     assert!(ended.incomplete.unwrap().contains("--max-upstream"));
     // Who gives up gives its turn back.
     drop(first);
-    bench.ended().await;
+    harness.ended().await;
     second.send("GET /3 HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    assert!(bench.accept().await.message().await.starts_with("GET /3 "));
+    assert!(harness.accept().await.message().await.starts_with("GET /3 "));
 }
 
 #[tokio::test]
@@ -314,8 +314,8 @@ async fn too_many_or_too_long_headers_get_431() {
             format!("A: {}\r\n", "x".repeat(100)),
         ),
     ] {
-        let bench = Bench::with(Setup { settings: change, ..Setup::default() }).await;
-        let mut client = bench.client().await;
+        let harness = Harness::with(Setup { settings: change, ..Setup::default() }).await;
+        let mut client = harness.client().await;
         client.send(&format!("GET /x HTTP/1.1\r\nHost: p\r\n{head}\r\n")).await;
         assert_eq!(status(&client.rest().await), 431);
     }
@@ -328,43 +328,43 @@ fn impatient() -> Setup {
 
 #[tokio::test]
 async fn an_upstream_that_does_not_answer_in_time_is_a_504_that_names_it() {
-    let mut bench = Bench::with(impatient()).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(impatient()).await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     let answer = client.message().await;
     assert!(status(&answer) == 504 && answer.contains("did not answer within"), "{answer}");
-    assert!(answer.contains(&bench.upstream.local_addr().unwrap().to_string()), "{answer}");
+    assert!(answer.contains(&harness.upstream.local_addr().unwrap().to_string()), "{answer}");
     assert_eq!(tenant.rest().await, "");
-    let ended = bench.ended().await;
+    let ended = harness.ended().await;
     assert!(ended.exchange.response.is_none() && ended.exchange.transport.incomplete.is_some());
 }
 
 #[tokio::test]
 async fn an_upstream_that_falls_silent_in_its_body_is_cut() {
-    let mut bench = Bench::with(impatient()).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(impatient()).await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst").await;
     assert!(client.rest().await.ends_with("\r\n\r\nfirst"));
-    let ended = bench.ended().await;
+    let ended = harness.ended().await;
     assert!(ended.exchange.transport.incomplete.unwrap().contains("silent"));
 }
 
 #[tokio::test]
 async fn a_slow_client_is_not_the_upstreams_silence() {
-    let mut bench = Bench::with(impatient()).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(impatient()).await;
+    let mut client = harness.client().await;
     client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 4\r\n\r\nab").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.until("ab").await;
     tokio::time::sleep(Duration::from_millis(300)).await; // the promise is about time
     client.send("cd").await;
     tenant.until("cd").await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     client.until("ok").await;
-    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+    assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
 }

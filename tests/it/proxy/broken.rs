@@ -2,7 +2,7 @@
 
 use contrail::exchange::Presence;
 
-use super::bench::{Bench, Setup, status, within};
+use super::harness::{Harness, Setup, status, within};
 
 #[tokio::test]
 async fn a_response_that_breaks_off_is_cut_for_the_client_and_marked() {
@@ -11,16 +11,16 @@ async fn a_response_that_breaks_off_is_cut_for_the_client_and_marked() {
         ("Transfer-Encoding: chunked", "5\r\nfirst\r\n"),
         ("Transfer-Encoding: chunked", "9\r\nfirst"),
     ] {
-        let mut bench = Bench::new().await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::new().await;
+        let mut client = harness.client().await;
         client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.message().await;
         tenant.send(&format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n{sent}")).await;
         drop(tenant);
         let got = client.rest().await;
         assert!(got.contains("first") && !got.contains("\r\n0\r\n\r\n"), "{got}");
-        let exchange = bench.ended().await.exchange;
+        let exchange = harness.ended().await.exchange;
         assert!(exchange.transport.incomplete.unwrap().contains("upstream"));
         let body = exchange.response.unwrap().body;
         assert_eq!((&body.content[..], body.presence), (&b"first"[..], Presence::Truncated { kept: 5, total: None }));
@@ -29,16 +29,16 @@ async fn a_response_that_breaks_off_is_cut_for_the_client_and_marked() {
 
 #[tokio::test]
 async fn surplus_bytes_of_an_answer_never_reach_the_next_request() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil").await;
     assert!(client.message().await.ends_with("ok"));
-    bench.ended().await;
+    harness.ended().await;
     client.send("GET /2 HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut fresh = bench.accept().await;
+    let mut fresh = harness.accept().await;
     fresh.message().await;
     fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood").await;
     assert!(client.message().await.ends_with("good"));
@@ -46,15 +46,15 @@ async fn surplus_bytes_of_an_answer_never_reach_the_next_request() {
 
 #[tokio::test]
 async fn an_upstream_that_nobody_answers_at_is_a_502_that_names_the_cause() {
-    let mut bench = Bench::new().await;
-    let address = bench.upstream.local_addr().unwrap();
-    bench.upstream = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let address = harness.upstream.local_addr().unwrap();
+    harness.upstream = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
     let answer = client.message().await;
     assert!(status(&answer) == 502 && answer.contains("contrail-answer: upstream\r\n"), "{answer}");
     assert!(answer.contains(&address.to_string()) && answer.to_lowercase().contains("refused"), "{answer}");
-    let exchange = bench.ended().await.exchange;
+    let exchange = harness.ended().await.exchange;
     assert!(exchange.response.is_none());
     assert_eq!(exchange.transport.answered_by_contrail.as_deref(), Some("upstream"));
 }
@@ -71,112 +71,112 @@ async fn what_is_no_http_response_is_a_502() {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n",
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
     ] {
-        let mut bench = Bench::new().await;
-        let (_, answer, _) = bench.exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", nonsense).await;
+        let mut harness = Harness::new().await;
+        let (_, answer, _) = harness.exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", nonsense).await;
         assert_eq!(status(&answer), 502, "{nonsense:?}");
     }
 }
 
 #[tokio::test]
 async fn a_length_that_is_said_twice_passes_once() {
-    let mut bench = Bench::new().await;
+    let mut harness = Harness::new().await;
     let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok";
-    let (_, answer, _) = bench.exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", response).await;
+    let (_, answer, _) = harness.exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", response).await;
     assert_eq!(answer.to_lowercase().matches("content-length").count(), 1, "{answer}");
     assert!(answer.ends_with("ok"));
 }
 
 /// A kept-alive upstream connection that has served one exchange, and the client that asked.
-async fn kept_alive(bench: &mut Bench) -> (super::bench::Wire, super::bench::Wire) {
-    let mut client = bench.client().await;
+async fn kept_alive(harness: &mut Harness) -> (super::harness::Wire, super::harness::Wire) {
+    let mut client = harness.client().await;
     client.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     client.until("ok").await;
-    bench.ended().await;
+    harness.ended().await;
     (client, tenant)
 }
 
 #[tokio::test]
 async fn a_get_on_a_kept_alive_connection_that_closes_is_sent_again_once_and_says_so() {
-    let mut bench = Bench::new().await;
-    let (mut client, mut tenant) = kept_alive(&mut bench).await;
+    let mut harness = Harness::new().await;
+    let (mut client, mut tenant) = kept_alive(&mut harness).await;
     client.send("GET /2 HTTP/1.1\r\nHost: p\r\n\r\n").await;
     tenant.message().await;
     drop(tenant);
-    let mut fresh = bench.accept().await;
+    let mut fresh = harness.accept().await;
     assert!(fresh.message().await.starts_with("GET /2 "));
     fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     client.until("ok").await;
-    assert!(bench.ended().await.exchange.transport.retried);
+    assert!(harness.ended().await.exchange.transport.retried);
 }
 
 #[tokio::test]
 async fn a_post_that_may_have_arrived_is_never_sent_again() {
-    let mut bench = Bench::new().await;
-    let (mut client, mut tenant) = kept_alive(&mut bench).await;
+    let mut harness = Harness::new().await;
+    let (mut client, mut tenant) = kept_alive(&mut harness).await;
     client.send("POST /2 HTTP/1.1\r\nHost: p\r\nContent-Length: 0\r\n\r\n").await;
     tenant.message().await;
     drop(tenant);
     assert_eq!(status(&client.message().await), 502);
-    let exchange = bench.ended().await.exchange;
+    let exchange = harness.ended().await.exchange;
     assert!(!exchange.transport.retried && exchange.response.is_none());
 }
 
 #[tokio::test]
 async fn a_get_that_got_the_start_of_an_answer_is_not_sent_again() {
-    let mut bench = Bench::new().await;
-    let (mut client, mut tenant) = kept_alive(&mut bench).await;
+    let mut harness = Harness::new().await;
+    let (mut client, mut tenant) = kept_alive(&mut harness).await;
     client.send("GET /2 HTTP/1.1\r\nHost: p\r\n\r\n").await;
     tenant.message().await;
     tenant.send("HTTP/1.1 2").await;
     drop(tenant);
     assert_eq!(status(&client.message().await), 502);
-    assert!(!bench.ended().await.exchange.transport.retried);
+    assert!(!harness.ended().await.exchange.transport.retried);
 }
 
 #[tokio::test]
 async fn a_post_after_an_idle_connection_was_closed_goes_out_on_a_fresh_one() {
-    let mut bench = Bench::new().await;
-    let (mut client, tenant) = kept_alive(&mut bench).await;
+    let mut harness = Harness::new().await;
+    let (mut client, tenant) = kept_alive(&mut harness).await;
     drop(tenant);
     client.send("POST /2 HTTP/1.1\r\nHost: p\r\nContent-Length: 2\r\n\r\nhi").await;
-    let mut fresh = bench.accept().await;
+    let mut fresh = harness.accept().await;
     assert!(fresh.message().await.ends_with("hi"));
     fresh.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     client.until("ok").await;
-    assert!(!bench.ended().await.exchange.transport.retried);
+    assert!(!harness.ended().await.exchange.transport.retried);
 }
 
 #[tokio::test]
 async fn a_client_that_goes_away_ends_the_upstream_and_is_recorded_as_not_whole() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     drop(client);
     let begun = std::time::Instant::now();
     assert_eq!(tenant.rest().await, "");
     assert!(begun.elapsed() < std::time::Duration::from_secs(2), "{:?}", begun.elapsed());
-    let exchange = bench.ended().await.exchange;
+    let exchange = harness.ended().await.exchange;
     assert!(exchange.response.is_none());
     assert!(exchange.transport.incomplete.unwrap().contains("client went away"));
 }
 
 #[tokio::test]
 async fn a_client_that_goes_away_in_the_middle_of_a_response_leaves_what_there_was() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst").await;
     client.until("first").await;
     drop(client);
     assert_eq!(tenant.rest().await, "");
-    let exchange = bench.ended().await.exchange;
+    let exchange = harness.ended().await.exchange;
     assert!(exchange.transport.incomplete.unwrap().contains("client went away"));
     assert_eq!(exchange.response.unwrap().body.content, "first");
 }
@@ -184,15 +184,15 @@ async fn a_client_that_goes_away_in_the_middle_of_a_response_leaves_what_there_w
 #[tokio::test]
 async fn half_an_upload_is_never_completed_upstream() {
     for framing in ["Content-Length: 10\r\n\r\nfirst", "Transfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n"] {
-        let mut bench = Bench::new().await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::new().await;
+        let mut client = harness.client().await;
         client.send(&format!("POST /x HTTP/1.1\r\nHost: p\r\n{framing}")).await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.until("first").await;
         drop(client);
         let rest = tenant.rest().await;
         assert!(!rest.contains("0\r\n\r\n"), "{rest}");
-        let exchange = bench.ended().await.exchange;
+        let exchange = harness.ended().await.exchange;
         assert!(!exchange.request.body.is_whole());
         assert!(exchange.transport.incomplete.is_some());
     }
@@ -200,41 +200,41 @@ async fn half_an_upload_is_never_completed_upstream() {
 
 #[tokio::test]
 async fn a_shutdown_lets_an_exchange_in_progress_end() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
-    bench.stop();
+    harness.stop();
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     client.until("ok").await;
-    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
-    within(&mut bench.server).await.unwrap();
+    assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
+    within(&mut harness.server).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_shutdown_cuts_what_does_not_end_in_time_and_records_it() {
     let drain = std::time::Duration::from_millis(100);
     let setup = Setup { settings: Box::new(move |settings| settings.drain = drain), ..Setup::default() };
-    let mut bench = Bench::with(setup).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(setup).await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
-    bench.stop();
-    within(&mut bench.server).await.unwrap();
+    harness.stop();
+    within(&mut harness.server).await.unwrap();
     assert_eq!(client.rest().await, "");
-    let incomplete = bench.ended().await.exchange.transport.incomplete;
+    let incomplete = harness.ended().await.exchange.transport.incomplete;
     assert_eq!(incomplete.as_deref(), Some("contrail stopped before the exchange was over: --drain ran out"));
 }
 
 #[tokio::test]
 async fn the_407_of_a_proxy_on_the_way_is_contrails_own_502_and_never_the_tenants_answer() {
-    let mut bench = Bench::with(Setup { via: true, ..Setup::default() }).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(Setup { via: true, ..Setup::default() }).await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\nProxy-Authorization: Basic client\r\n\r\n").await;
-    let mut via = bench.accept().await;
-    let address = bench.upstream.local_addr().unwrap();
+    let mut via = harness.accept().await;
+    let address = harness.upstream.local_addr().unwrap();
     let got = via.message().await.to_lowercase();
     assert!(got.starts_with(&format!("get http://{address}/x http/1.1\r\n")), "{got}");
     // me:hunter2
@@ -246,10 +246,10 @@ async fn the_407_of_a_proxy_on_the_way_is_contrails_own_502_and_never_the_tenant
     assert!(answer.contains("contrail-answer: upstream\r\n"), "{answer}");
     assert!(answer.contains(&format!("the proxy {address} refused the request with 407")), "{answer}");
     assert!(answer.contains("--upstream-proxy") && !answer.contains("hunter2"), "{answer}");
-    let exchange = bench.ended().await.exchange;
+    let exchange = harness.ended().await.exchange;
     assert!(exchange.response.is_none() && exchange.transport.incomplete.is_some());
     client.send("GET /y HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut fresh = bench.accept().await;
+    let mut fresh = harness.accept().await;
     fresh.message().await;
     fresh.send("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno").await;
     assert_eq!(status(&client.message().await), 403);

@@ -2,34 +2,34 @@
 
 use contrail::{exchange::Presence, proxy::Holds, upstream::Problem};
 
-use super::bench::{Bench, Setup, status};
+use super::harness::{Harness, Setup, status};
 
 #[tokio::test]
 async fn the_client_has_the_first_half_of_a_body_before_the_upstream_goes_on() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst").await;
     assert!(client.until("first").await.starts_with("HTTP/1.1 200 OK\r\n"));
-    assert!(bench.nothing_ended());
+    assert!(harness.nothing_ended());
     tenant.send("after").await;
     client.until("after").await;
-    assert_eq!(bench.ended().await.exchange.response.unwrap().body.content, "firstafter");
+    assert_eq!(harness.ended().await.exchange.response.unwrap().body.content, "firstafter");
 }
 
 #[tokio::test]
 async fn the_end_of_a_sized_response_waits_until_the_exchange_is_written() {
-    let mut bench = Bench::with(Setup { hold_ends: true, ..Setup::default() }).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(Setup { hold_ends: true, ..Setup::default() }).await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst").await;
     client.until("first").await;
     tenant.send("after").await;
-    let (ended, release) = bench.held().await;
+    let (ended, release) = harness.held().await;
     assert!(ended.exchange.response.unwrap().body.is_whole());
     assert!(client.is_silent().await);
     release.send(Ok(())).unwrap();
@@ -38,15 +38,15 @@ async fn the_end_of_a_sized_response_waits_until_the_exchange_is_written() {
 
 #[tokio::test]
 async fn the_last_chunk_waits_until_the_exchange_is_written() {
-    let mut bench = Bench::with(Setup { hold_ends: true, ..Setup::default() }).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(Setup { hold_ends: true, ..Setup::default() }).await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n").await;
     client.until("5\r\nfirst\r\n").await;
     tenant.send("0\r\n\r\n").await;
-    let (_, release) = bench.held().await;
+    let (_, release) = harness.held().await;
     assert!(client.is_silent().await);
     release.send(Ok(())).unwrap();
     client.until("0\r\n\r\n").await;
@@ -59,13 +59,13 @@ async fn a_response_without_a_body_waits_as_a_whole() {
         "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n",
     ] {
-        let mut bench = Bench::with(Setup { hold_ends: true, ..Setup::default() }).await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::with(Setup { hold_ends: true, ..Setup::default() }).await;
+        let mut client = harness.client().await;
         client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.message().await;
         tenant.send(response).await;
-        let (ended, release) = bench.held().await;
+        let (ended, release) = harness.held().await;
         assert_eq!(ended.exchange.transport.incomplete, None, "{response}");
         assert!(client.is_silent().await, "{response}");
         release.send(Ok(())).unwrap();
@@ -75,14 +75,14 @@ async fn a_response_without_a_body_waits_as_a_whole() {
 
 #[tokio::test]
 async fn the_answer_to_head_has_a_length_and_no_body() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send("HEAD /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.until("\r\n\r\n").await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n").await;
     assert!(client.until("\r\n\r\n").await.contains("10"));
-    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+    assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
 }
 
 #[tokio::test]
@@ -94,8 +94,8 @@ async fn targets_pass_byte_for_byte() {
         "/caf%C3%A9?",
         "/x?a=b?c=d",
     ] {
-        let mut bench = Bench::new().await;
-        let (got, _, ended) = bench
+        let mut harness = Harness::new().await;
+        let (got, _, ended) = harness
             .exchange(
                 &format!("GET {target} HTTP/1.1\r\nHost: p\r\n\r\n"),
                 "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
@@ -108,9 +108,9 @@ async fn targets_pass_byte_for_byte() {
 
 #[tokio::test]
 async fn an_absolute_target_loses_its_origin_and_the_host_becomes_the_upstreams() {
-    let mut bench = Bench::new().await;
-    let authority = bench.upstream.local_addr().unwrap().to_string();
-    let (got, _, ended) = bench
+    let mut harness = Harness::new().await;
+    let authority = harness.upstream.local_addr().unwrap().to_string();
+    let (got, _, ended) = harness
         .exchange(
             "GET http://elsewhere.example/x?y=%2F HTTP/1.1\r\nHost: other\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
@@ -124,9 +124,9 @@ async fn an_absolute_target_loses_its_origin_and_the_host_becomes_the_upstreams(
 #[tokio::test]
 async fn an_absolute_target_without_a_path_keeps_its_query() {
     for (target, passed) in [("http://e.example?a=%2F", "/?a=%2F"), ("http://e.example", "/"), ("/?a=b", "/?a=b")] {
-        let mut bench = Bench::new().await;
+        let mut harness = Harness::new().await;
         let request = format!("GET {target} HTTP/1.1\r\nHost: other\r\n\r\n");
-        let (got, _, ended) = bench.exchange(&request, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+        let (got, _, ended) = harness.exchange(&request, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
         assert_eq!(got.split(' ').nth(1).unwrap(), passed);
         assert_eq!(&*ended.exchange.request.target.path_and_query, passed);
     }
@@ -134,7 +134,7 @@ async fn an_absolute_target_without_a_path_keeps_its_query() {
 
 #[tokio::test]
 async fn max_forwards_counts_down_and_ends_here_at_nothing() {
-    let mut bench = Bench::new().await;
+    let mut harness = Harness::new().await;
     for (method, sent, got) in [
         ("OPTIONS", "7", Some("6")),
         ("TRACE", "1", Some("0")),
@@ -143,25 +143,25 @@ async fn max_forwards_counts_down_and_ends_here_at_nothing() {
         ("GET", "0", Some("0")),
         ("OPTIONS", "x", Some("x")),
     ] {
-        let mut client = bench.client().await;
+        let mut client = harness.client().await;
         client
             .send(&format!("{method} /x HTTP/1.1\r\nHost: p\r\nMax-Forwards: {sent}\r\nConnection: close\r\n\r\n"))
             .await;
         if let Some(got) = got {
-            let mut tenant = bench.accept().await;
+            let mut tenant = harness.accept().await;
             assert!(tenant.message().await.contains(&format!("Max-Forwards: {got}\r\n")), "{method} {sent}");
             tenant.send("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").await;
-            bench.ended().await;
+            harness.ended().await;
         }
         assert_eq!(status(&client.rest().await), if got.is_some() { 204 } else { 405 }, "{method} {sent}");
     }
-    assert!(bench.nothing_ended());
+    assert!(harness.nothing_ended());
 }
 
 #[tokio::test]
 async fn hop_by_hop_headers_end_at_the_proxy_in_both_directions() {
-    let mut bench = Bench::new().await;
-    let (got, answer, ended) = bench
+    let mut harness = Harness::new().await;
+    let (got, answer, ended) = harness
         .exchange(
             "GET /x HTTP/1.1\r\nHost: p\r\nConnection: X-Hop, Authorization\r\nX-Hop: 1\r\nKeep-Alive: 5\r\n\
              Authorization: Bearer t\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\nProxy-Authorization: x\r\nX-End: 1\r\n\r\n",
@@ -180,8 +180,8 @@ async fn hop_by_hop_headers_end_at_the_proxy_in_both_directions() {
 
 #[tokio::test]
 async fn header_names_keep_their_case_and_repeats_their_order() {
-    let mut bench = Bench::new().await;
-    let (got, answer, ended) = bench
+    let mut harness = Harness::new().await;
+    let (got, answer, ended) = harness
         .exchange(
             "GET /x HTTP/1.1\r\nHost: p\r\nX-CasE: 1\r\nx-other: a\r\nX-CasE: 2\r\n\r\n",
             "HTTP/1.1 200 OK\r\nSet-COOKIE: a=1\r\nSet-COOKIE: b=2\r\nContent-Length: 0\r\n\r\n",
@@ -196,9 +196,9 @@ async fn header_names_keep_their_case_and_repeats_their_order() {
 
 #[tokio::test]
 async fn nothing_is_added_to_an_answer() {
-    let mut bench = Bench::new().await;
+    let mut harness = Harness::new().await;
     let response = "HTTP/1.1 418 Short And Stout\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nhi";
-    let (_, answer, _) = bench.exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", response).await;
+    let (_, answer, _) = harness.exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", response).await;
     assert_eq!(answer, response);
 }
 
@@ -209,8 +209,8 @@ async fn request_bodies_pass_sized_and_chunked_and_empty() {
         ("Transfer-Encoding: chunked", "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", "hello"),
         ("Content-Length: 0", "", ""),
     ] {
-        let mut bench = Bench::new().await;
-        let (got, _, ended) = bench
+        let mut harness = Harness::new().await;
+        let (got, _, ended) = harness
             .exchange(
                 &format!("POST /x HTTP/1.1\r\nHost: p\r\n{framing}\r\n\r\n{body}"),
                 "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
@@ -224,9 +224,9 @@ async fn request_bodies_pass_sized_and_chunked_and_empty() {
 
 #[tokio::test]
 async fn a_body_beyond_the_capture_passes_whole_and_is_recorded_as_cut() {
-    let mut bench =
-        Bench::with(Setup { settings: Box::new(|settings| settings.max_capture = 4), ..Setup::default() }).await;
-    let (got, answer, ended) = bench
+    let mut harness =
+        Harness::with(Setup { settings: Box::new(|settings| settings.max_capture = 4), ..Setup::default() }).await;
+    let (got, answer, ended) = harness
         .exchange(
             "POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 6\r\n\r\nabcdef",
             "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nghijklmn",
@@ -242,15 +242,15 @@ async fn a_body_beyond_the_capture_passes_whole_and_is_recorded_as_cut() {
 
 #[tokio::test]
 async fn one_connection_carries_many_exchanges_on_both_sides() {
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send("GET /1 HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     for number in 1..=3 {
         assert!(tenant.message().await.starts_with(&format!("GET /{number} ")));
         tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
         client.until("ok").await;
-        bench.ended().await;
+        harness.ended().await;
         client.send(&format!("GET /{} HTTP/1.1\r\nHost: p\r\n\r\n", number + 1)).await;
     }
 }
@@ -258,15 +258,15 @@ async fn one_connection_carries_many_exchanges_on_both_sides() {
 #[tokio::test]
 async fn a_half_closed_client_still_gets_its_answer() {
     use tokio::io::AsyncWriteExt as _;
-    let mut bench = Bench::new().await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::new().await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
     client.0.shutdown().await.unwrap();
-    let mut tenant = bench.accept().await;
+    let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     client.until("ok").await;
-    assert_eq!(bench.ended().await.exchange.transport.incomplete, None);
+    assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
 }
 
 #[tokio::test]
@@ -275,14 +275,14 @@ async fn a_half_closed_client_still_gets_an_answer_that_waits_for_its_entry() {
     for (response, end) in
         [("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "ok"), ("HTTP/1.1 204 No Content\r\n\r\n", "\r\n\r\n")]
     {
-        let mut bench = Bench::with(Setup { hold_ends: true, ..Setup::default() }).await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::with(Setup { hold_ends: true, ..Setup::default() }).await;
+        let mut client = harness.client().await;
         client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-        let mut tenant = bench.accept().await;
+        let mut tenant = harness.accept().await;
         tenant.message().await;
         client.0.shutdown().await.unwrap();
         tenant.send(response).await;
-        let (_, release) = bench.held().await;
+        let (_, release) = harness.held().await;
         assert!(client.is_silent().await, "{response}");
         release.send(Ok(())).unwrap();
         client.until(end).await;
@@ -296,17 +296,17 @@ fn refusal() -> Problem {
 #[tokio::test]
 async fn a_held_request_that_is_refused_never_reaches_the_upstream() {
     let holds = Holds { requests: true, ..Holds::default() };
-    let mut bench = Bench::with(Setup { holds, refuse: Some(refusal()), ..Setup::default() }).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(Setup { holds, refuse: Some(refusal()), ..Setup::default() }).await;
+    let mut client = harness.client().await;
     client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 2\r\n\r\nhi").await;
     let answer = client.message().await;
     assert_eq!(status(&answer), 400);
     assert!(answer.contains("contrail-answer: enforce\r\n") && answer.contains("it breaks a rule"), "{answer}");
-    let ended = bench.ended().await;
+    let ended = harness.ended().await;
     assert_eq!(ended.exchange.transport.answered_by_contrail.as_deref(), Some("enforce"));
     assert_eq!(ended.exchange.request.body.content, "hi");
     assert_eq!(ended.exchange.response.unwrap().status, 400);
-    let connected = tokio::time::timeout(std::time::Duration::from_millis(50), bench.upstream.accept()).await;
+    let connected = tokio::time::timeout(std::time::Duration::from_millis(50), harness.upstream.accept()).await;
     assert!(connected.is_err(), "the upstream saw a connection");
 }
 
@@ -314,8 +314,8 @@ async fn a_held_request_that_is_refused_never_reaches_the_upstream() {
 async fn a_held_response_that_is_refused_becomes_502_or_424_where_the_method_is_unsafe() {
     for (method, expected) in [("GET", 502), ("POST", 424), ("PATCH", 424)] {
         let holds = Holds { responses: true, ..Holds::default() };
-        let mut bench = Bench::with(Setup { holds, refuse: Some(refusal()), ..Setup::default() }).await;
-        let (_, answer, ended) = bench
+        let mut harness = Harness::with(Setup { holds, refuse: Some(refusal()), ..Setup::default() }).await;
+        let (_, answer, ended) = harness
             .exchange(
                 &format!("{method} /x HTTP/1.1\r\nHost: p\r\nContent-Length: 0\r\n\r\n"),
                 "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret",
@@ -331,10 +331,10 @@ async fn a_held_response_that_is_refused_becomes_502_or_424_where_the_method_is_
 #[tokio::test]
 async fn held_messages_that_are_admitted_pass_untouched() {
     let holds = Holds { requests: true, responses: true, ..Holds::default() };
-    let mut bench = Bench::with(Setup { holds, ..Setup::default() }).await;
+    let mut harness = Harness::with(Setup { holds, ..Setup::default() }).await;
     let response = "HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nhi";
     let (got, answer, _) =
-        bench.exchange("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 5\r\n\r\nhello", response).await;
+        harness.exchange("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 5\r\n\r\nhello", response).await;
     assert!(got.ends_with("hello"));
     assert_eq!(answer, response);
 }
@@ -343,13 +343,14 @@ async fn held_messages_that_are_admitted_pass_untouched() {
 async fn what_is_too_large_to_judge_is_refused_under_enforce() {
     let holds = Holds { requests: true, responses: true, ..Holds::default() };
     let setup = Setup { holds, settings: Box::new(|settings| settings.max_capture = 4), ..Setup::default() };
-    let mut bench = Bench::with(setup).await;
-    let mut client = bench.client().await;
+    let mut harness = Harness::with(setup).await;
+    let mut client = harness.client().await;
     client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 5\r\n\r\nhello").await;
     let answer = client.message().await;
     assert!(status(&answer) == 413 && answer.contains("contrail-answer: enforce"), "{answer}");
-    bench.ended().await;
-    let (_, answer, _) =
-        bench.exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").await;
+    harness.ended().await;
+    let (_, answer, _) = harness
+        .exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+        .await;
     assert!(status(&answer) == 502 && !answer.contains("hello"), "{answer}");
 }

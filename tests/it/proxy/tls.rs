@@ -6,7 +6,7 @@ use contrail::upstream::live;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::{TlsAcceptor, rustls};
 
-use super::bench::{Bench, Setup, status, within};
+use super::harness::{Harness, Setup, status, within};
 
 struct Authority {
     pem: String,
@@ -25,41 +25,41 @@ fn authority() -> Authority {
     Authority { pem: certified.cert.pem(), acceptor: TlsAcceptor::from(Arc::new(config)) }
 }
 
-async fn bench(authority: &Authority) -> (Bench, tempfile::TempDir) {
+async fn harness(authority: &Authority) -> (Harness, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ca.pem");
     std::fs::write(&file, &authority.pem).unwrap();
-    (Bench::with(Setup { https: Some(file), ..Setup::default() }).await, folder)
+    (Harness::with(Setup { https: Some(file), ..Setup::default() }).await, folder)
 }
 
 #[tokio::test]
 async fn an_upstream_over_https_is_trusted_by_upstream_ca() {
     let authority = authority();
-    let (mut bench, _folder) = bench(&authority).await;
-    let mut client = bench.client().await;
+    let (mut harness, _folder) = harness(&authority).await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    let mut tenant = within(authority.acceptor.accept(bench.accept().await.0)).await.unwrap();
+    let mut tenant = within(authority.acceptor.accept(harness.accept().await.0)).await.unwrap();
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(within(tenant.read_u8()).await.unwrap());
     }
     within(tenant.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")).await.unwrap();
     assert!(client.message().await.ends_with("ok"));
-    let target = bench.ended().await.exchange.request.target;
+    let target = harness.ended().await.exchange.request.target;
     assert_eq!(&*target.scheme, "https");
 }
 
 #[tokio::test]
 async fn an_upstream_with_a_strangers_certificate_is_a_502() {
-    let (mut bench, _folder) = bench(&authority()).await;
+    let (mut harness, _folder) = harness(&authority()).await;
     let stranger = authority();
-    let mut client = bench.client().await;
+    let mut client = harness.client().await;
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-    assert!(within(stranger.acceptor.accept(bench.accept().await.0)).await.is_err());
+    assert!(within(stranger.acceptor.accept(harness.accept().await.0)).await.is_err());
     let answer = client.message().await;
     assert!(status(&answer) == 502 && answer.contains("certificate"), "{answer}");
     assert!(answer.contains("--upstream-ca FILE") && !answer.contains("Other("), "{answer}");
-    bench.ended().await;
+    harness.ended().await;
 }
 
 #[tokio::test]
@@ -70,17 +70,17 @@ async fn an_upstream_that_accepts_and_shakes_no_hand_is_a_504_after_the_connect_
     // The upstream itself, and a proxy on the way to it that never answers CONNECT.
     for via in [false, true] {
         let limits = live::Limits { connect: Duration::from_millis(100), ..live::Limits::default() };
-        let mut bench = Bench::with(Setup { https: Some(file.clone()), limits, via, ..Setup::default() }).await;
-        let mut client = bench.client().await;
+        let mut harness = Harness::with(Setup { https: Some(file.clone()), limits, via, ..Setup::default() }).await;
+        let mut client = harness.client().await;
         client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
-        let mut silent = bench.accept().await;
+        let mut silent = harness.accept().await;
         let answer = client.message().await;
         assert!(status(&answer) == 504 && answer.contains("did not accept a connection in 0.1 s"), "{answer}");
         assert!(answer.contains("contrail-answer: upstream-timeout\r\n"), "{answer}");
         let mut rest = Vec::new();
         let _ = within(silent.0.read_to_end(&mut rest)).await;
         assert!(!rest.is_empty(), "it is given up");
-        let exchange = bench.ended().await.exchange;
+        let exchange = harness.ended().await.exchange;
         assert!(exchange.response.is_none() && exchange.transport.incomplete.is_some());
     }
 }

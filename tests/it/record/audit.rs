@@ -5,7 +5,7 @@ use std::fs;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
-use super::bench::{Place, get, token};
+use super::harness::{Workspace, get, token};
 use crate::support::{
     command::{run, run_with_input},
     har,
@@ -35,22 +35,22 @@ fn a_scope_is_called_unneeded_only_with_the_calls_that_may_need_it_beside_it() {
 
 #[test]
 fn the_chain_of_a_trail_is_checked_first_and_an_altered_line_is_named() {
-    let place = Place::new();
-    let running = place.start("watch", &["--trail", "trail"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--trail", "trail"]);
     get(running.address, TEMPLATES, &token(running.address));
     running.finish();
-    let whole = place.run(&["audit", "trail"]);
+    let whole = workspace.run(&["audit", "trail"]);
     assert_eq!(whole.status, 0, "{}{}", whole.stdout, whole.stderr);
     assert!(whole.stdout.contains("the chain of `trail` is whole: 2 entries"), "{}", whole.stdout);
 
-    let segment = fs::read_dir(place.path().join("trail"))
+    let segment = fs::read_dir(workspace.path().join("trail"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .find(|path| path.extension().is_some_and(|name| name == "journal"))
         .unwrap();
     let text = fs::read_to_string(&segment).unwrap();
     fs::write(&segment, text.replacen("\"status\":200", "\"status\":201", 1)).unwrap();
-    let altered = place.run(&["audit", "trail"]);
+    let altered = workspace.run(&["audit", "trail"]);
     assert_eq!(altered.status, 1);
     assert!(
         altered.stdout.contains("ALTERED: ") && altered.stdout.contains("line 2: this line was altered"),
@@ -61,12 +61,12 @@ fn the_chain_of_a_trail_is_checked_first_and_an_altered_line_is_named() {
 
 #[test]
 fn every_report_of_verify_states_the_chain_of_a_trail_as_an_audit_does() {
-    let place = trail_of(&[(POLICY, json!({"azp": "me"}))]);
+    let workspace = trail_of(&[(POLICY, json!({"azp": "me"}))]);
     let of = |command: &str, named: &str| {
-        let ran = place.run(&[command, named, "--format", "json"]);
+        let ran = workspace.run(&[command, named, "--format", "json"]);
         serde_json::from_str::<Value>(&ran.stdout).unwrap()["integrity"].take()
     };
-    let report = |kind: &str| place.run(&["verify", "trail", "--report", kind]).stdout;
+    let report = |kind: &str| workspace.run(&["verify", "trail", "--report", kind]).stdout;
     let whole = of("verify", "trail");
     assert_eq!(whole[0]["entries"], 1);
     assert_eq!((&whole, &whole[0]["broken"]), (&of("audit", "trail"), &Value::Null));
@@ -75,7 +75,7 @@ fn every_report_of_verify_states_the_chain_of_a_trail_as_an_audit_does() {
     let case = "<testcase classname=\"contrail.integrity\" name=\"the chain of trail is whole\" time=\"0.000\"";
     assert!(report("junit").contains(&format!("{case}/>")), "{}", report("junit"));
 
-    let segment = place.path().join("trail/trail-00000001.journal");
+    let segment = workspace.path().join("trail/trail-00000001.journal");
     let text = fs::read_to_string(&segment).unwrap();
     fs::write(&segment, text.replacen("rlp_1", "rlp_2", 1)).unwrap();
     let altered = of("verify", "trail");
@@ -88,7 +88,7 @@ fn every_report_of_verify_states_the_chain_of_a_trail_as_an_audit_does() {
     assert!(junit.contains(&failure) && junit.contains("failures=\"1\""), "{junit}");
 
     // Without a chain there is nothing to state.
-    fs::write(place.path().join("a.har"), har::har(&[har::conforming()])).unwrap();
+    fs::write(workspace.path().join("a.har"), har::har(&[har::conforming()])).unwrap();
     assert_eq!(of("verify", "a.har"), Value::Null);
 }
 
@@ -128,18 +128,18 @@ fn claiming(claims: &Value) -> String {
 }
 
 /// A trail of these calls: a target, and what its token claims.
-fn trail_of(calls: &[(&str, Value)]) -> Place {
-    let place = Place::new();
-    let running = place.start("watch", &["--trail", "trail"]);
+fn trail_of(calls: &[(&str, Value)]) -> Workspace {
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--trail", "trail"]);
     for (target, claims) in calls {
         get(running.address, target, &claiming(claims));
     }
     running.finish();
-    place
+    workspace
 }
 
-fn callers(place: &Place) -> Value {
-    let ran = place.run(&["audit", "trail", "--format", "json"]);
+fn callers(workspace: &Workspace) -> Value {
+    let ran = workspace.run(&["audit", "trail", "--format", "json"]);
     serde_json::from_str::<Value>(&ran.stdout).unwrap()["callers"].take()
 }
 
@@ -156,10 +156,10 @@ fn a_token_cannot_write_lines_of_its_own_into_an_audit() {
 
 #[test]
 fn a_call_that_no_document_describes_may_need_any_scope_that_its_caller_holds() {
-    let place = trail_of(&[("/api/v2/users/1", json!({"azp": "me", "scope": "read:users"}))]);
-    assert_eq!(callers(&place)[0]["unneeded"], json!(["read:users"]));
-    assert_eq!(callers(&place)[0]["callsWithoutDocumentedScope"], 1);
-    let text = place.run(&["audit", "trail"]).stdout;
+    let workspace = trail_of(&[("/api/v2/users/1", json!({"azp": "me", "scope": "read:users"}))]);
+    assert_eq!(callers(&workspace)[0]["unneeded"], json!(["read:users"]));
+    assert_eq!(callers(&workspace)[0]["callsWithoutDocumentedScope"], 1);
+    let text = workspace.run(&["audit", "trail"]).stdout;
     assert!(
         text.contains("but         1 call went where the documentation does not show the required scope"),
         "{text}"
@@ -170,33 +170,33 @@ fn a_call_that_no_document_describes_may_need_any_scope_that_its_caller_holds() 
 fn what_one_token_of_a_caller_lacked_no_other_token_of_it_hides() {
     let scopes = ["read:rate_limit_policies", "read:clients"];
     for order in [[0, 1], [1, 0]] {
-        let place = trail_of(&order.map(|at| (POLICY, json!({"azp": "me", "scope": scopes[at]}))));
-        assert_eq!(callers(&place)[0]["lacks"], json!(["read:rate_limit_policies"]), "{order:?}");
-        let text = place.run(&["audit", "trail"]).stdout;
+        let workspace = trail_of(&order.map(|at| (POLICY, json!({"azp": "me", "scope": scopes[at]}))));
+        assert_eq!(callers(&workspace)[0]["lacks"], json!(["read:rate_limit_policies"]), "{order:?}");
+        let text = workspace.run(&["audit", "trail"]).stdout;
         assert!(text.contains("lacks       read:rate_limit_policies (in some of its tokens)"), "{text}");
     }
 }
 
 #[test]
 fn a_file_beside_a_trail_is_not_proven_by_its_chain() {
-    let place = trail_of(&[(POLICY, json!({"azp": "me"}))]);
-    fs::copy("fixtures/gaps.har", place.path().join("trail/gaps.har")).unwrap();
-    let ran = place.run(&["audit", "trail"]);
+    let workspace = trail_of(&[(POLICY, json!({"azp": "me"}))]);
+    fs::copy("fixtures/gaps.har", workspace.path().join("trail/gaps.har")).unwrap();
+    let ran = workspace.run(&["audit", "trail"]);
     assert!(ran.stdout.contains("`trail/gaps.har` is no trail: nothing proves"), "{}", ran.stdout);
-    let ran = place.run(&["audit", "trail", "--format", "json"]);
+    let ran = workspace.run(&["audit", "trail", "--format", "json"]);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["unproven"], json!(["trail/gaps.har"]));
-    let ran = place.run(&["verify", "trail"]);
+    let ran = workspace.run(&["verify", "trail"]);
     assert!(ran.stderr.contains("`trail/gaps.har` is no part of the chain"), "{}", ran.stderr);
 }
 
 #[test]
 fn an_audit_says_that_a_trail_was_altered_when_a_line_of_it_is_no_entry_any_more() {
-    let place = trail_of(&[(POLICY, json!({"azp": "me"})), (POLICY, json!({"azp": "you"}))]);
-    let segment = place.path().join("trail/trail-00000001.journal");
+    let workspace = trail_of(&[(POLICY, json!({"azp": "me"})), (POLICY, json!({"azp": "you"}))]);
+    let segment = workspace.path().join("trail/trail-00000001.journal");
     let text = fs::read_to_string(&segment).unwrap();
     fs::write(&segment, text.replacen("\"startedDateTime\"", "\"started", 1)).unwrap();
-    let ran = place.run(&["audit", "trail"]);
+    let ran = workspace.run(&["audit", "trail"]);
     assert_eq!(ran.status, 1, "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("ALTERED: ") && ran.stdout.contains("line 2: this line was altered"), "{}", ran.stdout);
     assert!(ran.stderr.contains("the rest of it is not checked"), "{}", ran.stderr);
@@ -206,9 +206,9 @@ fn an_audit_says_that_a_trail_was_altered_when_a_line_of_it_is_no_entry_any_more
 fn what_a_token_claims_has_no_secret_in_a_trail() {
     let secret = format!("ghp_{}", "aB3dE6gH9".repeat(4));
     let claims = json!({"azp": secret, "iss": format!("https://x.example/{secret}"), "aud": secret, "scope": secret});
-    let place = trail_of(&[(POLICY, claims)]);
-    let trail = place.read("trail/trail-00000001.journal");
+    let workspace = trail_of(&[(POLICY, claims)]);
+    let trail = workspace.read("trail/trail-00000001.journal");
     assert!(!trail.contains(&secret) && trail.contains("!api-key-"), "{trail}");
-    let ran = place.run(&["scan", "trail"]);
+    let ran = workspace.run(&["scan", "trail"]);
     assert_eq!(ran.status, 0, "{}", ran.stdout);
 }

@@ -47,13 +47,13 @@ fn a_command_gets_credentials_that_work_and_they_never_reach_the_fixture_or_the_
 
 #[test]
 fn a_secret_of_a_seed_is_never_shown() {
-    let place = super::bench::Place::new();
+    let workspace = super::harness::Workspace::new();
     for options in [&["watch"][..], &["record", "--out", "kept.har"]] {
         let (command, rest) = options.split_first().unwrap();
-        let running = place.start(command, rest);
-        super::bench::get(running.address, super::bench::TEMPLATES, &super::bench::token(running.address));
+        let running = workspace.start(command, rest);
+        super::harness::get(running.address, super::harness::TEMPLATES, &super::harness::token(running.address));
         let ran = running.finish();
-        assert!(!ran.stderr.contains(super::bench::SECRET), "{}", ran.stderr);
+        assert!(!ran.stderr.contains(super::harness::SECRET), "{}", ran.stderr);
         assert!(ran.stderr.contains("sandbox client sandbox-full secret as in --seed"), "{}", ran.stderr);
     }
 }

@@ -13,7 +13,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::bench::{Place, TEMPLATES, entries, get, objects, token};
+use super::harness::{TEMPLATES, Workspace, entries, get, objects, token};
 use crate::support::{
     command::{Ran, contrail},
     process::{Running, listening},
@@ -21,24 +21,24 @@ use crate::support::{
 };
 
 /// `record` or `watch` under a limit on file sizes, which makes writes fail as a full disk does.
-fn with_little_room(place: &Place, arguments: &[&str]) -> Running {
+fn with_little_room(workspace: &Workspace, arguments: &[&str]) -> Running {
     let upstream = ["--upstream", "sandbox", "--seed", "seed.json", "--listen", "127.0.0.1:0"];
-    Running::limited(LITTLE_ROOM, place.path(), arguments.iter().chain(&upstream))
+    Running::limited(LITTLE_ROOM, workspace.path(), arguments.iter().chain(&upstream))
 }
 
 const LITTLE_ROOM: &str = "ulimit -f 8";
 
 #[test]
 fn durable_recordings_come_out_like_others() {
-    let place = Place::new();
-    let running = place.start("record", &["--out", "rec.har", "--durable", "--format", "json"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("record", &["--out", "rec.har", "--durable", "--format", "json"]);
     let token = token(running.address);
     for _ in 0..5 {
         assert_eq!(get(running.address, TEMPLATES, &token).status(), 200);
     }
     let ran = running.finish();
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert_eq!(entries(&place.read("rec.har")).len(), 6);
+    assert_eq!(entries(&workspace.read("rec.har")).len(), 6);
     let summary = &objects(&ran, "summary")[0]["summary"];
     let queue = &summary["journal_queue"];
     assert!(queue["syncs"].as_u64().unwrap() >= 6 && queue["most_bytes"].as_u64().unwrap() > 500, "{queue}");
@@ -46,15 +46,15 @@ fn durable_recordings_come_out_like_others() {
 
 #[test]
 fn durable_needs_something_to_write() {
-    let ran = Place::new().run(&["watch", "--upstream", "sandbox", "--durable"]);
+    let ran = Workspace::new().run(&["watch", "--upstream", "sandbox", "--durable"]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("--trail DIR"), "{}", ran.stderr);
 }
 
 #[test]
 fn under_durable_a_full_disk_is_answered_with_503_and_whatever_a_client_got_is_in_the_journal() {
-    let place = Place::new();
-    let running = with_little_room(&place, &["watch", "--trail", "trail", "--durable"]);
+    let workspace = Workspace::new();
+    let running = with_little_room(&workspace, &["watch", "--trail", "trail", "--durable"]);
     let mut got = 0;
     let mut refused = 0;
     for number in 0..30 {
@@ -74,7 +74,7 @@ fn under_durable_a_full_disk_is_answered_with_503_and_whatever_a_client_got_is_i
     assert_eq!(status, 2, "{stderr}");
     assert!(stderr.contains("requests get 503 until it can (--durable)"), "{stderr}");
     assert!(!stderr.contains("request.body"), "nobody sent a body: {stderr}");
-    let verified = place.run(&["verify", "trail", "--format", "json"]);
+    let verified = workspace.run(&["verify", "trail", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
     let recorded = report["exchanges"].as_array().unwrap().iter().filter(|entry| entry["status"] == 401).count();
     assert!(recorded >= got, "{recorded} of {got}");
@@ -82,8 +82,8 @@ fn under_durable_a_full_disk_is_answered_with_503_and_whatever_a_client_got_is_i
 
 #[test]
 fn what_is_left_out_passes_while_the_journal_cannot_be_written() {
-    let place = Place::new();
-    let running = with_little_room(&place, &["watch", "--trail", "trail", "--durable", "--exclude", "/health*"]);
+    let workspace = Workspace::new();
+    let running = with_little_room(&workspace, &["watch", "--trail", "trail", "--durable", "--exclude", "/health*"]);
     let refused = (0..30).any(|_| call(running.address, "GET", TEMPLATES, &[], b"").status() == 503);
     assert!(refused);
     // The sandbox has no such page.
@@ -94,7 +94,7 @@ fn what_is_left_out_passes_while_the_journal_cannot_be_written() {
 
 #[test]
 fn under_durable_a_chunked_answer_that_cannot_be_recorded_never_ends() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
     let upstream = format!("http://{}", tenant.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -112,7 +112,7 @@ fn under_durable_a_chunked_answer_that_cannot_be_recorded_never_ends() {
         }
     });
     let arguments = ["watch", "--trail", "trail", "--durable", "--upstream", &upstream, "--listen", "127.0.0.1:0"];
-    let running = Running::limited(LITTLE_ROOM, place.path(), arguments);
+    let running = Running::limited(LITTLE_ROOM, workspace.path(), arguments);
     let (mut whole, mut cut, mut refused) = (0, 0, 0);
     for number in 0..30 {
         let answer = call(running.address, "GET", &format!("/{number}"), &[], b"");
@@ -125,14 +125,14 @@ fn under_durable_a_chunked_answer_that_cannot_be_recorded_never_ends() {
     }
     assert!(whole > 0 && cut == 1 && refused > 5, "{whole} {cut} {refused}");
     assert_eq!(running.finish().status, 2);
-    let trail = place.read("trail/trail-00000001.journal");
+    let trail = workspace.read("trail/trail-00000001.journal");
     assert_eq!(trail.matches("\"status\":200").count(), whole);
 }
 
 #[test]
 fn a_fold_that_fails_leaves_the_journal_and_says_where_it_is_after_the_summary() {
-    let place = Place::new();
-    let running = with_little_room(&place, &["record", "--out", "rec.har"]);
+    let workspace = Workspace::new();
+    let running = with_little_room(&workspace, &["record", "--out", "rec.har"]);
     for _ in 0..30 {
         call(running.address, "GET", TEMPLATES, &[], b"");
     }
@@ -142,51 +142,51 @@ fn a_fold_that_fails_leaves_the_journal_and_says_where_it_is_after_the_summary()
     assert!(stderr.contains("NOT FOLDED into the fixture: cannot "), "{stderr}");
     assert!(stderr.contains("the exchanges are still in: rec.har.journal"), "{stderr}");
     assert!(stderr.contains("contrail pack rec.har.journal --out ANOTHER.har"), "{stderr}");
-    let packed = place.run(&["pack", "rec.har.journal", "--out", "another.har"]);
+    let packed = workspace.run(&["pack", "rec.har.journal", "--out", "another.har"]);
     assert_eq!(packed.status, 0, "{}", packed.stderr);
-    assert!(!entries(&place.read("another.har")).is_empty());
+    assert!(!entries(&workspace.read("another.har")).is_empty());
 }
 
 #[test]
 fn a_journal_that_is_removed_while_it_is_written_is_made_anew_with_all_that_it_held() {
     for (command, file) in [(&["--out", "rec.har"][..], "rec.har.journal"), (&["--out", "rec.har"][..], "")] {
-        let place = Place::new();
-        let running = place.start("record", command);
+        let workspace = Workspace::new();
+        let running = workspace.start("record", command);
         let token = token(running.address);
         get(running.address, TEMPLATES, &token);
-        fs::remove_file(place.path().join("rec.har.journal")).unwrap();
+        fs::remove_file(workspace.path().join("rec.har.journal")).unwrap();
         if !file.is_empty() {
             get(running.address, TEMPLATES, &token);
-            assert_eq!(place.read(file).lines().count(), 3);
+            assert_eq!(workspace.read(file).lines().count(), 3);
         }
         let ran = running.finish();
         assert_eq!(ran.status, 0, "{}", ran.stderr);
-        assert_eq!(entries(&place.read("rec.har")).len(), if file.is_empty() { 2 } else { 3 });
+        assert_eq!(entries(&workspace.read("rec.har")).len(), if file.is_empty() { 2 } else { 3 });
         assert!(ran.stderr.contains("`rec.har.journal` was removed while it was written"), "{}", ran.stderr);
     }
 }
 
 #[test]
 fn a_trail_whose_folder_is_removed_goes_on_and_its_chain_is_whole() {
-    let place = Place::new();
-    let running = place.start("watch", &["--trail", "trail"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--trail", "trail"]);
     let token = token(running.address);
-    fs::remove_dir_all(place.path().join("trail")).unwrap();
+    fs::remove_dir_all(workspace.path().join("trail")).unwrap();
     get(running.address, TEMPLATES, &token);
-    let second = place.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--listen", "127.0.0.1:0"]);
+    let second = workspace.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--listen", "127.0.0.1:0"]);
     assert!(second.status == 2 && second.stderr.contains("another process is writing"), "{}", second.stderr);
     running.finish();
-    let verified = place.run(&["verify", "trail"]);
+    let verified = workspace.run(&["verify", "trail"]);
     assert!(verified.stderr.contains("is whole: 2 entries"), "{}", verified.stderr);
 }
 
 #[test]
 fn a_journal_that_another_file_has_replaced_is_not_written_over_and_it_is_said() {
-    let place = Place::new();
-    let running = place.start("watch", &["--trail", "trail"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--trail", "trail"]);
     let segment = "trail/trail-00000001.journal";
-    fs::remove_file(place.path().join(segment)).unwrap();
-    fs::write(place.path().join(segment), "somebody else's").unwrap();
+    fs::remove_file(workspace.path().join(segment)).unwrap();
+    fs::write(workspace.path().join(segment), "somebody else's").unwrap();
     assert_eq!(call(running.address, "GET", TEMPLATES, &[], b"").status(), 401);
     let ran = running.finish();
     assert_eq!(ran.status, 2, "{}", ran.stderr);
@@ -195,15 +195,15 @@ fn a_journal_that_another_file_has_replaced_is_not_written_over_and_it_is_said()
         "{}",
         ran.stderr
     );
-    assert_eq!(place.read(segment), "somebody else's");
+    assert_eq!(workspace.read(segment), "somebody else's");
 }
 
 #[test]
 fn a_place_that_cannot_be_written_is_refused_before_anything_listens() {
-    let place = Place::new();
-    fs::write(place.path().join("file"), "").unwrap();
+    let workspace = Workspace::new();
+    fs::write(workspace.path().join("file"), "").unwrap();
     for options in [&["record", "--out", "file/rec.har"][..], &["watch", "--trail", "file/trail"]] {
-        let ran = place.run(&[options, &["--upstream", "sandbox", "--listen", "127.0.0.1:0"]].concat());
+        let ran = workspace.run(&[options, &["--upstream", "sandbox", "--listen", "127.0.0.1:0"]].concat());
         assert_eq!(ran.status, 2);
         assert!(ran.stderr.contains("cannot ") && ran.stderr.contains("`file"), "{}", ran.stderr);
         assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
@@ -212,9 +212,9 @@ fn a_place_that_cannot_be_written_is_refused_before_anything_listens() {
 
 #[test]
 fn a_reader_of_standard_error_that_stalls_holds_up_no_exchange() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let mut child = contrail()
-        .current_dir(place.path())
+        .current_dir(workspace.path())
         .args(["watch", "--upstream", "sandbox", "--seed", "seed.json", "--listen", "127.0.0.1:0"])
         .stderr(Stdio::piped())
         .spawn()
@@ -242,9 +242,9 @@ fn a_reader_of_standard_error_that_stalls_holds_up_no_exchange() {
 
 #[test]
 fn a_response_that_breaks_off_is_cut_under_durable_as_well() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
-    let running = place.start_at(tenant.local_addr().unwrap(), "record", &["--out", "rec.har", "--durable"]);
+    let running = workspace.start_at(tenant.local_addr().unwrap(), "record", &["--out", "rec.har", "--durable"]);
     let mut client = TcpStream::connect(running.address).unwrap();
     write!(client, "GET {TEMPLATES} HTTP/1.1\r\nHost: p\r\n\r\n").unwrap();
     let (mut upstream, _) = tenant.accept().unwrap();
@@ -255,7 +255,7 @@ fn a_response_that_breaks_off_is_cut_under_durable_as_well() {
     client.read_to_string(&mut got).unwrap();
     assert!(got.starts_with("HTTP/1.1 200") && got.ends_with("{}"), "{got}");
     running.finish();
-    assert_eq!(entries(&place.read("rec.har")).len(), 1);
+    assert_eq!(entries(&workspace.read("rec.har")).len(), 1);
 }
 
 /// Bytes of each large body.
@@ -283,8 +283,8 @@ fn tenant_of_large_bodies() -> SocketAddr {
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_stays_flat_with_large_bodies_and_readers_that_stall() {
-    let place = Place::new();
-    let running = place.start_at(tenant_of_large_bodies(), "watch", &["--trail", "trail"]);
+    let workspace = Workspace::new();
+    let running = workspace.start_at(tenant_of_large_bodies(), "watch", &["--trail", "trail"]);
     let ask = || {
         let mut client = TcpStream::connect(running.address).unwrap();
         write!(client, "GET {TEMPLATES} HTTP/1.1\r\nHost: p\r\n\r\n").unwrap();

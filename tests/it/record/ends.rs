@@ -12,16 +12,16 @@ use nix::{
     unistd::Pid,
 };
 
-use super::bench::{Place, entries};
+use super::harness::{Workspace, entries};
 use crate::support::{command::contrail, wire::read};
 
 const SANDBOX: [&str; 3] = ["watch", "--upstream", "sandbox"];
 
 #[test]
 fn a_commands_exit_status_is_kept_and_its_output_untouched() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let script = "printf 'to\\0out'; printf to-err >&2; exit 7";
-    let ran = place.run(&[&SANDBOX[..], &["--", "sh", "-c", script]].concat());
+    let ran = workspace.run(&[&SANDBOX[..], &["--", "sh", "-c", script]].concat());
     assert_eq!(ran.status, 7);
     assert_eq!(ran.stdout, "to\0out");
     assert!(ran.stderr.contains("to-err"), "{}", ran.stderr);
@@ -29,46 +29,46 @@ fn a_commands_exit_status_is_kept_and_its_output_untouched() {
 
 #[test]
 fn a_command_that_succeeds_leaves_contrails_own_status() {
-    let place = Place::new();
-    assert_eq!(place.run(&[&SANDBOX[..], &["--", "true"]].concat()).status, 0);
+    let workspace = Workspace::new();
+    assert_eq!(workspace.run(&[&SANDBOX[..], &["--", "true"]].concat()).status, 0);
 }
 
 #[test]
 fn a_command_finds_the_proxy_and_what_it_asks_is_recorded() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     // The shell's own socket: no tool that a machine may lack.
     let script = "host=${CONTRAIL_URL#http://}; exec 3<>/dev/tcp/${host%:*}/${host#*:}; \
                   printf 'GET /api/v2/connection-profiles/templates HTTP/1.1\\r\\nHost: p\\r\\nConnection: close\\r\\n\\r\\n' >&3; \
                   head -n 1 <&3";
-    let ran = place.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--", "bash", "-c", script]);
+    let ran = workspace.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--", "bash", "-c", script]);
     assert!(ran.stdout.starts_with("HTTP/1.1 401"), "{} {}", ran.stdout, ran.stderr);
     assert_eq!(ran.status, 1, "{}", ran.stderr);
-    assert_eq!(entries(&place.read("rec.har")).len(), 1);
+    assert_eq!(entries(&workspace.read("rec.har")).len(), 1);
 }
 
 #[test]
 fn a_command_that_a_signal_ends_gives_128_and_the_signal() {
-    let place = Place::new();
-    assert_eq!(place.run(&[&SANDBOX[..], &["--", "sh", "-c", "kill -TERM $$"]].concat()).status, 143);
+    let workspace = Workspace::new();
+    assert_eq!(workspace.run(&[&SANDBOX[..], &["--", "sh", "-c", "kill -TERM $$"]].concat()).status, 143);
 }
 
 #[test]
 fn a_command_that_is_not_there_or_not_executable_is_status_2() {
-    let place = Place::new();
-    let ran = place.run(&[&SANDBOX[..], &["--", "no-such-command-anywhere"]].concat());
+    let workspace = Workspace::new();
+    let ran = workspace.run(&[&SANDBOX[..], &["--", "no-such-command-anywhere"]].concat());
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("cannot run `no-such-command-anywhere`: there is no such command"), "{}", ran.stderr);
-    let ran = place.run(&[&SANDBOX[..], &["--", "./seed.json"]].concat());
+    let ran = workspace.run(&[&SANDBOX[..], &["--", "./seed.json"]].concat());
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("cannot run `./seed.json`: it is not executable"), "{}", ran.stderr);
 }
 
 #[test]
 fn signals_are_passed_on_to_the_command() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done";
     let mut child = contrail()
-        .current_dir(place.path())
+        .current_dir(workspace.path())
         .args(SANDBOX)
         .args(["--", "sh", "-c", script])
         .stdout(Stdio::piped())
@@ -84,21 +84,21 @@ fn signals_are_passed_on_to_the_command() {
 
 #[test]
 fn a_taken_port_is_status_2_and_one_line_that_says_what_to_do() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let ran = place.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--listen", &address]);
+    let ran = workspace.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--listen", &address]);
     assert_eq!(ran.status, 2);
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
     assert!(ran.stderr.contains(&format!("cannot listen on {address}")), "{}", ran.stderr);
-    assert!(!place.has("rec.har.journal") && !place.has("rec.har"));
+    assert!(!workspace.has("rec.har.journal") && !workspace.has("rec.har"));
 }
 
 #[test]
 fn a_second_signal_does_not_wait_for_the_drain() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
-    let running = place.start_at(tenant.local_addr().unwrap(), "record", &["--out", "rec.har", "--drain", "600"]);
+    let running = workspace.start_at(tenant.local_addr().unwrap(), "record", &["--out", "rec.har", "--drain", "600"]);
     let mut client = std::net::TcpStream::connect(running.address).unwrap();
     std::io::Write::write_all(&mut client, b"GET /x HTTP/1.1\r\nHost: p\r\n\r\n").unwrap();
     let _upstream = tenant.accept().unwrap();
@@ -113,14 +113,15 @@ fn a_second_signal_does_not_wait_for_the_drain() {
     let said = "NOTHING RECORDED: exchanges ended before the tenant answered: \
                 contrail stopped before the exchange was over: a second signal came";
     assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
-    assert!(!place.has("rec.har") && !place.has("rec.har.journal"));
+    assert!(!workspace.has("rec.har") && !workspace.has("rec.har.journal"));
 }
 
 #[test]
 fn connections_on_which_nothing_was_asked_do_not_hold_up_the_end() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let listeners = ["--tls-listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0", "--ca-dir", "ca"];
-    let running = place.start("watch", &[&listeners[..], &["--drain", "20", "--intercept", "other.example"]].concat());
+    let running =
+        workspace.start("watch", &[&listeners[..], &["--drain", "20", "--intercept", "other.example"]].concat());
     let clients: Vec<TcpStream> = running
         .addresses
         .iter()

@@ -11,7 +11,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::bench::{Place, SECRET, TEMPLATES, entries, get, objects, token};
+use super::harness::{SECRET, TEMPLATES, Workspace, entries, get, objects, token};
 use crate::support::{
     command::{Ran, limited},
     process::Running,
@@ -21,8 +21,8 @@ use crate::support::{
 const GROUPS: &str = "/api/v2/connections/c/directory-provisioning/synchronized-groups";
 
 /// A recording with an exchange in it, ended in the middle of it all: its journal is left over.
-fn killed(place: &Place) {
-    let running = place.start("record", &["--out", "rec.har"]);
+fn killed(workspace: &Workspace) {
+    let running = workspace.start("record", &["--out", "rec.har"]);
     token(running.address);
     kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
     drop(running);
@@ -31,13 +31,13 @@ fn killed(place: &Place) {
 #[test]
 fn a_recording_becomes_a_fixture_that_verifies_as_it_was_judged_and_its_journal_goes() {
     for (out, har) in [("rec", "rec/rec.har"), ("rec.har", "rec.har")] {
-        let place = Place::new();
-        let running = place.start("record", &["--out", out]);
+        let workspace = Workspace::new();
+        let running = workspace.start("record", &["--out", out]);
         let address = running.address;
         let token = token(address);
         get(address, TEMPLATES, &token);
         get(address, &format!("{GROUPS}?take=101"), &token);
-        assert!(place.has(&format!("{out}.journal")));
+        assert!(workspace.has(&format!("{out}.journal")));
         let ran = running.finish();
         assert_eq!(ran.status, 1, "{}", ran.stderr);
         assert!(ran.stderr.contains("next: contrail replay rec"), "{}", ran.stderr);
@@ -46,10 +46,10 @@ fn a_recording_becomes_a_fixture_that_verifies_as_it_was_judged_and_its_journal_
             "{}",
             ran.stderr
         );
-        assert!(!place.has(&format!("{out}.journal")));
-        assert_eq!(entries(&place.read(har)).len(), 3);
-        assert!(!place.read(har).contains(SECRET) && !place.read(har).contains(&token));
-        let verified = place.run(&["verify", out, "--format", "json"]);
+        assert!(!workspace.has(&format!("{out}.journal")));
+        assert_eq!(entries(&workspace.read(har)).len(), 3);
+        assert!(!workspace.read(har).contains(SECRET) && !workspace.read(har).contains(&token));
+        let verified = workspace.run(&["verify", out, "--format", "json"]);
         let report: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
         assert_eq!(report["summary"]["violates"], 1);
     }
@@ -57,21 +57,21 @@ fn a_recording_becomes_a_fixture_that_verifies_as_it_was_judged_and_its_journal_
 
 #[test]
 fn an_existing_fixture_is_refused_unless_it_is_said_what_becomes_of_it() {
-    let place = Place::new();
-    fs::write(place.path().join("rec.har"), "{}").unwrap();
-    let ran = place.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har"]);
+    let workspace = Workspace::new();
+    fs::write(workspace.path().join("rec.har"), "{}").unwrap();
+    let ran = workspace.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har"]);
     assert_eq!(ran.status, 2);
     assert_eq!(
         ran.stderr,
         "contrail: rec.har exists already; --append adds to it, --overwrite replaces it, --replace OPERATION records one \
          operation anew\n"
     );
-    assert_eq!(place.read("rec.har"), "{}");
-    assert!(!place.has("rec.har.journal"));
+    assert_eq!(workspace.read("rec.har"), "{}");
+    assert!(!workspace.has("rec.har.journal"));
 }
 
-fn record(place: &Place, options: &[&str], targets: &[&str]) {
-    let running = place.start("record", &[&["--out", "rec.har"], options].concat());
+fn record(workspace: &Workspace, options: &[&str], targets: &[&str]) {
+    let running = workspace.start("record", &[&["--out", "rec.har"], options].concat());
     let token = token(running.address);
     for target in targets {
         get(running.address, target, &token);
@@ -79,8 +79,8 @@ fn record(place: &Place, options: &[&str], targets: &[&str]) {
     running.finish();
 }
 
-fn operations(place: &Place) -> Vec<String> {
-    entries(&place.read("rec.har"))
+fn operations(workspace: &Workspace) -> Vec<String> {
+    entries(&workspace.read("rec.har"))
         .iter()
         .map(|entry| entry["request"]["url"].as_str().unwrap().replace("https://tenant.example", ""))
         .filter(|url| !url.starts_with("/oauth"))
@@ -89,44 +89,44 @@ fn operations(place: &Place) -> Vec<String> {
 
 #[test]
 fn append_adds_overwrite_replaces_and_replace_renews_one_operation() {
-    let place = Place::new();
-    record(&place, &[], &[TEMPLATES]);
-    record(&place, &["--append"], &[TEMPLATES, GROUPS]);
-    assert_eq!(operations(&place), [TEMPLATES, TEMPLATES, GROUPS]);
-    record(&place, &["--replace", "getConnectionProfileTemplates"], &[TEMPLATES, GROUPS]);
-    assert_eq!(operations(&place), [TEMPLATES, GROUPS]);
-    record(&place, &["--overwrite"], &[GROUPS]);
-    assert_eq!(operations(&place), [GROUPS]);
+    let workspace = Workspace::new();
+    record(&workspace, &[], &[TEMPLATES]);
+    record(&workspace, &["--append"], &[TEMPLATES, GROUPS]);
+    assert_eq!(operations(&workspace), [TEMPLATES, TEMPLATES, GROUPS]);
+    record(&workspace, &["--replace", "getConnectionProfileTemplates"], &[TEMPLATES, GROUPS]);
+    assert_eq!(operations(&workspace), [TEMPLATES, GROUPS]);
+    record(&workspace, &["--overwrite"], &[GROUPS]);
+    assert_eq!(operations(&workspace), [GROUPS]);
 }
 
 #[test]
 fn recording_an_unchanged_tenant_again_changes_no_byte() {
-    let place = Place::new();
-    record(&place, &[], &[TEMPLATES, GROUPS]);
-    let before = place.read("rec.har");
-    record(&place, &["--overwrite"], &[TEMPLATES, GROUPS]);
-    assert_eq!(place.read("rec.har"), before);
+    let workspace = Workspace::new();
+    record(&workspace, &[], &[TEMPLATES, GROUPS]);
+    let before = workspace.read("rec.har");
+    record(&workspace, &["--overwrite"], &[TEMPLATES, GROUPS]);
+    assert_eq!(workspace.read("rec.har"), before);
 }
 
 #[test]
 fn what_a_client_has_whole_survives_a_kill_and_is_folded_at_the_next_start() {
-    let place = Place::new();
-    let running = place.start("record", &["--out", "rec.har"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("record", &["--out", "rec.har"]);
     let token = token(running.address);
     for _ in 0..20 {
         assert_eq!(get(running.address, TEMPLATES, &token).status(), 200);
     }
     kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
     drop(running);
-    assert_eq!(place.read("rec.har.journal").lines().count(), 21);
+    assert_eq!(workspace.read("rec.har.journal").lines().count(), 21);
     // A line that the kill tore.
-    let mut journal = fs::OpenOptions::new().append(true).open(place.path().join("rec.har.journal")).unwrap();
+    let mut journal = fs::OpenOptions::new().append(true).open(workspace.path().join("rec.har.journal")).unwrap();
     journal.write_all(b"{\"startedDateTime\":\"20").unwrap();
     drop(journal);
 
-    let running = place.start("record", &["--out", "rec.har", "--format", "json"]);
-    assert_eq!(entries(&place.read("rec.har")).len(), 21);
-    assert!(place.read("rec.har").contains("\"unproven\": true"));
+    let running = workspace.start("record", &["--out", "rec.har", "--format", "json"]);
+    assert_eq!(entries(&workspace.read("rec.har")).len(), 21);
+    assert!(workspace.read("rec.har").contains("\"unproven\": true"));
     get(running.address, GROUPS, &token);
     let ran = running.finish();
     assert_eq!(objects(&ran, "recovered")[0]["recovered"], 21);
@@ -140,7 +140,7 @@ fn what_a_client_has_whole_survives_a_kill_and_is_folded_at_the_next_start() {
             )
         )
     );
-    assert_eq!(entries(&place.read("rec.har")).len(), 22);
+    assert_eq!(entries(&workspace.read("rec.har")).len(), 22);
 }
 
 #[test]
@@ -148,8 +148,8 @@ fn a_killed_recording_that_kept_a_trail_is_folded_at_the_next_start_with_or_with
     for (options, packed) in
         [(&["--trail", "trail"][..], false), (&[], false), (&["--trail", "other"], false), (&[], true)]
     {
-        let place = Place::new();
-        let running = place.start("record", &["--out", "rec.har", "--trail", "trail", "--trail-segment", "2000"]);
+        let workspace = Workspace::new();
+        let running = workspace.start("record", &["--out", "rec.har", "--trail", "trail", "--trail-segment", "2000"]);
         let token = token(running.address);
         for _ in 0..5 {
             assert_eq!(get(running.address, TEMPLATES, &token).status(), 200);
@@ -157,14 +157,15 @@ fn a_killed_recording_that_kept_a_trail_is_folded_at_the_next_start_with_or_with
         kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
         drop(running);
         // Another run's exchanges in the same trail are not this recording's.
-        let running = place.start("watch", &["--trail", "trail"]);
+        let running = workspace.start("watch", &["--trail", "trail"]);
         get(running.address, GROUPS, &token);
         running.finish();
         if packed {
-            let ran = place.run(&["pack", "rec.har", "--out", "packed.har"]);
-            assert_eq!((ran.status, entries(&place.read("packed.har")).len()), (0, 6), "{}", ran.stderr);
-            fs::remove_dir_all(place.path().join("trail")).unwrap();
-            let ran = place.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har"]);
+            let ran = workspace.run(&["pack", "rec.har", "--out", "packed.har"]);
+            assert_eq!((ran.status, entries(&workspace.read("packed.har")).len()), (0, 6), "{}", ran.stderr);
+            fs::remove_dir_all(workspace.path().join("trail")).unwrap();
+            let ran =
+                workspace.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har"]);
             assert_eq!(ran.status, 2);
             assert!(
                 ran.stderr.contains("cannot find what a killed recording wrote, the trail's segment `"),
@@ -173,35 +174,35 @@ fn a_killed_recording_that_kept_a_trail_is_folded_at_the_next_start_with_or_with
             );
             continue;
         }
-        let running = place.start("record", &[&["--out", "rec.har", "--format", "json"], options].concat());
-        assert_eq!(entries(&place.read("rec.har")).len(), 6);
+        let running = workspace.start("record", &[&["--out", "rec.har", "--format", "json"], options].concat());
+        assert_eq!(entries(&workspace.read("rec.har")).len(), 6);
         get(running.address, GROUPS, &token);
         let ran = running.finish();
         assert_eq!(objects(&ran, "recovered")[0]["recovered"], 6);
-        assert_eq!(entries(&place.read("rec.har")).len(), 7);
-        assert!(!place.has("rec.har.journal") && place.has("trail/trail-00000001.journal"));
-        assert_eq!(place.run(&["verify", "trail"]).status, 0);
+        assert_eq!(entries(&workspace.read("rec.har")).len(), 7);
+        assert!(!workspace.has("rec.har.journal") && workspace.has("trail/trail-00000001.journal"));
+        assert_eq!(workspace.run(&["verify", "trail"]).status, 0);
     }
 }
 
 #[test]
 fn what_was_folded_after_a_crash_stays_unproven_until_it_is_recorded_anew() {
-    let place = Place::new();
-    killed(&place);
-    let unproven = || place.read("rec.har").contains("\"unproven\": true");
-    record(&place, &[], &[TEMPLATES]);
+    let workspace = Workspace::new();
+    killed(&workspace);
+    let unproven = || workspace.read("rec.har").contains("\"unproven\": true");
+    record(&workspace, &[], &[TEMPLATES]);
     assert!(unproven(), "its secrets died with the process that saw them, so nobody can scan for them");
-    record(&place, &["--append"], &[GROUPS]);
+    record(&workspace, &["--append"], &[GROUPS]);
     assert!(unproven());
-    record(&place, &["--overwrite"], &[GROUPS]);
+    record(&workspace, &["--overwrite"], &[GROUPS]);
     assert!(!unproven());
 }
 
 #[test]
 fn an_unknown_operation_is_refused_before_a_journal_is_made() {
     for option in ["--only", "--replace"] {
-        let place = Place::new();
-        let ran = place.run(&[
+        let workspace = Workspace::new();
+        let ran = workspace.run(&[
             "record",
             "--upstream",
             "sandbox",
@@ -214,63 +215,63 @@ fn an_unknown_operation_is_refused_before_a_journal_is_made() {
         ]);
         assert_eq!(ran.status, 2);
         assert!(ran.stderr.contains(&format!("{option} nope: the contract has no such operation")), "{}", ran.stderr);
-        assert!(!place.has("rec.har.journal"));
+        assert!(!workspace.has("rec.har.journal"));
     }
 }
 
 #[test]
 fn overwrite_discards_a_left_over_journal_once_a_recording_replaces_it() {
-    let place = Place::new();
-    killed(&place);
-    let running = place.start("record", &["--out", "rec.har", "--overwrite"]);
+    let workspace = Workspace::new();
+    killed(&workspace);
+    let running = workspace.start("record", &["--out", "rec.har", "--overwrite"]);
     let address = running.address;
     let token = token(address);
     get(address, TEMPLATES, &token);
     let ran = running.finish();
     assert!(ran.stderr.contains("discarded, because of --overwrite: 1 exchange of a killed run"), "{}", ran.stderr);
-    assert_eq!(entries(&place.read("rec.har")).len(), 2);
-    assert!(!place.has("rec.har.journal") && !place.has("rec.har.before.journal"));
+    assert_eq!(entries(&workspace.read("rec.har")).len(), 2);
+    assert!(!workspace.has("rec.har.journal") && !workspace.has("rec.har.before.journal"));
 }
 
 #[test]
 fn overwrite_that_records_nothing_leaves_the_journal_of_a_killed_run() {
-    let place = Place::new();
-    killed(&place);
-    let journal = place.read("rec.har.journal");
+    let workspace = Workspace::new();
+    killed(&workspace);
+    let journal = workspace.read("rec.har.journal");
     let left = |ran: &Ran| {
         assert_eq!(ran.status, 2, "{}", ran.stderr);
-        assert_eq!(place.read("rec.har.journal"), journal, "{}", ran.stderr);
-        assert!(!place.has("rec.har") && !place.has("rec.har.before.journal"));
+        assert_eq!(workspace.read("rec.har.journal"), journal, "{}", ran.stderr);
+        assert!(!workspace.has("rec.har") && !workspace.has("rec.har.before.journal"));
     };
     for command in ["/does/not/exist", "true"] {
-        left(&place.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--overwrite", "--", command]));
+        left(&workspace.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--overwrite", "--", command]));
     }
     let down = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let running = place.start_at(down, "record", &["--out", "rec.har", "--overwrite"]);
+    let running = workspace.start_at(down, "record", &["--out", "rec.har", "--overwrite"]);
     assert_eq!(call(running.address, "GET", TEMPLATES, &[], b"").status(), 502);
     left(&running.finish());
 }
 
 #[test]
 fn a_journal_that_overwrite_put_aside_is_found_after_another_kill() {
-    let place = Place::new();
-    killed(&place);
-    let journal = place.read("rec.har.journal");
-    let running = place.start("record", &["--out", "rec.har", "--overwrite"]);
+    let workspace = Workspace::new();
+    killed(&workspace);
+    let journal = workspace.read("rec.har.journal");
+    let running = workspace.start("record", &["--out", "rec.har", "--overwrite"]);
     kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
     drop(running);
-    assert_eq!(place.read("rec.har.before.journal"), journal);
-    let ran = place.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--", "true"]);
+    assert_eq!(workspace.read("rec.har.before.journal"), journal);
+    let ran = workspace.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--", "true"]);
     assert!(ran.stderr.contains("folded 1 exchange of a left-over journal"), "{}", ran.stderr);
-    assert_eq!(entries(&place.read("rec.har")).len(), 1);
-    assert!(!place.has("rec.har.journal") && !place.has("rec.har.before.journal"));
+    assert_eq!(entries(&workspace.read("rec.har")).len(), 1);
+    assert!(!workspace.has("rec.har.journal") && !workspace.has("rec.har.before.journal"));
 }
 
 #[test]
 fn two_recordings_into_one_journal_are_refused() {
-    let place = Place::new();
-    let running = place.start("record", &["--out", "rec.har"]);
-    let ran = place.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("record", &["--out", "rec.har"]);
+    let ran = workspace.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har"]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("another process is writing"), "{}", ran.stderr);
     running.finish();
@@ -278,9 +279,9 @@ fn two_recordings_into_one_journal_are_refused() {
 
 #[test]
 fn transient_answers_and_contrails_own_stay_out_of_the_fixture_and_are_counted() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
-    let running = place.start_at(tenant.local_addr().unwrap(), "record", &["--out", "rec.har", "--format", "json"]);
+    let running = workspace.start_at(tenant.local_addr().unwrap(), "record", &["--out", "rec.har", "--format", "json"]);
     let played = std::thread::spawn(move || {
         for answer in ["429 Too Many Requests", "503 Service Unavailable", "200 OK"] {
             let (stream, _) = tenant.accept().unwrap();
@@ -302,20 +303,20 @@ fn transient_answers_and_contrails_own_stay_out_of_the_fixture_and_are_counted()
 
 #[test]
 fn a_trail_is_kept_and_verifies() {
-    let place = Place::new();
-    let running = place.start("watch", &["--trail", "trail"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--trail", "trail"]);
     get(running.address, TEMPLATES, &token(running.address));
     assert_eq!(running.finish().status, 0);
-    let verified = place.run(&["verify", "trail", "--format", "json"]);
+    let verified = workspace.run(&["verify", "trail", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
     assert_eq!(report["summary"]["exchanges"], 2);
 }
 
 #[test]
 fn an_exchange_that_a_signal_meets_in_the_middle_is_drained_and_recorded() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
-    let running = place.start_at(tenant.local_addr().unwrap(), "record", &["--out", "rec.har"]);
+    let running = workspace.start_at(tenant.local_addr().unwrap(), "record", &["--out", "rec.har"]);
     let mut client = TcpStream::connect(running.address).unwrap();
     write!(client, "GET {TEMPLATES} HTTP/1.1\r\nHost: p\r\n\r\n").unwrap();
     let (mut upstream, _) = tenant.accept().unwrap();
@@ -329,15 +330,15 @@ fn an_exchange_that_a_signal_meets_in_the_middle_is_drained_and_recorded() {
     assert_eq!(read(&mut BufReader::new(&client), false, true).unwrap().body, b"{}");
     drop(client);
     running.wait();
-    assert_eq!(entries(&place.read("rec.har")).len(), 1);
+    assert_eq!(entries(&workspace.read("rec.har")).len(), 1);
 }
 
 #[test]
 fn a_full_disk_stops_no_traffic_and_is_said_at_once_and_by_the_exit_status() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let arguments = "watch --upstream sandbox --seed seed.json --listen 127.0.0.1:0 --trail trail".split(' ');
     // A limit on file sizes makes writes fail as a full disk does.
-    let running = Running::limited("ulimit -f 4", place.path(), arguments);
+    let running = Running::limited("ulimit -f 4", workspace.path(), arguments);
     for _ in 0..20 {
         assert_eq!(call(running.address, "GET", TEMPLATES, &[], b"").status(), 401);
     }
@@ -346,55 +347,55 @@ fn a_full_disk_stops_no_traffic_and_is_said_at_once_and_by_the_exit_status() {
     assert_eq!(stderr.matches("ALARM: the journal cannot be written").count(), 1, "{stderr}");
     assert!(stderr.contains("NOT RECORDED, because the journal could not be written"), "{stderr}");
     // What was written is whole.
-    assert_eq!(place.run(&["verify", "trail"]).status, 1);
+    assert_eq!(workspace.run(&["verify", "trail"]).status, 1);
 }
 
 #[test]
 fn a_left_over_journal_that_cannot_be_folded_stays_and_no_half_fixture_is_made() {
-    let place = Place::new();
-    killed(&place);
-    let journal = place.read("rec.har.journal");
+    let workspace = Workspace::new();
+    killed(&workspace);
+    let journal = workspace.read("rec.har.journal");
     let arguments = "record --upstream sandbox --seed seed.json --out rec.har -- true".split(' ');
-    let ran = limited("ulimit -f 1").current_dir(place.path()).args(arguments).output().unwrap();
+    let ran = limited("ulimit -f 1").current_dir(workspace.path()).args(arguments).output().unwrap();
     let Ran { status, stderr, .. } = ran.into();
     assert!(status == 2 && stderr.contains("File too large"), "{stderr}");
-    assert!(!place.has("rec.har"));
-    assert_eq!(place.read("rec.har.journal"), journal);
+    assert!(!workspace.has("rec.har"));
+    assert_eq!(workspace.read("rec.har.journal"), journal);
 }
 
 #[test]
 fn a_command_that_fails_before_anything_is_recorded_leaves_no_new_file_and_an_old_one_as_it_was() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let record = |options: &[&str], command: &str| {
         let all = ["record", "--upstream", "sandbox", "--seed", "seed.json"];
-        place.run(&[&all, options, &["--", command]].concat())
+        workspace.run(&[&all, options, &["--", command]].concat())
     };
     for (command, status) in [("/does/not/exist", 2), ("false", 1)] {
         for out in ["rec.har", "rec"] {
             let ran = record(&["--out", out], command);
             assert_eq!(ran.status, status, "{}", ran.stderr);
-            let left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|item| item.unwrap().file_name()).collect();
+            let left: Vec<_> = fs::read_dir(workspace.path()).unwrap().map(|item| item.unwrap().file_name()).collect();
             assert_eq!(left, ["seed.json"], "{command} {out}");
         }
     }
-    fs::copy("fixtures/gaps.har", place.path().join("old.har")).unwrap();
-    let old = place.read("old.har");
+    fs::copy("fixtures/gaps.har", workspace.path().join("old.har")).unwrap();
+    let old = workspace.read("old.har");
     for how in ["--append", "--overwrite"] {
         let ran = record(&["--out", "old.har", how], "false");
         assert!(ran.status == 1 && ran.stderr.contains("NOTHING RECORDED"), "{}", ran.stderr);
-        assert_eq!((place.read("old.har"), place.has("old.har.journal")), (old.clone(), false), "{how}");
+        assert_eq!((workspace.read("old.har"), workspace.has("old.har.journal")), (old.clone(), false), "{how}");
     }
 }
 
 #[test]
 fn personal_data_is_counted_and_the_summary_says_whether_it_is_masked() {
     let said = |options: &[&str]| {
-        let place = Place::new();
-        let running = place.start("record", &[&["--out", "rec.har"], options].concat());
+        let workspace = Workspace::new();
+        let running = workspace.start("record", &[&["--out", "rec.har"], options].concat());
         get(running.address, "/api/v2/users?email=jane.doe%40example.com", "none");
         let ran = running.finish();
         let line = ran.stderr.lines().find(|line| line.contains("personal data")).map(str::to_owned);
-        (line.unwrap_or_default(), place.read("rec.har").contains("jane.doe"))
+        (line.unwrap_or_default(), workspace.read("rec.har").contains("jane.doe"))
     };
     assert_eq!(said(&[]), ("looks like personal data (--redact personal masks it): email 1".to_owned(), true));
     assert_eq!(said(&["--redact", "personal"]), ("personal data masked: email 1".to_owned(), false));

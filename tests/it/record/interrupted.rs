@@ -16,7 +16,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::bench::Place;
+use super::harness::Workspace;
 use crate::support::wire::{call, read};
 
 const OPERATION: &str = "getRateLimitPolicy";
@@ -65,16 +65,16 @@ fn found(fixture: &Path) -> Vec<(String, String)> {
 fn kills(kind: &[&str], old: SocketAddr, new: SocketAddr) {
     let (before, after) = (0..30, 15..45);
     for round in 0..4_u64 {
-        let place = Place::new();
-        let running = place.start_at(old, "record", &["--out", "fx"]);
+        let workspace = Workspace::new();
+        let running = workspace.start_at(old, "record", &["--out", "fx"]);
         for number in before.clone() {
             call(running.address, "GET", &policy(number), &[], b"");
         }
         running.finish();
-        let old_state = found(&place.path().join("fx"));
+        let old_state = found(&workspace.path().join("fx"));
         let running = match kind {
-            ["record-missing"] => place.start_at(new, "replay", &["fx", "--record-missing", "--force"]),
-            how => place.start_at(new, "record", &[&["--out", "fx"], how].concat()),
+            ["record-missing"] => workspace.start_at(new, "replay", &["fx", "--record-missing", "--force"]),
+            how => workspace.start_at(new, "record", &[&["--out", "fx"], how].concat()),
         };
         for number in after.clone() {
             assert_eq!(call(running.address, "GET", &policy(number), &[], b"").status(), 200);
@@ -94,16 +94,16 @@ fn kills(kind: &[&str], old: SocketAddr, new: SocketAddr) {
             _ => said(after.clone(), "new"),
         };
         new_state.sort();
-        let fixture = place.path().join("fx");
+        let fixture = workspace.path().join("fx");
         let state = found(&fixture);
         assert!(state == old_state || state == new_state, "{kind:?}, round {round}: {state:?}");
         // The next start folds what is left after it, and clears the rest away.
-        let ran = place.start_at(new, "record", &["--out", "fx", "--append"]).finish();
+        let ran = workspace.start_at(new, "record", &["--out", "fx", "--append"]).finish();
         let end = found(&fixture);
         assert!(new_state.iter().all(|entry| end.contains(entry)), "{kind:?}, round {round}: {end:?}\n{}", ran.stderr);
         let left: Vec<_> = std::fs::read_dir(&fixture).unwrap().map(|item| item.unwrap().file_name()).collect();
         assert!(!left.iter().any(|name| name.as_encoded_bytes().starts_with(b".")), "{left:?}");
-        assert!(!place.has("fx.journal"));
+        assert!(!workspace.has("fx.journal"));
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use super::bench::{Place, TEMPLATES, entries};
+use super::harness::{TEMPLATES, Workspace, entries};
 use crate::support::{command::contrail, process::Running, wire::read};
 
 /// Asks on one connection until it breaks; tells the number of each request whose answer came whole.
@@ -34,9 +34,9 @@ fn ask(address: SocketAddr, numbers: impl Iterator<Item = usize>, whole: &Sender
 }
 
 /// How many entries the fixture has for each number.
-fn recorded(place: &Place) -> BTreeMap<usize, usize> {
+fn recorded(workspace: &Workspace) -> BTreeMap<usize, usize> {
     let mut recorded = BTreeMap::new();
-    for entry in entries(&place.read("rec.har")) {
+    for entry in entries(&workspace.read("rec.har")) {
         let url = entry["request"]["url"].as_str().unwrap().to_owned();
         let (_, number) = url.split_once("?n=").unwrap();
         *recorded.entry(number.parse().unwrap()).or_default() += 1;
@@ -46,14 +46,14 @@ fn recorded(place: &Place) -> BTreeMap<usize, usize> {
 
 /// Kills a recording so many times, each time at another moment.
 fn kills(times: usize, options: &[&str]) {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let options = [&["--out", "rec.har", "--append"], options].concat();
     let mut had = BTreeSet::new();
     for run in 0..times {
         if run % 5 == 4 {
             // In the middle of its start, at which it folds what the one before left.
             let mut child = contrail()
-                .current_dir(place.path())
+                .current_dir(workspace.path())
                 .args(["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0"])
                 .args(&options)
                 .stderr(Stdio::null())
@@ -65,7 +65,7 @@ fn kills(times: usize, options: &[&str]) {
             child.wait().unwrap();
             continue;
         }
-        let running = place.start("record", &options);
+        let running = workspace.start("record", &options);
         let address = running.address;
         let (whole, answers) = channel();
         let clients: Vec<_> = (0..4)
@@ -83,10 +83,10 @@ fn kills(times: usize, options: &[&str]) {
             client.join().unwrap();
         }
     }
-    let ran = place.start("record", &options).finish();
+    let ran = workspace.start("record", &options).finish();
     assert!(ran.status < 2, "{}", ran.stderr);
-    assert!(!place.has("rec.har.journal"), "{}", ran.stderr);
-    let recorded = recorded(&place);
+    assert!(!workspace.has("rec.har.journal"), "{}", ran.stderr);
+    let recorded = recorded(&workspace);
     let lost: Vec<_> = had.iter().filter(|number| !recorded.contains_key(number)).collect();
     let twice: Vec<_> = recorded.iter().filter(|(_, count)| **count > 1).collect();
     assert!(lost.is_empty() && twice.is_empty(), "lost {lost:?}, twice {twice:?}");

@@ -12,13 +12,13 @@ use nix::{
     unistd::Pid,
 };
 
-use super::bench::{Place, SECRET, TEMPLATES, get, objects, token};
+use super::harness::{SECRET, TEMPLATES, Workspace, get, objects, token};
 use crate::support::{command::contrail, process::listening, wire::call};
 
 #[test]
 fn every_exchange_is_one_line_with_status_method_path_operation_verdict_and_time() {
-    let place = Place::new();
-    let running = place.start("watch", &[]);
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &[]);
     let address = running.address;
     let token = token(address);
     get(address, TEMPLATES, &token);
@@ -50,8 +50,8 @@ fn every_exchange_is_one_line_with_status_method_path_operation_verdict_and_time
 
 #[test]
 fn lines_and_summary_are_objects_for_machines() {
-    let place = Place::new();
-    let running = place.start("watch", &["--format", "json"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--format", "json"]);
     let address = running.address;
     let token = token(address);
     get(address, "/api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=101", &token);
@@ -77,8 +77,8 @@ fn lines_and_summary_are_objects_for_machines() {
 #[test]
 fn no_secret_of_the_traffic_is_said() {
     for format in ["text", "json"] {
-        let place = Place::new();
-        let running = place.start("watch", &["--format", format]);
+        let workspace = Workspace::new();
+        let running = workspace.start("watch", &["--format", format]);
         let address = running.address;
         let token = token(address);
         get(address, &format!("{TEMPLATES}?client_secret={SECRET}&access_token={token}"), &token);
@@ -103,8 +103,8 @@ fn gaps_fail_under_deny_and_violations_do_not_under_allow() {
             0,
         ),
     ] {
-        let place = Place::new();
-        let running = place.start("watch", &options);
+        let workspace = Workspace::new();
+        let running = workspace.start("watch", &options);
         get(running.address, target, &token(running.address));
         assert_eq!(running.finish().status, status, "{target} {options:?}");
     }
@@ -113,8 +113,8 @@ fn gaps_fail_under_deny_and_violations_do_not_under_allow() {
 #[test]
 fn what_only_and_exclude_leave_out_passes_and_is_counted() {
     for options in [["--only", "requestToken"], ["--exclude", "/api/v2/*"]] {
-        let place = Place::new();
-        let running = place.start("watch", &[&options[..], &["--format", "json"]].concat());
+        let workspace = Workspace::new();
+        let running = workspace.start("watch", &[&options[..], &["--format", "json"]].concat());
         let address = running.address;
         let token = token(address);
         assert_eq!(get(address, TEMPLATES, &token).status(), 200);
@@ -127,8 +127,8 @@ fn what_only_and_exclude_leave_out_passes_and_is_counted() {
 
 #[test]
 fn a_violating_request_is_answered_by_contrail_under_enforce() {
-    let place = Place::new();
-    let running = place.start("watch", &["--enforce", "requests", "--format", "json"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--enforce", "requests", "--format", "json"]);
     let address = running.address;
     let token = token(address);
     let target = "/api/v2/connections/c/directory-provisioning/synchronized-groups?take=101";
@@ -147,8 +147,8 @@ fn a_violating_request_is_answered_by_contrail_under_enforce() {
 
 #[test]
 fn a_refusal_under_enforce_repeats_no_secret() {
-    let place = Place::new();
-    let running = place.start("watch", &["--enforce", "all"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--enforce", "all"]);
     let address = running.address;
     let token = token(address);
     let body = format!("{{\"dialect\":\"{SECRET}\"}}");
@@ -162,9 +162,9 @@ fn a_refusal_under_enforce_repeats_no_secret() {
 
 #[test]
 fn an_upstream_that_is_not_there_is_a_502_and_its_line_says_why() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let running = place.start_at(nobody, "watch", &["--format", "json"]);
+    let running = workspace.start_at(nobody, "watch", &["--format", "json"]);
     let answer = call(running.address, "GET", TEMPLATES, &[], b"");
     assert_eq!((answer.status(), answer.header("contrail-answer")), (502, Some("upstream")));
     let ran = running.finish();
@@ -175,22 +175,22 @@ fn an_upstream_that_is_not_there_is_a_502_and_its_line_says_why() {
 
 #[test]
 fn reports_are_written_at_the_end() {
-    let place = Place::new();
-    let running = place.start("watch", &["--report", "json=report.json", "--report", "html=report.html"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--report", "json=report.json", "--report", "html=report.html"]);
     get(running.address, TEMPLATES, &token(running.address));
     running.finish();
-    let report: serde_json::Value = serde_json::from_str(&place.read("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&workspace.read("report.json")).unwrap();
     assert_eq!(report["summary"]["exchanges"], 2);
     assert_eq!(report["exchanges"][1]["operation"], "getConnectionProfileTemplates");
-    assert!(place.read("report.html").contains("getConnectionProfileTemplates"));
+    assert!(workspace.read("report.html").contains("getConnectionProfileTemplates"));
 }
 
 const TWO_WRONG: &str = "/api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=101&debug=1";
 
 #[test]
 fn verbose_writes_each_findings_message_under_the_line_of_its_exchange() {
-    let place = Place::new();
-    let running = place.start("watch", &["--verbose"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--verbose"]);
     get(running.address, TWO_WRONG, &token(running.address));
     let ran = running.finish();
     let mut lines = ran.stderr.lines().skip_while(|line| !line.contains("synchronized-groups"));
@@ -200,9 +200,9 @@ fn verbose_writes_each_findings_message_under_the_line_of_its_exchange() {
     assert_eq!(lines.next(), Some(""), "the summary follows: {}", ran.stderr);
 
     // By variable, as every option; lines for machines have the messages anyway.
-    let place = Place::new();
-    std::fs::write(place.path().join("contrail.toml"), "verbose = true\n").unwrap();
-    let running = place.start("watch", &["--format", "json"]);
+    let workspace = Workspace::new();
+    std::fs::write(workspace.path().join("contrail.toml"), "verbose = true\n").unwrap();
+    let running = workspace.start("watch", &["--format", "json"]);
     get(running.address, TWO_WRONG, &token(running.address));
     let line = &objects(&running.finish(), "ms")[1];
     assert_eq!(line["findings"][0]["message"], "expected at most 100, saw `101`");
@@ -210,11 +210,11 @@ fn verbose_writes_each_findings_message_under_the_line_of_its_exchange() {
 
 /// What `watch --verbose` writes to a terminal.
 fn on_a_terminal(no_colour: Option<&str>) -> String {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let terminal = openpty(None, None).unwrap();
     let options = ["watch", "--listen", "127.0.0.1:0", "--upstream", "sandbox", "--seed", "seed.json", "--verbose"];
     let mut command = contrail();
-    command.current_dir(place.path()).args(options).env("TERM", "xterm");
+    command.current_dir(workspace.path()).args(options).env("TERM", "xterm");
     command.envs(no_colour.map(|value| ("NO_COLOR", value)));
     let mut child = command.stderr(terminal.slave).spawn().unwrap();
     drop(command);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
-use super::bench::{Place, TEMPLATES, objects};
+use super::harness::{TEMPLATES, Workspace, objects};
 use crate::support::{
     process::Running,
     wire::{Message, Origin, call},
@@ -44,8 +44,8 @@ fn ask(address: SocketAddr) -> Vec<Message> {
     ANSWERS.iter().map(|(name, _)| asked(name)).collect()
 }
 
-fn verdicts(place: &Place, file: &str) -> Vec<Vec<String>> {
-    let ran = place.run(&["verify", file, "--format", "json"]);
+fn verdicts(workspace: &Workspace, file: &str) -> Vec<Vec<String>> {
+    let ran = workspace.run(&["verify", file, "--format", "json"]);
     let told: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
     let mut all: Vec<Vec<String>> = told["exchanges"].as_array().unwrap().iter().map(findings).collect();
     all.sort();
@@ -60,7 +60,7 @@ fn findings(exchange: &Value) -> Vec<String> {
 #[test]
 fn an_answer_that_is_no_json_is_recorded_without_its_secrets_and_replayed_byte_for_byte() {
     for fixture in ["rec.har", "rec"] {
-        let place = Place::new();
+        let workspace = Workspace::new();
         let origin = Origin::start();
         for (_, text) in ANSWERS {
             let content = with_secret(text);
@@ -70,7 +70,7 @@ fn an_answer_that_is_no_json_is_recorded_without_its_secrets_and_replayed_byte_f
             );
             origin.will_answer([head.into_bytes(), content].concat());
         }
-        let record = place.start_at(origin.address, "record", &["--out", fixture, "--format", "json"]);
+        let record = workspace.start_at(origin.address, "record", &["--out", fixture, "--format", "json"]);
         let live = ask(record.address);
         for ((_, text), message) in ANSWERS.iter().zip(&live) {
             assert_eq!(body(message), with_secret(text));
@@ -84,8 +84,8 @@ fn an_answer_that_is_no_json_is_recorded_without_its_secrets_and_replayed_byte_f
         assert!(
             lines.iter().flatten().filter(|text| text.contains("response.body.malformed")).count() == ANSWERS.len()
         );
-        assert_eq!(verdicts(&place, fixture), lines);
-        let replay = Running::start(place.path(), ["replay", fixture, "--listen", "127.0.0.1:0"]);
+        assert_eq!(verdicts(&workspace, fixture), lines);
+        let replay = Running::start(workspace.path(), ["replay", fixture, "--listen", "127.0.0.1:0"]);
         for ((name, text), message) in ANSWERS.iter().zip(ask(replay.address)) {
             assert_eq!(message.status(), 200, "{name}: {}", String::from_utf8_lossy(body(&message)));
             let now = body(&message);
@@ -97,13 +97,13 @@ fn an_answer_that_is_no_json_is_recorded_without_its_secrets_and_replayed_byte_f
             }
         }
         replay.finish();
-        assert_eq!(place.run(&["scan", fixture]).status, 0);
+        assert_eq!(workspace.run(&["scan", fixture]).status, 0);
     }
 }
 
 #[test]
 fn a_request_that_is_not_what_its_type_says_matches_byte_for_byte_but_for_its_secrets() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let cases: &[(&str, &[u8], &[u8])] = &[
         (
             "application/json",
@@ -124,22 +124,22 @@ fn a_request_that_is_not_what_its_type_says_matches_byte_for_byte_but_for_its_se
         call(address, "POST", &format!("/x/{index}"), &media, &with_secret(text)).status()
     };
     let origin = Origin::start();
-    let record = place.start_at(origin.address, "record", &["--out", "rec.har"]);
+    let record = workspace.start_at(origin.address, "record", &["--out", "rec.har"]);
     for (index, (_, text, _)) in cases.iter().enumerate() {
         origin.will_answer("HTTP/1.1 204 Done\r\nConnection: close\r\n\r\n");
         assert_eq!(send(record.address, index, text), 204);
     }
     let ran = record.finish();
     assert!(ran.stderr.contains("good"), "{}", ran.stderr);
-    assert!(!place.read("rec.har").contains(SECRET) && !place.read("rec.har").contains("123456"));
+    assert!(!workspace.read("rec.har").contains(SECRET) && !workspace.read("rec.har").contains("123456"));
     let replay =
-        Running::start(place.path(), ["replay", "rec.har", "--listen", "127.0.0.1:0", "--exhausted", "repeat"]);
+        Running::start(workspace.path(), ["replay", "rec.har", "--listen", "127.0.0.1:0", "--exhausted", "repeat"]);
     for (index, (_, text, other)) in cases.iter().enumerate() {
         assert_eq!(send(replay.address, index, other), 421, "{index}");
         assert_eq!(send(replay.address, index, text), 204, "{index}");
     }
     replay.finish();
-    let marks: Vec<Value> = super::bench::entries(&place.read("rec.har"))
+    let marks: Vec<Value> = super::harness::entries(&workspace.read("rec.har"))
         .iter()
         .map(|entry| entry["_contrail"]["request"]["malformed"].clone())
         .collect();

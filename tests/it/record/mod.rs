@@ -1,11 +1,11 @@
 //! `contrail record` and `contrail watch`, the built binary: lines, summaries, files, signals, exit statuses.
 
 mod audit;
-pub mod bench;
 mod credentials;
 mod durable;
 mod ends;
 mod files;
+pub mod harness;
 mod interrupted;
 mod killed;
 mod lines;

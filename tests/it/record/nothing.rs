@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, net::TcpListener, path::Path};
 
-use super::bench::{Place, SECRET, TEMPLATES, get, token};
+use super::harness::{SECRET, TEMPLATES, Workspace, get, token};
 use crate::support::{
     command::Ran,
     process::Running,
@@ -27,20 +27,20 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// A folder in which a fixture was recorded: `rec`, or `rec.har`.
-fn recorded(out: &str) -> Place {
-    let place = Place::new();
-    let running = place.start("record", &["--out", out]);
+fn recorded(out: &str) -> Workspace {
+    let workspace = Workspace::new();
+    let running = workspace.start("record", &["--out", out]);
     let token = token(running.address);
     get(running.address, TEMPLATES, &token);
     get(running.address, GROUPS, &token);
     let ran = running.finish();
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    place
+    workspace
 }
 
-fn record(place: &Place, upstream: &str, options: &[&str], command: &[&str]) -> Ran {
+fn record(workspace: &Workspace, upstream: &str, options: &[&str], command: &[&str]) -> Ran {
     let all = [&["record", "--upstream", upstream, "--ca-dir", "ca"], options, &["--"], command].concat();
-    place.run(&all)
+    workspace.run(&all)
 }
 
 /// An address of this machine at which nobody listens.
@@ -52,11 +52,11 @@ fn nobody() -> String {
 #[test]
 fn a_command_that_does_not_use_the_proxy_leaves_the_fixture_as_it_was_and_is_told_what_it_was_given() {
     for out in ["rec", "rec.har"] {
-        let place = recorded(out);
-        fs::create_dir(place.path().join("ca")).unwrap();
-        let before = files(place.path());
+        let workspace = recorded(out);
+        fs::create_dir(workspace.path().join("ca")).unwrap();
+        let before = files(workspace.path());
         for options in [&["--overwrite"][..], &["--append"], &["--replace", TEMPLATES_OPERATION]] {
-            let ran = record(&place, "sandbox", &[&["--out", out], options].concat(), &["true"]);
+            let ran = record(&workspace, "sandbox", &[&["--out", out], options].concat(), &["true"]);
             assert_eq!(ran.status, 2, "{options:?}: {}", ran.stderr);
             assert!(
                 ran.stderr.contains("NOTHING RECORDED: CMD sent contrail no request for the tenant; it was given CONTRAIL_URL=http://127.0.0.1:"),
@@ -66,7 +66,7 @@ fn a_command_that_does_not_use_the_proxy_leaves_the_fixture_as_it_was_and_is_tol
             assert!(ran.stderr.contains("HTTPS_PROXY=http://127.0.0.1:"), "{}", ran.stderr);
             assert!(ran.stderr.contains(&format!("fixture: {out}, as it was\n")), "{}", ran.stderr);
             assert!(!ran.stderr.contains("proof") && !ran.stderr.contains("next:"), "{}", ran.stderr);
-            let mut after = files(place.path());
+            let mut after = files(workspace.path());
             after.retain(|name, _| !name.contains("/ca/"));
             assert_eq!(after, before, "{options:?}");
         }
@@ -76,46 +76,46 @@ fn a_command_that_does_not_use_the_proxy_leaves_the_fixture_as_it_was_and_is_tol
 #[test]
 fn a_recording_of_nothing_leaves_neither_fixture_nor_journal_behind() {
     for out in ["rec", "rec.har"] {
-        let place = Place::new();
-        let ran = record(&place, "sandbox", &["--out", out], &["true"]);
+        let workspace = Workspace::new();
+        let ran = record(&workspace, "sandbox", &["--out", out], &["true"]);
         assert_eq!(ran.status, 2, "{}", ran.stderr);
         assert!(ran.stderr.contains(&format!("fixture: {out} was not made\n")), "{}", ran.stderr);
-        assert!(!place.has(out) && !place.has(&format!("{out}.journal")));
+        assert!(!workspace.has(out) && !workspace.has(&format!("{out}.journal")));
 
-        let running = place.start("record", &["--out", out]);
+        let running = workspace.start("record", &["--out", out]);
         let address = running.address;
         let ran = running.finish();
         assert_eq!(ran.status, 2, "{}", ran.stderr);
         let said = format!("NOTHING RECORDED: no request came to http://{address}; point the client there\n");
         assert!(ran.stderr.contains(&said), "{}", ran.stderr);
-        assert!(!place.has(out) && !place.has(&format!("{out}.journal")));
+        assert!(!workspace.has(out) && !workspace.has(&format!("{out}.journal")));
     }
 }
 
 #[test]
 fn the_status_of_a_command_that_failed_comes_before_that_of_a_recording_of_nothing() {
-    let place = recorded("rec.har");
-    let before = place.read("rec.har");
-    let ran = record(&place, "sandbox", &["--out", "rec.har", "--overwrite"], &["sh", "-c", "exit 7"]);
+    let workspace = recorded("rec.har");
+    let before = workspace.read("rec.har");
+    let ran = record(&workspace, "sandbox", &["--out", "rec.har", "--overwrite"], &["sh", "-c", "exit 7"]);
     assert_eq!(ran.status, 7);
     assert!(ran.stderr.contains("NOTHING RECORDED"), "{}", ran.stderr);
-    assert_eq!(place.read("rec.har"), before);
+    assert_eq!(workspace.read("rec.har"), before);
 }
 
 #[test]
 fn hosts_that_a_command_asked_for_in_vain_are_named() {
-    let place = recorded("rec.har");
-    let before = place.read("rec.har");
+    let workspace = recorded("rec.har");
+    let before = workspace.read("rec.har");
     let connect = r#"at=${HTTPS_PROXY#http://}; for host in one.example one.example two.example; do
         exec 3<>"/dev/tcp/${at%:*}/${at##*:}"; printf 'CONNECT %s:443 HTTP/1.1\r\nHost: %s:443\r\n\r\n' $host $host >&3; read -r line <&3; exec 3>&-; done"#;
-    let ran = record(&place, "sandbox", &["--out", "rec.har", "--overwrite"], &["bash", "-c", connect]);
+    let ran = record(&workspace, "sandbox", &["--out", "rec.har", "--overwrite"], &["bash", "-c", connect]);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
     assert!(
         ran.stderr.contains("contrail denied 3 requests to other hosts (one.example:443 × 2, two.example:443)"),
         "{}",
         ran.stderr
     );
-    assert_eq!(place.read("rec.har"), before);
+    assert_eq!(workspace.read("rec.har"), before);
 }
 
 #[test]
@@ -123,10 +123,10 @@ fn a_tenant_that_cannot_be_reached_leaves_the_fixture_as_it_was_and_the_cause_is
     for options in
         [&["--overwrite"][..], &["--append"], &["--replace", TEMPLATES_OPERATION], &["--overwrite", "--trail", "trail"]]
     {
-        let place = recorded("rec");
-        let before = files(&place.path().join("rec"));
+        let workspace = recorded("rec");
+        let before = files(&workspace.path().join("rec"));
         let upstream = nobody();
-        let running = place.start_at(
+        let running = workspace.start_at(
             upstream.strip_prefix("http://").unwrap().parse().unwrap(),
             "record",
             &[&["--out", "rec"], options].concat(),
@@ -140,17 +140,17 @@ fn a_tenant_that_cannot_be_reached_leaves_the_fixture_as_it_was_and_the_cause_is
             format!("NOTHING RECORDED: contrail answered 2 requests in the tenant's place: cannot reach {upstream}");
         assert!(ran.stderr.contains(&said), "{}", ran.stderr);
         assert!(ran.stderr.contains("Connection refused"), "{}", ran.stderr);
-        assert_eq!(files(&place.path().join("rec")), before);
-        assert!(!place.has("rec.journal"));
+        assert_eq!(files(&workspace.path().join("rec")), before);
+        assert!(!workspace.has("rec.journal"));
     }
 }
 
 #[test]
 fn an_operation_that_was_to_be_recorded_anew_and_did_not_come_keeps_its_entries() {
-    let place = recorded("rec.har");
-    let before = place.read("rec.har");
+    let workspace = recorded("rec.har");
+    let before = workspace.read("rec.har");
     let replace = ["--out", "rec.har", "--replace", TEMPLATES_OPERATION, "--replace", "getSynchronizedGroups"];
-    let other = place.start("record", &replace);
+    let other = workspace.start("record", &replace);
     token(other.address);
     let ran = other.finish();
     assert_eq!(ran.status, 2, "{}", ran.stderr);
@@ -159,9 +159,9 @@ fn an_operation_that_was_to_be_recorded_anew_and_did_not_come_keeps_its_entries(
         "{}",
         ran.stderr
     );
-    assert_eq!(place.read("rec.har"), before);
+    assert_eq!(workspace.read("rec.har"), before);
 
-    let one = place.start("record", &replace);
+    let one = workspace.start("record", &replace);
     let token = token(one.address);
     get(one.address, GROUPS, &token);
     let ran = one.finish();
@@ -174,15 +174,15 @@ fn an_operation_that_was_to_be_recorded_anew_and_did_not_come_keeps_its_entries(
         "{}",
         ran.stderr
     );
-    assert_eq!(place.read("rec.har"), before);
+    assert_eq!(workspace.read("rec.har"), before);
 }
 
 #[test]
 fn what_the_tenant_did_not_answer_stays_when_it_goes_away_in_the_middle_of_a_recording() {
-    let place = recorded("rec.har");
-    let before = place.read("rec.har");
-    let sandbox = Running::start(place.path(), ["sandbox", "--listen", "127.0.0.1:0", "--seed", "seed.json"]);
-    let running = place.start_at(sandbox.address, "record", &["--out", "rec.har", "--overwrite"]);
+    let workspace = recorded("rec.har");
+    let before = workspace.read("rec.har");
+    let sandbox = Running::start(workspace.path(), ["sandbox", "--listen", "127.0.0.1:0", "--seed", "seed.json"]);
+    let running = workspace.start_at(sandbox.address, "record", &["--out", "rec.har", "--overwrite"]);
     let token = token(running.address);
     assert_eq!(get(running.address, TEMPLATES, &token).status(), 200);
     sandbox.finish();
@@ -190,17 +190,17 @@ fn what_the_tenant_did_not_answer_stays_when_it_goes_away_in_the_middle_of_a_rec
     let ran = running.finish();
     assert!(ran.stderr.contains("old entries that stay, because the tenant did not answer: 1\n"), "{}", ran.stderr);
     assert!(ran.stderr.contains("good"), "{}", ran.stderr);
-    assert_eq!(place.read("rec.har"), before);
+    assert_eq!(workspace.read("rec.har"), before);
     assert!(!before.contains(SECRET));
 }
 
 #[test]
 fn a_fixture_stays_where_the_tenant_gave_only_transient_answers() {
-    let place = recorded("rec.har");
-    let before = place.read("rec.har");
+    let workspace = recorded("rec.har");
+    let before = workspace.read("rec.har");
     let busy = Origin::start();
     busy.will_answer("HTTP/1.1 429 Busy\r\nContent-Length: 0\r\n\r\n");
-    let running = place.start_at(busy.address, "record", &["--out", "rec.har", "--overwrite"]);
+    let running = workspace.start_at(busy.address, "record", &["--out", "rec.har", "--overwrite"]);
     assert_eq!(get(running.address, TEMPLATES, "x").status(), 429);
     let ran = running.finish();
     assert_eq!(ran.status, 2, "{}", ran.stderr);
@@ -209,32 +209,32 @@ fn a_fixture_stays_where_the_tenant_gave_only_transient_answers() {
         "{}",
         ran.stderr
     );
-    assert_eq!(place.read("rec.har"), before);
+    assert_eq!(workspace.read("rec.har"), before);
 }
 
 #[test]
 fn what_was_missing_and_could_not_be_recorded_makes_no_fixture_and_changes_none() {
     let upstream = nobody();
     let missing = ["--record-missing", "--force", "--upstream", &upstream];
-    let ask = |place: &Place| {
+    let ask = |workspace: &Workspace| {
         let all = [&["replay", "rec.har", "--listen", "127.0.0.1:0"], &missing[..]].concat();
-        let running = Running::start(place.path(), all);
+        let running = Running::start(workspace.path(), all);
         assert_eq!(call(running.address, "GET", "/api/v2/else", &[], b"").status(), 502);
         running.finish()
     };
-    let place = recorded("rec.har");
-    let before = place.read("rec.har");
-    let ran = ask(&place);
+    let workspace = recorded("rec.har");
+    let before = workspace.read("rec.har");
+    let ran = ask(&workspace);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
     assert!(
         ran.stderr.contains("NOTHING RECORDED: contrail answered 1 request in the tenant's place"),
         "{}",
         ran.stderr
     );
-    assert_eq!(place.read("rec.har"), before);
+    assert_eq!(workspace.read("rec.har"), before);
 
-    let place = Place::new();
-    let ran = ask(&place);
+    let workspace = Workspace::new();
+    let ran = ask(&workspace);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(!place.has("rec.har") && !place.has("rec.har.journal"));
+    assert!(!workspace.has("rec.har") && !workspace.has("rec.har.journal"));
 }

@@ -2,14 +2,14 @@
 
 use std::fs;
 
-use super::bench::Place;
+use super::harness::Workspace;
 use crate::support::{
     command::{Ran, contrail},
     wire::{Origin, call},
 };
 
-fn refused(place: &Place, arguments: &[&str]) -> String {
-    let ran = place.run(arguments);
+fn refused(workspace: &Workspace, arguments: &[&str]) -> String {
+    let ran = workspace.run(arguments);
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
     assert!(!ran.stderr.contains("listening on"), "{}", ran.stderr);
     ran.stderr
@@ -17,92 +17,93 @@ fn refused(place: &Place, arguments: &[&str]) -> String {
 
 #[test]
 fn an_upstream_with_a_path_is_refused_with_the_origin_to_write() {
-    let said = refused(&Place::new(), &["watch", "--upstream", "https://tenant.example/api/v2"]);
+    let said = refused(&Workspace::new(), &["watch", "--upstream", "https://tenant.example/api/v2"]);
     assert!(said.contains("write https://tenant.example and"), "{said}");
 }
 
 #[test]
 fn an_operation_that_the_contract_does_not_have_is_refused() {
-    let place = Place::new();
-    let said = refused(&place, &["watch", "--upstream", "sandbox", "--only", "getPolicy"]);
+    let workspace = Workspace::new();
+    let said = refused(&workspace, &["watch", "--upstream", "sandbox", "--only", "getPolicy"]);
     assert!(said.contains("--only getPolicy") && said.contains("contrail contract"), "{said}");
-    let said = refused(&place, &["record", "--out", "x", "--upstream", "sandbox", "--replace", "getPolicy"]);
+    let said = refused(&workspace, &["record", "--out", "x", "--upstream", "sandbox", "--replace", "getPolicy"]);
     assert!(said.contains("--replace getPolicy"), "{said}");
 }
 
 #[test]
 fn a_path_to_exclude_that_no_request_can_have_is_refused() {
-    let said = refused(&Place::new(), &["watch", "--upstream", "sandbox", "--exclude", "health"]);
+    let said = refused(&Workspace::new(), &["watch", "--upstream", "sandbox", "--exclude", "health"]);
     assert!(said.contains("--exclude") && said.contains("begins with a slash"), "{said}");
 }
 
 #[test]
 fn files_that_cannot_be_used_are_named() {
-    let place = Place::new();
-    fs::write(place.path().join("empty.pem"), "").unwrap();
+    let workspace = Workspace::new();
+    fs::write(workspace.path().join("empty.pem"), "").unwrap();
     for (option, file) in [
         ("--upstream-ca", "empty.pem"),
         ("--upstream-ca", "none.pem"),
         ("--jwks", "none.json"),
         ("--contract", "none.yaml"),
     ] {
-        let said = refused(&place, &["watch", "--upstream", "https://127.0.0.1:1", option, file]);
+        let said = refused(&workspace, &["watch", "--upstream", "https://127.0.0.1:1", option, file]);
         assert!(said.contains(file), "{said}");
     }
 }
 
 #[test]
 fn a_place_that_holds_something_else_than_the_fixture_meant_is_refused() {
-    let place = Place::new();
-    fs::write(place.path().join("notes"), "mine").unwrap();
-    fs::create_dir(place.path().join("folder.har")).unwrap();
+    let workspace = Workspace::new();
+    fs::write(workspace.path().join("notes"), "mine").unwrap();
+    fs::create_dir(workspace.path().join("folder.har")).unwrap();
     for (out, there) in [("notes", "a file is there"), ("folder.har", "a folder is there")] {
         for how in ["--append", "--overwrite"] {
-            let said = refused(&place, &["record", "--upstream", "sandbox", "--out", out, how]);
+            let said = refused(&workspace, &["record", "--upstream", "sandbox", "--out", out, how]);
             assert!(said.starts_with(&format!("contrail: `{out}`: {there}")), "{said}");
-            assert!(!place.has(&format!("{out}.journal")));
+            assert!(!workspace.has(&format!("{out}.journal")));
         }
     }
 }
 
 #[test]
 fn a_report_that_could_not_be_written_is_said_before_anything_is_recorded() {
-    let place = Place::new();
-    fs::create_dir(place.path().join("folder")).unwrap();
+    let workspace = Workspace::new();
+    fs::create_dir(workspace.path().join("folder")).unwrap();
     for file in ["none/report.json", "folder"] {
         let report = format!("json={file}");
         for command in [&["record", "--out", "x", "--upstream", "sandbox"][..], &["watch", "--upstream", "sandbox"]] {
-            let said = refused(&place, &[command, &["--report", &report]].concat());
+            let said = refused(&workspace, &[command, &["--report", &report]].concat());
             assert!(said.starts_with(&format!("contrail: --report: cannot write to {file}: ")), "{said}");
         }
-        assert!(!place.has("x.journal"));
+        assert!(!workspace.has("x.journal"));
     }
 }
 
 /// `watch` around a command that does nothing: whether it could begin.
-fn began(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+fn began(workspace: &Workspace, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
     let mut command = contrail();
-    command.current_dir(place.path()).arg("watch").args(arguments).envs(variables.iter().copied());
+    command.current_dir(workspace.path()).arg("watch").args(arguments).envs(variables.iter().copied());
     command.args(["--", "true"]).output().unwrap().into()
 }
 
 #[test]
 fn a_flag_beats_a_variable_beats_the_file() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let bad = "https://h/path";
-    fs::write(place.path().join("contrail.toml"), format!("upstream = \"{bad}\"\n")).unwrap();
-    assert_eq!(began(&place, &[], &[]).status, 2);
-    assert_eq!(began(&place, &[], &[("CONTRAIL_UPSTREAM", "sandbox")]).status, 0);
-    assert_eq!(began(&place, &["--upstream", "sandbox"], &[("CONTRAIL_UPSTREAM", bad)]).status, 0);
-    fs::write(place.path().join("contrail.toml"), "[watch]\nupstream = \"sandbox\"\n[record]\nout = \"x\"\n").unwrap();
-    assert_eq!(began(&place, &[], &[]).status, 0);
+    fs::write(workspace.path().join("contrail.toml"), format!("upstream = \"{bad}\"\n")).unwrap();
+    assert_eq!(began(&workspace, &[], &[]).status, 2);
+    assert_eq!(began(&workspace, &[], &[("CONTRAIL_UPSTREAM", "sandbox")]).status, 0);
+    assert_eq!(began(&workspace, &["--upstream", "sandbox"], &[("CONTRAIL_UPSTREAM", bad)]).status, 0);
+    fs::write(workspace.path().join("contrail.toml"), "[watch]\nupstream = \"sandbox\"\n[record]\nout = \"x\"\n")
+        .unwrap();
+    assert_eq!(began(&workspace, &[], &[]).status, 0);
 }
 
 #[test]
 fn an_unknown_key_in_the_file_is_an_error_with_a_hint() {
-    let place = Place::new();
-    fs::write(place.path().join("contrail.toml"), "max_body = 5\n").unwrap();
-    let said = refused(&place, &["watch", "--upstream", "sandbox"]);
+    let workspace = Workspace::new();
+    fs::write(workspace.path().join("contrail.toml"), "max_body = 5\n").unwrap();
+    let said = refused(&workspace, &["watch", "--upstream", "sandbox"]);
     assert_eq!(
         said,
         "contrail: contrail.toml, line 1: no command has an option `max_body`; did you mean `max-body`?\n"
@@ -111,21 +112,21 @@ fn an_unknown_key_in_the_file_is_an_error_with_a_hint() {
 
 #[test]
 fn a_wrong_value_in_the_file_or_a_variable_is_an_error_that_names_it() {
-    let place = Place::new();
-    let ran = began(&place, &["--upstream", "sandbox"], &[("CONTRAIL_MAX_BODY", "much")]);
+    let workspace = Workspace::new();
+    let ran = began(&workspace, &["--upstream", "sandbox"], &[("CONTRAIL_MAX_BODY", "much")]);
     assert!(ran.status == 2 && ran.stderr.contains("--max-body"), "{}", ran.stderr);
-    fs::write(place.path().join("contrail.toml"), "max-body = \"much\"\n").unwrap();
-    let ran = began(&place, &["--upstream", "sandbox"], &[]);
+    fs::write(workspace.path().join("contrail.toml"), "max-body = \"much\"\n").unwrap();
+    let ran = began(&workspace, &["--upstream", "sandbox"], &[]);
     assert!(ran.status == 2 && ran.stderr.contains("--max-body"), "{}", ran.stderr);
 }
 
 #[test]
 fn an_exchange_with_more_secrets_than_are_looked_for_leaves_none_of_its_own_in_clear() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let body = "{\"note\":\"you are presented-credential-0001\"}";
     let length = body.len();
     let origin = Origin::start();
-    let running = place.start_at(origin.address, "record", &["--out", "x.har", "--max-secrets", "2"]);
+    let running = workspace.start_at(origin.address, "record", &["--out", "x.har", "--max-secrets", "2"]);
     let cookies: Vec<String> = (0..8).map(|n| format!("a{n}=visiting-credential-{n:04}")).collect();
     let headers = [("Authorization", "Bearer presented-credential-0001"), ("Cookie", &cookies.join("; "))];
     origin.will_answer(format!(
@@ -133,7 +134,7 @@ fn an_exchange_with_more_secrets_than_are_looked_for_leaves_none_of_its_own_in_c
     ));
     assert_eq!(call(running.address, "GET", "/api/v2/x", &headers, b"").status(), 200);
     let ran = running.finish();
-    let har = place.read("x.har");
+    let har = workspace.read("x.har");
     assert!(har.contains("you are !token-") && !har.contains("presented-credential"), "{har}");
     assert!(ran.stderr.contains("evicted"), "{}", ran.stderr);
 }

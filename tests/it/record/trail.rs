@@ -2,26 +2,26 @@
 
 use std::fs;
 
-use super::bench::{Place, SECRET, TEMPLATES, get, objects, token};
+use super::harness::{SECRET, TEMPLATES, Workspace, get, objects, token};
 use crate::support::{command::Ran, wire::call};
 
 const SMALL: [&str; 6] = ["--trail", "trail", "--trail-segment", "2000", "--head-to", "heads"];
 
 /// A trail of some segments, its heads kept in `heads`.
-fn trail() -> Place {
-    let place = Place::new();
+fn trail() -> Workspace {
+    let workspace = Workspace::new();
     for _ in 0..2 {
-        let running = place.start("watch", &SMALL);
+        let running = workspace.start("watch", &SMALL);
         for number in 0..6 {
             call(running.address, "GET", &format!("{TEMPLATES}?n={number}"), &[], b"");
         }
         running.finish();
     }
-    place
+    workspace
 }
 
-fn segments(place: &Place) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(place.path().join("trail"))
+fn segments(workspace: &Workspace) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(workspace.path().join("trail"))
         .unwrap()
         .map(|item| item.unwrap().file_name().into_string().unwrap())
         .filter(|name| name.ends_with(".journal"))
@@ -30,13 +30,13 @@ fn segments(place: &Place) -> Vec<String> {
     names
 }
 
-fn verify(place: &Place, options: &[&str]) -> Ran {
-    place.run(&[&["verify", "trail", "--allow", "auth.missing", "--allow", "query.undocumented"], options].concat())
+fn verify(workspace: &Workspace, options: &[&str]) -> Ran {
+    workspace.run(&[&["verify", "trail", "--allow", "auth.missing", "--allow", "query.undocumented"], options].concat())
 }
 
 /// Changes the lines of a segment.
-fn change(place: &Place, segment: &str, change: impl FnOnce(&mut Vec<String>)) {
-    let path = place.path().join("trail").join(segment);
+fn change(workspace: &Workspace, segment: &str, change: impl FnOnce(&mut Vec<String>)) {
+    let path = workspace.path().join("trail").join(segment);
     let mut lines: Vec<String> = fs::read_to_string(&path).unwrap().split_inclusive('\n').map(str::to_owned).collect();
     change(&mut lines);
     fs::write(path, lines.concat()).unwrap();
@@ -44,30 +44,30 @@ fn change(place: &Place, segment: &str, change: impl FnOnce(&mut Vec<String>)) {
 
 #[test]
 fn a_torn_last_line_of_a_trail_is_said_by_its_next_start() {
-    let place = trail();
-    let last = segments(&place).pop().unwrap();
-    change(&place, &last, |lines| lines.push("{\"startedDateTime\":\"20".to_owned()));
-    let verified = verify(&place, &[]);
+    let workspace = trail();
+    let last = segments(&workspace).pop().unwrap();
+    change(&workspace, &last, |lines| lines.push("{\"startedDateTime\":\"20".to_owned()));
+    let verified = verify(&workspace, &[]);
     let said = format!("left out a torn last line of `trail/{last}` (22 bytes)");
     assert!(verified.status == 0 && verified.stderr.contains(&said), "{}", verified.stderr);
-    let ran = place.start("watch", &SMALL).finish();
+    let ran = workspace.start("watch", &SMALL).finish();
     let said = "dropped a torn last line from the last segment of `trail` (22 bytes)";
     assert!(ran.status == 0 && ran.stderr.contains(said), "{}", ran.stderr);
-    assert!(!verify(&place, &[]).stderr.contains("torn"));
+    assert!(!verify(&workspace, &[]).stderr.contains("torn"));
 }
 
 #[test]
 fn segments_rotate_at_the_size_that_was_asked_for_and_are_one_chain_with_the_heads_that_were_kept() {
-    let place = trail();
-    assert!(segments(&place).len() > 4, "{:?}", segments(&place));
-    let verified = verify(&place, &["--head", "heads"]);
+    let workspace = trail();
+    assert!(segments(&workspace).len() > 4, "{:?}", segments(&workspace));
+    let verified = verify(&workspace, &["--head", "heads"]);
     assert_eq!(verified.status, 0, "{}", verified.stderr);
     assert!(verified.stderr.contains("is whole: 12 entries"), "{}", verified.stderr);
-    let last = place.read("heads").lines().last().unwrap().to_owned();
+    let last = workspace.read("heads").lines().last().unwrap().to_owned();
     let head: serde_json::Value = serde_json::from_str(&last).unwrap();
     assert!(verified.stderr.contains(head["hash"].as_str().unwrap()), "{}", verified.stderr);
     // One segment by itself is a part of the chain.
-    let one = place.run(&["verify", &format!("trail/{}", segments(&place)[2])]);
+    let one = workspace.run(&["verify", &format!("trail/{}", segments(&workspace)[2])]);
     assert!(one.stderr.contains("is whole"), "{}", one.stderr);
 }
 
@@ -84,10 +84,10 @@ fn what_was_altered_removed_or_reordered_is_named_with_exit_status_1() {
         ("reordered", 2, |lines| lines.swap(1, 3)),
         ("its chain removed", 1, |lines| lines.retain(|line| !line.starts_with("{\"_chain\""))),
     ] {
-        let place = trail();
-        let second = &segments(&place)[1];
-        change(&place, second, alter);
-        let verified = verify(&place, &[]);
+        let workspace = trail();
+        let second = &segments(&workspace)[1];
+        change(&workspace, second, alter);
+        let verified = verify(&workspace, &[]);
         let named = format!("the trail was altered at `trail/{second}`, line {line}: ");
         assert!(verified.stderr.contains(&named), "{what}: {}", verified.stderr);
         assert_eq!(verified.status, 1, "{what}: {}", verified.stderr);
@@ -96,12 +96,12 @@ fn what_was_altered_removed_or_reordered_is_named_with_exit_status_1() {
 
 #[test]
 fn a_segment_that_is_gone_is_missed() {
-    let place = trail();
+    let workspace = trail();
     for gone in [0, 2] {
-        let segment = place.path().join("trail").join(&segments(&place)[gone]);
+        let segment = workspace.path().join("trail").join(&segments(&workspace)[gone]);
         let text = fs::read(&segment).unwrap();
         fs::remove_file(&segment).unwrap();
-        let verified = verify(&place, &[]);
+        let verified = verify(&workspace, &[]);
         assert_eq!(verified.status, 1, "{}", verified.stderr);
         assert!(verified.stderr.contains("lines before it were removed"), "{}", verified.stderr);
         fs::write(segment, text).unwrap();
@@ -110,48 +110,48 @@ fn a_segment_that_is_gone_is_missed() {
 
 #[test]
 fn a_chain_alone_does_not_tell_that_its_end_was_cut_off_and_a_kept_head_does() {
-    let place = trail();
-    let last = segments(&place).pop().unwrap();
-    change(&place, &last, |lines| lines.truncate(1));
-    fs::remove_file(place.path().join("trail").join(&last)).unwrap();
-    let last = segments(&place).pop().unwrap();
-    change(&place, &last, |lines| lines.truncate(1));
-    assert_eq!(verify(&place, &[]).status, 0);
-    let verified = verify(&place, &["--head", "heads"]);
+    let workspace = trail();
+    let last = segments(&workspace).pop().unwrap();
+    change(&workspace, &last, |lines| lines.truncate(1));
+    fs::remove_file(workspace.path().join("trail").join(&last)).unwrap();
+    let last = segments(&workspace).pop().unwrap();
+    change(&workspace, &last, |lines| lines.truncate(1));
+    assert_eq!(verify(&workspace, &[]).status, 0);
+    let verified = verify(&workspace, &["--head", "heads"]);
     assert_eq!(verified.status, 1, "{}", verified.stderr);
     assert!(verified.stderr.contains("the end was cut off"), "{}", verified.stderr);
 }
 
 #[test]
 fn segments_that_changed_places_and_a_torn_end_are_told_apart() {
-    let place = trail();
-    let names = segments(&place);
-    let path = |name: &str| place.path().join("trail").join(name);
+    let workspace = trail();
+    let names = segments(&workspace);
+    let path = |name: &str| workspace.path().join("trail").join(name);
     fs::rename(path(&names[1]), path("aside")).unwrap();
     fs::rename(path(&names[2]), path(&names[1])).unwrap();
     fs::rename(path("aside"), path(&names[2])).unwrap();
-    let verified = verify(&place, &[]);
+    let verified = verify(&workspace, &[]);
     assert_eq!(verified.status, 1, "{}", verified.stderr);
     let named = format!("the trail was altered at `trail/{}`, line 1: ", names[1]);
     assert!(verified.stderr.contains(&named), "{}", verified.stderr);
 
     // What a killed process leaves is no alteration, and the next run goes on behind it.
-    let place = trail();
-    let last = segments(&place).pop().unwrap();
-    change(&place, &last, |lines| lines.push("{\"startedDateTime\":\"20".to_owned()));
-    assert_eq!(verify(&place, &["--head", "heads"]).status, 0);
-    place.start("watch", &SMALL).finish();
-    let verified = verify(&place, &["--head", "heads"]);
+    let workspace = trail();
+    let last = segments(&workspace).pop().unwrap();
+    change(&workspace, &last, |lines| lines.push("{\"startedDateTime\":\"20".to_owned()));
+    assert_eq!(verify(&workspace, &["--head", "heads"]).status, 0);
+    workspace.start("watch", &SMALL).finish();
+    let verified = verify(&workspace, &["--head", "heads"]);
     assert_eq!(verified.status, 0, "{}", verified.stderr);
 }
 
 #[test]
 fn an_audit_holds_a_trail_to_the_heads_that_were_kept_as_verify_does() {
-    let place = trail();
-    let audit = |options: &[&str]| place.run(&[&["audit", "trail", "--allow", "auth.missing"], options].concat());
+    let workspace = trail();
+    let audit = |options: &[&str]| workspace.run(&[&["audit", "trail", "--allow", "auth.missing"], options].concat());
     assert_eq!(audit(&["--head", "heads"]).status, 0);
-    for name in segments(&place).into_iter().skip(2) {
-        fs::remove_file(place.path().join("trail").join(name)).unwrap();
+    for name in segments(&workspace).into_iter().skip(2) {
+        fs::remove_file(workspace.path().join("trail").join(name)).unwrap();
     }
     assert_eq!(audit(&[]).status, 0);
     let cut = audit(&["--head", "heads"]);
@@ -161,39 +161,39 @@ fn an_audit_holds_a_trail_to_the_heads_that_were_kept_as_verify_does() {
 
 #[test]
 fn two_processes_do_not_write_to_one_trail_nor_to_one_fixture_from_two_trails() {
-    let place = Place::new();
-    let running = place.start("record", &["--out", "rec.har", "--trail", "trail"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("record", &["--out", "rec.har", "--trail", "trail"]);
     for second in [&["watch", "--trail", "trail"][..], &["record", "--out", "rec.har", "--trail", "other"]] {
-        let ran = place.run(&[second, &["--upstream", "sandbox", "--listen", "127.0.0.1:0"]].concat());
+        let ran = workspace.run(&[second, &["--upstream", "sandbox", "--listen", "127.0.0.1:0"]].concat());
         assert!(ran.status == 2 && ran.stderr.contains("another process is writing"), "{}", ran.stderr);
     }
     call(running.address, "GET", TEMPLATES, &[], b"");
     running.finish();
-    assert_eq!(verify(&place, &[]).status, 0);
+    assert_eq!(verify(&workspace, &[]).status, 0);
 }
 
 #[test]
 fn a_trail_that_was_written_anew_is_not_the_one_whose_head_was_kept() {
-    let place = trail();
-    fs::remove_dir_all(place.path().join("trail")).unwrap();
-    let heads = place.read("heads");
-    let running = place.start("watch", &["--trail", "trail"]);
+    let workspace = trail();
+    fs::remove_dir_all(workspace.path().join("trail")).unwrap();
+    let heads = workspace.read("heads");
+    let running = workspace.start("watch", &["--trail", "trail"]);
     for _ in 0..30 {
         call(running.address, "GET", TEMPLATES, &[], b"");
     }
     running.finish();
-    fs::write(place.path().join("heads"), heads.lines().next().unwrap()).unwrap();
+    fs::write(workspace.path().join("heads"), heads.lines().next().unwrap()).unwrap();
     // The first link holds nothing yet, so its hash is that of every trail.
-    assert_eq!(verify(&place, &["--head", "heads"]).status, 0);
-    fs::write(place.path().join("heads"), heads.lines().nth(1).unwrap()).unwrap();
-    let verified = verify(&place, &["--head", "heads"]);
+    assert_eq!(verify(&workspace, &["--head", "heads"]).status, 0);
+    fs::write(workspace.path().join("heads"), heads.lines().nth(1).unwrap()).unwrap();
+    let verified = verify(&workspace, &["--head", "heads"]);
     assert!(verified.status == 1 && verified.stderr.contains("written anew"), "{}", verified.stderr);
 }
 
 #[test]
 fn a_secret_that_is_recognised_after_an_entry_holds_it_is_counted_since_a_trail_keeps_it() {
-    let place = Place::new();
-    let running = place.start("watch", &["--trail", "trail", "--format", "json"]);
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--trail", "trail", "--format", "json"]);
     call(running.address, "GET", &format!("/api/v2/{SECRET}"), &[], b"");
     get(running.address, TEMPLATES, &token(running.address));
     let ran = running.finish();
@@ -202,39 +202,39 @@ fn a_secret_that_is_recognised_after_an_entry_holds_it_is_counted_since_a_trail_
 
 #[test]
 fn a_segment_by_itself_is_a_part_of_a_chain_and_nothing_else_is_claimed_of_it() {
-    let place = trail();
-    let segment = format!("trail/{}", segments(&place)[2]);
+    let workspace = trail();
+    let segment = format!("trail/{}", segments(&workspace)[2]);
     for command in ["verify", "audit"] {
-        let ran = place.run(&[command, &segment, "--allow", "auth.missing"]);
+        let ran = workspace.run(&[command, &segment, "--allow", "auth.missing"]);
         let said = format!("{}{}", ran.stdout, ran.stderr);
         assert!(
             ran.status == 0 && said.contains("by itself: what comes before it and after it is not checked"),
             "{said}"
         );
         // A head that was kept of what comes later proves nothing of it, and accuses nobody.
-        let ran = place.run(&[command, &segment, "--allow", "auth.missing", "--head", "heads"]);
+        let ran = workspace.run(&[command, &segment, "--allow", "auth.missing", "--head", "heads"]);
         let said = format!("{}{}", ran.stdout, ran.stderr);
         assert!(ran.status == 0 && !said.contains("cut off"), "{said}");
         assert!(said.contains("through 1 kept head"), "{said}");
     }
-    let ran = place.run(&["audit", &segment, "--format", "json"]);
+    let ran = workspace.run(&["audit", &segment, "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["integrity"][0]["part"], true);
-    let ran = place.run(&["audit", "trail", "--format", "json", "--head", "heads"]);
+    let ran = workspace.run(&["audit", "trail", "--format", "json", "--head", "heads"]);
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["integrity"][0]["part"], false);
-    assert_eq!(report["integrity"][0]["keptHeads"], place.read("heads").lines().count());
+    assert_eq!(report["integrity"][0]["keptHeads"], workspace.read("heads").lines().count());
 }
 
 #[test]
 fn heads_that_hold_nothing_to_anything_are_refused() {
-    let place = trail();
-    fs::write(place.path().join("none"), "\n").unwrap();
-    fs::copy("fixtures/gaps.har", place.path().join("gaps.har")).unwrap();
+    let workspace = trail();
+    fs::write(workspace.path().join("none"), "\n").unwrap();
+    fs::copy("fixtures/gaps.har", workspace.path().join("gaps.har")).unwrap();
     for command in ["verify", "audit"] {
-        let ran = place.run(&[command, "trail", "--head", "none"]);
+        let ran = workspace.run(&[command, "trail", "--head", "none"]);
         assert!(ran.status == 2 && ran.stderr.contains("`none` keeps no head"), "{}{}", ran.stdout, ran.stderr);
-        let ran = place.run(&[command, "gaps.har", "--head", "heads"]);
+        let ran = workspace.run(&[command, "gaps.har", "--head", "heads"]);
         assert!(ran.status == 2 && ran.stderr.contains("`gaps.har` is no trail"), "{}{}", ran.stdout, ran.stderr);
     }
 }
@@ -246,10 +246,10 @@ fn what_was_added_to_a_link_or_to_the_end_of_an_earlier_segment_is_seen() {
         ("a link's member", |lines| lines[2] = lines[2].replace("}}\n", ",\"x\":1}}\n")),
         ("a torn line", |lines| lines.push("{\"startedDateTime\":\"20".to_owned())),
     ] {
-        let place = trail();
-        let second = &segments(&place)[1];
-        change(&place, second, alter);
-        let verified = verify(&place, &[]);
+        let workspace = trail();
+        let second = &segments(&workspace)[1];
+        change(&workspace, second, alter);
+        let verified = verify(&workspace, &[]);
         let named = format!("the trail was altered at `trail/{second}`, line ");
         assert!(verified.status == 1 && verified.stderr.contains(&named), "{what}: {}", verified.stderr);
     }
@@ -258,8 +258,8 @@ fn what_was_added_to_a_link_or_to_the_end_of_an_earlier_segment_is_seen() {
 #[test]
 fn a_head_is_not_kept_in_the_folder_of_its_own_trail() {
     for file in ["trail/heads", "trail/trail-00000001.journal", "trail/../trail/lock"] {
-        let place = Place::new();
-        let ran = place.run(&[
+        let workspace = Workspace::new();
+        let ran = workspace.run(&[
             "watch",
             "--upstream",
             "sandbox",
@@ -273,6 +273,6 @@ fn a_head_is_not_kept_in_the_folder_of_its_own_trail() {
             "true",
         ]);
         assert!(ran.status == 2 && ran.stderr.contains("in the trail's folder"), "{file}: {}", ran.stderr);
-        assert!(segments(&place).is_empty(), "{file}");
+        assert!(segments(&workspace).is_empty(), "{file}");
     }
 }

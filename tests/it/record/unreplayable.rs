@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::bench::{Place, objects};
+use super::harness::{Workspace, objects};
 use crate::support::{
     process::Running,
     wire::{Origin, call},
@@ -17,15 +17,15 @@ fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
 
 #[test]
 fn an_answer_in_zstd_is_recorded_and_replayed_decoded() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let origin = Origin::start();
     let coded = ruzstd::encoding::compress_to_vec(TEXT, ruzstd::encoding::CompressionLevel::Fastest);
     origin.will_answer(answer("200 OK", "Content-Type: application/json\r\nContent-Encoding: zstd", &coded));
-    let record = place.start_at(origin.address, "record", &["--out", "rec.har"]);
+    let record = workspace.start_at(origin.address, "record", &["--out", "rec.har"]);
     assert_eq!(call(record.address, "GET", "/x", &[("Accept-Encoding", "zstd")], b"").body, coded);
     let ran = record.finish();
     assert!(ran.stderr.contains("good") && !ran.stderr.contains("unchecked and not recorded"), "{}", ran.stderr);
-    let replay = Running::start(place.path(), ["replay", "rec.har", "--listen", "127.0.0.1:0"]);
+    let replay = Running::start(workspace.path(), ["replay", "rec.har", "--listen", "127.0.0.1:0"]);
     let replayed = call(replay.address, "GET", "/x", &[], b"");
     assert_eq!((replayed.status(), &replayed.body[..]), (200, TEXT));
     assert_eq!(replayed.header("content-encoding"), None);
@@ -35,14 +35,14 @@ fn an_answer_in_zstd_is_recorded_and_replayed_decoded() {
 #[test]
 fn a_fixture_with_an_entry_that_cannot_be_replayed_is_not_good_and_says_which_and_why() {
     for format in ["text", "json"] {
-        let place = Place::new();
+        let workspace = Workspace::new();
         let origin = Origin::start();
         let odd = "Content-Type: application/json\r\nContent-Encoding: odd";
         origin.will_answer(answer("200 OK", odd, TEXT));
         origin.will_answer(answer("200 OK", "Content-Type: application/json", b"{\0\"\0"));
         origin.will_answer(answer("200 OK", "Content-Type: text/plain", &[b'x'; 5000]));
         let options = ["--out", "rec.har", "--max-capture", "4096", "--format", format];
-        let record = place.start_at(origin.address, "record", &options);
+        let record = workspace.start_at(origin.address, "record", &options);
         let paths = ["/odd", "/binary", "/long"];
         for path in paths {
             assert_eq!(call(record.address, "GET", path, &[], b"").status(), 200);
@@ -65,7 +65,7 @@ fn a_fixture_with_an_entry_that_cannot_be_replayed_is_not_good_and_says_which_an
                 .any(|line| line.contains(&format!("(GET {path}) cannot be replayed")) && line.contains(why));
             assert!(told, "{path}: {}", ran.stderr);
         }
-        let replay = Running::start(place.path(), ["replay", "rec.har", "--listen", "127.0.0.1:0"]);
+        let replay = Running::start(workspace.path(), ["replay", "rec.har", "--listen", "127.0.0.1:0"]);
         for (path, advice) in paths.iter().zip(["Accept-Encoding", "changes nothing", "--max-capture"]) {
             let miss = call(replay.address, "GET", path, &[], b"");
             let detail = miss.json()["detail"].as_str().unwrap().to_owned();

@@ -12,7 +12,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::bench::Place;
+use super::harness::Workspace;
 use crate::support::{
     process::Running,
     wire::{Message, read},
@@ -73,26 +73,26 @@ fn waiting(running: &Running, tenant: &TcpListener) -> Vec<(TcpStream, TcpStream
 }
 
 /// How often each target stands in the trail.
-fn recorded(place: &Place, target: &str) -> usize {
-    place.read(SEGMENT).matches(&format!("{target}\"")).count()
+fn recorded(workspace: &Workspace, target: &str) -> usize {
+    workspace.read(SEGMENT).matches(&format!("{target}\"")).count()
 }
 
 #[test]
 fn what_several_workers_serve_is_recorded_once_and_before_a_client_has_it_whole() {
     for options in [&[][..], &["--durable"]] {
-        let place = Place::new();
+        let workspace = Workspace::new();
         let options = [&["--trail", "trail", "--workers", "4"], options].concat();
-        let running = place.start_at(tenant(), "watch", &options);
+        let running = workspace.start_at(tenant(), "watch", &options);
         let clients: [TcpStream; 8] = clients(&running);
         thread::scope(|scope| {
             for (number, client) in clients.iter().enumerate() {
-                let place = &place;
+                let workspace = &workspace;
                 scope.spawn(move || {
                     for nth in 0..20 {
                         let target = format!("/{number}/{nth}");
                         ask(client, &target);
                         assert!(!answer(client).cut);
-                        assert_eq!(recorded(place, &target), 1, "{target}");
+                        assert_eq!(recorded(workspace, &target), 1, "{target}");
                     }
                 });
             }
@@ -102,18 +102,18 @@ fn what_several_workers_serve_is_recorded_once_and_before_a_client_has_it_whole(
         assert!(ran.stderr.contains("168 exchanges: "), "{}", ran.stderr);
         for number in 0..8 {
             for nth in 0..20 {
-                assert_eq!(recorded(&place, &format!("/{number}/{nth}")), 1);
+                assert_eq!(recorded(&workspace, &format!("/{number}/{nth}")), 1);
             }
         }
-        let verified = place.run(&["verify", "trail"]);
+        let verified = workspace.run(&["verify", "trail"]);
         assert!(verified.stderr.contains("is whole: 168 entries"), "{}", verified.stderr);
     }
 }
 
 #[test]
 fn each_worker_keeps_upstream_connections_of_its_own() {
-    let place = Place::new();
-    let running = place.start_at(tenant(), "watch", &["--workers", "4"]);
+    let workspace = Workspace::new();
+    let running = workspace.start_at(tenant(), "watch", &["--workers", "4"]);
     let clients: [TcpStream; 4] = clients(&running);
     let threads = fs::read_dir(format!("/proc/{}/task", running.id()));
     if let Ok(threads) = threads {
@@ -134,10 +134,10 @@ fn each_worker_keeps_upstream_connections_of_its_own() {
 
 #[test]
 fn a_signal_drains_the_exchanges_of_every_worker() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
     let options = ["--trail", "trail", "--workers", "4"];
-    let running = place.start_at(tenant.local_addr().unwrap(), "watch", &options);
+    let running = workspace.start_at(tenant.local_addr().unwrap(), "watch", &options);
     let pairs = waiting(&running, &tenant);
     kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGTERM).unwrap();
     // Its listener is closed once the drain has begun.
@@ -151,16 +151,16 @@ fn a_signal_drains_the_exchanges_of_every_worker() {
     }
     assert_eq!(running.wait().status, 0);
     for number in 0..8 {
-        assert_eq!(recorded(&place, &format!("/{number}")), 1);
+        assert_eq!(recorded(&workspace, &format!("/{number}")), 1);
     }
 }
 
 #[test]
 fn what_the_drain_cuts_on_any_worker_is_recorded_as_not_whole() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
     let options = ["--trail", "trail", "--workers", "4", "--drain", "0.1"];
-    let running = place.start_at(tenant.local_addr().unwrap(), "watch", &options);
+    let running = workspace.start_at(tenant.local_addr().unwrap(), "watch", &options);
     let pairs = waiting(&running, &tenant);
     let ran = running.finish();
     assert!(ran.stderr.contains("8 exchanges: "), "{}", ran.stderr);
@@ -168,14 +168,14 @@ fn what_the_drain_cuts_on_any_worker_is_recorded_as_not_whole() {
         assert_eq!(BufReader::new(client).read_line(&mut String::new()).unwrap_or(0), 0);
     }
     for number in 0..8 {
-        assert_eq!(recorded(&place, &format!("/{number}")), 1);
+        assert_eq!(recorded(&workspace, &format!("/{number}")), 1);
     }
 }
 
 #[test]
 fn the_bound_of_connections_is_that_of_all_workers_together() {
-    let place = Place::new();
-    let running = place.start_at(tenant(), "watch", &["--workers", "4", "--max-connections", "6"]);
+    let workspace = Workspace::new();
+    let running = workspace.start_at(tenant(), "watch", &["--workers", "4", "--max-connections", "6"]);
     let [first, rest @ ..]: [TcpStream; 6] = clients(&running);
     let refused = TcpStream::connect(running.address).unwrap();
     assert_eq!(answer(&refused).status(), 503);
@@ -197,7 +197,7 @@ fn the_bound_of_connections_is_that_of_all_workers_together() {
 #[test]
 fn a_number_of_workers_out_of_range_is_status_2_and_says_the_range() {
     for wrong in ["0", "65", "-1", "two", ""] {
-        let ran = Place::new().run(&["watch", "--upstream", "sandbox", &format!("--workers={wrong}")]);
+        let ran = Workspace::new().run(&["watch", "--upstream", "sandbox", &format!("--workers={wrong}")]);
         assert_eq!(ran.status, 2, "{wrong}");
         assert!(ran.stderr.contains("a whole number from 1 to 64 is expected"), "{}", ran.stderr);
     }

@@ -4,11 +4,11 @@ use super::*;
 
 #[test]
 fn an_answer_that_can_have_no_body_is_whole_without_one() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let mut gone = get("/api/v2/x", "{}");
     gone["response"]["status"] = json!(204);
-    place.write("a.har", &[gone]);
-    let replay = place.replay(&["a.har", "--format", "json"]);
+    workspace.write("a.har", &[gone]);
+    let replay = workspace.replay(&["a.har", "--format", "json"]);
     assert_eq!(wire::call(replay.address, "HEAD", "/api/v2/y", &[], b"").status(), 421);
     assert_eq!(wire::call(replay.address, "GET", "/api/v2/x", &[], b"").status(), 204);
     let ran = replay.finish();
@@ -19,17 +19,17 @@ fn an_answer_that_can_have_no_body_is_whole_without_one() {
 
 #[test]
 fn bodies_that_were_laid_out_go_out_compact_and_another_tools_as_recorded() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let pretty = "{\n  \"a\": [\n    1.0,\n    \"x  y\"\n  ]\n}";
-    place.write_own(
+    workspace.write_own(
         "own.har",
         &[
             own(get("/api/v2/laid-out", pretty), json!({"laidOut": ["response"]})),
             own(get("/api/v2/as-it-came", pretty), json!({})),
         ],
     );
-    place.write("other.har", &[get("/api/v2/other", pretty)]);
-    let replay = place.replay(&["own.har", "other.har"]);
+    workspace.write("other.har", &[get("/api/v2/other", pretty)]);
+    let replay = workspace.replay(&["own.har", "other.har"]);
     let laid_out = ask(replay.address, "/api/v2/laid-out");
     assert_eq!(text(&laid_out), r#"{"a":[1.0,"x  y"]}"#);
     assert_eq!(laid_out.header("content-length"), Some("18"));
@@ -39,17 +39,17 @@ fn bodies_that_were_laid_out_go_out_compact_and_another_tools_as_recorded() {
 
 #[test]
 fn redacted_places_match_any_value_of_their_type_and_a_withheld_body_any_body_and_it_is_said() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let redacted = post("/api/v2/x", r#"{"secret":"!password-1!","a":1}"#, "1");
     let withheld = exchange("POST", "/api/v2/y", Some(("application/json", "")), 200, "1");
-    place.write_own(
+    workspace.write_own(
         "a.har",
         &[
             own(redacted, json!({"request": {"redacted": ["/secret"]}})),
             own(withheld, json!({"request": {"withheld": "unparsable"}})),
         ],
     );
-    let replay = place.replay(&["a.har"]);
+    let replay = workspace.replay(&["a.har"]);
     assert_eq!(send(replay.address, "/api/v2/x", r#"{"a":1,"secret":5}"#).status(), 421);
     assert_eq!(send(replay.address, "/api/v2/x", r#"{"a":1.0,"secret":"anything"}"#).status(), 200);
     assert_eq!(send(replay.address, "/api/v2/y", r#"{"any":"thing"}"#).status(), 200);
@@ -60,7 +60,7 @@ fn redacted_places_match_any_value_of_their_type_and_a_withheld_body_any_body_an
 
 #[test]
 fn multipart_forms_and_compressed_bodies_match_by_value() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let multipart = |boundary: &str, parts: [&str; 2]| {
         format!("--{boundary}\r\n{}\r\n--{boundary}\r\n{}\r\n--{boundary}--\r\n", parts[0], parts[1])
     };
@@ -68,7 +68,7 @@ fn multipart_forms_and_compressed_bodies_match_by_value() {
         "Content-Disposition: form-data; name=\"meta\"\r\nContent-Type: application/json\r\n\r\n{\"a\":1,\"b\":2}";
     let same = "Content-Disposition: form-data; name=\"meta\"\r\n\r\n{\"b\": 2.0, \"a\": 1}";
     let file = "Content-Disposition: form-data; name=\"file\"; filename=\"f.txt\"\r\n\r\nhello";
-    place.write(
+    workspace.write(
         "a.har",
         &[
             exchange(
@@ -88,7 +88,7 @@ fn multipart_forms_and_compressed_bodies_match_by_value() {
             post("/api/v2/json", r#"{"a":1}"#, "1"),
         ],
     );
-    let replay = place.replay(&["a.har"]);
+    let replay = workspace.replay(&["a.har"]);
     let call = |target: &str, headers: &[(&str, &str)], body: &[u8]| {
         wire::call(replay.address, "POST", target, headers, body).status()
     };
@@ -107,9 +107,9 @@ fn multipart_forms_and_compressed_bodies_match_by_value() {
 
 #[test]
 fn what_was_recorded_in_part_is_never_served_as_whole() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let truncated = json!({"response": {"truncated": {"kept": 2, "total": 10}}});
-    place.write_own(
+    workspace.write_own(
         "a.har",
         &[
             own(get("/api/v2/cut", "{}"), truncated),
@@ -117,7 +117,7 @@ fn what_was_recorded_in_part_is_never_served_as_whole() {
             own(exchange("GET", "/api/v2/zero", None, 0, ""), json!({"incomplete": "the upstream closed early"})),
         ],
     );
-    let replay = place.replay(&["a.har"]);
+    let replay = workspace.replay(&["a.har"]);
     for (target, why) in [("cut", "2 of 10 bytes"), ("withheld", "unparsable"), ("zero", "closed early")] {
         let answer = ask(replay.address, &format!("/api/v2/{target}"));
         assert_eq!((answer.status(), answer.json()["reason"].clone()), (421, "unfit".into()));
@@ -130,11 +130,11 @@ fn what_was_recorded_in_part_is_never_served_as_whole() {
 
 #[test]
 fn head_and_bodiless_answers_keep_their_framing_on_one_connection() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let mut head = exchange("HEAD", "/api/v2/x", None, 200, "");
     head["response"]["headers"] = json!([{"name": "Content-Length", "value": "42"}]);
-    place.write("a.har", &[head, exchange("DELETE", "/api/v2/x", None, 204, ""), get("/api/v2/x", "\"last\"")]);
-    let replay = place.replay(&["a.har"]);
+    workspace.write("a.har", &[head, exchange("DELETE", "/api/v2/x", None, 204, ""), get("/api/v2/x", "\"last\"")]);
+    let replay = workspace.replay(&["a.har"]);
     let mut stream = std::net::TcpStream::connect(replay.address).unwrap();
     let request = |method: &str| format!("{method} /api/v2/x HTTP/1.1\r\nHost: h\r\n\r\n");
     let all = format!(

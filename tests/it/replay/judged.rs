@@ -4,10 +4,10 @@ use super::*;
 
 #[test]
 fn violations_of_recorded_exchanges_count_whether_or_not_anyone_asked_for_them() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let wrong = har::POLICY.replace("\"allow\"", "\"shrug\"");
-    place.write("a.har", &[get("/api/v2/rate-limit-policies/rlp_1", &wrong), get("/api/v2/x", "1")]);
-    let replay = place.replay(&["a.har", "--format", "json"]);
+    workspace.write("a.har", &[get("/api/v2/rate-limit-policies/rlp_1", &wrong), get("/api/v2/x", "1")]);
+    let replay = workspace.replay(&["a.har", "--format", "json"]);
     let ran = replay.finish();
     assert_eq!(ran.status, 1, "{}", ran.stderr);
     let said: Vec<Value> = ran
@@ -21,23 +21,23 @@ fn violations_of_recorded_exchanges_count_whether_or_not_anyone_asked_for_them()
     assert_eq!((said[0]["source"].clone(), said[0]["entry"].clone()), ("a.har".into(), 0.into()));
     assert_eq!(summary(&ran)["unused"].as_array().unwrap().len(), 2);
 
-    let replay = place.replay(&["a.har"]);
+    let replay = workspace.replay(&["a.har"]);
     ask(replay.address, "/api/v2/rate-limit-policies/rlp_1");
     let ran = replay.finish();
     assert_eq!(ran.status, 1, "once, not once per request");
     assert!(ran.stderr.contains("1 recorded exchange does not fit the contract in force"), "{}", ran.stderr);
 
-    let replay = place.replay(&["a.har"]);
+    let replay = workspace.replay(&["a.har"]);
     assert_eq!(ask(replay.address, "/api/v2/nothing").status(), 421);
     assert_eq!(replay.finish().status, 3, "misses come before violations");
 }
 
 #[test]
 fn live_requests_are_judged_except_for_authentication_unless_it_is_asked_for() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let target = "/api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=500";
-    place.write("a.har", &[get("/api/v2/rate-limit-policies/rlp_1", har::POLICY)]);
-    let replay = place.replay(&["a.har", "--format", "json"]);
+    workspace.write("a.har", &[get("/api/v2/rate-limit-policies/rlp_1", har::POLICY)]);
+    let replay = workspace.replay(&["a.har", "--format", "json"]);
     ask(replay.address, "/api/v2/rate-limit-policies/rlp_1");
     ask(replay.address, target);
     let ran = replay.finish();
@@ -46,7 +46,7 @@ fn live_requests_are_judged_except_for_authentication_unless_it_is_asked_for() {
     assert!(said[0]["unchecked"].as_array().unwrap().contains(&"auth".into()), "{}", said[0]);
     assert_eq!(said[1]["findings"][0]["rule"], "query.parameter", "{}", said[1]);
 
-    let replay = place.replay(&["a.har", "--format", "json", "--check-auth"]);
+    let replay = workspace.replay(&["a.har", "--format", "json", "--check-auth"]);
     ask(replay.address, "/api/v2/rate-limit-policies/rlp_1");
     let ran = replay.finish();
     assert_eq!(lines(&ran)[0]["findings"][0]["rule"], "auth.missing", "{}", ran.stderr);
@@ -55,11 +55,11 @@ fn live_requests_are_judged_except_for_authentication_unless_it_is_asked_for() {
 
 #[test]
 fn auth_violations_of_recorded_exchanges_count_only_where_they_are_asked_for() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let scopes = json!({"token": {"client": "c", "scopes": ["read:users"], "outcome": "valid"}});
-    place.write_own("a.har", &[own(get("/api/v2/rate-limit-policies/rlp_1", har::POLICY), scopes)]);
-    assert_eq!(place.replay(&["a.har"]).finish().status, 0);
-    let ran = place.replay(&["a.har", "--check-auth"]).finish();
+    workspace.write_own("a.har", &[own(get("/api/v2/rate-limit-policies/rlp_1", har::POLICY), scopes)]);
+    assert_eq!(workspace.replay(&["a.har"]).finish().status, 0);
+    let ran = workspace.replay(&["a.har", "--check-auth"]).finish();
     assert_eq!(ran.status, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("auth.scope"), "{}", ran.stderr);
 }

@@ -30,9 +30,9 @@ use crate::support::{
 };
 
 /// A folder with fixtures in it.
-struct Place(tempfile::TempDir);
+struct Workspace(tempfile::TempDir);
 
-impl Place {
+impl Workspace {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -126,7 +126,7 @@ fn summary(ran: &Ran) -> Value {
 
 #[test]
 fn a_recording_answers_with_its_status_headers_and_body_and_nothing_goes_to_stdout() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let mut entry = get("/api/v2/rate-limit-policies/rlp_1", har::POLICY);
     entry["response"]["headers"] = json!([
         {"name": "Content-Type", "value": "application/json"},
@@ -137,8 +137,8 @@ fn a_recording_answers_with_its_status_headers_and_body_and_nothing_goes_to_stdo
         {"name": "Connection", "value": "keep-alive"},
         {"name": "Set-Cookie", "value": "b=2"},
     ]);
-    place.write("a.har", &[entry]);
-    let replay = place.replay(&["a.har"]);
+    workspace.write("a.har", &[entry]);
+    let replay = workspace.replay(&["a.har"]);
     let answer = ask(replay.address, "/api/v2/rate-limit-policies/rlp_1");
     assert_eq!(answer.status(), 200);
     assert_eq!(text(&answer), har::POLICY);
@@ -155,9 +155,9 @@ fn a_recording_answers_with_its_status_headers_and_body_and_nothing_goes_to_stdo
 
 #[test]
 fn a_miss_is_421_with_every_difference_to_the_nearest_recorded_request_and_exit_status_3() {
-    let place = Place::new();
-    place.write("a.har", &[get("/api/v2/other", "{}"), post("/api/v2/x?take=50", r#"{"a":1,"b":true}"#, "{}")]);
-    let replay = place.replay(&["a.har"]);
+    let workspace = Workspace::new();
+    workspace.write("a.har", &[get("/api/v2/other", "{}"), post("/api/v2/x?take=50", r#"{"a":1,"b":true}"#, "{}")]);
+    let replay = workspace.replay(&["a.har"]);
     let miss = send(replay.address, "/api/v2/x?take=5", r#"{"a":2,"b":true}"#);
     assert_eq!(miss.status(), 421);
     assert_eq!(miss.header("content-type"), Some("application/problem+json"));
@@ -177,17 +177,17 @@ fn a_miss_is_421_with_every_difference_to_the_nearest_recorded_request_and_exit_
     assert!(ran.stderr.contains("--ignore query:take --ignore pointer:/a"), "{}", ran.stderr);
 
     let options = ["a.har", "--ignore", "query:take", "--ignore", "pointer:/a"];
-    let replay = place.replay(&options);
+    let replay = workspace.replay(&options);
     assert_eq!(send(replay.address, "/api/v2/x?take=5", r#"{"a":2,"b":true}"#).status(), 200);
     assert_eq!(replay.finish().status, 0);
 }
 
 #[test]
 fn a_miss_shows_no_secret_of_the_request_and_none_of_the_fixture() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let recorded = r#"{"client_secret":"fixture-hunter-0815","a":1}"#;
-    place.write("a.har", &[post("/api/v2/x?access_token=fixture-token-4711", recorded, "{}")]);
-    let replay = place.replay(&["a.har"]);
+    workspace.write("a.har", &[post("/api/v2/x?access_token=fixture-token-4711", recorded, "{}")]);
+    let replay = workspace.replay(&["a.har"]);
     let body = r#"{"client_secret":"live-hunter-0815","a":2}"#;
     let headers = [("Content-Type", "application/json"), ("Authorization", "Bearer live-opaque-token-12345")];
     let miss = wire::call(replay.address, "POST", "/api/v2/x?access_token=live-token-4711", &headers, body.as_bytes());
@@ -203,9 +203,9 @@ fn a_miss_shows_no_secret_of_the_request_and_none_of_the_fixture() {
 
 #[test]
 fn a_miss_shows_no_secret_of_a_request_just_before_it() {
-    let place = Place::new();
-    place.write("a.har", &[post("/api/v2/x", r#"{"client_secret":"fixture-hunter-0815"}"#, "{}")]);
-    let replay = place.replay(&["a.har"]);
+    let workspace = Workspace::new();
+    workspace.write("a.har", &[post("/api/v2/x", r#"{"client_secret":"fixture-hunter-0815"}"#, "{}")]);
+    let replay = workspace.replay(&["a.har"]);
     // While another exchange is in progress, those that end in one turn of the event loop are taken up together.
     let mut busy = TcpStream::connect(replay.address).unwrap();
     let headers = [("Expect", "100-continue"), ("Content-Length", "5")];
@@ -228,24 +228,25 @@ fn a_miss_shows_no_secret_of_a_request_just_before_it() {
 
 #[test]
 fn a_request_that_calls_the_tenant_by_its_own_name_is_found_under_the_fixtures() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let recorded = r#"{"payload":{"link":"https://tenant.example/x?a=b"}}"#;
-    place.write_own("own.har", &[own(post("/api/v2/actions/actions/a/test", recorded, "{\"payload\":{}}"), json!({}))]);
+    workspace
+        .write_own("own.har", &[own(post("/api/v2/actions/actions/a/test", recorded, "{\"payload\":{}}"), json!({}))]);
     let live = recorded.replace("tenant.example", "my-tenant.test:8443");
     for name in [["--upstream", "https://my-tenant.test:8443"], ["--intercept", "my-tenant.test:8443"]] {
-        let replay = place.replay(&[&name[..], &["own.har"]].concat());
+        let replay = workspace.replay(&[&name[..], &["own.har"]].concat());
         assert_eq!(send(replay.address, "/api/v2/actions/actions/a/test", &live).status(), 200, "{name:?}");
     }
-    let replay = place.replay(&["own.har"]);
+    let replay = workspace.replay(&["own.har"]);
     assert_eq!(send(replay.address, "/api/v2/actions/actions/a/test", &live).status(), 421);
 }
 
 #[test]
 fn a_fixture_that_is_not_there_or_no_recording_is_exit_status_2_and_one_line() {
-    let place = Place::new();
-    fs::write(place.path().join("not.har"), "<html>").unwrap();
+    let workspace = Workspace::new();
+    fs::write(workspace.path().join("not.har"), "<html>").unwrap();
     for name in ["missing.har", "not.har"] {
-        let ran = run_in(place.path(), ["replay", name, "--listen", "127.0.0.1:0"]);
+        let ran = run_in(workspace.path(), ["replay", name, "--listen", "127.0.0.1:0"]);
         assert_eq!(ran.status, 2, "{}", ran.stderr);
         assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
         assert!(ran.stderr.contains(name), "{}", ran.stderr);
@@ -255,10 +256,10 @@ fn a_fixture_that_is_not_there_or_no_recording_is_exit_status_2_and_one_line() {
 
 #[test]
 fn a_contract_that_cannot_be_used_is_told_before_a_fixture_that_cannot_be_read() {
-    let place = Place::new();
-    fs::write(place.path().join("not.har"), "<html>").unwrap();
-    fs::write(place.path().join("not.yaml"), "openapi: 1.0").unwrap();
-    let ran = run_in(place.path(), ["replay", "not.har", "--contract", "not.yaml", "--listen", "127.0.0.1:0"]);
+    let workspace = Workspace::new();
+    fs::write(workspace.path().join("not.har"), "<html>").unwrap();
+    fs::write(workspace.path().join("not.yaml"), "openapi: 1.0").unwrap();
+    let ran = run_in(workspace.path(), ["replay", "not.har", "--contract", "not.yaml", "--listen", "127.0.0.1:0"]);
     assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
     assert!(ran.stderr.contains("`not.yaml`: not an OpenAPI document"), "{}", ran.stderr);
 }
@@ -274,11 +275,11 @@ fn replay_opens_no_socket_to_anywhere_hit_or_miss() {
             counter.fetch_add(1, Ordering::SeqCst);
         }
     });
-    let place = Place::new();
+    let workspace = Workspace::new();
     let mut entry = get("/api/v2/x", "1");
     entry["request"]["url"] = format!("http://{origin}/api/v2/x").into();
-    place.write("a.har", &[entry]);
-    let replay = place.replay(&["a.har"]);
+    workspace.write("a.har", &[entry]);
+    let replay = workspace.replay(&["a.har"]);
     assert_eq!(text(&ask(replay.address, "/api/v2/x")), "1");
     assert_eq!(ask(replay.address, "/api/v2/y").status(), 421);
     // Every socket that the process holds has our listener's port at its own end.
@@ -312,12 +313,12 @@ fn sockets_of(process: u32) -> Vec<(u16, u16)> {
 
 #[test]
 fn a_wrapped_command_finds_the_replay_and_its_status_comes_first() {
-    let place = Place::new();
-    place.write("a.har", &[get("/api/v2/x", "1")]);
+    let workspace = Workspace::new();
+    workspace.write("a.har", &[get("/api/v2/x", "1")]);
     let script = |code: u8| format!("printf %s \"$CONTRAIL_URL\"; exit {code}");
     let wrapped = |code: u8| -> Ran {
         contrail()
-            .current_dir(place.path())
+            .current_dir(workspace.path())
             .args(["replay", "a.har", "--", "sh", "-c", &script(code)])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -335,14 +336,14 @@ fn a_wrapped_command_finds_the_replay_and_its_status_comes_first() {
 
 #[test]
 fn one_of_a_thing_is_said_as_one() {
-    let place = Place::new();
-    place.write("one.har", &[get("/api/v2/a", r#"{"a":1}"#)]);
-    let replay = place.replay(&["one.har"]);
+    let workspace = Workspace::new();
+    workspace.write("one.har", &[get("/api/v2/a", r#"{"a":1}"#)]);
+    let replay = workspace.replay(&["one.har"]);
     assert_eq!(ask(replay.address, "/api/v2/b").status(), 421);
     let said = replay.finish().stderr;
     for expected in ["serving 1 recorded exchange\n", "\n1 replay miss\n"] {
         assert!(said.contains(expected), "{expected:?}: {said}");
     }
-    let audit = run_in(place.path(), ["audit", "one.har"]).stdout;
+    let audit = run_in(workspace.path(), ["audit", "one.har"]).stdout;
     assert!(audit.starts_with("1 exchange from ") || audit.starts_with("1 exchange\n"), "{audit}");
 }

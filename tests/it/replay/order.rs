@@ -4,9 +4,9 @@ use super::*;
 
 #[test]
 fn the_same_request_gets_its_recorded_answers_in_order_then_the_last_again_if_it_is_safe() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let policy = "/api/v2/rate-limit-policies/rlp_1";
-    place.write(
+    workspace.write(
         "a.har",
         &[
             get("/api/v2/x", "1"),
@@ -16,7 +16,7 @@ fn the_same_request_gets_its_recorded_answers_in_order_then_the_last_again_if_it
             post("/api/v2/y", "{}", "2"),
         ],
     );
-    let replay = place.replay(&["a.har"]);
+    let replay = workspace.replay(&["a.har"]);
     let to = replay.address;
     let gets: Vec<_> = (0..4).map(|_| text(&ask(to, "/api/v2/x"))).collect();
     assert_eq!(gets, ["1", "2", "2", "2"]);
@@ -31,14 +31,14 @@ fn the_same_request_gets_its_recorded_answers_in_order_then_the_last_again_if_it
 
 #[test]
 fn exhausted_repeat_loop_and_miss_decide_for_every_method() {
-    let place = Place::new();
-    place.write("a.har", &[post("/api/v2/y", "{}", "1"), post("/api/v2/y", "{}", "2"), get("/api/v2/x", "x")]);
+    let workspace = Workspace::new();
+    workspace.write("a.har", &[post("/api/v2/y", "{}", "1"), post("/api/v2/y", "{}", "2"), get("/api/v2/x", "x")]);
     for (option, posts, last_get) in [
         ("repeat", ["1", "2", "2", "2"], 200),
         ("loop", ["1", "2", "1", "2"], 200),
         ("miss", ["1", "2", "-", "-"], 421),
     ] {
-        let replay = place.replay(&["a.har", "--exhausted", option]);
+        let replay = workspace.replay(&["a.har", "--exhausted", option]);
         let answers: Vec<_> = (0..4)
             .map(|_| send(replay.address, "/api/v2/y", "{}"))
             .map(|answer| if answer.status() == 421 { "-".to_owned() } else { text(&answer) })
@@ -53,15 +53,15 @@ fn exhausted_repeat_loop_and_miss_decide_for_every_method() {
 #[test]
 fn order_is_counted_per_request_however_many_clients_ask_and_workers_answer_at_once() {
     const EACH: usize = 40;
-    let place = Place::new();
+    let workspace = Workspace::new();
     let entries: Vec<Value> = (0..EACH)
         .flat_map(|number| {
             ["x", "y"].map(|path| post(&format!("/api/v2/{path}"), "{}", &format!("\"{path}{number:02}\"")))
         })
         .collect();
-    place.write("a.har", &entries);
+    workspace.write("a.har", &entries);
     for workers in ["1", "4"] {
-        let replay = place.replay(&["a.har", "--workers", workers]);
+        let replay = workspace.replay(&["a.har", "--workers", workers]);
         let to = replay.address;
         let clients: Vec<_> = (0..8)
             .map(|client| {
@@ -88,8 +88,8 @@ fn order_is_counted_per_request_however_many_clients_ask_and_workers_answer_at_o
 
 #[test]
 fn the_callers_own_entries_come_first_and_a_fresh_token_makes_the_caller() {
-    let place = Place::new();
-    place.write_own(
+    let workspace = Workspace::new();
+    workspace.write_own(
         "a.har",
         &[
             by(post("/api/v2/x", "{}", "\"a\""), "client-a", &["read:users"]),
@@ -97,7 +97,7 @@ fn the_callers_own_entries_come_first_and_a_fresh_token_makes_the_caller() {
             own(post("/api/v2/x", "{}", "\"nobody\""), json!({})),
         ],
     );
-    let replay = place.replay(&["a.har", "--format", "json"]);
+    let replay = workspace.replay(&["a.har", "--format", "json"]);
     let to = replay.address;
     let token = |client: &str| {
         let form =
@@ -126,15 +126,15 @@ fn the_callers_own_entries_come_first_and_a_fresh_token_makes_the_caller() {
 
 #[test]
 fn a_token_for_an_unrecorded_client_carries_the_union_of_scopes_and_that_is_said() {
-    let place = Place::new();
-    place.write_own(
+    let workspace = Workspace::new();
+    workspace.write_own(
         "a.har",
         &[
             by(get("/api/v2/x", "1"), "client-a", &["read:users"]),
             by(get("/api/v2/x", "1"), "client-b", &["read:roles"]),
         ],
     );
-    let replay = place.replay(&["a.har"]);
+    let replay = workspace.replay(&["a.har"]);
     let body = r#"{"grant_type":"client_credentials","client_id":"stranger","client_secret":"s","organization":null}"#;
     let answer = send(replay.address, "/oauth/token/", body);
     assert_eq!((answer.status(), answer.json()["scope"].clone()), (200, "read:roles read:users".into()));
@@ -145,19 +145,19 @@ fn a_token_for_an_unrecorded_client_carries_the_union_of_scopes_and_that_is_said
 
 #[test]
 fn fixtures_are_merged_in_order_the_same_one_twice_counts_twice_and_an_empty_one_is_no_error() {
-    let place = Place::new();
-    place.write("a.har", &[post("/api/v2/x", "{}", "1")]).write("b.har", &[post("/api/v2/x", "{}", "2")]);
-    place.write("empty.har", &[]);
-    let replay = place.replay(&["b.har", "empty.har", "a.har", "b.har"]);
+    let workspace = Workspace::new();
+    workspace.write("a.har", &[post("/api/v2/x", "{}", "1")]).write("b.har", &[post("/api/v2/x", "{}", "2")]);
+    workspace.write("empty.har", &[]);
+    let replay = workspace.replay(&["b.har", "empty.har", "a.har", "b.har"]);
     let answers: Vec<_> = (0..4).map(|_| send(replay.address, "/api/v2/x", "{}")).collect();
     assert_eq!(answers[..3].iter().map(text).collect::<Vec<_>>(), ["2", "1", "2"]);
     assert_eq!(answers[3].status(), 421);
     replay.finish();
 
-    let replay = place.replay(&["empty.har"]);
+    let replay = workspace.replay(&["empty.har"]);
     assert_eq!(ask(replay.address, "/api/v2/x").json()["reason"], "empty");
     replay.finish();
-    assert_eq!(place.replay(&["empty.har"]).finish().status, 0);
+    assert_eq!(workspace.replay(&["empty.har"]).finish().status, 0);
 }
 
 #[test]
@@ -169,11 +169,11 @@ fn a_304_and_a_206_answer_only_requests_that_ask_for_them_and_these_first() {
     };
     let not_modified = with(304, "If-None-Match", "\"1\"", "");
     let part = with(206, "Range", "bytes=0-1", "wh");
-    let place = Place::new();
+    let workspace = Workspace::new();
     let mut only = not_modified.clone();
     only["request"]["url"] = "https://tenant.example/files/b".into();
-    place.write("a.har", &[not_modified, part, get("/files/a", "whole"), only]);
-    let replay = place.replay(&["a.har"]);
+    workspace.write("a.har", &[not_modified, part, get("/files/a", "whole"), only]);
+    let replay = workspace.replay(&["a.har"]);
     let ask = |path: &str, headers: &[(&str, &str)]| {
         let answer = wire::call(replay.address, "GET", path, headers, b"");
         (answer.status(), String::from_utf8(answer.body).unwrap())
@@ -197,13 +197,13 @@ fn a_304_and_a_206_answer_only_requests_that_ask_for_them_and_these_first() {
 
 #[test]
 fn conditional_requests_get_their_recorded_answers_in_order() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let mut first = get("/files/a", "one");
     first["request"]["headers"].as_array_mut().unwrap().push(json!({"name": "If-None-Match", "value": "\"1\""}));
     let mut second = exchange("GET", "/files/a", None, 304, "");
     second["request"]["headers"].as_array_mut().unwrap().push(json!({"name": "If-None-Match", "value": "\"2\""}));
-    place.write("a.har", &[get("/files/a", "zero"), first, second]);
-    let replay = place.replay(&["a.har"]);
+    workspace.write("a.har", &[get("/files/a", "zero"), first, second]);
+    let replay = workspace.replay(&["a.har"]);
     let status = |headers: &[(&str, &str)]| wire::call(replay.address, "GET", "/files/a", headers, b"").status();
     assert_eq!([status(&[("If-None-Match", "x")]), status(&[("If-None-Match", "x")]), status(&[])], [200, 304, 200]);
     replay.finish();

@@ -17,12 +17,12 @@ fn connect(to: SocketAddr, host: &str) -> u16 {
 }
 
 /// A replay of two exchanges: one is asked for, two requests miss (one of them twice), and a host is denied twice.
-fn missing(place: &Place, format: &str) -> Ran {
-    place.write("a.har", &[get(HELD, har::POLICY), get(UNUSED, &har::POLICY.replace("rlp_1", "rlp_2"))]);
+fn missing(workspace: &Workspace, format: &str) -> Ran {
+    workspace.write("a.har", &[get(HELD, har::POLICY), get(UNUSED, &har::POLICY.replace("rlp_1", "rlp_2"))]);
     let reports = FORMATS.map(|kind| format!("--report={kind}=report.{kind}"));
     let listeners = ["--forward-listen", "127.0.0.1:0", "--ca-dir", "ca", "--format", format];
     let options: Vec<&str> = listeners.into_iter().chain(reports.iter().map(String::as_str)).collect();
-    let replay = place.replay(&[&["a.har"], options.as_slice()].concat());
+    let replay = workspace.replay(&[&["a.har"], options.as_slice()].concat());
     assert_eq!(ask(replay.address, HELD).status(), 200);
     for missed in [MISSED, MISSED, WRONG] {
         assert_eq!(ask(replay.address, missed).status(), 421);
@@ -33,17 +33,17 @@ fn missing(place: &Place, format: &str) -> Ran {
     replay.finish()
 }
 
-fn report(place: &Place, kind: &str) -> String {
-    fs::read_to_string(place.path().join(format!("report.{kind}"))).unwrap()
+fn report(workspace: &Workspace, kind: &str) -> String {
+    fs::read_to_string(workspace.path().join(format!("report.{kind}"))).unwrap()
 }
 
 #[test]
 fn every_report_of_a_replay_names_misses_denied_hosts_and_unused_recordings() {
-    let place = Place::new();
-    let ran = missing(&place, "text");
+    let workspace = Workspace::new();
+    let ran = missing(&workspace, "text");
     assert_eq!(ran.status, 3, "{}", ran.stderr);
     for kind in FORMATS {
-        let shown = report(&place, kind).replace("<wbr>", "");
+        let shown = report(&workspace, kind).replace("<wbr>", "");
         let unused = format!("GET {UNUSED}");
         for named in
             [&*format!("GET {MISSED}"), &format!("GET {WRONG}"), "elsewhere.invalid:443", &unused, "a.har entry 0"]
@@ -55,9 +55,9 @@ fn every_report_of_a_replay_names_misses_denied_hosts_and_unused_recordings() {
 
 #[test]
 fn the_json_report_calls_no_miss_conforming_and_counts_misses_apart() {
-    let place = Place::new();
-    missing(&place, "text");
-    let report: Value = serde_json::from_str(&report(&place, "json")).unwrap();
+    let workspace = Workspace::new();
+    missing(&workspace, "text");
+    let report: Value = serde_json::from_str(&report(&workspace, "json")).unwrap();
     let summary = json!({
         "exchanges": 4, "conforms": 1, "gap": 0, "violates": 0, "misses": 3, "skipped": 0,
         "recorded": {"exchanges": 2, "conforms": 2, "gap": 0, "violates": 0},
@@ -78,9 +78,9 @@ fn the_json_report_calls_no_miss_conforming_and_counts_misses_apart() {
 
 #[test]
 fn misses_and_denied_hosts_are_failures_in_junit_and_unused_recordings_are_not() {
-    let place = Place::new();
-    missing(&place, "text");
-    let report = report(&place, "junit");
+    let workspace = Workspace::new();
+    missing(&workspace, "text");
+    let report = report(&workspace, "junit");
     let case = |name: &str| {
         let at = report.find(&format!("name=\"{name}\"")).unwrap_or_else(|| panic!("{name} is not in {report}"));
         report[at..].split("</testcase>").next().unwrap().to_owned()
@@ -97,15 +97,15 @@ fn misses_and_denied_hosts_are_failures_in_junit_and_unused_recordings_are_not()
 #[test]
 fn names_in_junit_hold_no_counts_so_that_a_history_knows_them_again() {
     let names = |requests: usize| {
-        let place = Place::new();
-        place.write("a.har", &[get(HELD, har::POLICY)]);
-        let replay = place.replay(&["a.har", "--report", "junit=report.junit"]);
+        let workspace = Workspace::new();
+        workspace.write("a.har", &[get(HELD, har::POLICY)]);
+        let replay = workspace.replay(&["a.har", "--report", "junit=report.junit"]);
         for _ in 0..requests {
             ask(replay.address, HELD);
             ask(replay.address, MISSED);
         }
         replay.finish();
-        let report = report(&place, "junit");
+        let report = report(&workspace, "junit");
         assert!(report.contains("file=\"a.har\""), "{report}");
         let cases = report.lines().filter(|line| line.contains("<testcase "));
         cases.map(|line| line.split(" time=").next().unwrap().to_owned()).collect::<Vec<_>>()
@@ -117,8 +117,8 @@ fn names_in_junit_hold_no_counts_so_that_a_history_knows_them_again() {
 
 #[test]
 fn lines_and_summary_call_no_miss_conforming_and_name_what_sets_the_exit_status() {
-    let place = Place::new();
-    let ran = missing(&place, "json");
+    let workspace = Workspace::new();
+    let ran = missing(&workspace, "json");
     let verdicts: Vec<_> = lines(&ran).iter().map(|line| (line["verdict"].clone(), line["miss"].clone())).collect();
     assert_eq!(verdicts[1], ("miss".into(), true.into()), "{}", ran.stderr);
     assert_eq!(verdicts[3], ("violates".into(), true.into()), "{}", ran.stderr);
@@ -134,7 +134,7 @@ fn lines_and_summary_call_no_miss_conforming_and_name_what_sets_the_exit_status(
         json!({"status": 3, "because": ["3 replay misses", "2 denied requests", "query.parameter 1 (violation)"]})
     );
 
-    let said = missing(&place, "text").stderr;
+    let said = missing(&workspace, "text").stderr;
     for expected in [
         "\n4 live requests: 1 conform, 0 with gaps, 0 violate, 3 missed\n",
         "\noperations asked for: getRateLimitPolicy 3, getSynchronizedGroups 1\n",
@@ -150,8 +150,8 @@ fn lines_and_summary_call_no_miss_conforming_and_name_what_sets_the_exit_status(
 
 #[test]
 fn under_format_json_every_line_is_an_object_and_those_of_the_start_say_what_they_say_to_people() {
-    let place = Place::new();
-    place.write("a.har", &[get(HELD, har::POLICY)]);
+    let workspace = Workspace::new();
+    workspace.write("a.har", &[get(HELD, har::POLICY)]);
     let ports = ["--listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0", "--ca-dir", "ca", "--format", "json"];
     let commands: [&[&str]; 3] = [
         &["replay", "a.har"],
@@ -159,7 +159,7 @@ fn under_format_json_every_line_is_an_object_and_those_of_the_start_say_what_the
         &["record", "--upstream", "sandbox", "--out", "fixture"],
     ];
     for command in commands {
-        let running = Running::start(place.path(), [command, &ports].concat());
+        let running = Running::start(workspace.path(), [command, &ports].concat());
         ask(running.address, HELD);
         connect(running.addresses[1], "elsewhere.invalid:443");
         let (plain, forward) = (running.addresses[0], running.addresses[1]);

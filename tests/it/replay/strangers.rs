@@ -17,7 +17,7 @@ use tokio_rustls::rustls::{
     pki_types::{CertificateDer, ServerName, pem::PemObject as _},
 };
 
-use super::{Place, exchange, get, own, summary};
+use super::{Workspace, exchange, get, own, summary};
 use crate::support::{
     command::{Ran, contrail, limited},
     process::Running,
@@ -32,17 +32,17 @@ struct Wrapped {
 }
 
 impl Wrapped {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
-        Self::launch(contrail(), place, arguments)
+    fn start(workspace: &Workspace, arguments: &[&str]) -> Self {
+        Self::launch(contrail(), workspace, arguments)
     }
 
-    fn launch(mut command: Command, place: &Place, arguments: &[&str]) -> Self {
+    fn launch(mut command: Command, workspace: &Workspace, arguments: &[&str]) -> Self {
         let script = "echo \"$HTTPS_PROXY\"; echo \"$SSL_CERT_FILE\"; cat";
-        fs::create_dir_all(place.path().join("tmp")).unwrap();
+        fs::create_dir_all(workspace.path().join("tmp")).unwrap();
         let mut child = command
-            .current_dir(place.path())
-            .env("TMPDIR", place.path().join("tmp"))
-            .env("XDG_DATA_HOME", place.path().join("data"))
+            .current_dir(workspace.path())
+            .env("TMPDIR", workspace.path().join("tmp"))
+            .env("XDG_DATA_HOME", workspace.path().join("data"))
             .args(arguments)
             .args(["--", "sh", "-c", script])
             .stdin(Stdio::piped())
@@ -101,11 +101,11 @@ impl Wrapped {
     }
 }
 
-fn tenant() -> Place {
-    let place = Place::new();
+fn tenant() -> Workspace {
+    let workspace = Workspace::new();
     let link = get("/api/v2/x?from=https%3A%2F%2Ftenant.example%2Fa", "2");
-    place.write_own("own.har", &[own(get("/api/v2/x", "1"), json!({})), own(link, json!({}))]);
-    place
+    workspace.write_own("own.har", &[own(get("/api/v2/x", "1"), json!({})), own(link, json!({}))]);
+    workspace
 }
 
 fn status(answer: &str) -> &str {
@@ -114,8 +114,8 @@ fn status(answer: &str) -> &str {
 
 #[test]
 fn a_client_that_keeps_the_tenants_own_address_is_answered_from_the_fixture() {
-    let place = tenant();
-    let wrapped = Wrapped::start(&place, &["replay", "own.har"]);
+    let workspace = tenant();
+    let wrapped = Wrapped::start(&workspace, &["replay", "own.har"]);
     for host in ["my-tenant.test", "other.my-tenant.test", "tenant.example", "192.0.2.7"] {
         let answer = wrapped.get(host, "/api/v2/x");
         assert!(status(&answer) == "200" && answer.ends_with("\r\n\r\n1"), "{host}: {answer}");
@@ -145,11 +145,11 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn the_key_of_the_authority_for_every_host_reaches_no_disk() {
-    let place = tenant();
-    let wrapped = Wrapped::start(&place, &["replay", "own.har"]);
+    let workspace = tenant();
+    let wrapped = Wrapped::start(&workspace, &["replay", "own.har"]);
     assert_eq!(status(&wrapped.get("my-tenant.test", "/api/v2/x")), "200");
-    assert!(!place.path().join("data").exists(), "an authority was made on the disk");
-    for file in files_below(place.path()).iter().filter(|path| path.is_file()) {
+    assert!(!workspace.path().join("data").exists(), "an authority was made on the disk");
+    for file in files_below(workspace.path()).iter().filter(|path| path.is_file()) {
         let text = String::from_utf8_lossy(&fs::read(file).unwrap()).into_owned();
         assert!(!text.contains("PRIVATE KEY"), "{}", file.display());
     }
@@ -159,9 +159,9 @@ fn the_key_of_the_authority_for_every_host_reaches_no_disk() {
 #[test]
 fn only_the_user_can_change_what_a_command_trusts_whatever_the_umask() {
     for umask in ["0", "002", "077"] {
-        let place = tenant();
-        let wrapped = Wrapped::launch(limited(&format!("umask {umask}")), &place, &["replay", "own.har"]);
-        let made = files_below(&place.path().join("tmp"));
+        let workspace = tenant();
+        let wrapped = Wrapped::launch(limited(&format!("umask {umask}")), &workspace, &["replay", "own.har"]);
+        let made = files_below(&workspace.path().join("tmp"));
         assert!(made.len() >= 3, "{made:?}");
         for path in made {
             let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
@@ -174,8 +174,9 @@ fn only_the_user_can_change_what_a_command_trusts_whatever_the_umask() {
 #[test]
 fn a_request_to_a_host_that_is_not_the_tenants_is_denied_named_and_fails_the_run() {
     for (more, expected) in [(&[][..], 3), (&["--allow", "denied"], 0)] {
-        let place = tenant();
-        let wrapped = Wrapped::start(&place, &[&["replay", "own.har", "--report", "junit=junit.xml"], more].concat());
+        let workspace = tenant();
+        let wrapped =
+            Wrapped::start(&workspace, &[&["replay", "own.har", "--report", "junit=junit.xml"], more].concat());
         assert_eq!(status(&wrapped.get("my-tenant.test", "/api/v2/x")), "200");
         for _ in 0..2 {
             let answer = wrapped.ask("telemetry.test", "POST /v1/events HTTP/1.1");
@@ -191,7 +192,7 @@ fn a_request_to_a_host_that_is_not_the_tenants_is_denied_named_and_fails_the_run
         assert!(ran.stderr.contains(counted), "{}", ran.stderr);
         assert!(ran.stderr.contains("\n1 live request: "), "{}", ran.stderr);
         assert_eq!(ran.stderr.contains("\nexit status 3: 2 denied requests\n"), expected == 3, "{}", ran.stderr);
-        let report = fs::read_to_string(place.path().join("junit.xml")).unwrap();
+        let report = fs::read_to_string(workspace.path().join("junit.xml")).unwrap();
         let failure = "<failure type=\"denied\"";
         assert_eq!(report.contains(failure), expected == 3, "{report}");
     }
@@ -199,8 +200,8 @@ fn a_request_to_a_host_that_is_not_the_tenants_is_denied_named_and_fails_the_run
 
 #[test]
 fn json_lines_and_summary_name_denied_hosts() {
-    let place = tenant();
-    let wrapped = Wrapped::start(&place, &["replay", "own.har", "--format", "json"]);
+    let workspace = tenant();
+    let wrapped = Wrapped::start(&workspace, &["replay", "own.har", "--format", "json"]);
     wrapped.get("telemetry.test", "/v1/events");
     let ran = wrapped.end();
     let line = ran.stderr.lines().find(|line| line.contains("\"turned_away\":\"")).unwrap();
@@ -215,8 +216,8 @@ fn json_lines_and_summary_name_denied_hosts() {
 
 #[test]
 fn what_is_asked_of_the_tenants_host_and_not_recorded_stays_a_miss_that_nothing_allows() {
-    let place = tenant();
-    let wrapped = Wrapped::start(&place, &["replay", "own.har", "--allow", "denied"]);
+    let workspace = tenant();
+    let wrapped = Wrapped::start(&workspace, &["replay", "own.har", "--allow", "denied"]);
     // Known by a recorded path, by a documented one, and by an answer.
     assert_eq!(status(&wrapped.get("one.test", "/api/v2/x?y=1")), "421");
     assert_eq!(status(&wrapped.get("two.test", "/api/v2/connection-profiles/templates")), "421");
@@ -230,8 +231,8 @@ fn what_is_asked_of_the_tenants_host_and_not_recorded_stays_a_miss_that_nothing_
 
 #[test]
 fn a_host_that_is_denied_before_it_proves_to_be_the_tenants_is_not_allowed() {
-    let place = tenant();
-    let wrapped = Wrapped::start(&place, &["replay", "own.har", "--allow", "denied"]);
+    let workspace = tenant();
+    let wrapped = Wrapped::start(&workspace, &["replay", "own.har", "--allow", "denied"]);
     assert_eq!(status(&wrapped.get("my-tenant.test", "/nothing/like/it")), "403");
     assert_eq!(status(&wrapped.get("my-tenant.test", "/api/v2/x")), "200");
     let ran = wrapped.end();
@@ -240,11 +241,11 @@ fn a_host_that_is_denied_before_it_proves_to_be_the_tenants_is_not_allowed() {
 
 #[test]
 fn the_hosts_of_another_tools_recording_are_known() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let mut elsewhere = exchange("GET", "/a", None, 200, "1");
     elsewhere["request"]["url"] = "https://cdn.test/a".into();
-    place.write("a.har", &[get("/api/v2/x", "1"), elsewhere]);
-    let wrapped = Wrapped::start(&place, &["replay", "a.har"]);
+    workspace.write("a.har", &[get("/api/v2/x", "1"), elsewhere]);
+    let wrapped = Wrapped::start(&workspace, &["replay", "a.har"]);
     assert_eq!(status(&wrapped.get("cdn.test", "/b")), "421");
     assert_eq!(status(&wrapped.get("elsewhere.test", "/b")), "403");
     wrapped.end();
@@ -252,8 +253,8 @@ fn the_hosts_of_another_tools_recording_are_known() {
 
 #[test]
 fn a_tunnel_to_contrail_itself_stays_refused() {
-    let place = tenant();
-    let wrapped = Wrapped::start(&place, &["replay", "own.har"]);
+    let workspace = tenant();
+    let wrapped = Wrapped::start(&workspace, &["replay", "own.har"]);
     let port = wrapped.proxy.rsplit_once(':').unwrap().1.to_owned();
     for host in ["127.0.0.1", "localhost", "127.1"] {
         let (_, head) = wrapped.connect(&format!("{host}:{port}"));
@@ -270,8 +271,8 @@ fn a_tunnel_to_contrail_itself_stays_refused() {
 
 #[test]
 fn a_client_that_does_not_trust_the_authority_is_named_by_its_host() {
-    let place = tenant();
-    let wrapped = Wrapped::start(&place, &["replay", "own.har"]);
+    let workspace = tenant();
+    let wrapped = Wrapped::start(&workspace, &["replay", "own.har"]);
     let (stream, head) = wrapped.connect("pinned.test:443");
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -289,8 +290,8 @@ fn a_client_that_does_not_trust_the_authority_is_named_by_its_host() {
     assert!(ran.stderr.contains("--- denied pinned.test:443: a TLS handshake after CONNECT failed"), "{}", ran.stderr);
 }
 
-fn denied_without_a_command(place: &Place, arguments: &[&str]) -> Ran {
-    let running = Running::start(place.path(), [arguments, &["--forward-listen", "127.0.0.1:0"]].concat());
+fn denied_without_a_command(workspace: &Workspace, arguments: &[&str]) -> Ran {
+    let running = Running::start(workspace.path(), [arguments, &["--forward-listen", "127.0.0.1:0"]].concat());
     let request = b"CONNECT telemetry.test:443 HTTP/1.1\r\nHost: x\r\n\r\n";
     let answer = wire::send(running.address, "CONNECT", request).unwrap();
     assert_eq!((answer.status(), answer.header("contrail-answer")), (403, Some("tunnel-denied")));
@@ -299,16 +300,17 @@ fn denied_without_a_command(place: &Place, arguments: &[&str]) -> Ran {
 
 #[test]
 fn a_forward_listener_without_a_command_denies_names_and_fails_the_run_in_replay_only() {
-    let place = tenant();
+    let workspace = tenant();
     let ca = ["--ca-dir", "ca"];
-    let replayed = |more: &[&str]| denied_without_a_command(&place, &[&["replay", "own.har"], &ca[..], more].concat());
+    let replayed =
+        |more: &[&str]| denied_without_a_command(&workspace, &[&["replay", "own.har"], &ca[..], more].concat());
     let ran = replayed(&[]);
     assert_eq!(ran.status, 3, "{}", ran.stderr);
     let line =
         "403 denied telemetry.test:443: --intercept telemetry.test:443 opens it, with --allow denied it does not fail";
     assert!(ran.stderr.contains(line), "{}", ran.stderr);
     assert_eq!(replayed(&["--allow", "denied"]).status, 0);
-    let ran = denied_without_a_command(&place, &["watch", "--upstream", "sandbox", "--ca-dir", "ca"]);
+    let ran = denied_without_a_command(&workspace, &["watch", "--upstream", "sandbox", "--ca-dir", "ca"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let line =
         "403 denied telemetry.test:443: --intercept telemetry.test:443 opens it, --tunnel allow passes it on unseen\n";
@@ -319,8 +321,8 @@ fn a_forward_listener_without_a_command_denies_names_and_fails_the_run_in_replay
 
 #[test]
 fn a_tunnel_out_of_replay_is_refused_at_the_start_and_ignored_from_a_variable() {
-    let place = tenant();
-    let run = |command: &mut Command| -> Ran { command.current_dir(place.path()).output().unwrap().into() };
+    let workspace = tenant();
+    let run = |command: &mut Command| -> Ran { command.current_dir(workspace.path()).output().unwrap().into() };
     let ran = run(contrail().args(["replay", "own.har", "--tunnel", "allow", "--", "true"]));
     assert_eq!(ran.status, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("replay opens no socket to anywhere"), "{}", ran.stderr);

@@ -65,7 +65,7 @@ impl Observer for Seen {
     }
 }
 
-/// How a bench differs from the plain one.
+/// How a harness differs from the plain one.
 pub struct Setup {
     pub settings: Box<dyn FnOnce(&mut Settings)>,
     pub limits: live::Limits,
@@ -94,7 +94,7 @@ impl Default for Setup {
 }
 
 /// A proxy with a raw upstream behind it.
-pub struct Bench {
+pub struct Harness {
     pub address: SocketAddr,
     pub upstream: TcpListener,
     pub seen: Arc<Seen>,
@@ -103,7 +103,7 @@ pub struct Bench {
     pub server: JoinHandle<()>,
 }
 
-impl Bench {
+impl Harness {
     pub async fn new() -> Self {
         Self::with(Setup::default()).await
     }

@@ -10,14 +10,14 @@ use crate::support::{
     wire::{Message, call},
 };
 
-/// The client with every scope, and its secret in [`Place`]'s seed.
+/// The client with every scope, and its secret in [`Workspace`]'s seed.
 pub const CLIENT: &str = "sandbox-full";
 pub const SECRET: &str = "known-s3cr3t-0123456789";
 
 /// A folder with a seed for `--upstream sandbox` in it.
-pub struct Place(tempfile::TempDir);
+pub struct Workspace(tempfile::TempDir);
 
-impl Place {
+impl Workspace {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut seed: Value = serde_json::from_str(contrail::sandbox::BUILT_IN_SEED).unwrap();
