@@ -38,6 +38,7 @@ pub mod record;
 pub mod redact;
 mod refold;
 pub mod replay;
+mod report_files;
 pub mod sandbox;
 pub mod scan;
 pub mod serve;

@@ -20,7 +20,8 @@ use super::{
     listeners::{DoorArgs, Open},
     open_files::connections_that_fit,
     policy::PolicyArgs,
-    printer::{private_file, wants_colour},
+    printer::wants_colour,
+    report_files::{self, Used},
     values::{depth, positive, seconds, seconds_or_none, size, size_above_zero, whole, workers},
     wrap,
 };
@@ -218,20 +219,20 @@ impl JudgeArgs {
         Ok(Arc::new(TokenCache::new(self.clock_skew, keys)))
     }
 
-    /// Tells before anything is served that a report could not be written after it.
+    /// Checks the files of the reports before anything is opened; see [`report_files::check`].
     ///
     /// # Errors
     ///
-    /// The file of a `--report` cannot be written; it is made if it is not there, and else left as it is.
-    pub fn check_reports(&self) -> Result<(), Failure> {
-        for file in self.report.iter().filter_map(|request| request.file.as_deref()) {
-            if file.exists() && !file.is_file() && !file.is_dir() {
-                continue; // the reader of a pipe would take the look for the report
-            }
-            private_file(file, false)
-                .map_err(|error| format!("--report: cannot write to {}: {error}; name another file", file.display()))?;
+    /// A report would replace a file that the command uses, or cannot be written.
+    pub(super) fn check_reports(&self, proxy: &ProxyArgs, mut used: Used) -> Result<(), Failure> {
+        used.files("contract", self.contract.contract.iter().chain(&self.contract.overlay));
+        used.files("key set", &self.jwks);
+        let DoorArgs { cert, key, ca_dir, .. } = &proxy.doors;
+        used.files("certificate", cert.iter().chain(key));
+        if let Some(folder) = ca_dir {
+            used.tree("authority", folder);
         }
-        Ok(())
+        report_files::check(&self.report, &mut used)
     }
 
     /// An empty collector for the reports that the options ask for.

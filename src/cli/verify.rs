@@ -19,6 +19,7 @@ use super::{
     ContractArgs, Failure, Format, Outcome,
     policy::PolicyArgs,
     printer::{Printer, write_whole},
+    report_files::{self, Used},
 };
 use crate::{
     contract::{CheckOptions, Contract},
@@ -65,6 +66,7 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    report_files::check(&args.report, &mut args.uses())?;
     let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
     let mut judge = Judge::new(args.contract.load()?, args.clock_skew, keys);
     judge.options.max_depth = args.max_depth;
@@ -93,6 +95,20 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         write(request, &redactor, &mut collector)?;
     }
     Ok(Outcome { findings: collector.fails(), ..Outcome::CLEAN })
+}
+
+impl Args {
+    /// The files that are read.
+    fn uses(&self) -> Used {
+        let mut used = Used::default();
+        for named in self.recordings.iter().filter(|named| named.as_os_str() != "-") {
+            used.recording(named);
+        }
+        used.files("contract", self.contract.contract.iter().chain(&self.contract.overlay));
+        used.files("key set", &self.jwks);
+        used.files("head file", &self.head);
+        used
+    }
 }
 
 /// The heads of `--head`, if it was given.

@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     Failure, Format, Outcome,
+    report_files::Used,
     serve::{JudgeArgs, ProxyArgs, Reach, Setup},
     summary,
 };
@@ -96,6 +97,14 @@ pub struct TrailArgs {
 }
 
 impl TrailArgs {
+    /// The files that a trail writes.
+    pub(super) fn uses(&self, used: &mut Used) {
+        if let Some(folder) = &self.trail {
+            used.tree("trail", folder);
+        }
+        used.files("head file", &self.head_to);
+    }
+
     /// Opens the trail, if there is to be one.
     pub(super) fn open(&self, context: &JournalContext, format: Format) -> Result<Option<Journal>, Failure> {
         let Some(folder) = &self.trail else { return Ok(None) };
@@ -206,6 +215,13 @@ impl UpstreamArgs {
             Named::Origin(origin) => Some(origin),
             Named::Sandbox => None,
         }
+    }
+
+    /// The files that an upstream is set up from.
+    pub(super) fn uses(&self, used: &mut Used) {
+        let Self { upstream_ca, upstream_cert, upstream_key, seed, .. } = self;
+        used.files("certificate", [upstream_ca, upstream_cert, upstream_key].into_iter().flatten());
+        used.files("seed", seed);
     }
 
     /// What is said of an option that was `typed` and has nothing to do here, if one was: a script may name it for all
@@ -323,7 +339,10 @@ impl FilterArgs {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
-    args.judge.check_reports()?;
+    let mut used = Used::default();
+    args.trail.uses(&mut used);
+    args.upstream.uses(&mut used);
+    args.judge.check_reports(&args.proxy, used)?;
     let ready = args.upstream.ready(&args.proxy)?;
     let contract = args.judge.contract.load()?;
     let mut setup = args.filter.setup(&ready.origin);

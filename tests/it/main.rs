@@ -26,6 +26,7 @@ mod proxy;
 mod reading;
 mod record;
 mod replay;
+mod report_files;
 mod sandbox;
 mod secrets;
 mod starting;

@@ -19,7 +19,9 @@ pub(super) use proof::replayed;
 use serde_json::Value;
 
 use super::{
-    Failure, Outcome, said,
+    Failure, Outcome,
+    report_files::Used,
+    said,
     serve::{JudgeArgs, ProxyArgs, Ran},
     summary,
     watch::{FilterArgs, TrailArgs, UpstreamArgs},
@@ -76,7 +78,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.judge.contract.load()?;
     known_operations(&contract, "--replace", &args.replace)?;
     known_operations(&contract, "--only", &args.filter.only)?;
-    args.judge.check_reports()?;
+    let mut used = Used::default();
+    used.fixture(&args.out);
+    args.trail.uses(&mut used);
+    args.upstream.uses(&mut used);
+    args.judge.check_reports(&args.proxy, used)?;
     let existed = exists(args)?;
     let ready = args.upstream.ready(&args.proxy)?;
     let redactor = args.judge.redactor(&contract)?;

@@ -17,6 +17,7 @@ use std::{
 use self::missing::{Missing, MissingArgs};
 use super::{
     Failure, Outcome,
+    report_files::Used,
     serve::{JudgeArgs, ProxyArgs, Reach, Setup},
     summary, verify,
     watch::UpstreamArgs,
@@ -102,7 +103,17 @@ impl Pending {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
-    args.judge.check_reports()?;
+    let mut used = Used::default();
+    for fixture in &args.fixtures {
+        used.recording(fixture);
+        if args.missing.record_missing {
+            used.fixture(fixture);
+        }
+    }
+    if let Some(upstream) = &args.missing.upstream {
+        upstream.uses(&mut used);
+    }
+    args.judge.check_reports(&args.proxy, used)?;
     let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
     let options = args.judge.options(CheckOptions { auth: args.check_auth, ..CheckOptions::default() });
     // Without --record-missing it only says what the tenant is called; replay alone never asks one.

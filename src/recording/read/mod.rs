@@ -63,7 +63,8 @@ pub fn sources(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
     Ok(found)
 }
 
-fn is_recording_name(path: &Path) -> bool {
+/// Whether a folder is read with this file as one of its recordings.
+pub(crate) fn is_recording_name(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("har") || extension == "journal")
 }
 

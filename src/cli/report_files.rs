@@ -1,0 +1,195 @@
+//! The files of `--report`, checked before a command opens anything: none may replace a file that the command reads or
+//! writes otherwise.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{Failure, printer::private_file};
+use crate::{
+    config,
+    recording::{self, Journal, Place},
+    report::Request,
+};
+
+/// Symbolic links that are followed from one name.
+const MAX_LINKS: usize = 40;
+
+/// What a command reads or writes besides its reports, and what it is called in messages.
+#[derive(Debug, Default)]
+pub(super) struct Used {
+    places: Vec<(&'static str, PathBuf, Extent)>,
+}
+
+/// Which files a place stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// This one.
+    File,
+    /// It and every file below it.
+    Tree,
+    /// It, and the recordings and body files in it or beside it.
+    Recording,
+}
+
+impl Used {
+    /// A file.
+    pub(super) fn file(&mut self, what: &'static str, path: &Path) {
+        self.places.push((what, path.to_owned(), Extent::File));
+    }
+
+    /// Files.
+    pub(super) fn files<'a>(&mut self, what: &'static str, paths: impl IntoIterator<Item = &'a PathBuf>) {
+        for path in paths {
+            self.file(what, path);
+        }
+    }
+
+    /// A folder with all that is in it.
+    pub(super) fn tree(&mut self, what: &'static str, path: &Path) {
+        self.places.push((what, path.to_owned(), Extent::Tree));
+    }
+
+    /// A recording that is read: a file, or a folder.
+    pub(super) fn recording(&mut self, path: &Path) {
+        self.places.push(("recording", path.to_owned(), Extent::Recording));
+    }
+
+    /// A fixture that is written, and its journals.
+    pub(super) fn fixture(&mut self, path: &Path) {
+        self.places.push(("fixture", path.to_owned(), Extent::Recording));
+        if let Ok(place) = Place::find(path) {
+            self.file("fixture", place.har());
+        }
+        let journal = Journal::path_for(path);
+        self.file("journal", &journal.with_extension("before.journal"));
+        self.file("journal", &journal);
+    }
+}
+
+/// Checks that each report can be written, and that it replaces nothing else.
+///
+/// # Errors
+///
+/// A report names a file that is `used`, the file of another report, or one that cannot be written.
+pub(super) fn check(reports: &[Request], used: &mut Used) -> Result<(), Failure> {
+    used.file("settings file", config::FILE.as_ref());
+    let mut earlier: Vec<Identity> = Vec::new();
+    for path in reports.iter().filter_map(|request| request.file.as_deref()) {
+        // A terminal or a pipe takes any number of reports, and probing it would write to its reader.
+        if fs::metadata(path).is_ok_and(|file| !file.is_file() && !file.is_dir()) {
+            continue;
+        }
+        let report = Identity::of(path);
+        let shown = path.display();
+        if let Some((what, place, _)) = used.places.iter().find(|(_, place, extent)| report.is_in(place, *extent)) {
+            return Err(format!(
+                "--report: {shown} belongs to the {what} `{}`, and the report would replace it; name another file",
+                place.display()
+            )
+            .into());
+        }
+        if earlier.iter().any(|earlier| earlier.is(&report)) {
+            return Err(format!("--report: two reports go to {shown}; give each a file of its own").into());
+        }
+        earlier.push(report);
+        probe(path).map_err(|error| format!("--report: cannot write to {shown}: {error}; name another file"))?;
+    }
+    Ok(())
+}
+
+/// Finds out whether a file can be written, and leaves it as it is; none is left where there was none.
+fn probe(path: &Path) -> io::Result<()> {
+    let target = resolved(path);
+    let is_new = !target.exists();
+    private_file(path, false)?;
+    if is_new { fs::remove_file(target) } else { Ok(()) }
+}
+
+/// A file, whatever name it goes by.
+#[derive(Debug)]
+struct Identity {
+    /// Device and inode of a file that exists.
+    node: Option<(u64, u64)>,
+    /// Its path without links.
+    path: PathBuf,
+}
+
+impl Identity {
+    fn of(path: &Path) -> Self {
+        let node = fs::metadata(path).ok().map(|file| {
+            use std::os::unix::fs::MetadataExt as _;
+            (file.dev(), file.ino())
+        });
+        Self { node, path: resolved(path) }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.node.is_some() && self.node == other.node || self.path == other.path
+    }
+
+    fn is_in(&self, place: &Path, extent: Extent) -> bool {
+        let other = Self::of(place);
+        if self.is(&other) {
+            return true;
+        }
+        match extent {
+            Extent::File => false,
+            Extent::Tree => self.path.starts_with(&other.path) || self.is_among(files_below(place)),
+            Extent::Recording => {
+                let folder = if place.is_dir() { Some(other.path.as_path()) } else { other.path.parent() };
+                let inside = folder.is_some_and(|folder| self.path.starts_with(folder));
+                let body = inside && recording::is_body_file(&self.path);
+                let source = place.is_dir() && inside && recording::is_recording_name(&self.path);
+                body || source
+                    || place.is_dir()
+                        && self.is_among(
+                            files_below(place)
+                                .into_iter()
+                                .filter(|file| recording::is_recording_name(file) || recording::is_body_file(file)),
+                        )
+            }
+        }
+    }
+
+    /// Whether one of these files is this one under another name: a hard link.
+    fn is_among(&self, files: impl IntoIterator<Item = PathBuf>) -> bool {
+        self.node.is_some() && files.into_iter().any(|file| Self::of(&file).node == self.node)
+    }
+}
+
+/// The files in a folder and below it.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for item in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match item.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(item.path()),
+                _ => files.push(item.path()),
+            }
+        }
+    }
+    files
+}
+
+/// A path without links; its end may not exist yet.
+fn resolved(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        if let Ok(path) = fs::canonicalize(&path) {
+            return path;
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        match fs::read_link(&path) {
+            Ok(target) => path = folder.join(target),
+            Err(_) => {
+                let folder = fs::canonicalize(folder)
+                    .or_else(|_| std::path::absolute(folder))
+                    .unwrap_or_else(|_| folder.to_owned());
+                return path.file_name().map_or_else(|| folder.clone(), |name| folder.join(name));
+            }
+        }
+    }
+    path
+}
