@@ -13,7 +13,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::listeners::Doors;
 use crate::{
-    proxy::entry::{authority::pem, forward::HostPort},
+    proxy::{HostPort, entry::authority::pem},
     upstream::no_proxy::covers,
 };
 

@@ -15,11 +15,11 @@ use super::{
     serve::{Reach, Site},
 };
 use crate::proxy::{
-    Proxy,
+    HostPort, Proxy,
     entry::{
         authority::{self, Authority},
-        forward::{Forward, HostPort, Tunnel},
-        listener::Door,
+        forward::{Forward, Tunnel},
+        listener::ListenerKind,
         tls::Certificates,
     },
 };
@@ -69,7 +69,7 @@ pub struct DoorArgs {
 pub(super) struct Open {
     pub(super) listener: TcpListener,
     pub(super) address: SocketAddr,
-    pub(super) door: Door,
+    pub(super) door: ListenerKind,
 }
 
 /// All open listeners, and what a client needs to know about them.
@@ -86,18 +86,18 @@ pub(super) struct Doors {
 
 impl Doors {
     pub(super) fn plain(&self) -> Option<SocketAddr> {
-        self.address(|door| matches!(door, Door::Plain))
+        self.address(|door| matches!(door, ListenerKind::Plain))
     }
 
     pub(super) fn tls(&self) -> Option<SocketAddr> {
-        self.address(|door| matches!(door, Door::Tls(_)))
+        self.address(|door| matches!(door, ListenerKind::Tls(_)))
     }
 
     pub(super) fn forward(&self) -> Option<SocketAddr> {
-        self.address(|door| matches!(door, Door::Forward(_)))
+        self.address(|door| matches!(door, ListenerKind::Forward(_)))
     }
 
-    fn address(&self, is: impl Fn(&Door) -> bool) -> Option<SocketAddr> {
+    fn address(&self, is: impl Fn(&ListenerKind) -> bool) -> Option<SocketAddr> {
         self.open.iter().find(|open| is(&open.door)).map(|open| open.address)
     }
 
@@ -106,9 +106,9 @@ impl Doors {
         self.open
             .iter()
             .map(|Open { address, door, .. }| match door {
-                Door::Plain => format!("listening on http://{address}"),
-                Door::Tls(_) => format!("listening on https://{address}"),
-                Door::Forward(_) => format!("listening on http://{address} (forward proxy)"),
+                ListenerKind::Plain => format!("listening on http://{address}"),
+                ListenerKind::Tls(_) => format!("listening on https://{address}"),
+                ListenerKind::Forward(_) => format!("listening on http://{address} (forward proxy)"),
             })
             .collect()
     }
@@ -194,7 +194,7 @@ impl DoorArgs {
         if self.listen.is_some() || self.tls_listen.is_none() && (around_command || forward_address.is_none()) {
             let fallback = if around_command { WRAP_LISTEN } else { DEFAULT_LISTEN };
             let address = self.listen.as_deref().unwrap_or(fallback);
-            open.push((bind("--listen", address).await?, Door::Plain));
+            open.push((bind("--listen", address).await?, ListenerKind::Plain));
         }
         if let Some(address) = &self.tls_listen {
             let certificates = match (&self.cert, &self.key, &kept) {
@@ -209,7 +209,7 @@ impl DoorArgs {
                 (_, _, Some(authority)) => Certificates::Authority(Arc::clone(authority)),
                 _ => return Err("--tls-listen needs --cert and --key together, or neither".into()),
             };
-            open.push((bind("--tls-listen", address).await?, Door::Tls(certificates)));
+            open.push((bind("--tls-listen", address).await?, ListenerKind::Tls(certificates)));
         }
         let opened_hosts: Vec<HostPort> = [upstream.clone()].into_iter().chain(intercepted.iter().cloned()).collect();
         let authorities: Vec<_> = kept.iter().chain(&any).cloned().collect();
@@ -233,7 +233,7 @@ impl DoorArgs {
                 unseen,
                 connect_timeout,
             };
-            open.push(((listener, address), Door::Forward(Arc::new(forward))));
+            open.push(((listener, address), ListenerKind::Forward(Arc::new(forward))));
         }
         let open: Vec<Open> =
             open.into_iter().map(|((listener, address), door)| Open { listener, address, door }).collect();

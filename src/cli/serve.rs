@@ -31,11 +31,7 @@ use crate::{
     finding::Rule,
     json,
     pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline},
-    proxy::{
-        Ended, Observer, Proxy, Settings, Written,
-        entry::{listener, workers::Workers},
-        transfer::audience::Audience,
-    },
+    proxy::{Audience, Ended, Observer, Proxy, Settings, Written, entry::listener, workers::Workers},
     redact::{Plan, Redactor},
     report::{self, Collector, Title},
     token::{Jwks, TokenCache},

@@ -8,7 +8,7 @@ use contrail::{
         Ended, Observer, Proxy, Settings, Written,
         entry::{
             authority::Authority,
-            listener::{self, Door},
+            listener::{self, ListenerKind},
             tls::Certificates,
         },
     },
@@ -153,7 +153,11 @@ async fn every_combination_of_protocols_passes_large_bodies_and_trailers_both_wa
         let proxy = Proxy::new(settings, Arc::new(live), Arc::new(Nobody)).unwrap();
         let (_stop, stopping) = watch::channel(false);
         for client_tls in [false, true] {
-            let door = if client_tls { Door::Tls(Certificates::Authority(authority.clone())) } else { Door::Plain };
+            let door = if client_tls {
+                ListenerKind::Tls(Certificates::Authority(authority.clone()))
+            } else {
+                ListenerKind::Plain
+            };
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
             tokio::spawn(listener::serve(proxy.clone(), listener, door, stopping.clone()));

@@ -10,11 +10,11 @@ use std::{
 use bytes::Bytes;
 use contrail::{
     proxy::{
-        Ended, Observer, Proxy, Settings, Written,
+        Ended, HostPort, Observer, Proxy, Settings, Written,
         entry::{
             authority::Authority,
-            forward::{Forward, HostPort, Tunnel},
-            listener::{self, Door},
+            forward::{Forward, Tunnel},
+            listener::{self, ListenerKind},
             tls::Certificates,
         },
     },
@@ -143,7 +143,11 @@ async fn setup(options: Options) -> Setup {
         connect_timeout: Duration::from_secs(5),
     });
     let (stop, stopped) = watch::channel(false);
-    let doors = [Door::Plain, Door::Tls(Certificates::Authority(authority.clone())), Door::Forward(forward)];
+    let doors = [
+        ListenerKind::Plain,
+        ListenerKind::Tls(Certificates::Authority(authority.clone())),
+        ListenerKind::Forward(forward),
+    ];
     let mut addresses = Vec::new();
     for door in doors {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,34 +1,22 @@
-//! The forward listener: requests in absolute form, and CONNECT.
+//! The forward listener's rules: which requests go where, decided by their heads.
 //!
 //! What goes to the upstream (or to an intercepted host) is opened and forwarded like any other request. Anything else
-//! is denied, or, with `--tunnel allow`, passed on unseen and unrecorded; where everything is answered from memory, every
+//! is denied, or, with `--tunnel allow`, passed on unseen and unrecorded. Where everything is answered from memory, every
 //! host can be opened. Nothing ever leads back to contrail's own listeners, under any spelling of their address.
+//!
+//! Knows no socket: [`super::connection`] and [`super::passthrough`] carry the decisions out.
 
-use std::{convert::Infallible, fmt, net::Ipv6Addr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use http::{HeaderValue, Method, StatusCode, Version, header};
-use hyper::body::Incoming;
-use hyper_util::rt::TokioIo;
-use tokio::{net::TcpStream, sync::watch};
+use http::{Method, StatusCode, Version, header};
 
-use super::{authority::Authority, intercept, listener::Slot};
+use super::authority::Authority;
 use crate::proxy::{
-    Proxy,
-    transfer::{
-        response_body::Gate,
-        reverse::{self, Destination},
-        upgrade,
-    },
-    wire::state::InFlight,
+    HostPort, Proxy,
+    transfer::reverse::{self, Destination},
 };
-use crate::upstream::{
-    Denied, MessageBody, Problem, Response,
-    own::{OwnAddresses, Resolved},
-};
-
-/// Longest host with its port, in bytes; a name of DNS has at most 253.
-const MAX_AUTHORITY: usize = 300;
+use crate::upstream::{Denied, Problem, own::OwnAddresses};
 
 /// What happens to targets that are not intercepted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -38,68 +26,6 @@ pub enum Tunnel {
     Deny,
     /// Passed on unseen and unrecorded.
     Allow,
-}
-
-/// A host with its port, as the client of a forward proxy names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostPort {
-    /// Lower case, without brackets and without a trailing dot.
-    pub host: String,
-    /// The port.
-    pub port: u16,
-}
-
-impl HostPort {
-    /// From an authority; `port` where it names none.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with it.
-    pub fn parse(authority: &str, port: Option<u16>) -> Result<Self, &'static str> {
-        if authority.len() > MAX_AUTHORITY {
-            return Err("it is longer than 300 bytes");
-        }
-        if authority.contains('@') {
-            return Err("it holds user information");
-        }
-        let parsed: http::uri::Authority = authority.parse().map_err(|_| "it is no host and port")?;
-        let digits = authority.rsplit_once(':').map(|(_, digits)| digits).filter(|_| !authority.ends_with(']'));
-        let port = match (digits, port) {
-            (None, Some(port)) => port,
-            (None, None) => return Err("it names no port"),
-            (Some(digits), _) if !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()) => {
-                digits.parse().ok().filter(|port| *port > 0).ok_or("its port is not from 1 to 65535")?
-            }
-            _ => return Err("its port is no number"),
-        };
-        let host = parsed.host();
-        let host = match host.strip_prefix('[').map(|host| host.trim_end_matches(']')) {
-            Some(address) if address.parse::<Ipv6Addr>().is_err() => return Err("brackets hold no IPv6 address"),
-            Some(address) => address,
-            None => host,
-        };
-        let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-        if host.is_empty() || host.ends_with('.') {
-            return Err("it names no host");
-        }
-        Ok(Self { host, port })
-    }
-
-    /// As it stands in a Host header for this scheme.
-    #[must_use]
-    pub fn authority(&self, scheme: &str) -> String {
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        match (scheme, self.port) {
-            ("https", 443) | ("http", 80) => host,
-            (_, port) => format!("{host}:{port}"),
-        }
-    }
-}
-
-impl fmt::Display for HostPort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.authority(""))
-    }
 }
 
 /// What a forward listener does.
@@ -126,14 +52,85 @@ pub struct Forward {
 }
 
 impl Forward {
-    /// Where a request for this host goes, if it is to be opened: an upstream of https is spoken to over https
-    /// whatever the client used.
-    pub(in crate::proxy) fn destination(&self, proxy: &Proxy, target: &HostPort, scheme: &str) -> Option<Destination> {
-        if *target == self.upstream {
-            return Some(Destination::upstream(proxy));
+    /// Decides what happens to a request, by its head alone.
+    pub(in crate::proxy) fn decide(&self, head: &http::request::Parts) -> Decision {
+        if !self.admits(&head.headers) {
+            return Decision::Authenticate;
         }
-        let opened = self.intercepted.contains(target) || self.any.is_some() && !self.is_own(target);
-        opened.then(|| Destination::new(scheme, target.authority(scheme)))
+        if head.method == Method::CONNECT {
+            return self.decide_connect(head);
+        }
+        // Before the target, so that an ambiguous head ends its connection even where its target is denied.
+        if let Err(problem) = reverse::acceptable(head) {
+            return Decision::Refuse(problem);
+        }
+        let (Some(scheme), Some(authority)) = (head.uri.scheme_str(), head.uri.authority()) else {
+            let detail = "this is a forward proxy: it takes CONNECT and requests in absolute form; for requests straight \
+                          to the tenant's paths use the address of the reverse listener";
+            return Decision::Refuse(Problem::new(StatusCode::BAD_REQUEST, "no-absolute-form", detail));
+        };
+        let (scheme, port) = match scheme {
+            "http" => ("http", 80),
+            "https" => ("https", 443),
+            _ => return Decision::Refuse(malformed("its scheme is neither http nor https")),
+        };
+        let target = match HostPort::parse(authority.as_str(), Some(port)) {
+            Ok(target) => target,
+            Err(wrong) => return Decision::Refuse(malformed(wrong)),
+        };
+        match self.route(&target, scheme) {
+            Some(route) => Decision::Forward(route),
+            None => self.denied(&target).map_or(Decision::ForwardUnseen { scheme, target }, Decision::Deny),
+        }
+    }
+
+    fn decide_connect(&self, head: &http::request::Parts) -> Decision {
+        if head.version == Version::HTTP_2 {
+            let detail = "CONNECT is taken over HTTP/1 only";
+            return Decision::Refuse(Problem::new(StatusCode::NOT_IMPLEMENTED, "connect-refused", detail));
+        }
+        // Clients send CONNECT without a Host (Python's, for one), and the target decides. Two are ambiguous.
+        if head.headers.get_all(header::HOST).iter().nth(1).is_some() {
+            return Decision::Refuse(malformed("there is more than one Host header"));
+        }
+        if head.uri.scheme().is_some() || head.uri.path_and_query().is_some() {
+            return Decision::Refuse(malformed("CONNECT takes HOST:PORT and nothing else"));
+        }
+        let target = match head.uri.authority().map(|authority| HostPort::parse(authority.as_str(), None)) {
+            Some(Ok(target)) => target,
+            Some(Err(wrong)) => return Decision::Refuse(malformed(wrong)),
+            None => return Decision::Refuse(malformed("it names no host")),
+        };
+        if self.is_opened(&target) {
+            return Decision::Intercept(target);
+        }
+        self.denied(&target).map_or(Decision::Tunnel(target), Decision::Deny)
+    }
+
+    /// Where requests for this host go, if contrail opens it. An upstream of https gets https, whatever the client used.
+    pub(in crate::proxy) fn route(&self, target: &HostPort, scheme: &'static str) -> Option<Route> {
+        if *target == self.upstream {
+            return Some(Route::Upstream);
+        }
+        self.is_opened(target).then(|| Route::Other { scheme, authority: target.authority(scheme) })
+    }
+
+    fn is_opened(&self, target: &HostPort) -> bool {
+        self.is_named(target) || self.any.is_some() && !self.is_own(target)
+    }
+
+    /// Why nothing goes to a target that is not opened, by its name alone: a denied name is not resolved.
+    fn denied(&self, target: &HostPort) -> Option<Denial> {
+        if self.is_own(target) {
+            return Some(Denial::own(target));
+        }
+        if self.tunnel == Some(Tunnel::Allow) {
+            return None;
+        }
+        let advice = self.advice(target);
+        let detail = format!("{target} is not the upstream ({}); {advice}", self.upstream);
+        let problem = Problem::new(StatusCode::FORBIDDEN, "tunnel-denied", detail);
+        Some(Denial { problem, host: target.to_string(), advice })
     }
 
     /// Whether this is one of contrail's own listeners, as far as its name tells.
@@ -146,7 +143,7 @@ impl Forward {
         *target == self.upstream || self.intercepted.contains(target)
     }
 
-    /// Who speaks for a host that is opened.
+    /// Whose certificate an opened host gets.
     pub(in crate::proxy) fn authority_of(&self, target: &HostPort) -> &Authority {
         match &self.any {
             Some(any) if !self.is_named(target) => any,
@@ -187,259 +184,190 @@ impl Forward {
     }
 }
 
-/// What a connection to a forward listener hands on to the tunnels that it becomes.
+/// What happens to a request on a forward listener.
 #[derive(Debug)]
-pub(in crate::proxy) struct Connection {
-    pub(in crate::proxy) forward: Arc<Forward>,
-    pub(in crate::proxy) slot: Slot,
-    pub(in crate::proxy) stop: watch::Receiver<bool>,
+pub(in crate::proxy) enum Decision {
+    /// 407: it lacks the credentials of `--proxy-auth`.
+    Authenticate,
+    /// The client gets this.
+    Refuse(Problem),
+    /// The client gets a problem because of the host.
+    Deny(Denial),
+    /// It is forwarded and recorded.
+    Forward(Route),
+    /// It is forwarded and not recorded, unless its host resolves to one of contrail's own listeners.
+    ForwardUnseen {
+        /// `http` or `https`.
+        scheme: &'static str,
+        /// Its host.
+        target: HostPort,
+    },
+    /// A CONNECT whose requests are read.
+    Intercept(HostPort),
+    /// A CONNECT whose bytes pass unseen, unless its host resolves to one of contrail's own listeners.
+    Tunnel(HostPort),
 }
 
-/// Answers one request on a forward listener. What follows a CONNECT is not looked at as requests are, so a refused one
-/// ends its connection.
-pub(in crate::proxy) async fn serve(
-    connection: Connection,
-    proxy: Arc<Proxy>,
-    in_flight: InFlight,
-    request: http::Request<Incoming>,
-) -> Result<http::Response<Gate>, Infallible> {
-    let connect = request.method() == Method::CONNECT && request.version() != Version::HTTP_2;
-    let state = connect.then(|| Arc::clone(in_flight.state()));
-    let mut answer = answer(connection, proxy, in_flight, request).await;
-    if let (Some(state), Ok(answer)) = (state, &mut answer) {
-        if answer.status().is_success() {
-            state.tunnels();
-        } else {
-            answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
-    }
-    answer
+/// Where an opened host's requests go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::proxy) enum Route {
+    /// The proxy's upstream.
+    Upstream,
+    /// Another origin.
+    Other {
+        /// `http` or `https`.
+        scheme: &'static str,
+        /// Its Host.
+        authority: String,
+    },
 }
 
-async fn answer(
-    connection: Connection,
-    proxy: Arc<Proxy>,
-    in_flight: InFlight,
-    request: http::Request<Incoming>,
-) -> Result<http::Response<Gate>, Infallible> {
-    if !connection.forward.admits(request.headers()) {
-        proxy.observer.turned_away(407, "proxy-auth");
-        let problem = Problem::new(
-            StatusCode::PROXY_AUTHENTICATION_REQUIRED,
-            "proxy-auth",
-            "this proxy wants the user name and password that were set with --proxy-auth",
-        );
-        let mut response = Response::from(problem);
-        response.headers_mut().insert(
-            header::PROXY_AUTHENTICATE,
-            HeaderValue::from_static("Basic realm=\"contrail\", charset=\"UTF-8\""),
-        );
-        return Ok(response.map(Gate::open));
-    }
-    if request.method() == Method::CONNECT {
-        return Ok(connect(connection, proxy, request).await);
-    }
-    let forward = connection.forward;
-    // Before it is looked at where it goes, so that an ambiguous head ends its connection even where nothing would.
-    let (head, body) = request.into_parts();
-    if let Err(problem) = reverse::acceptable(&head) {
-        return Ok(refused(&proxy, problem));
-    }
-    let request = http::Request::from_parts(head, body);
-    let named = request.uri().scheme_str().zip(request.uri().authority());
-    let Some((scheme, authority)) = named.map(|(scheme, authority)| (scheme.to_owned(), authority.to_string())) else {
-        return Ok(refused(
-            &proxy,
-            Problem::new(
-                StatusCode::BAD_REQUEST,
-                "no-absolute-form",
-                "this is a forward proxy: it takes CONNECT and requests in absolute form; for requests straight to the \
-                 tenant's paths use the address of the reverse listener",
-            ),
-        ));
-    };
-    let port = match scheme.as_str() {
-        "http" => 80,
-        "https" => 443,
-        _ => return Ok(refused(&proxy, malformed("its scheme is neither http nor https"))),
-    };
-    let target = match HostPort::parse(&authority, Some(port)) {
-        Ok(target) => target,
-        Err(wrong) => return Ok(refused(&proxy, malformed(wrong))),
-    };
-    if let Some(destination) = forward.destination(&proxy, &target, &scheme) {
-        return reverse::serve(proxy, in_flight, request, destination).await;
-    }
-    match reachable(&forward, &target).await {
-        Err(unreachable) => Ok(unreachable.answer(&proxy, &target)),
-        Ok(_) => {
-            let destination = Destination::new(&scheme, target.authority(&scheme));
-            reverse::serve(Arc::clone(&forward.unseen), in_flight, request, destination).await
-        }
-    }
-}
-
-async fn connect(
-    Connection { forward, slot, stop }: Connection,
-    proxy: Arc<Proxy>,
-    request: http::Request<Incoming>,
-) -> http::Response<Gate> {
-    if request.version() == Version::HTTP_2 {
-        let detail = "CONNECT is taken over HTTP/1 only";
-        return refused(&proxy, Problem::new(StatusCode::NOT_IMPLEMENTED, "connect-refused", detail));
-    }
-    // Clients send CONNECT without a Host (Python's, for one), and it is the target that counts; two are nobody's.
-    if request.headers().get_all(header::HOST).iter().nth(1).is_some() {
-        return refused(&proxy, malformed("there is more than one Host header"));
-    }
-    if request.uri().scheme().is_some() || request.uri().path_and_query().is_some() {
-        return refused(&proxy, malformed("CONNECT takes HOST:PORT and nothing else"));
-    }
-    let target = match request.uri().authority().map(|authority| HostPort::parse(authority.as_str(), None)) {
-        Some(Ok(target)) => target,
-        Some(Err(wrong)) => return refused(&proxy, malformed(wrong)),
-        None => return refused(&proxy, malformed("it names no host")),
-    };
-    if forward.is_named(&target) || forward.any.is_some() && !forward.is_own(&target) {
-        tokio::spawn(async move {
-            match hyper::upgrade::on(request).await {
-                Ok(upgraded) => intercept::serve(forward, proxy, target, upgraded, stop).await,
-                Err(error) => tracing::debug!(%error, "a CONNECT was not taken up"),
-            }
-            drop(slot);
-        });
-        return established();
-    }
-    let addresses = match reachable(&forward, &target).await {
-        Ok(addresses) => addresses,
-        Err(unreachable) => return unreachable.answer(&proxy, &target),
-    };
-    let silence = proxy.settings.tunnel_timeout;
-    // The addresses that were looked at are the ones that are connected to.
-    let connected = tokio::time::timeout(forward.connect_timeout, TcpStream::connect(addresses.as_slice())).await;
-    match connected {
-        Ok(Ok(stream)) => {
-            tokio::spawn(async move {
-                match hyper::upgrade::on(request).await {
-                    Ok(upgraded) => upgrade::pass(TokioIo::new(upgraded), stream, silence, stop).await,
-                    Err(error) => tracing::debug!(%error, "a CONNECT was not taken up"),
-                }
-                drop(slot);
-            });
-            established()
-        }
-        Ok(Err(error)) => {
-            let detail = format!("cannot reach {target}: {error}");
-            refused(&proxy, Problem::new(StatusCode::BAD_GATEWAY, "upstream", detail))
-        }
-        Err(_) => {
-            let detail = format!("{target} did not accept a connection in time");
-            refused(&proxy, Problem::new(StatusCode::GATEWAY_TIMEOUT, "upstream-timeout", detail))
-        }
-    }
-}
-
-/// Why nothing goes to a target.
-#[derive(Debug)]
-enum Unreachable {
-    /// It is denied, and this would help.
-    Denied(Problem, String),
-    /// It cannot be reached.
-    Unknown(Problem),
-}
-
-impl Unreachable {
-    fn own(target: &HostPort) -> Self {
-        let detail = format!("{target} is one of contrail's own listeners");
-        let advice = "it is one of contrail's own listeners".to_owned();
-        Self::Denied(Problem::new(StatusCode::FORBIDDEN, "own-address", detail), advice)
-    }
-
-    fn answer(self, proxy: &Proxy, target: &HostPort) -> http::Response<Gate> {
+impl Route {
+    /// The same, for a request.
+    pub(in crate::proxy) fn destination(self, proxy: &Proxy) -> Destination {
         match self {
-            Self::Unknown(problem) => refused(proxy, problem),
-            Self::Denied(problem, advice) => {
-                let (status, reason) = (problem.status.as_u16(), problem.reason);
-                proxy.observer.denied(&Denied { status, reason, host: target.to_string(), advice });
-                Response::from(problem).map(Gate::open)
-            }
+            Self::Upstream => Destination::upstream(proxy),
+            Self::Other { scheme, authority } => Destination::new(scheme, authority),
         }
     }
 }
 
-/// Addresses of a target that is neither ours nor denied. What is denied is denied by its name: nothing is looked up for it.
-async fn reachable(forward: &Forward, target: &HostPort) -> Result<Vec<std::net::SocketAddr>, Unreachable> {
-    if forward.is_own(target) {
-        return Err(Unreachable::own(target));
-    }
-    if forward.tunnel != Some(Tunnel::Allow) {
-        let advice = forward.advice(target);
-        let detail = format!("{target} is not the upstream ({}); {advice}", forward.upstream);
-        return Err(Unreachable::Denied(Problem::new(StatusCode::FORBIDDEN, "tunnel-denied", detail), advice));
-    }
-    match forward.own.resolve(&target.host, target.port).await {
-        Err(Resolved::Own) => Err(Unreachable::own(target)),
-        Err(Resolved::Unknown(error)) => {
-            let detail = format!("cannot resolve {target}: {error}");
-            Err(Unreachable::Unknown(Problem::new(StatusCode::BAD_GATEWAY, "upstream", detail)))
-        }
-        Ok(addresses) => Ok(addresses),
-    }
+/// A host that nothing goes to.
+#[derive(Debug)]
+pub(in crate::proxy) struct Denial {
+    /// What the client gets.
+    pub(in crate::proxy) problem: Problem,
+    host: String,
+    /// What would open the host.
+    advice: String,
 }
 
-fn established() -> http::Response<Gate> {
-    http::Response::new(Gate::open(MessageBody::Empty))
+impl Denial {
+    /// The host is one of contrail's own listeners.
+    pub(in crate::proxy) fn own(target: &HostPort) -> Self {
+        let advice = "it is one of contrail's own listeners".to_owned();
+        let detail = format!("{target} is one of contrail's own listeners");
+        let problem = Problem::new(StatusCode::FORBIDDEN, "own-address", detail);
+        Self { problem, host: target.to_string(), advice }
+    }
+
+    /// What the observer gets.
+    pub(in crate::proxy) fn report(&self) -> Denied {
+        Denied {
+            status: self.problem.status.as_u16(),
+            reason: self.problem.reason,
+            host: self.host.clone(),
+            advice: self.advice.clone(),
+        }
+    }
 }
 
 fn malformed(wrong: &str) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "bad-target", format!("the target cannot be used: {wrong}")).closing()
 }
 
-fn refused(proxy: &Proxy, problem: Problem) -> http::Response<Gate> {
-    proxy.observer.turned_away(problem.status.as_u16(), problem.reason);
-    Response::from(problem).map(Gate::open)
-}
-
 #[cfg(test)]
 mod tests {
+    use http::Request;
+
     use super::*;
+    use crate::{
+        proxy::{Ended, Observer, Settings, Written},
+        upstream::{Answer, Failure, FailureKind, Upstream},
+    };
 
-    fn parsed(authority: &str) -> Result<(String, u16), &'static str> {
-        HostPort::parse(authority, None).map(|target| (target.host, target.port))
+    #[derive(Debug)]
+    struct Nothing;
+
+    impl Upstream for Nothing {
+        fn answer(&self, _: crate::upstream::Request) -> Answer<'_> {
+            Box::pin(std::future::ready(Err(Failure::new(FailureKind::Unreachable, "nothing"))))
+        }
     }
 
-    #[test]
-    fn a_connect_target_is_a_host_and_a_port_whatever_its_spelling() {
-        assert_eq!(parsed("Tenant.Example:443"), Ok(("tenant.example".into(), 443)));
-        assert_eq!(parsed("tenant.example.:443"), Ok(("tenant.example".into(), 443)));
-        assert_eq!(parsed("[::1]:8443"), Ok(("::1".into(), 8443)));
+    impl Observer for Nothing {
+        fn ended(&self, _: Ended) -> Written {
+            Written::now()
+        }
     }
 
-    #[test]
-    fn a_malformed_target_is_refused_with_a_reason() {
-        for wrong in [
-            "tenant.example",
-            "tenant.example:",
-            "tenant.example:0",
-            "tenant.example:65536",
-            "[::1]",
-            "a@b:443",
-            ".:443",
-            "tenant.example..:443",
-            ":443",
-            "tenant.example:+44",
-            "[tenant.example]:443",
-            "[127.0.0.1]:443",
-        ] {
-            assert!(parsed(wrong).is_err(), "{wrong}");
+    fn host(text: &str) -> HostPort {
+        HostPort::parse(text, None).unwrap()
+    }
+
+    fn forward() -> Forward {
+        let authority = Arc::new(Authority::in_memory().unwrap());
+        let unseen = Proxy::new(Settings::new("https", "tenant.example"), Arc::new(Nothing), Arc::new(Nothing));
+        let own = OwnAddresses::default();
+        own.add("127.0.0.1:8080".parse().unwrap());
+        Forward {
+            upstream: host("tenant.example:443"),
+            intercepted: vec![host("other.example:443")],
+            authority,
+            any: None,
+            tunnel: Some(Tunnel::Deny),
+            credentials: None,
+            own,
+            unseen: unseen.unwrap(),
+            connect_timeout: Duration::from_secs(1),
+        }
+    }
+
+    /// The decision on a request, in a line.
+    fn decided(forward: &Forward, request: http::request::Builder) -> String {
+        let (head, ()) = request.body(()).unwrap().into_parts();
+        match forward.decide(&head) {
+            Decision::Authenticate => "authenticate".to_owned(),
+            Decision::Refuse(problem) => format!("refuse {} {}", problem.status.as_u16(), problem.reason),
+            Decision::Deny(denial) => format!("deny {} {}", denial.report().reason, denial.report().host),
+            Decision::Forward(Route::Upstream) => "forward to the upstream".to_owned(),
+            Decision::Forward(Route::Other { scheme, authority }) => format!("forward to {scheme}://{authority}"),
+            Decision::ForwardUnseen { scheme, target } => format!("forward unseen {scheme} {target}"),
+            Decision::Intercept(target) => format!("intercept {target}"),
+            Decision::Tunnel(target) => format!("tunnel {target}"),
         }
     }
 
     #[test]
-    fn the_default_port_of_a_scheme_is_not_written() {
-        let target = HostPort { host: "tenant.example".into(), port: 443 };
-        assert_eq!(target.authority("https"), "tenant.example");
-        assert_eq!(target.authority("http"), "tenant.example:443");
-        assert_eq!(HostPort { host: "::1".into(), port: 80 }.authority("http"), "[::1]");
+    fn every_request_gets_one_decision_by_its_head() {
+        let get = |target: &str| Request::get(target).header("host", "h");
+        let connect = |target: &str| Request::connect(target);
+        let (denying, mut allowing, mut memory, mut closed) = (forward(), forward(), forward(), forward());
+        allowing.tunnel = Some(Tunnel::Allow);
+        (memory.tunnel, memory.any) = (None, Some(Arc::new(Authority::in_memory().unwrap())));
+        closed.credentials = Some("me:secret".to_owned());
+        let shown = get("http://tenant.example:443/x").header("proxy-authorization", "Basic bWU6c2VjcmV0");
+        for (forward, request, decision) in [
+            (&denying, get("https://tenant.example/x"), "forward to the upstream"),
+            (&denying, get("http://tenant.example:443/x"), "forward to the upstream"),
+            (&denying, get("https://other.example/x"), "forward to https://other.example"),
+            (&denying, get("http://other.example:443/x"), "forward to http://other.example:443"),
+            (&denying, get("http://third.example/x"), "deny tunnel-denied third.example:80"),
+            (&denying, get("http://127.0.0.1:8080/x"), "deny own-address 127.0.0.1:8080"),
+            (&denying, get("/x"), "refuse 400 no-absolute-form"),
+            (&denying, get("ftp://tenant.example/x"), "refuse 400 bad-target"),
+            (&denying, get("http://tenant.example/x").header("host", "i"), "refuse 400 bad-request"),
+            (&denying, connect("tenant.example:443"), "intercept tenant.example:443"),
+            (&denying, connect("other.example:443"), "intercept other.example:443"),
+            (&denying, connect("third.example:443"), "deny tunnel-denied third.example:443"),
+            (&denying, connect("127.0.0.1:8080"), "deny own-address 127.0.0.1:8080"),
+            (&denying, connect("tenant.example"), "refuse 400 bad-target"),
+            (&denying, connect("http://tenant.example:443/"), "refuse 400 bad-target"),
+            (&denying, connect("tenant.example:443").header("host", "a").header("host", "b"), "refuse 400 bad-target"),
+            (&denying, connect("tenant.example:443").version(Version::HTTP_2), "refuse 501 connect-refused"),
+            (&allowing, get("http://third.example/x"), "forward unseen http third.example:80"),
+            (&allowing, get("http://127.0.0.1:8080/x"), "deny own-address 127.0.0.1:8080"),
+            (&allowing, connect("third.example:443"), "tunnel third.example:443"),
+            (&allowing, connect("127.0.0.1:8080"), "deny own-address 127.0.0.1:8080"),
+            (&memory, get("http://third.example/x"), "forward to http://third.example"),
+            (&memory, connect("third.example:443"), "intercept third.example:443"),
+            (&memory, connect("127.0.0.1:8080"), "deny own-address 127.0.0.1:8080"),
+            (&closed, get("https://tenant.example/x"), "authenticate"),
+            (&closed, connect("tenant.example:443"), "authenticate"),
+            (&closed, shown, "forward to the upstream"),
+        ] {
+            let line = format!("{:?} {:?}", request.method_ref(), request.uri_ref());
+            assert_eq!(decided(forward, request), decision, "{line}");
+        }
     }
 }

@@ -1,8 +1,8 @@
-//! How a connection comes in: listeners, TLS, the forward proxy's CONNECT, event loops.
+//! How a connection comes in: accepting, TLS, routes of requests, the forward proxy's CONNECT.
 
 pub mod authority;
+pub(super) mod connection;
 pub mod forward;
-pub(super) mod intercept;
 pub mod listener;
+mod passthrough;
 pub mod tls;
-pub mod workers;

@@ -7,24 +7,12 @@ use bytes::Bytes;
 use http::{HeaderMap, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
 
-use crate::proxy::entry::forward::HostPort;
+use crate::proxy::{Audience, HostPort};
 use crate::{
     exchange::media,
     json::{self, Document},
     upstream::own::OwnAddresses,
 };
-
-/// What happens to the `audience` of a token request.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Audience {
-    /// One that names contrail's own address, or the request's Host, becomes the tenant's.
-    #[default]
-    Rewrite,
-    /// Every one becomes this.
-    Force(String),
-    /// None is touched.
-    Keep,
-}
 
 /// The path below which the tenant's interface lies (the document, section 1).
 const BASE_PATH: &str = "/api/v2/";

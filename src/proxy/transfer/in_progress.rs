@@ -8,12 +8,10 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{
-    capture::Copy,
-    request_body::{SharedRequest, lock},
-};
+use super::request_body::{SharedRequest, lock};
 use crate::proxy::{
     Ended, Proxy, Written,
+    capture::Copy,
     wire::{
         stall,
         state::{InFlight, State},

@@ -1,9 +1,9 @@
 //! One request on its way to the upstream, and the response on its way back.
 
-pub mod audience;
-pub(super) mod capture;
+pub(super) mod audience;
 pub mod hop;
 pub(super) mod in_progress;
+pub(super) mod informational;
 pub(super) mod request_body;
 pub(super) mod response_body;
 pub mod reverse;

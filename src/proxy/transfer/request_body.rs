@@ -15,8 +15,8 @@ use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 
-use super::{capture::Copy, hop};
-use crate::proxy::{Settings, wire::strict::ChunkFault};
+use super::hop;
+use crate::proxy::{Settings, capture::Copy, wire::chunk::ChunkFault};
 use crate::upstream::BodyError;
 
 /// How a request body stands; shared by its stream and the exchange's recording.

@@ -8,19 +8,20 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 
 use super::{
-    audience::{Audience, Rewriter},
+    audience::Rewriter,
     hop,
     in_progress::Recording,
+    informational,
     request_body::{Tee, lock, request_state},
     response_body::Gate,
     upgrade::Asked,
 };
 use crate::proxy::{
-    Holds, Proxy,
+    Audience, Holds, Proxy,
+    host::is_authority,
     wire::{
-        interim,
+        head::{DISGUISED, is_framing_in_disguise},
         state::InFlight,
-        strict::{DISGUISED, is_framing_in_disguise},
     },
 };
 use crate::{
@@ -150,7 +151,7 @@ fn exchange(
                     let state = Arc::clone(recording.connection());
                     let turn = state.interim().begin();
                     request.informed =
-                        Some(Arc::new(interim::To { state, turn, observer: Arc::clone(&proxy.observer) }));
+                        Some(Arc::new(informational::To { state, turn, observer: Arc::clone(&proxy.observer) }));
                 }
                 let answer = proxy.upstream.answer(request).await;
                 if listens {
@@ -342,33 +343,6 @@ pub(in crate::proxy) fn acceptable(head: &http::request::Parts) -> Result<(), Pr
         _ => return bad("Content-Length has to be one number"),
     }
     Ok(())
-}
-
-/// Whether this is a host, perhaps with a port, and nothing else. A comma is legal in a name that no host has, and the
-/// mark of two Hosts that somebody joined.
-pub(in crate::proxy) fn is_authority(authority: &[u8]) -> bool {
-    let (host, port) = match memchr::memrchr(b':', authority) {
-        Some(colon) => (&authority[..colon], Some(&authority[colon + 1..])),
-        None => (authority, None),
-    };
-    // Nearly all of them are plain names or IPv4 addresses.
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-    if !host.is_empty() && host.iter().all(is_plain) {
-        return port.is_none_or(is_port);
-    }
-    if authority.is_empty() || authority.iter().any(|byte| matches!(byte, b'@' | b',')) {
-        return false;
-    }
-    let Ok(authority) = http::uri::Authority::try_from(authority) else { return false };
-    let port = authority.as_str().get(authority.host().len()..).unwrap_or_default();
-    !authority.host().is_empty() && is_port(port.strip_prefix(':').unwrap_or(port).as_bytes())
-}
-
-/// Whether this is a port as it stands in an authority; it may be empty there (RFC 3986, section 3.2.3).
-fn is_port(text: &[u8]) -> bool {
-    const MOST: u32 = u16::MAX as u32;
-    let number = |port: u32, digit: &u8| (port * 10 + u32::from(digit - b'0')).min(MOST + 1);
-    text.iter().all(u8::is_ascii_digit) && text.iter().fold(0, number) <= MOST
 }
 
 /// Path and query as they were sent; an absolute target without a path has the path `/` (RFC 9112, section 3.2.1).

@@ -3,27 +3,11 @@
 //! A 101 goes on only to an HTTP/1.1 client that named that protocol in a request of its own, and no byte of a tunnel
 //! passes before it. What passes afterwards is neither judged nor recorded.
 
-use std::{
-    io,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
-
 use http::{HeaderMap, HeaderValue, header};
 use hyper::{body::Incoming, upgrade::OnUpgrade};
-use hyper_util::rt::TokioIo;
-use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf, copy_bidirectional},
-    sync::watch,
-    time::Instant,
-};
 
-use super::response_body::Gate;
-use crate::proxy::{entry::listener, wire::state::State};
 use crate::{
-    io::{clock::Clock, pass_on::pass_on, timer::Timer},
+    proxy::{tunnel::Switch, wire::state::State},
     upstream::Response,
 };
 
@@ -73,7 +57,7 @@ fn list(value: &HeaderValue) -> impl Iterator<Item = &str> {
 ///
 /// Where nothing was switched, bytes that came before the answer may be of the other protocol or a pipelined request.
 /// Nobody knows which, so they are dropped, and the connection ends with the answer.
-pub(in crate::proxy) fn settle(state: &State, answer: &mut http::Response<Gate>) {
+pub(in crate::proxy) fn settle<B>(state: &State, answer: &mut http::Response<B>) {
     match answer.extensions_mut().remove::<Switch>() {
         Some(switch) => state.switch(switch),
         None => {
@@ -82,69 +66,6 @@ pub(in crate::proxy) fn settle(state: &State, answer: &mut http::Response<Gate>)
             }
         }
     }
-}
-
-/// The two sides of a connection whose protocol is being switched.
-#[derive(Debug, Clone)]
-pub(in crate::proxy) struct Switch {
-    client: OnUpgrade,
-    upstream: OnUpgrade,
-}
-
-impl Switch {
-    /// Passes bytes both ways once both sides are ready. See [`pass`].
-    pub(in crate::proxy) async fn run(self, silence: Duration, stop: watch::Receiver<bool>) {
-        match (self.client.await, self.upstream.await) {
-            (Ok(client), Ok(upstream)) => pass(TokioIo::new(client), TokioIo::new(upstream), silence, stop).await,
-            (Err(error), _) | (_, Err(error)) => tracing::debug!(%error, "a protocol was not switched after all"),
-        }
-    }
-}
-
-/// Passes bytes both ways, unseen, until both sides ended, nothing moved for `silence`, or contrail stops.
-pub(in crate::proxy) async fn pass<A, B>(client: A, target: B, silence: Duration, mut stop: watch::Receiver<bool>)
-where
-    A: AsyncRead + AsyncWrite + Unpin,
-    B: AsyncRead + AsyncWrite + Unpin,
-{
-    let (clock, mut timer) = (Arc::new(Clock::new(Instant::now())), Timer::new(silence));
-    let mut client = Watched { io: client, clock: Arc::clone(&clock) };
-    let mut target = Watched { io: target, clock: Arc::clone(&clock) };
-    tokio::select! {
-        ended = copy_bidirectional(&mut client, &mut target) => {
-            if let Err(error) = ended {
-                tracing::debug!(%error, "a tunnel ended early");
-            }
-            return;
-        }
-        () = clock.silent(silence, &mut timer) => tracing::debug!("a tunnel was silent for --tunnel-timeout"),
-        () = listener::stopped(&mut stop) => {}
-    }
-    let _ = client.shutdown().await;
-}
-
-/// An IO that tells the clock of each byte that moves.
-struct Watched<IO> {
-    io: IO,
-    clock: Arc<Clock>,
-}
-
-impl<IO: AsyncRead + Unpin> AsyncRead for Watched<IO> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.io).poll_read(cx, buf))?;
-        self.clock.moved();
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<IO: AsyncWrite + Unpin> AsyncWrite for Watched<IO> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.io).poll_write(cx, buf))?;
-        self.clock.moved();
-        Poll::Ready(Ok(written))
-    }
-
-    pass_on!(io: poll_flush, poll_shutdown);
 }
 
 #[cfg(test)]

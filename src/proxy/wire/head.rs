@@ -1,57 +1,7 @@
 //! What is wrong with a request head, line by line, as it was sent.
 
-use http::StatusCode;
-
-use super::line::Line;
-use crate::proxy::transfer::reverse::is_authority;
-
-/// Why a request is turned away before it is one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::proxy) struct Fault {
-    pub(in crate::proxy) status: StatusCode,
-    /// The value of `Contrail-Answer`.
-    pub(in crate::proxy) reason: &'static str,
-    /// In words; holds nothing of the request.
-    pub(in crate::proxy) detail: &'static str,
-}
-
-impl Fault {
-    pub(super) const fn bad(detail: &'static str) -> Self {
-        Self { status: StatusCode::BAD_REQUEST, reason: "bad-request", detail }
-    }
-
-    pub(in crate::proxy) const TARGET: Self = Self {
-        status: StatusCode::URI_TOO_LONG,
-        reason: "max-target",
-        detail: "the request target is longer than --max-target",
-    };
-    pub(in crate::proxy) const HEADER_BYTES: Self = Self {
-        status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-        reason: "max-header-bytes",
-        detail: "the request head is larger than --max-header-bytes",
-    };
-    pub(in crate::proxy) const HEADERS: Self = Self {
-        status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-        reason: "max-headers",
-        detail: "the request has more header fields than --max-headers",
-    };
-    pub(super) const SLOW: Self = Self {
-        status: StatusCode::REQUEST_TIMEOUT,
-        reason: "header-timeout",
-        detail: "the request head did not arrive within --header-timeout",
-    };
-    const REQUEST_LINE: Self = Self::bad("a request line is a method, a target and a version, one space apart");
-    const LENGTH: Self = Self {
-        status: StatusCode::PAYLOAD_TOO_LARGE,
-        reason: "max-body",
-        detail: "the request body is larger than --max-body",
-    };
-    const VERSION: Self = Self {
-        status: StatusCode::HTTP_VERSION_NOT_SUPPORTED,
-        reason: "http-version",
-        detail: "the request line names another version than 1.0 and 1.1",
-    };
-}
+use super::{fault::Fault, line::Line};
+use crate::proxy::host::is_authority;
 
 /// What is known of a good head only before hyper tidies it up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

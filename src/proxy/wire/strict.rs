@@ -23,18 +23,14 @@ use tokio::{
     time::Sleep,
 };
 
-use super::state::State;
-use crate::io::pass_on::pass_on;
-use crate::proxy::wire::{
-    chunk::Chunks,
-    head::{Follows, Head},
+use super::{
+    chunk::{ChunkFault, Chunks},
+    fault::Fault,
+    head::{self, Bounds, Follows, Head, Marks},
     line::Line,
+    state::State,
 };
-
-pub(in crate::proxy) use crate::proxy::wire::{
-    chunk::ChunkFault,
-    head::{Bounds, DISGUISED, Fault, Marks, is_framing_in_disguise},
-};
+use crate::io::pass_on::pass_on;
 
 /// Most empty lines before a request.
 const BLANKS: usize = 100;
@@ -167,12 +163,8 @@ impl Scanner {
 
     fn unfinished(&self) -> Then {
         let fault = match self.place {
-            Place::Start => {
-                crate::proxy::wire::head::unfinished(&self.line, true, &self.head, &self.bounds).map(Then::Refuse)
-            }
-            Place::Fields => {
-                crate::proxy::wire::head::unfinished(&self.line, false, &self.head, &self.bounds).map(Then::Refuse)
-            }
+            Place::Start => head::unfinished(&self.line, true, &self.head, &self.bounds).map(Then::Refuse),
+            Place::Fields => head::unfinished(&self.line, false, &self.head, &self.bounds).map(Then::Refuse),
             _ => Chunks::unfinished(&self.line, &self.bounds).err().map(Then::Break),
         };
         fault.unwrap_or(Then::More)

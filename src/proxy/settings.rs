@@ -1,0 +1,97 @@
+//! Bounds and addresses of a proxy.
+
+use std::{sync::Arc, time::Duration};
+
+use super::workers::Workers;
+use crate::upstream::own::OwnAddresses;
+
+/// Bounds and addresses of a proxy. Sizes in bytes.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The upstream's scheme: `http` or `https`.
+    pub scheme: Arc<str>,
+    /// The upstream's host and, unless it is the scheme's own, port; the Host header that it gets.
+    pub authority: Arc<str>,
+    /// Most bytes of a request body; 413 beyond.
+    pub max_body: u64,
+    /// Most bytes of each body that are kept for judging and recording.
+    pub max_capture: usize,
+    /// Most bytes of all bodies in progress that are kept at a time, beyond 64 KiB of each.
+    pub max_captured: usize,
+    /// Most connections at a time; 503 beyond.
+    pub max_connections: usize,
+    /// Most header fields of a request; 431 beyond.
+    pub max_headers: usize,
+    /// Most bytes of a request head; 431 beyond.
+    pub max_header_bytes: usize,
+    /// Longest request target, in bytes; 414 beyond.
+    pub max_target: usize,
+    /// Longest time for a request head to arrive, from its first byte (or the connection's begin).
+    pub header_timeout: Duration,
+    /// Longest silence in the middle of a request body.
+    pub body_timeout: Duration,
+    /// Fewest bytes of a request body per second, on the average beyond the first `body_timeout`; 0 for any.
+    pub body_rate: u64,
+    /// Longest time in which a client takes no byte of an answer that is there.
+    pub write_timeout: Duration,
+    /// How long a connection may be idle between requests.
+    pub keep_alive: Duration,
+    /// Longest silence, both ways, of a tunnel or of a connection whose protocol was switched.
+    pub tunnel_timeout: Duration,
+    /// Most HTTP/2 streams of one connection at a time.
+    pub max_streams: u32,
+    /// Most requests that are with the upstream at a time, each on a connection of its own over HTTP/1.
+    pub max_upstream: usize,
+    /// How long another one waits for its turn; 503 beyond.
+    pub turn: Duration,
+    /// What happens to the `audience` of a token request.
+    pub audience: Audience,
+    /// contrail's own listeners.
+    pub own: OwnAddresses,
+    /// Who serves the connections.
+    pub workers: Workers,
+    /// How long exchanges in progress may go on after a shutdown was asked for.
+    pub drain: Duration,
+}
+
+impl Settings {
+    /// The defaults, for this upstream.
+    pub fn new(scheme: impl Into<Arc<str>>, authority: impl Into<Arc<str>>) -> Self {
+        Self {
+            scheme: scheme.into(),
+            authority: authority.into(),
+            max_body: 64 << 20,
+            max_capture: 4 << 20,
+            max_captured: 256 << 20,
+            max_connections: 1024,
+            max_headers: 100,
+            max_header_bytes: 64 << 10,
+            max_target: 16 << 10,
+            header_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_mins(1),
+            body_rate: 500,
+            write_timeout: Duration::from_mins(1),
+            keep_alive: Duration::from_secs(75),
+            tunnel_timeout: Duration::from_mins(10),
+            max_streams: 128,
+            max_upstream: 1024,
+            turn: Duration::from_secs(10),
+            audience: Audience::default(),
+            own: OwnAddresses::default(),
+            workers: Workers::default(),
+            drain: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What happens to the `audience` of a token request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Audience {
+    /// One that names contrail's own address, or the request's Host, becomes the tenant's.
+    #[default]
+    Rewrite,
+    /// Every one becomes this.
+    Force(String),
+    /// None is touched.
+    Keep,
+}
