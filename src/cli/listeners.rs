@@ -42,10 +42,10 @@ pub struct DoorArgs {
     #[arg(long, value_name = "ADDR")]
     pub tls_listen: Option<String>,
     /// Certificate chain of the TLS listener, PEM [default: one of contrail's own authority]
-    #[arg(long, value_name = "FILE", requires = "key", requires = "tls_listen")]
+    #[arg(long, value_name = "FILE")]
     pub cert: Option<PathBuf>,
     /// Private key of the certificate, PEM
-    #[arg(long, value_name = "FILE", requires = "cert")]
+    #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
     /// Where certificate authorities are kept [default: `$XDG_DATA_HOME/contrail/ca` or `~/.local/share/contrail/ca`]
     #[arg(long, value_name = "DIR")]
@@ -114,13 +114,24 @@ impl Doors {
     }
 }
 
+/// What is wrong with an option that has no effect without another one.
+pub(super) fn lacking(option: &str, other: &str) -> String {
+    format!("--{option} has no effect without {other}; add it, or leave --{option} out")
+}
+
 impl DoorArgs {
-    /// What is wrong with an option that was `typed` and protects nothing here, if one was.
+    /// What is wrong with an option that was `typed` and lacks another one, if one was.
     pub(super) fn misplaced(&self, around_command: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
         let forward = self.forward_listen.is_some() || around_command;
-        (!forward && typed("proxy-auth")).then(|| {
-            "--proxy-auth is for the forward listener, and there is none; add --forward-listen ADDR, or leave it out".into()
-        })
+        if !forward && typed("proxy-auth") {
+            let wrong = "--proxy-auth is for the forward listener, and there is none; add --forward-listen ADDR, or leave it out";
+            return Some(wrong.to_owned());
+        }
+        let (cert, key, tls) = (self.cert.is_some(), self.key.is_some(), self.tls_listen.is_some());
+        [("cert", !tls, "--tls-listen ADDR"), ("cert", !key, "--key FILE"), ("key", !cert, "--cert FILE")]
+            .into_iter()
+            .find(|(option, lacks, _)| *lacks && typed(option))
+            .map(|(option, _, other)| lacking(option, other))
     }
 
     /// Checks what can be checked before a port is bound.

@@ -256,7 +256,8 @@ fn parse() -> Result<Cli, ExitCode> {
         });
         given == Some(ValueSource::CommandLine) && !from_file.iter().any(|long| long == option)
     };
-    let Some((proxy, upstream)) = cli.command.network() else { return Ok(cli) };
+    let Some(network) = cli.command.network() else { return Ok(cli) };
+    let proxy = network.proxy;
     if let Command::Replay(args) = &cli.command
         && let Some(wrong) = args.misplaced(&typed)
     {
@@ -265,11 +266,11 @@ fn parse() -> Result<Cli, ExitCode> {
     if ends_in_dashes && proxy.command.is_empty() {
         return Err(complain(&*Failure::from("no command follows `--`; name one behind it, or leave `--` out")));
     }
-    if let Some(wrong) = proxy.doors.misplaced(!proxy.command.is_empty(), &typed) {
+    if let Some(wrong) = network.lacking(&typed) {
         return Err(complain(&*Failure::from(wrong)));
     }
     let intercepts = !proxy.doors.intercept.is_empty();
-    if let Some(idle) = upstream.and_then(|upstream| upstream.idle(intercepts, &typed)) {
+    if let Some(idle) = network.upstream.idle(intercepts, &typed) {
         let _ = writeln!(std::io::stderr(), "contrail: {idle}");
     }
     Ok(cli)
@@ -277,7 +278,7 @@ fn parse() -> Result<Cli, ExitCode> {
 
 impl Command {
     /// How it listens, and who answers, if it is a proxy.
-    fn network(&self) -> Option<(&serve::ProxyArgs, Option<&watch::UpstreamArgs>)> {
+    fn network(&self) -> Option<watch::Network<'_>> {
         match self {
             Self::Record(args) => Some(args.network()),
             Self::Watch(args) => Some(args.network()),

@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     Failure, Format, Outcome,
+    listeners::lacking,
     report_files::Used,
     serve::{JudgeArgs, ProxyArgs, Reach, Setup},
     summary,
@@ -46,8 +47,25 @@ pub struct Args {
 
 impl Args {
     /// How it listens, and who answers.
-    pub(super) fn network(&self) -> (&ProxyArgs, Option<&UpstreamArgs>) {
-        (&self.proxy, Some(&self.upstream))
+    pub(super) fn network(&self) -> Network<'_> {
+        Network { proxy: &self.proxy, upstream: &self.upstream, trail: Some(&self.trail) }
+    }
+}
+
+/// The options of a proxy that may need each other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Network<'a> {
+    pub(super) proxy: &'a ProxyArgs,
+    pub(super) upstream: &'a UpstreamArgs,
+    pub(super) trail: Option<&'a TrailArgs>,
+}
+
+impl Network<'_> {
+    /// What is wrong with an option that was `typed` and lacks another one, if one was.
+    pub(super) fn lacking(self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        let around_command = !self.proxy.command.is_empty();
+        let doors = self.proxy.doors.misplaced(around_command, typed);
+        doors.or_else(|| self.upstream.lacking(typed)).or_else(|| self.trail.and_then(|trail| trail.lacking(typed)))
     }
 }
 
@@ -55,16 +73,16 @@ impl Args {
 #[derive(Debug, Clone, clap::Args)]
 pub struct UpstreamArgs {
     /// Origin of the tenant, as in `https://tenant.example`, or `sandbox` for the embedded tenant
-    #[arg(long, value_name = "URL|sandbox")]
-    pub upstream: Named,
+    #[arg(long, value_name = "URL|sandbox", required = true)]
+    pub upstream: Option<Named>,
     /// Certificate authorities (PEM) to trust for the upstream, besides the system's
     #[arg(long, value_name = "FILE")]
     pub upstream_ca: Option<PathBuf>,
     /// Certificate chain (PEM) to show to the upstream
-    #[arg(long, value_name = "FILE", requires = "upstream_key")]
+    #[arg(long, value_name = "FILE")]
     pub upstream_cert: Option<PathBuf>,
     /// Private key (PEM) of that certificate
-    #[arg(long, value_name = "FILE", requires = "upstream_cert")]
+    #[arg(long, value_name = "FILE")]
     pub upstream_key: Option<PathBuf>,
     /// Proxy on the way to the upstream, `http://[USER:PASSWORD@]HOST:PORT`, or `none` [default: what `HTTPS_PROXY`,
     /// `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` say]
@@ -89,7 +107,7 @@ pub struct TrailArgs {
     pub trail_segment: u64,
     /// Add the head of the trail's chain to this file, at the start, at each new segment and at the end; keep it where
     /// nobody who can write to the trail can write to it
-    #[arg(long, value_name = "FILE", requires = "trail")]
+    #[arg(long, value_name = "FILE")]
     pub head_to: Option<PathBuf>,
     /// Let no response end before its entry is on the disk; 503 while the journal cannot be written
     #[arg(long)]
@@ -97,6 +115,11 @@ pub struct TrailArgs {
 }
 
 impl TrailArgs {
+    /// What is wrong with an option that was `typed` and lacks another one, if one was.
+    pub(super) fn lacking(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        (self.trail.is_none() && typed("head-to")).then(|| lacking("head-to", "--trail DIR"))
+    }
+
     /// The files that a trail writes.
     pub(super) fn uses(&self, used: &mut Used) {
         if let Some(folder) = &self.trail {
@@ -212,8 +235,8 @@ impl UpstreamArgs {
     #[must_use]
     pub fn origin(&self) -> Option<&Origin> {
         match &self.upstream {
-            Named::Origin(origin) => Some(origin),
-            Named::Sandbox => None,
+            Some(Named::Origin(origin)) => Some(origin),
+            Some(Named::Sandbox) | None => None,
         }
     }
 
@@ -224,14 +247,32 @@ impl UpstreamArgs {
         used.files("seed", seed);
     }
 
+    /// What is wrong with an option that was `typed` and lacks another one, or with a certificate without its key.
+    pub(super) fn lacking(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        if self.upstream.is_none() {
+            let all = ["upstream-ca", "upstream-cert", "upstream-key", "upstream-proxy", "upstream-http2", "seed"];
+            let option = all.into_iter().find(|option| typed(option));
+            return option.map(|option| lacking(option, "--upstream URL"));
+        }
+        if self.origin().is_some() && typed("seed") {
+            return Some("--seed goes with --upstream sandbox only".to_owned());
+        }
+        let shown = self.origin().is_some_and(|origin| origin.https);
+        let (cert, key) = (self.upstream_cert.is_some(), self.upstream_key.is_some());
+        [("upstream-cert", cert && !key, "--upstream-key FILE"), ("upstream-key", key && !cert, "--upstream-cert FILE")]
+            .into_iter()
+            .find(|(option, lacks, _)| *lacks && (shown || typed(option)))
+            .map(|(option, _, other)| lacking(option, other))
+    }
+
     /// What is said of an option that was `typed` and has nothing to do here, if one was: a script may name it for all
     /// its upstreams. The authorities serve hosts that the proxy `intercepts`, too.
     pub(super) fn idle(&self, intercepts: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
         let tls = ["upstream-ca", "upstream-cert", "upstream-key"].as_slice();
         let (named, proxied) = match &self.upstream {
-            Named::Sandbox => ("sandbox answers from within contrail".to_owned(), ["upstream-proxy"].as_slice()),
-            Named::Origin(origin) if origin.scheme() == "http" => (format!("{origin} is plain http"), [].as_slice()),
-            Named::Origin(_) => return None,
+            Some(Named::Sandbox) => ("sandbox answers from within contrail".to_owned(), ["upstream-proxy"].as_slice()),
+            Some(Named::Origin(origin)) if !origin.https => (format!("{origin} is plain http"), [].as_slice()),
+            Some(Named::Origin(_)) | None => return None,
         };
         let unused = |option: &&&str| typed(option) && !(intercepts && **option == "upstream-ca");
         let option = tls.iter().chain(proxied).find(unused)?;
@@ -269,12 +310,12 @@ impl UpstreamArgs {
     /// `--upstream-ca` or `--seed` cannot be used.
     pub fn ready(&self, proxy: &ProxyArgs) -> Result<Ready, Failure> {
         match &self.upstream {
-            Named::Origin(_) if self.seed.is_some() => Err("--seed goes with --upstream sandbox only".into()),
-            Named::Origin(origin) => {
+            None => Err("there is no upstream; name the tenant with --upstream URL".into()),
+            Some(Named::Origin(origin)) => {
                 let live = Live::new(origin.clone(), self.access(origin)?, proxy.live_limits())?;
                 Ok(Ready { upstream: Arc::new(live), origin: origin.to_string(), client: None })
             }
-            Named::Sandbox => {
+            Some(Named::Sandbox) => {
                 let seed = match &self.seed {
                     Some(file) => Seed::load(file)?,
                     None => Seed::built_in()?,

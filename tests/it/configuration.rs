@@ -130,3 +130,65 @@ fn an_option_that_has_nothing_to_do_here_is_said_to_and_one_that_would_protect_n
     let ran = run_in(folder.path(), ["watch", "--upstream", "sandbox", "--proxy-auth", "a:b", "--", "true"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
 }
+
+/// Options that need another one, and a value of each.
+const DEPENDENT: [(&str, &str); 9] = [
+    ("cert", "x"),
+    ("key", "x"),
+    ("head-to", "x"),
+    ("seed", "x"),
+    ("proxy-auth", "a:b"),
+    ("upstream-ca", "x"),
+    ("upstream-key", "x"),
+    ("upstream-proxy", "none"),
+    ("upstream-http2", "off"),
+];
+
+#[test]
+fn a_variable_or_the_file_stops_no_command_to_which_it_does_not_apply() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("x.har"), har::har(&[har::conforming()])).unwrap();
+    let replay = ["replay", "x.har", "--", "true"].as_slice();
+    let watch = ["watch", "--upstream", "http://127.0.0.1:9", "--", "true"].as_slice();
+    for arguments in [replay, watch] {
+        let quiet = run_in(folder.path(), arguments).stderr.lines().count();
+        for (option, value) in DEPENDENT {
+            let variable = format!("CONTRAIL_{}", option.to_ascii_uppercase().replace('-', "_"));
+            let mut command = contrail();
+            let ran =
+                Ran::from(command.current_dir(folder.path()).args(arguments).env(&variable, value).output().unwrap());
+            assert_eq!((ran.status, ran.stderr.lines().count()), (0, quiet), "{variable}: {}", ran.stderr);
+            std::fs::write(folder.path().join("contrail.toml"), format!("{option} = \"{value}\"\n")).unwrap();
+            let ran = run_in(folder.path(), arguments);
+            assert_eq!((ran.status, ran.stderr.lines().count()), (0, quiet), "{option}: {}", ran.stderr);
+            std::fs::remove_file(folder.path().join("contrail.toml")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_flag_without_the_option_that_it_needs_is_refused_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let http = ["watch", "--upstream", "http://127.0.0.1:9"].as_slice();
+    let https = ["watch", "--upstream", "https://tenant.example"].as_slice();
+    let replay = ["replay", "x.har"].as_slice();
+    let cases: [(&[&str], &[&str], &str); 12] = [
+        (http, &["--cert", "x"], "--cert has no effect without --tls-listen ADDR"),
+        (http, &["--tls-listen", "127.0.0.1:0", "--cert", "x"], "--cert has no effect without --key FILE"),
+        (http, &["--tls-listen", "127.0.0.1:0", "--key", "x"], "--key has no effect without --cert FILE"),
+        (http, &["--head-to", "x"], "--head-to has no effect without --trail DIR"),
+        (http, &["--seed", "x"], "--seed goes with --upstream sandbox only"),
+        (https, &["--upstream-cert", "x"], "--upstream-cert has no effect without --upstream-key FILE"),
+        (https, &["--upstream-key", "x"], "--upstream-key has no effect without --upstream-cert FILE"),
+        (replay, &["--upstream-ca", "x"], "--upstream-ca has no effect without --upstream URL"),
+        (replay, &["--upstream-proxy", "none"], "--upstream-proxy has no effect without --upstream URL"),
+        (replay, &["--upstream-http2", "off"], "--upstream-http2 has no effect without --upstream URL"),
+        (replay, &["--seed", "x"], "--seed has no effect without --upstream URL"),
+        (replay, &["--record-missing"], "--record-missing has no effect without --upstream URL"),
+    ];
+    for (command, options, expected) in cases {
+        let ran = run_in(folder.path(), command.iter().chain(options).chain(&["--", "true"]));
+        assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{options:?}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with(&format!("contrail: {expected}")), "{options:?}: {}", ran.stderr);
+    }
+}

@@ -24,7 +24,7 @@ use super::{
     said,
     serve::{JudgeArgs, ProxyArgs, Ran},
     summary,
-    watch::{FilterArgs, TrailArgs, UpstreamArgs},
+    watch::{FilterArgs, Network, TrailArgs, UpstreamArgs},
 };
 use crate::{
     contract::Contract,
@@ -69,8 +69,8 @@ pub struct Args {
 
 impl Args {
     /// How it listens, and who answers.
-    pub(super) fn network(&self) -> (&ProxyArgs, Option<&UpstreamArgs>) {
-        (&self.proxy, Some(&self.upstream))
+    pub(super) fn network(&self) -> Network<'_> {
+        Network { proxy: &self.proxy, upstream: &self.upstream, trail: Some(&self.trail) }
     }
 }
 

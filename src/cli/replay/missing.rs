@@ -31,14 +31,14 @@ use crate::{
 #[command(mut_arg("upstream", |arg| arg.required(false)))] // only here may a proxy do without one
 pub(super) struct MissingArgs {
     /// Ask --upstream for what was not recorded, and for tokens, and add it to FIXTURE; this alone reaches the network
-    #[arg(long, requires = "upstream")]
+    #[arg(long)]
     pub(super) record_missing: bool,
     /// Allow `--record-missing` when `CI=true`
     #[arg(long)]
     force: bool,
     /// Who answers what was not recorded.
     #[command(flatten)]
-    pub(super) upstream: Option<UpstreamArgs>,
+    pub(super) upstream: UpstreamArgs,
 }
 
 /// What is being recorded beside the replay.

@@ -17,10 +17,11 @@ use std::{
 use self::missing::{Missing, MissingArgs};
 use super::{
     Failure, Outcome,
+    listeners::lacking,
     report_files::Used,
     serve::{JudgeArgs, ProxyArgs, Reach, Setup},
     summary, verify,
-    watch::UpstreamArgs,
+    watch::Network,
 };
 use crate::{
     contract::{CheckOptions, Contract},
@@ -61,12 +62,15 @@ pub struct Args {
 
 impl Args {
     /// How it listens, and who answers what was not recorded.
-    pub(super) fn network(&self) -> (&ProxyArgs, Option<&UpstreamArgs>) {
-        (&self.proxy, self.missing.upstream.as_ref())
+    pub(super) fn network(&self) -> Network<'_> {
+        Network { proxy: &self.proxy, upstream: &self.missing.upstream, trail: None }
     }
 
-    /// What is wrong with an option that was `typed` and would break what replay promises, if one was.
+    /// What is wrong with an option that lacks another one, or that was `typed` and would break what replay promises.
     pub(super) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        if self.missing.record_missing && self.missing.upstream.upstream.is_none() {
+            return Some(lacking("record-missing", "--upstream URL"));
+        }
         let tunnels = typed("tunnel") && self.proxy.doors.tunnel == Tunnel::Allow && !self.missing.record_missing;
         tunnels.then(|| {
             "--tunnel allow would reach the network, and replay opens no socket to anywhere; leave it out (with --allow \
@@ -110,15 +114,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             used.fixture(fixture);
         }
     }
-    if let Some(upstream) = &args.missing.upstream {
-        upstream.uses(&mut used);
-    }
+    args.missing.upstream.uses(&mut used);
     args.judge.check_reports(&args.proxy, used)?;
     let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
     let options = args.judge.options(CheckOptions { auth: args.check_auth, ..CheckOptions::default() });
     // Without --record-missing it only says what the tenant is called; replay alone never asks one.
-    let named = args.missing.upstream.as_ref().and_then(UpstreamArgs::origin);
-    let upstream = args.missing.upstream.as_ref().filter(|_| args.missing.record_missing);
+    let named = args.missing.upstream.origin();
+    let upstream = args.missing.record_missing.then_some(&args.missing.upstream);
     let mut proxy = args.proxy.clone();
     if let (None, Some(origin)) = (upstream, &named) {
         proxy.doors.intercept.push(format!("{}:{}", origin.bracketed_host(), origin.port));
