@@ -1,0 +1,19 @@
+# A static binary in an empty image: docker build -t contrail . && docker run --rm contrail demo
+#
+# To record into the current folder, with the proxy on port 8080:
+#   docker run --rm -p 127.0.0.1:8080:8080 -v "$PWD:/work" --user "$(id -u):$(id -g)" \
+#     contrail record --listen 0.0.0.0:8080 --upstream https://TENANT --out fixtures/first
+FROM rust:1.95-alpine AS build
+RUN apk add --no-cache musl-dev make
+WORKDIR /src
+COPY . .
+RUN cargo build --locked --release
+# Modes of directories survive a copy of their parent.
+RUN mkdir /image && mkdir -m 1777 /image/tmp && mkdir -m 0777 /image/work
+
+FROM scratch
+COPY --from=build /src/target/release/contrail /contrail
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /image/ /
+WORKDIR /work
+ENTRYPOINT ["/contrail"]
