@@ -1,4 +1,5 @@
-//! The README and the pages under `docs/`: links lead somewhere, and every command line in them is one that contrail takes.
+//! The README and the pages under `docs/`: links lead
+//! somewhere, and contrail takes every command line. `tests/docs/run` runs them.
 
 use std::{
     fs,
@@ -30,31 +31,53 @@ fn every_link_of_the_documentation_leads_somewhere() {
     }
 }
 
+/// The text of each block in this language.
+fn blocks<'t>(page: &'t str, language: &str) -> Vec<&'t str> {
+    let fences = page.split("```").skip(1).step_by(2).map(str::trim_start);
+    fences
+        .filter_map(|block| block.split_once('\n'))
+        .filter(|(named, _)| *named == language)
+        .map(|(_, text)| text)
+        .collect()
+}
+
 #[test]
 fn every_command_line_of_the_documentation_is_one_that_contrail_takes() {
     let mut seen = 0;
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
-        let mut shell = false;
-        for line in text.lines() {
-            if let Some(language) = line.trim_start().strip_prefix("```") {
-                shell = !shell && matches!(language, "sh" | "bash" | "console" | "shell");
-                continue;
+        for block in blocks(&text, "sh") {
+            let joined = block.replace("\\\n", " ");
+            for line in joined.lines().map(str::trim_start).filter(|line| line.starts_with("contrail ")) {
+                let end = [" # ", " > ", " | ", " || ", " && ", " &"].iter().filter_map(|end| line.find(end)).min();
+                let command = &line[..end.unwrap_or(line.len())];
+                let words = command.split_whitespace().map(|word| word.trim_matches(['\'', '"']));
+                if let Err(error) = contrail::cli::command().try_get_matches_from(words)
+                    && error.use_stderr()
+                {
+                    panic!("{}: `{line}`\n{error}", page.display());
+                }
+                seen += 1;
             }
-            let line = line.trim_start().trim_start_matches("$ ");
-            if !shell || !line.starts_with("contrail ") {
-                continue;
-            }
-            let command = line.split(" # ").next().unwrap().split(" > ").next().unwrap().split(" | ").next().unwrap();
-            let words =
-                command.trim().trim_end_matches(" &").split_whitespace().map(|word| word.trim_matches(['\'', '"']));
-            if let Err(error) = contrail::cli::command().try_get_matches_from(words)
-                && error.use_stderr()
-            {
-                panic!("{}: `{line}`\n{error}", page.display());
-            }
-            seen += 1;
         }
     }
     assert!(seen > 8, "only {seen} command lines were found");
+}
+
+/// `tests/docs/run` runs the blocks marked `sh`; under another name, or merely indented, a command would escape it.
+#[test]
+fn every_block_of_the_documentation_names_its_language() {
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for block in text.split("```").skip(1).step_by(2) {
+            let language = block.lines().next().unwrap_or_default();
+            assert!(
+                ["sh", "text", "toml", "yaml", "json", "js"].contains(&language),
+                "{}: a block is marked `{language}`",
+                page.display()
+            );
+        }
+        let indented = text.lines().find(|line| line.starts_with("    contrail "));
+        assert_eq!(indented, None, "{}", page.display());
+    }
 }
