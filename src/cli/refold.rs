@@ -66,7 +66,7 @@ impl Own {
         let check = |exchange: &Exchange| contract.check(exchange, &options);
         let told = |har: &Path| -> Result<Vec<String>, Failure> {
             let name = har.display().to_string();
-            Ok(record::replayed(har, &contract)?
+            Ok(record::replayed(har, &name, &contract)?
                 .into_iter()
                 .map(|problem| problem.replace(&name, "").trim().to_owned())
                 .collect())

@@ -147,6 +147,25 @@ pub enum WriteError {
     },
     /// What is to be continued cannot be read.
     Unreadable(Box<ReadError>),
+    /// The new fixture could not be checked, so it was not put into its place.
+    Check(Box<dyn Error + Send + Sync>),
+    /// The fixture holds the new exchanges; what failed came after that.
+    Unfinished {
+        /// The fixture's HAR file.
+        har: PathBuf,
+        /// What is left to do, as the end of a sentence.
+        left: &'static str,
+        /// What failed.
+        error: Box<WriteError>,
+    },
+}
+
+impl WriteError {
+    /// Whether the fixture holds the new exchanges all the same.
+    #[must_use]
+    pub fn is_committed(&self) -> bool {
+        matches!(self, Self::Unfinished { .. })
+    }
 }
 
 impl fmt::Display for WriteError {
@@ -160,6 +179,10 @@ impl fmt::Display for WriteError {
             ),
             Self::Place { path, reason } => write!(f, "`{}`: {reason}", path.display()),
             Self::Unreadable(error) => error.fmt(f),
+            Self::Check(_) => f.write_str("cannot check the new fixture"),
+            Self::Unfinished { har, left, error } => {
+                write!(f, "`{}` holds the new exchanges, but {left}: {error}", har.display())
+            }
         }
     }
 }
@@ -169,6 +192,8 @@ impl Error for WriteError {
         match self {
             Self::Io { error, .. } => Some(error),
             Self::Unreadable(error) => error.source(),
+            Self::Check(error) => Some(&**error),
+            Self::Unfinished { error, .. } => error.source(),
             _ => None,
         }
     }

@@ -1,20 +1,27 @@
 //! From a journal to a fixture that has proven itself.
 
 use std::{
+    cell::RefCell,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError},
 };
 
-use super::proof::{self, Gist};
+use super::{
+    proof::{self, Gist},
+    quoted,
+};
 use crate::{
     cli::{
-        Failure, Format,
+        Failure, Format, said,
         summary::{Extra, event},
     },
     contract::{CheckOptions, Contract},
     pipeline,
     plural::plural,
-    recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, Keep, Place, Renew, Take, fold},
+    recording::{
+        self, Check, FoldOptions, FoldSource, Folded, Journal, Keep, Place, Prove, Renew, Staged, Take, WriteError,
+        fold,
+    },
     redact::Redactor,
     report::Proof,
 };
@@ -36,6 +43,55 @@ pub(in crate::cli) struct Bench {
     pub(in crate::cli) redactor: Arc<Redactor>,
     /// How exchanges are judged.
     pub(in crate::cli) options: CheckOptions,
+}
+
+/// A journal that became a fixture, or changed none.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Proven {
+    pub(in crate::cli) folded: Folded,
+    /// The fixture's proof; `None` where nothing was written.
+    pub(in crate::cli) proof: Option<Proof>,
+}
+
+/// Why a fold did not come to its end.
+#[derive(Debug)]
+pub(in crate::cli) enum FoldError {
+    /// Nothing was replaced; the exchanges are in the journal.
+    NotFolded(Failure),
+    /// The fixture holds the exchanges; what failed came after that.
+    Unfinished(WriteError),
+}
+
+impl From<Failure> for FoldError {
+    fn from(failure: Failure) -> Self {
+        Self::NotFolded(failure)
+    }
+}
+
+impl From<WriteError> for FoldError {
+    fn from(error: WriteError) -> Self {
+        if error.is_committed() { Self::Unfinished(error) } else { Self::NotFolded(error.into()) }
+    }
+}
+
+impl FoldError {
+    /// What the summary says: what is true on the disk, and where the exchanges are.
+    pub(in crate::cli) fn extra(&self, journal: &[PathBuf]) -> Extra {
+        let files: Vec<String> = journal.iter().map(|path| quoted(path)).collect();
+        let files = files.join(" ");
+        match self {
+            Self::NotFolded(failure) => vec![
+                ("NOT FOLDED into the fixture", said(&**failure).into()),
+                ("the exchanges are still in", files.into()),
+            ],
+            Self::Unfinished(error) => {
+                vec![
+                    ("FOLDED, and not finished", said(error).into()),
+                    ("the exchanges are also still in", files.into()),
+                ]
+            }
+        }
+    }
 }
 
 impl Bench {
@@ -61,7 +117,7 @@ impl Bench {
     ) -> Result<bool, Failure> {
         let exchanges = plural(entries, "exchange");
         let mut filled = false;
-        let said = if self.fold(journal, earlier, Renew::Nothing, true)?.nothing {
+        let said = if self.fold(journal, earlier, Renew::Nothing, None)?.nothing {
             format!("discarded {exchanges} of a left-over journal: no answer of the tenant is among them")
         } else {
             filled = true;
@@ -72,14 +128,38 @@ impl Bench {
         Ok(filled)
     }
 
-    /// Folds the journal into the fixture; `earlier` says that something is there already.
-    pub(in crate::cli) fn fold(
+    /// Folds the journal into the fixture, which proves itself before it is put into its place. `earlier` says that
+    /// something is there already, and `before` are the [verdicts](Self::verdicts) of that.
+    pub(in crate::cli) fn fold_and_prove(
         &self,
         journal: &Journal,
         earlier: bool,
         renew: Renew<'_>,
-        unproven: bool,
-    ) -> Result<Folded, Failure> {
+        before: &[Gist],
+    ) -> Result<Proven, FoldError> {
+        let found = RefCell::new(None);
+        let journals = journal.segments();
+        let prove = |staged: &Staged| {
+            let problems = proof::prove(staged, &journals, before, &self.contract, &self.options, &self.redactor);
+            *found.borrow_mut() = Some(problems.map_err(WriteError::Check)?);
+            Ok(())
+        };
+        let folded = self.fold(journal, earlier, renew, Some(&prove))?;
+        let unproven =
+            "still marked unproven: what a killed process saw cannot be scanned for (--overwrite starts anew)";
+        let note = folded.unproven.then(|| unproven.to_owned());
+        let proof = found.take().map(|problems| Proof { good: problems.is_empty(), problems, note });
+        Ok(Proven { folded, proof })
+    }
+
+    /// Folds the journal into the fixture, which is marked `unproven` without a `prove`.
+    fn fold(
+        &self,
+        journal: &Journal,
+        earlier: bool,
+        renew: Renew<'_>,
+        prove: Option<&Prove<'_>>,
+    ) -> Result<Folded, WriteError> {
         let new = if let Renew::Operations(list) = renew { Take::Only(list.to_vec()) } else { Take::All };
         let mut from = Vec::new();
         if earlier {
@@ -92,36 +172,23 @@ impl Bench {
             check: Some(Check { contract: self.contract.hash(), check: &check }),
             keep: &self.keep,
             keep_host: self.keep_host,
-            unproven,
+            unproven: prove.is_none(),
             journal: Some(journal),
             renews: Some(renew),
+            prove,
             ..FoldOptions::new(&self.redactor, &today)
         };
-        Ok(fold(&from, &self.out, &options)?)
+        fold(&from, &self.out, &options)
     }
 
     /// The fixture's HAR file.
-    fn har(&self) -> Result<PathBuf, Failure> {
+    fn har(&self) -> Result<PathBuf, WriteError> {
         Ok(Place::find(&self.out)?.har().to_path_buf())
     }
 
-    /// The verdicts of what the fixture holds now, for [`Bench::prove`].
+    /// The verdicts of what the fixture holds now, for [`Bench::fold_and_prove`].
     pub(in crate::cli) fn verdicts(&self) -> Result<Vec<Gist>, Failure> {
         proof::verdicts(&self.har()?, &self.contract, &self.options)
-    }
-
-    /// Proves the fixture that was folded from `before` and `journals`; what is wrong with it, if anything.
-    pub(in crate::cli) fn prove(
-        &self,
-        folded: &Folded,
-        journals: &[PathBuf],
-        before: Vec<Gist>,
-    ) -> Result<Proof, Failure> {
-        let problems =
-            proof::prove(&self.out, &self.har()?, journals, before, &self.contract, &self.options, &self.redactor)?;
-        let unproven =
-            "still marked unproven: what a killed process saw cannot be scanned for (--overwrite starts anew)";
-        Ok(Proof { good: problems.is_empty(), problems, note: folded.unproven.then(|| unproven.to_owned()) })
     }
 
     /// What the summary says about the fixture.
@@ -152,10 +219,48 @@ impl Bench {
     }
 }
 
-/// Closes a journal that has become a fixture, and removes it.
-pub(in crate::cli) fn remove(journal: pipeline::SharedJournal) -> Result<(), Failure> {
-    if let Ok(journal) = Arc::try_unwrap(journal) {
-        journal.into_inner().unwrap_or_else(PoisonError::into_inner).remove()?;
+/// Closes a journal that has become a fixture, and removes it; what the summary says where that fails.
+pub(in crate::cli) fn remove(journal: pipeline::SharedJournal) -> Extra {
+    let Ok(journal) = Arc::try_unwrap(journal) else { return Extra::new() };
+    match journal.into_inner().unwrap_or_else(PoisonError::into_inner).remove() {
+        Ok(()) => Extra::new(),
+        Err(error) => {
+            let hint = "the next start there drops it, since its exchanges need no fold any more";
+            vec![("the journal is left", format!("{}; {hint}", said(&error)).into())]
+        }
     }
-    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    fn said_of(error: &FoldError) -> Vec<String> {
+        let extra = error.extra(&[PathBuf::from("a b.journal")]);
+        extra.into_iter().map(|(name, value)| format!("{name}: {}", value.as_str().unwrap_or_default())).collect()
+    }
+
+    #[test]
+    fn a_failed_fold_says_whether_the_fixture_holds_the_exchanges() {
+        let full = || WriteError::Io { doing: "write", path: "fx".into(), error: io::ErrorKind::StorageFull.into() };
+        assert_eq!(
+            said_of(&full().into()),
+            [
+                "NOT FOLDED into the fixture: cannot write `fx`: no storage space",
+                "the exchanges are still in: 'a b.journal'"
+            ]
+        );
+        let left = "some of its files wait";
+        let late = WriteError::Unfinished { har: "fx/fx.har".into(), left, error: Box::new(full()) };
+        assert_eq!(
+            said_of(&late.into()),
+            [
+                "FOLDED, and not finished: `fx/fx.har` holds the new exchanges, but some of its files wait: cannot write \
+                 `fx`: no storage space",
+                "the exchanges are also still in: 'a b.journal'"
+            ]
+        );
+    }
 }

@@ -14,14 +14,13 @@ use std::{
 };
 
 use aside::Aside;
-pub(super) use bench::{Bench, remove};
+pub(super) use bench::{Bench, FoldError, Proven, remove};
 pub(super) use proof::replayed;
 use serde_json::Value;
 
 use super::{
     Failure, Outcome,
     report_files::Used,
-    said,
     serve::{JudgeArgs, ProxyArgs, Ran},
     summary,
     watch::{FilterArgs, Network, TrailArgs, UpstreamArgs},
@@ -128,7 +127,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         Err(failure) => {
             // Nothing ran, so nothing is to be folded.
             if outcome.counts.exchanges == 0 {
-                remove(journal)?;
+                remove(journal);
                 if let Some(aside) = aside {
                     aside.back()?;
                 }
@@ -139,7 +138,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 
     let trail = args.trail.end(&journal, &bench.redactor, &mut outcome.counts);
     let met = Met { earlier, recovered, ran: &ran, outcome: &outcome };
-    let End { mut extra, next, proof, failed, fate } = end(args, &bench, journal, &met, trail)?;
+    let End { mut extra, next, proof, failed, fate } = end(args, &bench, journal, &met, trail);
     if let Some(aside) = aside {
         extra.extend(settle(aside, fate, killed)?);
     }
@@ -244,22 +243,16 @@ struct Met<'a> {
 }
 
 /// Folds the journal, proves the fixture, and removes the journal.
-fn end(
-    args: &Args,
-    bench: &Bench,
-    journal: pipeline::SharedJournal,
-    met: &Met<'_>,
-    trail: summary::Extra,
-) -> Result<End, Failure> {
+fn end(args: &Args, bench: &Bench, journal: pipeline::SharedJournal, met: &Met<'_>, trail: summary::Extra) -> End {
     let folded = if met.outcome.counts.exchanges == 0 {
-        Ok((Folded { nothing: true, ..Folded::default() }, None))
+        Ok(Proven { folded: Folded { nothing: true, ..Folded::default() }, proof: None })
     } else {
         // Where the tenant gave every answer, nothing stays of what --overwrite replaces.
         let own = !met.outcome.counts.answered.is_empty();
         folded(args, bench, &journal, met.earlier && (own || !args.overwrite))
     };
     match folded {
-        Ok((folded, proof)) => {
+        Ok(Proven { folded, proof }) => {
             let mut end = if folded.nothing {
                 let fixture = args.out.display().to_string();
                 let mut extra = nothing::said(&fixture, args.out.exists(), met.outcome, &folded, met.ran);
@@ -284,22 +277,21 @@ fn end(
                 }
             };
             end.extra.extend(alarms(&journal));
-            remove(journal)?;
-            Ok(end)
+            end.extra.extend(remove(journal));
+            end
         }
-        Err(failure) => {
+        Err(error) => {
             let left = journal.lock().unwrap_or_else(PoisonError::into_inner).segments();
-            let left: Vec<String> = left.iter().map(|path| quoted(path)).collect();
-            let left = left.join(" ");
-            let mut extra: summary::Extra = vec![
-                ("NOT FOLDED into the fixture", said(&*failure).into()),
-                ("the exchanges are still in", left.clone().into()),
-            ];
+            let mut extra = error.extra(&left);
             extra.extend(trail);
+            if let FoldError::Unfinished(_) = error {
+                return End { extra, failed: true, ..End::default() };
+            }
             // A trail can be packed as a whole folder.
-            let source = args.trail.trail.as_deref().map_or(left, quoted);
+            let files: Vec<String> = left.iter().map(|path| quoted(path)).collect();
+            let source = args.trail.trail.as_deref().map_or_else(|| files.join(" "), quoted);
             let next = Some(format!("mend the cause, then contrail pack {source} --out ANOTHER.har"));
-            Ok(End { extra, next, proof: None, failed: true, fate: Fate::NotFolded })
+            End { extra, next, proof: None, failed: true, fate: Fate::NotFolded }
         }
     }
 }
@@ -311,12 +303,7 @@ fn alarms(journal: &pipeline::SharedJournal) -> Option<(&'static str, Value)> {
 }
 
 /// Folds the journal and proves the fixture.
-fn folded(
-    args: &Args,
-    bench: &Bench,
-    journal: &pipeline::SharedJournal,
-    earlier: bool,
-) -> Result<(Folded, Option<Proof>), Failure> {
+fn folded(args: &Args, bench: &Bench, journal: &pipeline::SharedJournal, earlier: bool) -> Result<Proven, FoldError> {
     let renew = match args.replace.as_slice() {
         _ if args.overwrite => Renew::Everything,
         [] => Renew::Nothing,
@@ -327,13 +314,9 @@ fn folded(
         Err(_) if args.overwrite => Vec::new(),
         verdicts => verdicts?.unwrap_or_default(),
     };
-    let (folded, journals) = {
-        let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-        journal.ensure()?;
-        (bench.fold(&journal, earlier, renew, false)?, journal.segments())
-    };
-    let proof = if folded.nothing { None } else { Some(bench.prove(&folded, &journals, before)?) };
-    Ok((folded, proof))
+    let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+    journal.ensure().map_err(Failure::from)?;
+    bench.fold_and_prove(&journal, earlier, renew, &before)
 }
 
 /// Whether there is a fixture already; if so, the options have to say what becomes of it.

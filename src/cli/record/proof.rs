@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
+    fs::File,
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     sync::Arc,
@@ -14,7 +14,7 @@ use crate::{
     contract::{CheckOptions, Contract},
     exchange::Request,
     finding::Verdict,
-    recording::{self, ReadError, settle},
+    recording::{self, ReadError, Staged, settle},
     redact::{self, Redactor},
     replay::{Builder, Settings, Unproven},
 };
@@ -41,27 +41,28 @@ fn gist(verdict: &Verdict) -> Gist {
 
 /// Proves a fixture; what is wrong with it, if anything. `before` are the verdicts of what it held already.
 pub(super) fn prove(
-    fixture: &Path,
-    har: &Path,
+    fixture: &Staged,
     journals: &[PathBuf],
-    before: Vec<Gist>,
+    before: &[Gist],
     contract: &Arc<Contract>,
     options: &CheckOptions,
     redactor: &Redactor,
 ) -> Result<Vec<String>, Failure> {
     let mut problems = scanned(fixture, redactor)?;
-    problems.extend(verified(har, journals, before, contract, options)?);
-    problems.extend(replayed(har, contract)?);
+    problems.extend(verified(fixture.har(), journals, before, contract, options)?);
+    problems.extend(replayed(fixture.har(), &fixture.place().display().to_string(), contract)?);
     Ok(problems)
 }
 
 /// Looks for every secret that went by.
-fn scanned(fixture: &Path, redactor: &Redactor) -> Result<Vec<String>, Failure> {
+fn scanned(fixture: &Staged, redactor: &Redactor) -> Result<Vec<String>, Failure> {
     /// Bytes that are searched at a time; a longer line is searched whole.
     const BLOCK: usize = 1 << 20;
     let mut problems = Vec::new();
-    for file in files(fixture)? {
-        let mut input = BufReader::with_capacity(256 << 10, File::open(&file)?);
+    let mut files: Vec<(PathBuf, &Path)> = fixture.files().map(|(file, place)| (place, file)).collect();
+    files.sort();
+    for (place, file) in files {
+        let mut input = BufReader::with_capacity(256 << 10, File::open(file)?);
         let (mut block, mut offset) = (Vec::new(), 0);
         loop {
             block.clear();
@@ -72,7 +73,7 @@ fn scanned(fixture: &Path, redactor: &Redactor) -> Result<Vec<String>, Failure> 
             for hit in redactor.scan(&block) {
                 problems.push(format!(
                     "{} holds a secret ({}, {}) at byte {}; keep it to yourself and report it",
-                    file.display(),
+                    place.display(),
                     hit.kind,
                     hit.form,
                     offset + hit.offset
@@ -84,33 +85,17 @@ fn scanned(fixture: &Path, redactor: &Redactor) -> Result<Vec<String>, Failure> 
     Ok(problems)
 }
 
-/// Every file of a fixture.
-fn files(fixture: &Path) -> Result<Vec<PathBuf>, Failure> {
-    if !fixture.is_dir() {
-        return Ok(vec![fixture.to_owned()]);
-    }
-    let mut files = Vec::new();
-    for item in fs::read_dir(fixture)? {
-        let item = item?;
-        if item.file_type()?.is_file() {
-            files.push(item.path());
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
 /// Compares what verification says now with what was said live.
 fn verified(
     har: &Path,
     journals: &[PathBuf],
-    before: Vec<Gist>,
+    before: &[Gist],
     contract: &Contract,
     options: &CheckOptions,
 ) -> Result<Vec<String>, Failure> {
     let mut given: BTreeMap<Gist, usize> = BTreeMap::new();
     for gist in before {
-        *given.entry(gist).or_default() += 1;
+        *given.entry(gist.clone()).or_default() += 1;
     }
     for journal in journals {
         for entry in recording::open(journal)? {
@@ -133,8 +118,8 @@ fn verified(
     Ok(problems)
 }
 
-/// Asks the fixture for every exchange that it holds, in order.
-pub(in crate::cli) fn replayed(har: &Path, contract: &Arc<Contract>) -> Result<Vec<String>, Failure> {
+/// Asks the fixture, called `name` in what is said, for every exchange that it holds, in order.
+pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>) -> Result<Vec<String>, Failure> {
     let routes = Arc::clone(contract);
     let mut builder = Builder::new(Settings {
         ignore: Vec::new(),
@@ -144,7 +129,7 @@ pub(in crate::cli) fn replayed(har: &Path, contract: &Arc<Contract>) -> Result<V
         redact: Arc::new(Request::clone), // it is the recording that is asked
     })?;
     let mut recording = recording::open(har)?;
-    builder.source(&har.display().to_string(), recording.shelf());
+    builder.source(name, recording.shelf());
     let preparer = builder.preparer();
     let work = |entry, spot| preparer.prepare(entry, false, Some(spot));
     recording.each_placed(work, |prepared| {

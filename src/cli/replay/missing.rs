@@ -12,7 +12,7 @@ use super::{Args, Terms};
 use crate::{
     cli::{
         Failure,
-        record::{Bench, nothing, remove},
+        record::{Bench, Proven, nothing, remove},
         serve::{ProxyArgs, Ran, Reach},
         summary::{Extra, event},
         watch::{Ready, UpstreamArgs},
@@ -133,24 +133,31 @@ impl Missing {
     pub(super) fn end(self, ran: Option<&Ran>, outcome: &Outcome) -> Result<Added, Failure> {
         let written = self.path.metadata().is_ok_and(|journal| journal.len() > 0);
         if !written && self.earlier || ran.is_none() && !self.earlier {
-            remove(self.journal)?;
-            return Ok(Added { extra: vec![("added", "nothing".into())], ..Added::default() });
+            let mut extra: Extra = vec![("added", "nothing".into())];
+            extra.extend(remove(self.journal));
+            return Ok(Added { extra, ..Added::default() });
         }
         let before = if self.earlier { self.bench.verdicts()? } else { Vec::new() };
-        let (folded, journals) = {
+        let folded = {
             let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
             journal.ensure()?;
-            (self.bench.fold(&journal, self.earlier, Renew::Nothing, false)?, journal.segments())
+            self.bench.fold_and_prove(&journal, self.earlier, Renew::Nothing, &before)
+        };
+        let Proven { folded, proof } = match folded {
+            Ok(proven) => proven,
+            Err(error) => {
+                let left = self.journal.lock().unwrap_or_else(PoisonError::into_inner).segments();
+                return Ok(Added { extra: error.extra(&left), failed: true, ..Added::default() });
+            }
         };
         if folded.nothing {
-            remove(self.journal)?;
             let fixture = self.bench.out.display().to_string();
             let ran = ran.cloned().unwrap_or_default();
-            let extra = nothing::said(&fixture, self.earlier, outcome, &folded, &ran);
+            let mut extra = nothing::said(&fixture, self.earlier, outcome, &folded, &ran);
+            extra.extend(remove(self.journal));
             return Ok(Added { extra, failed: true, ..Added::default() });
         }
-        let proof = self.bench.prove(&folded, &journals, before)?;
-        remove(self.journal)?;
-        Ok(Added { extra: self.bench.extra(&folded, Vec::new()), proof: Some(proof), failed: false })
+        let extra = self.bench.extra(&folded, remove(self.journal));
+        Ok(Added { extra, proof, failed: false })
     }
 }

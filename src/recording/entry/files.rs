@@ -17,8 +17,8 @@ use crate::recording::fixture::{commit, names::digest_of};
 pub(in crate::recording) struct BodyFiles {
     /// The HAR file's folder; `None` where there is none (standard input).
     folder: Option<PathBuf>,
-    /// The folder of a fold that was committed and not finished: what is in there comes first.
-    committed: Option<PathBuf>,
+    /// The folder of a fold that is not finished: what is in there comes first.
+    first: Option<PathBuf>,
     /// The last few files, since one is shared by many entries.
     held: HashMap<String, (Bytes, Option<String>)>,
     held_bytes: usize,
@@ -31,8 +31,11 @@ impl BodyFiles {
     const HELD: usize = 8 << 20;
 
     pub(in crate::recording) fn new(folder: Option<PathBuf>) -> Self {
-        let committed = folder.as_deref().and_then(commit::committed_in);
-        Self { folder, committed, held: HashMap::new(), held_bytes: 0, asked: 0 }
+        let (first, folder) = match folder.map(commit::body_folders) {
+            Some((first, folder)) => (first, Some(folder)),
+            None => (None, None),
+        };
+        Self { folder, first, held: HashMap::new(), held_bytes: 0, asked: 0 }
     }
 
     /// How often a file was asked for.
@@ -55,7 +58,7 @@ impl BodyFiles {
         }
         let folder =
             self.folder.as_deref().ok_or("cannot be read: standard input has no folder; name the file instead")?;
-        let bytes: Bytes = match self.committed.as_deref().map(|committed| read_inside(committed, name)) {
+        let bytes: Bytes = match self.first.as_deref().map(|first| read_inside(first, name)) {
             Some(Ok(bytes)) => bytes,
             _ => read_inside(folder, name)?,
         }
