@@ -36,6 +36,18 @@ pub(crate) fn means_json(essence: &str) -> bool {
     essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
 }
 
+/// The members of a list (RFC 9110, section 5.6.1), empty ones left out. A comma inside quotes separates none.
+pub(crate) fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let (mut quoted, mut escaped) = (false, false);
+    let members = value.split(move |byte| {
+        let separates = *byte == b',' && !quoted;
+        quoted ^= *byte == b'"' && !escaped;
+        escaped = quoted && *byte == b'\\' && !escaped;
+        separates
+    });
+    members.map(<[u8]>::trim_ascii).filter(|member| !member.is_empty())
+}
+
 /// A parameter of a header field's value, unquoted; the first of this name. It may have no value.
 pub(crate) fn parameter(value: &[u8], name: &str) -> Option<Vec<u8>> {
     let mut rest = &value[memchr::memchr(b';', value)? + 1..];
@@ -268,6 +280,21 @@ pub(crate) fn part_fields(head: &[u8]) -> Vec<(String, Vec<u8>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_is_split_at_commas_outside_of_quotes() {
+        for (value, members) in [
+            ("", &[][..]),
+            (" , ,", &[]),
+            ("a, b ,c", &["a", "b", "c"]),
+            (r#"a;x="1, 2", b"#, &[r#"a;x="1, 2""#, "b"]),
+            (r#"a;x="\", b", c"#, &[r#"a;x="\", b""#, "c"]),
+            (r#"a;x="\\", b"#, &[r#"a;x="\\""#, "b"]),
+        ] {
+            let found: Vec<&[u8]> = list(value.as_bytes()).collect();
+            assert_eq!(found, members.iter().map(|member| member.as_bytes()).collect::<Vec<_>>(), "{value}");
+        }
+    }
 
     fn text(bytes: Option<Vec<u8>>) -> Option<String> {
         bytes.map(|bytes| String::from_utf8(bytes).unwrap())

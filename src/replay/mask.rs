@@ -9,8 +9,6 @@ use std::{
     ops::{ControlFlow, Deref},
 };
 
-use http::HeaderValue;
-
 use super::ignore::{IgnoreSet, tokens};
 use crate::recording::fixture::request_parts::{Content, Field, Pair, Parts, Value};
 use crate::{
@@ -131,7 +129,12 @@ impl Keys {
         for part in [&target.scheme, &target.authority, &target.path_and_query] {
             sink.text(part.as_bytes());
         }
-        sink.text(request.headers.get("content-type").map_or(b"", HeaderValue::as_bytes));
+        let mut media_types = request.headers.get_all("content-type");
+        sink.text(media_types.next().map_or(b"", |value| value.as_bytes()));
+        for further in media_types {
+            sink.tag(1);
+            sink.text(further.as_bytes());
+        }
         sink.text(&request.body.content);
         if !request.body.is_whole() {
             sink.tag(0);

@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use http::HeaderValue;
+
 use super::Check;
 use crate::{
     contract::{
@@ -53,18 +55,41 @@ enum Reading {
     Other,
 }
 
-/// Type and subtype of the `Content-Type`, lower case; empty if the field is there and names none.
-fn media_type(headers: &Headers) -> Option<Cow<'_, str>> {
-    let value = headers.get("content-type")?.as_bytes();
+/// What the `Content-Type` names.
+enum Named<'a> {
+    /// Type and subtype, lower case; empty if they are missing or malformed.
+    One(Cow<'a, str>),
+    /// Several media types. Recipients differ in which one they take (RFC 9110, section 8.3).
+    Several(Vec<Cow<'a, str>>),
+}
+
+/// The media type of a message; `None` without a `Content-Type`.
+fn named(headers: &Headers) -> Option<Named<'_>> {
+    let mut values = headers.get_all("content-type").map(HeaderValue::as_bytes);
+    let (first, second) = (values.next()?, values.next());
+    if second.is_none() && memchr::memchr(b',', first).is_none() {
+        return Some(Named::One(media_type(first)));
+    }
+    let mut types: Vec<Cow<'_, str>> = Vec::new();
+    for value in [first].into_iter().chain(second).chain(values).flat_map(media::list) {
+        let media_type = media_type(value);
+        if !types.contains(&media_type) {
+            types.push(media_type);
+        }
+    }
+    Some(if types.len() > 1 { Named::Several(types) } else { Named::One(types.pop().unwrap_or_default()) })
+}
+
+/// Type and subtype, lower case; empty if they are missing or malformed.
+fn media_type(value: &[u8]) -> Cow<'_, str> {
     if matches!(value.strip_prefix(b"application/json"), Some([] | [b';', ..])) {
-        return Some(Cow::Borrowed("application/json"));
+        return Cow::Borrowed("application/json");
     }
     let essence = media::essence(value);
-    Some(if essence.split_once('/').is_some_and(|(kind, sub)| !kind.is_empty() && !sub.is_empty()) {
-        essence
-    } else {
-        Cow::Borrowed("")
-    })
+    match essence.split_once('/') {
+        Some((kind, sub)) if !kind.is_empty() && !sub.is_empty() => essence,
+        _ => Cow::Borrowed(""),
+    }
 }
 
 fn reading(media_type: &str) -> Reading {
@@ -116,27 +141,42 @@ impl Check<'_> {
         let otherwise = if documented.is_empty() { otherwise } else { &[] };
         let names = documented.iter().map(|content| &content.media_type).chain(otherwise);
         let all = || names.clone().map(Literal::as_str).collect::<Vec<_>>().join(" or ");
-        let Some(media_type) = media_type(headers) else {
+        let Some(named) = named(headers) else {
             if names.clone().next().is_some() && body.is_whole() {
                 self.find(Finding::new(side.content_type, "Content-Type", all()));
             }
             self.unchecked.insert(side.unchecked);
             return None;
         };
-        let given = Given::of(media_type.as_bytes());
-        let accepts = |name: &Literal| {
+        let accepts = |name: &Literal, media_type: &str| {
             let other = || {
                 let name = name.as_str();
-                covers(name, &media_type)
-                    || (suffixes && name == "application/json" && media::has_json_suffix(&media_type))
+                covers(name, media_type)
+                    || (suffixes && name == "application/json" && media::has_json_suffix(media_type))
             };
-            name.is(given) || other()
+            name.is(Given::of(media_type.as_bytes())) || other()
         };
-        let content = documented.iter().find(|content| accepts(&content.media_type));
-        if content.is_none() && names.clone().next().is_some() && !otherwise.iter().any(accepts) {
-            let seen = headers.get("content-type").map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-            let expected = Cow::Owned(all());
-            self.find(Finding { rule: side.content_type, at: "Content-Type".to_owned(), expected, seen });
+        let is_documented = |media_type: &str| {
+            let mut names = names.clone().peekable();
+            names.peek().is_none() || names.any(|name| accepts(name, media_type))
+        };
+        let finding = || {
+            let values = headers.get_all("content-type").map(|value| String::from_utf8_lossy(value.as_bytes()));
+            Finding::new(side.content_type, "Content-Type", all()).seen(values.collect::<Vec<_>>().join(", "))
+        };
+        let media_type = match named {
+            Named::One(media_type) => media_type,
+            Named::Several(types) => {
+                if !types.iter().any(|media_type| is_documented(media_type)) {
+                    self.find(finding());
+                }
+                self.unchecked.insert(side.unchecked);
+                return None;
+            }
+        };
+        let content = documented.iter().find(|content| accepts(&content.media_type, &media_type));
+        if content.is_none() && !is_documented(&media_type) {
+            self.find(finding());
             // The token endpoint is asked in JSON by some clients, and its one fact is worth reading there, too.
             if !(self.operation.token_endpoint && media::is_json(&media_type)) {
                 self.unchecked.insert(side.unchecked);

@@ -39,6 +39,47 @@ fn response_bodies_are_json_under_any_status() {
 }
 
 #[test]
+fn of_several_content_types_only_what_holds_for_each_of_them_is_judged() {
+    let typed = |types: &[&'static str]| {
+        Case::book().answer_as(200, types[0], r#"{"isbn":42}"#).change(|exchange| {
+            let headers = &mut exchange.response.as_mut().unwrap().headers;
+            for media_type in &types[1..] {
+                headers.append(http::header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+            }
+        })
+    };
+    for ambiguous in [
+        &["application/json", "text/html"][..],
+        &["text/html", "application/json"],
+        &["application/json, text/html"],
+        &["application/json; charset=utf-8, text/html"],
+        &["application/json", ", text/html,"],
+    ] {
+        typed(ambiguous).finds(&[]).leaves(&["response-body"]);
+    }
+    for one in [
+        &["application/json", "application/json"][..],
+        &["application/json", "APPLICATION/JSON;charset=utf-8"],
+        &["application/json,application/json"],
+        &["application/json;a=\"x, text/html\""],
+        &["application/json", ""],
+    ] {
+        typed(one).finds(&["response.body /isbn"]).leaves(&[]);
+    }
+    for other in [&["text/html", "text/plain"][..], &["text/html, text/plain"]] {
+        let case = typed(other);
+        case.finds(&["response.content-type Content-Type"]).leaves(&["response-body"]);
+        assert!(case.verdict().findings[0].message().ends_with("saw `text/html, text/plain`"));
+    }
+    let form = "application/x-www-form-urlencoded";
+    let both = Case::update("application/json", "{{{").send(form, "title=123456789");
+    both.finds(&[]);
+    assert!(both.verdict().unchecked.contains(Unchecked::RequestBody));
+    let wrong = Case::update("text/html", "x").send("text/plain", "x");
+    wrong.finds(&["request.content-type Content-Type"]);
+}
+
+#[test]
 fn response_bodies_are_judged_by_their_schema() {
     Case::book().answer(200, r#"{"isbn":"42","kind":"novel"}"#).finds(&[]);
     Case::book().answer(200, r#"{"pages":"7","kind":"poem","new":[{}]}"#).finds(&[
