@@ -1,7 +1,7 @@
 //! `contrail audit`: who called what with which scopes, over recordings; a trail's chain is checked first.
 
 use std::{
-    io::{self, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -10,7 +10,7 @@ use super::{
     ContractArgs, Failure, Format, Outcome,
     policy::PolicyArgs,
     printer::Printer,
-    verify::{self, Judge},
+    verify::{self, Chain, Judge},
 };
 use crate::{
     exchange::Exchange,
@@ -52,14 +52,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut found = Found::default();
     for named in &args.recordings {
         let sources = recording::sources(named)?;
-        integrity(named, &sources, &kept, &mut found.audit)?;
+        let chain = integrity(named, &sources, &kept, &mut found.audit)?;
         for source in sources {
+            let before = found.audit.exchanges();
             match read(&source, &judge, &redactor, &args.policy, &mut found) {
-                // What was altered may be no entry any more; the report says where that is.
-                Err(error) if found.audit.altered() => {
-                    let _ = writeln!(io::stderr(), "contrail: the rest of it is not checked: {error}");
-                }
-                other => other?,
+                Ok(()) => verify::warn_if_empty(&source, found.audit.exchanges() - before, chain),
+                Err(error) if chain != Chain::Altered => return Err(error),
+                // An altered line may be no entry any more; the report states where it is.
+                Err(error) => verify::warn(&format!("the rest of it is not checked: {error}")),
             }
         }
     }
@@ -70,7 +70,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         Format::Json => audit.json(&judge.contract, &mut printer)?,
     }
     printer.flush()?;
-    Ok(Outcome { findings: failing || audit.altered(), ..Outcome::CLEAN })
+    let failed = audit.exchanges() == 0 && !audit.proves();
+    Ok(Outcome { findings: failing || audit.altered(), failed, ..Outcome::CLEAN })
 }
 
 /// What was found so far.
@@ -125,17 +126,19 @@ fn read(
 }
 
 /// Checks the chain of what was named, if it is a trail.
-fn integrity(named: &Path, sources: &[PathBuf], kept: &[ChainHead], audit: &mut Audit) -> Result<(), Failure> {
+fn integrity(named: &Path, sources: &[PathBuf], kept: &[ChainHead], audit: &mut Audit) -> Result<Chain, Failure> {
     let trail = named.display().to_string();
     let segments = verify::journals(sources);
     if segments.is_empty() && kept.is_empty() {
         audit.file(&trail);
-        return Ok(());
+        return Ok(Chain::None);
     }
     let checked = verify::check_chain(named, &segments, kept)?;
     for other in sources.iter().filter(|source| !segments.contains(source)) {
         audit.file(&other.display().to_string());
     }
-    audit.integrity(Integrity::new(trail, checked.as_ref(), !kept.is_empty()));
-    Ok(())
+    let integrity = Integrity::new(trail, checked.as_ref(), !kept.is_empty());
+    let chain = Chain::of(&integrity);
+    audit.integrity(integrity);
+    Ok(chain)
 }

@@ -127,7 +127,7 @@ fn say(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
     let (elsewhere, incomplete) = (folded.elsewhere, folded.incomplete);
     for (count, one, many) in [
         (elsewhere, "with another site left out", "with other sites left out"),
-        (folded.not_http, "entry is not HTTP and left out", "entries are not HTTP and left out"),
+        (folded.not_http, "entry left out: CONNECT, or not HTTP", "entries left out: CONNECT, or not HTTP"),
         (transient, "transient answer left out (--keep keeps it)", "transient answers left out (--keep keeps them)"),
         (
             incomplete,

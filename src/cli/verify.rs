@@ -79,22 +79,22 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let kept = kept_heads(args.head.as_deref())?;
     for named in &args.recordings {
         let sources = recording::sources(named)?;
-        let whole = chain(named, &sources, &kept, &mut collector)?;
+        let chain = chain(named, &sources, &kept, &mut collector)?;
         for source in sources {
+            let before = collector.tally().exchanges;
             match read(&source, &judge, &redactor, &mut collector) {
-                Ok(()) => {}
-                Err(error) if whole => return Err(error),
-                // What was altered may be no entry any more; where that is has been said.
-                Err(error) => {
-                    let _ = writeln!(io::stderr(), "contrail: the rest of it is not checked: {error}");
-                }
+                Ok(()) => warn_if_empty(&source, collector.tally().exchanges - before, chain),
+                Err(error) if chain != Chain::Altered => return Err(error),
+                // An altered line may be no entry any more; the report states where it is.
+                Err(error) => warn(&format!("the rest of it is not checked: {error}")),
             }
         }
     }
     for request in &wanted {
         write(request, &redactor, &mut collector)?;
     }
-    Ok(Outcome { findings: collector.fails(), ..Outcome::CLEAN })
+    let failed = collector.tally().exchanges == 0 && collector.run().integrity.is_empty();
+    Ok(Outcome { findings: collector.fails(), failed, ..Outcome::CLEAN })
 }
 
 impl Args {
@@ -126,7 +126,11 @@ pub(super) fn kept_heads(file: Option<&Path>) -> Result<Vec<ChainHead>, Failure>
 
 /// Those of the sources that may be segments of a trail.
 pub(super) fn journals(sources: &[PathBuf]) -> Vec<PathBuf> {
-    sources.iter().filter(|path| path.extension().is_some_and(|name| name == "journal")).cloned().collect()
+    sources.iter().filter(|path| is_journal(path)).cloned().collect()
+}
+
+fn is_journal(path: &Path) -> bool {
+    path.extension().is_some_and(|name| name == "journal")
 }
 
 /// What the chain in these journals of what was named says; `None` if there is none.
@@ -140,21 +144,51 @@ pub(super) fn check_chain(named: &Path, journals: &[PathBuf], kept: &[ChainHead]
     Ok(checked.map_err(|error| format!("cannot read the trail `{}`: {error}", named.display()))?)
 }
 
-/// Checks the chain of a trail, if it is one; false if the trail was altered.
-fn chain(named: &Path, sources: &[PathBuf], kept: &[ChainHead], collector: &mut Collector) -> Result<bool, Failure> {
+/// The hash chain of what was named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chain {
+    /// It has none.
+    None,
+    /// It is whole.
+    Whole,
+    /// A line was altered, removed or moved.
+    Altered,
+}
+
+impl Chain {
+    pub(super) fn of(integrity: &Integrity) -> Self {
+        match integrity {
+            Integrity { broken: Some(_), .. } => Self::Altered,
+            Integrity { entries: Some(_), .. } => Self::Whole,
+            Integrity { .. } => Self::None,
+        }
+    }
+}
+
+/// Checks the chain of a trail, if it is one.
+fn chain(named: &Path, sources: &[PathBuf], kept: &[ChainHead], collector: &mut Collector) -> Result<Chain, Failure> {
     let journals = journals(sources);
-    let Some(checked) = check_chain(named, &journals, kept)? else { return Ok(true) };
+    let Some(checked) = check_chain(named, &journals, kept)? else { return Ok(Chain::None) };
     for other in sources.iter().filter(|source| !journals.contains(source)) {
         warn(&format!("`{}` is no part of the chain: nothing proves it", other.display()));
     }
     let integrity = Integrity::new(named.display().to_string(), Some(&checked), !kept.is_empty());
     warn(integrity.broken.as_ref().unwrap_or(&integrity.sentence()));
+    let chain = Chain::of(&integrity);
     collector.integrity(integrity);
-    Ok(checked.broken.is_none())
+    Ok(chain)
+}
+
+/// Warns where a recording held no exchange. A chain that was checked states by itself how many entries it covers.
+pub(super) fn warn_if_empty(source: &Path, exchanges: u64, chain: Chain) {
+    if exchanges == 0 && (chain == Chain::None || !is_journal(source)) {
+        let name = if source.as_os_str() == "-" { "standard input".into() } else { source.to_string_lossy() };
+        warn(&format!("nothing was checked in `{name}`: it holds no exchange"));
+    }
 }
 
 /// Prints a line on standard error.
-fn warn(line: &str) {
+pub(super) fn warn(line: &str) {
     let _ = writeln!(io::stderr(), "contrail: {}", visible(line));
 }
 
@@ -260,10 +294,7 @@ fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collect
     collector.skipped(ended.skipped as u64);
     say_torn(path, ended.head.torn);
     if ended.head.unproven {
-        let _ = writeln!(
-            io::stderr(),
-            "contrail: `{name}` is unproven: it was folded after a crash, so nobody has replayed it against itself"
-        );
+        warn(&format!("`{name}` is unproven: it was folded after a crash and never replayed against itself"));
     }
     Ok(())
 }
@@ -271,7 +302,7 @@ fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collect
 /// Says that the last line of a journal that was read is torn, if it is.
 pub(super) fn say_torn(journal: &Path, bytes: u64) {
     if bytes > 0 {
-        let _ = writeln!(io::stderr(), "contrail: {}", torn(journal, bytes));
+        warn(&torn(journal, bytes));
     }
 }
 

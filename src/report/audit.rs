@@ -72,6 +72,18 @@ impl Audit {
         self.integrity.iter().any(|one| one.broken.is_some())
     }
 
+    /// Whether the hash chain of a trail was checked.
+    #[must_use]
+    pub fn proves(&self) -> bool {
+        self.integrity.iter().any(|one| one.entries.is_some())
+    }
+
+    /// How many exchanges were added.
+    #[must_use]
+    pub fn exchanges(&self) -> u64 {
+        self.exchanges
+    }
+
     /// Adds an exchange.
     pub fn exchange(&mut self, judged: &Redacted<Judged>, contract: &Contract) {
         let (exchange, verdict) = (&judged.exchange, &judged.verdict);

@@ -223,9 +223,10 @@ fn left_out(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
             format!("Authentication is unchecked in {}: no request in it carries Authorization, which browsers leave out of exports.", escape(source))
         })
         .collect();
-    for (count, what, rest) in
-        [(tally.ungrouped, "finding", "at further places"), (tally.skipped, "recorded item", "not HTTP")]
-    {
+    for (count, what, rest) in [
+        (tally.ungrouped, "finding", "at further places"),
+        (tally.skipped, "recorded item", "left out: CONNECT, or not HTTP"),
+    ] {
         if count > 0 {
             items.push(format!("{} {rest}.", plural(count, what)));
         }

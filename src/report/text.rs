@@ -59,8 +59,7 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
         )?;
     }
     if tally.skipped > 0 {
-        let are = if tally.skipped == 1 { "y is" } else { "ies are" };
-        writeln!(pen.to, "{} entr{are} not HTTP and left out", tally.skipped)?;
+        writeln!(pen.to, "{} left out: CONNECT, or not HTTP", plural(tally.skipped, "entry"))?;
     }
     blame(&mut pen, facts)?;
     aside(&mut pen, facts)?;

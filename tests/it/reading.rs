@@ -250,8 +250,8 @@ fn a_body_that_was_not_saved_is_withheld_and_one_that_never_was_is_absent() {
             "not-saved",
         ),
         (r#","content":{"size":0,"mimeType":"x-unknown"},"bodySize":0"#, "none"),
-        (r#","content":{}"#, "none"),
-        ("", "none"),
+        (r#","content":{}"#, "not-saved"),
+        ("", "not-saved"),
         (r#","headers":[{"name":"content-length","value":"7"}]"#, "not-saved"),
         (r#","content":{"size":-1,"mimeType":"a/b","text":""}"#, "none"),
         (r#","content":{"text":"{}"}"#, "2 bytes"),
@@ -260,7 +260,7 @@ fn a_body_that_was_not_saved_is_withheld_and_one_that_never_was_is_absent() {
         (r#","content":{"text":"{\"a\":","size":5}"#, "5 bytes"),
         (r#","content":{"text":"e30=","encoding":"base64"}"#, "2 bytes"),
         (r#","content":{"text":"e 3\n0","encoding":"BASE64"}"#, "2 bytes"),
-        (r#","content":{"text":null,"size":null,"mimeType":null}"#, "none"),
+        (r#","content":{"text":null,"size":null,"mimeType":null}"#, "not-saved"),
     ] {
         let entry = one(&entry("", response));
         assert_eq!(body(&entry.exchange.response.unwrap().body), expected, "{response}");

@@ -6,7 +6,7 @@ use std::{
     process::Stdio,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{
     command::{Ran, contrail, run, run_in, run_with_input},
@@ -307,6 +307,78 @@ fn entries_that_are_not_http_are_left_out_and_keep_their_index() {
     assert_eq!(report["summary"]["skipped"], 1);
     assert_eq!(report["summary"]["exchanges"], 1);
     assert_eq!(report["exchanges"][0]["entry"], 1);
+}
+
+#[test]
+fn tunnels_in_another_tools_file_are_left_out_and_counted() {
+    let tunnel = |url: &str| {
+        let mut tunnel = conforming();
+        tunnel["request"]["method"] = "CONNECT".into();
+        tunnel["request"]["url"] = url.into();
+        tunnel
+    };
+    let entries = [tunnel("tenant.example:443"), tunnel("https://tenant.example:443"), conforming()];
+    let (status, report) = verify_json(&entries, &["--deny", "gaps"]);
+    assert_eq!(status, 0, "{report}");
+    let counts = json!({"exchanges": 1, "conforms": 1, "gap": 0, "violates": 0, "skipped": 2});
+    assert_eq!(report["summary"], counts);
+    assert_eq!(report["exchanges"][0]["entry"], 2);
+    let text = verify_text(&entries, &[]).stdout;
+    assert!(text.contains("2 entries left out: CONNECT, or not HTTP\n"), "{text}");
+}
+
+#[test]
+fn a_recording_without_an_exchange_is_status_2_and_says_that_nothing_was_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let mut tunnel = conforming();
+    tunnel["request"]["method"] = "CONNECT".into();
+    write("none.har", &har::har(&[]));
+    write("tunnel.har", &har::har(&[tunnel]));
+    write("empty.journal", "");
+    write("one.har", &har::har(&[conforming()]));
+    for command in ["verify", "audit"] {
+        let nothing = |name: &str| format!("contrail: nothing was checked in `{name}`: it holds no exchange\n");
+        for name in ["none.har", "tunnel.har", "empty.journal"] {
+            let ran = run_in(folder.path(), [command, name]);
+            assert_eq!((ran.status, ran.stderr), (2, nothing(name)), "{command}");
+        }
+        let ran = run_in(folder.path(), [command, "none.har", "one.har"]);
+        assert_eq!((ran.status, ran.stderr), (0, nothing("none.har")), "{command}");
+    }
+}
+
+#[test]
+fn a_member_that_an_entry_has_twice_is_named() {
+    let entry = conforming().to_string().replacen(r#""method":"GET""#, r#""method":"GET","method":"PUT""#, 1);
+    let text = format!(r#"{{"log":{{"version":"1.2","entries":[{entry}]}}}}"#);
+    let ran = run_with_input(["verify", "-"], text.as_bytes());
+    let line = "contrail: `standard input`, entry 0: it cannot be read (duplicate member `method`)\n";
+    assert_eq!((ran.status, &*ran.stderr), (2, line));
+}
+
+#[test]
+fn a_response_body_that_the_file_does_not_hold_is_unchecked() {
+    let with = |content: Value, length: &[&str]| {
+        let mut entry = conforming();
+        entry["response"]["content"] = content;
+        entry["response"]["bodySize"] = json!(-1);
+        for length in length {
+            let field = json!({"name": "Content-Length", "value": length});
+            entry["response"]["headers"].as_array_mut().unwrap().push(field);
+        }
+        let (_, mut report) = verify_json(&[entry], &[]);
+        let found = rules(&report, 0).join(" ");
+        (found, report["exchanges"][0]["unchecked"].take())
+    };
+    let unchecked = (String::new(), json!(["response-body"]));
+    let absent = ("response.body".to_owned(), json!([]));
+    assert_eq!(with(json!({}), &[]), unchecked);
+    assert_eq!(with(json!({"mimeType": ""}), &[]), unchecked);
+    assert_eq!(with(json!({"size": -1, "mimeType": "x-unknown"}), &[]), unchecked);
+    assert_eq!(with(json!({"size": 0}), &["0", "9"]), unchecked);
+    assert_eq!(with(json!({}), &["0"]), absent);
+    assert_eq!(with(json!({"size": 0}), &[]), absent);
 }
 
 #[test]

@@ -21,17 +21,20 @@ pub enum Misfit {
     Cut,
     /// It is not JSON.
     Grammar,
-    /// It is another value: a member is missing, there twice, or of another type.
+    /// It is another value: a member is missing or of another type.
     Shape,
+    /// A member that is read has this name twice.
+    Duplicate(&'static str),
 }
 
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Cut => "it ends in the middle",
-            Self::Grammar => "it is not valid JSON",
-            Self::Shape => "a member is missing, there twice, or of another type",
-        })
+        match self {
+            Self::Cut => f.write_str("it ends in the middle"),
+            Self::Grammar => f.write_str("it is not valid JSON"),
+            Self::Shape => f.write_str("a member is missing or of another type"),
+            Self::Duplicate(name) => write!(f, "duplicate member `{name}`"),
+        }
     }
 }
 
@@ -40,6 +43,10 @@ impl std::error::Error for Misfit {}
 impl de::Error for Misfit {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Self::Shape
+    }
+
+    fn duplicate_field(name: &'static str) -> Self {
+        Self::Duplicate(name)
     }
 }
 

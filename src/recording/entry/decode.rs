@@ -35,7 +35,7 @@ pub(in crate::recording) const NO_INSTANT: &str = "1970-01-01T00:00:00.000Z";
 pub(in crate::recording) enum Converted {
     /// An exchange.
     Exchange(Box<(Exchange, Option<Note>)>),
-    /// Not HTTP (`data:`, `blob:`, `ws:`, a browser's own schemes).
+    /// Not HTTP (`data:`, `blob:`, `ws:`, a browser's own schemes), or a CONNECT, which opens a tunnel to the exchanges.
     NotHttp,
 }
 
@@ -169,16 +169,17 @@ pub(in crate::recording) fn check_version(raw: &str) -> Result<(), String> {
     Err(raw.chars().take(40).collect())
 }
 
-/// Where the request went; `None` if that is not HTTP.
+/// Where the request went; `None` if it is no HTTP exchange.
 fn target(request: &har::Request<'_>) -> Result<Option<Target>, Fault> {
     const NO_HOST: &str = "its URL names no host; a recording holds absolute URLs (https://host/path)";
     let url = request.url.as_ref().map(|url| url.as_str().trim()).unwrap_or_default();
     let is_method = |name: &str| request.method.as_ref().is_some_and(|method| method.as_str() == name);
-    let connect = is_method("CONNECT");
+    // Fiddler lists tunnels beside the requests in them.
+    if is_method("CONNECT") {
+        return Ok(None);
+    }
     let (scheme, rest) = match url.split_once("://") {
         Some((scheme, rest)) if is_scheme(scheme) => (scheme, rest),
-        // The request target of CONNECT is an authority.
-        _ if connect && !url.is_empty() && !url.starts_with('/') => ("https", url),
         _ => match url.split_once(':') {
             Some((scheme, _)) if is_scheme(scheme) && !is_http(scheme) => return Ok(None),
             _ => return Err(NO_HOST.into()),
@@ -225,7 +226,7 @@ fn request(
     let mut headers = headers(request.headers.unwrap_or_default());
     let wire_size = har::count(request.body_size);
     let mut body = match request.post_data {
-        None => missing(wire_size, None, &headers, wire_size, foreign),
+        None => missing(wire_size, false, &headers, wire_size, foreign),
         Some(post) => {
             if foreign && headers.is_empty() {
                 content_type(&mut headers, post.mime_type.as_ref());
@@ -237,7 +238,7 @@ fn request(
                 }
                 _ => match post.params.as_deref() {
                     Some(params) if !params.is_empty() => form(params, wire_size, &headers),
-                    _ => missing(wire_size, None, &headers, wire_size, foreign),
+                    _ => missing(wire_size, false, &headers, wire_size, foreign),
                 },
             }
         }
@@ -277,9 +278,9 @@ fn response(
         stored => {
             // Firefox counts the head into `bodySize`, so a size and a text of nothing mean nothing.
             let unsaved = stored.is_none();
-            let mime = content.mime_type.as_ref().filter(|_| unsaved);
-            let size = if unsaved { size.filter(|size| *size > 0).or(wire_size).or(size) } else { size.or(wire_size) };
-            missing(size, mime, &headers, wire_size, foreign)
+            let positive = wire_size.filter(|size| *size > 0);
+            let size = if unsaved { size.filter(|size| *size > 0).or(positive).or(size) } else { size.or(wire_size) };
+            missing(size, unsaved, &headers, wire_size, foreign)
         }
     };
     if foreign && headers.is_empty() && !body.is_absent() {
@@ -364,26 +365,25 @@ fn breaks_off(content: &[u8]) -> bool {
         && serde_json::from_slice::<serde::de::IgnoredAny>(content).is_err_and(|error| error.is_eof())
 }
 
-/// A body of which the file holds nothing: absent if nothing says that there was one.
-fn missing(
-    size: Option<u64>,
-    mime: Option<&Text<'_>>,
-    headers: &Headers,
-    wire_size: Option<u64>,
-    foreign: bool,
-) -> Body {
+/// A body that the file does not hold: absent, or not saved. `unknown` states that it may have been there where no size
+/// is given: `content.text` is optional (HAR 1.2), so its lack proves nothing.
+fn missing(size: Option<u64>, unknown: bool, headers: &Headers, wire_size: Option<u64>, foreign: bool) -> Body {
     if !foreign {
         return Body { wire_size, ..Body::default() };
     }
-    let stated = headers.get_str("content-length").and_then(|length| length.trim().parse::<u64>().ok());
-    // Where one says nothing and the other something, something was there.
+    let stated = lengths(headers).max();
+    // Where one size is zero and the other is not, there was a body.
     let there = match size.max(stated) {
         Some(size) => size > 0,
-        None => {
-            mime.is_some_and(|mime| !matches!(mime.as_str(), "" | "x-unknown")) || headers.contains("transfer-encoding")
-        }
+        None => unknown || headers.contains("transfer-encoding"),
     };
     if there { Body::withheld(Withheld::NotSaved, wire_size) } else { Body { wire_size, ..Body::default() } }
+}
+
+/// The values of `Content-Length`; several may contradict each other (RFC 9110, section 8.6).
+fn lengths(headers: &Headers) -> impl Iterator<Item = u64> {
+    let values = headers.get_all("content-length").filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).filter_map(|length| length.trim().parse().ok())
 }
 
 /// A form of which only the parameters were saved. Some producers save them decoded, some as they were sent; the length
@@ -407,7 +407,7 @@ fn form(params: &[har::Param<'_>], wire_size: Option<u64>, headers: &Headers) ->
         encoded.append_pair(&name, &value);
     }
     let encoded = encoded.finish();
-    let stated = headers.get_str("content-length").and_then(|length| length.trim().parse().ok()).or(wire_size);
+    let stated = lengths(headers).next().filter(|first| lengths(headers).all(|length| length == *first)).or(wire_size);
     let as_sent = stated == Some(raw.len() as u64) && stated != Some(encoded.len() as u64);
     Body { wire_size, ..Body::whole(if as_sent { raw } else { encoded }) }
 }

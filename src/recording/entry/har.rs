@@ -191,10 +191,11 @@ pub(in crate::recording) fn count(raw: Option<Raw<'_>>) -> Option<u64> {
 }
 
 /// What is wrong with an entry, without its place (it is that in one entry) and without the file's content.
-pub(in crate::recording) fn plain(misfit: Misfit) -> &'static str {
+pub(in crate::recording) fn plain(misfit: Misfit) -> Cow<'static, str> {
     match misfit {
-        Misfit::Shape => "a member is missing or of another type than HAR 1.2 says",
-        Misfit::Cut => "it ends in the middle",
-        Misfit::Grammar => "it is not valid JSON",
+        Misfit::Shape => "a member is missing or of another type than HAR 1.2 says".into(),
+        Misfit::Duplicate(name) => format!("duplicate member `{name}`").into(),
+        Misfit::Cut => "it ends in the middle".into(),
+        Misfit::Grammar => "it is not valid JSON".into(),
     }
 }
