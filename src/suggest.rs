@@ -1,18 +1,19 @@
-//! What a misspelt name was probably meant to be.
+//! The known name that a misspelt one probably means.
 
-/// Longest name that is compared, in bytes.
+/// Maximum length of a name that is compared, in bytes.
 const MAX_NAME: usize = 100;
 
-/// The known name nearest to `name`, if few characters differ (Levenshtein): two, and one more for each three of its own.
+/// The known name nearest to `name`, if at most a third of the shorter name differs (swapped neighbours count once).
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > MAX_NAME {
         return None;
     }
     let (distance, known) = known
         .into_iter()
-        .map(|known| (strsim::levenshtein(name, known), known))
+        .map(|known| (strsim::osa_distance(name, known), known))
         .min_by_key(|(distance, _)| *distance)?;
-    (distance <= 2 + known.len() / 3 && distance < known.len()).then_some(known)
+    let shorter = name.len().min(known.len());
+    (distance <= (shorter / 3).max(1) && distance < shorter).then_some(known)
 }
 
 #[cfg(test)]
@@ -21,12 +22,15 @@ mod tests {
 
     #[test]
     fn a_slip_suggests_the_nearest_name_and_another_word_none() {
-        let known = ["request.body", "auth.scope", "query.parameter", "required-scope"];
+        let known = ["request.body", "auth.scope", "query.parameter", "required-scope", "pool", "watch"];
         for (slip, expected) in [
             ("request.bdy", Some("request.body")),
             ("auth.scopes", Some("auth.scope")),
             ("query.paramater", Some("query.parameter")),
             ("required-scopes", Some("required-scope")),
+            ("wacth", Some("watch")),
+            ("poool", Some("pool")),
+            ("foo", None),
             ("kubernetes", None),
             ("", None),
         ] {

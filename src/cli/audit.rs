@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
-    policy::PolicyArgs,
+    options::policy::PolicyArgs,
     printer::Printer,
     verify::{self, Chain, Judge},
 };
@@ -33,10 +33,10 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// Tolerance for a token's `exp` and `nbf`
-    #[arg(long, value_name = "SECS", default_value = "0", value_parser = super::values::seconds_or_none, env = "CONTRAIL_CLOCK_SKEW")]
+    #[arg(long, value_name = "SECS", default_value = "0", value_parser = super::options::values::seconds_or_none)]
     clock_skew: Duration,
     /// JSON Web Key Set; with it, signatures of tokens are checked where a file still has the token
-    #[arg(long, value_name = "FILE", env = "CONTRAIL_JWKS")]
+    #[arg(long, value_name = "FILE")]
     jwks: Option<PathBuf>,
     #[command(flatten)]
     policy: PolicyArgs,

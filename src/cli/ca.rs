@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(long, value_name = "HOST")]
     intercept: Vec<String>,
     /// Where authorities are kept [default: `$XDG_DATA_HOME/contrail/ca` or `~/.local/share/contrail/ca`]
-    #[arg(long, value_name = "DIR", env = "CONTRAIL_CA_DIR")]
+    #[arg(long, value_name = "DIR")]
     ca_dir: Option<PathBuf>,
     /// How to print
     #[arg(long, value_enum, default_value_t)]

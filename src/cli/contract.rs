@@ -31,7 +31,7 @@ pub struct Args {
     #[allow(clippy::option_option)]
     export: Option<Option<PathBuf>>,
     /// How to print it
-    #[arg(long, value_enum, default_value = "text", env = "CONTRAIL_FORMAT")]
+    #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
 

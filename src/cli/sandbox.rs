@@ -24,14 +24,14 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Address to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", env = "CONTRAIL_LISTEN")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
     /// Break a documented rule on purpose, in this share of the exchanges in which it can be broken (0 to 1, default 1);
     /// repeatable
     #[arg(long, value_name = "RULE[=RATE]")]
     misbehave: Vec<Misbehaviour>,
     /// JSON file with the tenant's data, its clock and its ids [default: the built-in data]
-    #[arg(long, value_name = "FILE", env = "CONTRAIL_SEED")]
+    #[arg(long, value_name = "FILE")]
     seed: Option<PathBuf>,
     /// Write the built-in data to standard output, as a start for your own, and stop
     #[arg(long)]
@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long)]
     explain: bool,
     /// How the address, the clients and the ids (or the choices) are shaped
-    #[arg(long, value_enum, default_value = "text", env = "CONTRAIL_FORMAT")]
+    #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
 

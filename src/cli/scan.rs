@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, value_name = "RULE")]
     redact: Vec<String>,
     /// How to print what was found
-    #[arg(long, value_enum, default_value = "text", env = "CONTRAIL_FORMAT")]
+    #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
 

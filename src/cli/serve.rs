@@ -19,10 +19,10 @@ use super::{
     environment::Environment,
     listeners::{DoorArgs, Open},
     open_files::connections_that_fit,
-    policy::PolicyArgs,
+    options::policy::PolicyArgs,
+    options::values::{depth, positive, seconds, seconds_or_none, size, size_above_zero, whole, workers},
     printer::wants_colour,
     report_files::{self, Used},
-    values::{depth, positive, seconds, seconds_or_none, size, size_above_zero, whole, workers},
     wrap,
 };
 use crate::{
@@ -263,7 +263,7 @@ impl JudgeArgs {
             .into());
         }
         // The contract may not be compiled yet, and only reports tell its name.
-        let title = if self.report.is_empty() { Title::default() } else { super::title(&contract) };
+        let title = if self.report.is_empty() { Title::default() } else { super::options::contract::title(&contract) };
         let collector = self.collector(title);
         let redactor = match setup.redactor {
             Some(redactor) => redactor,

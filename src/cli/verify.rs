@@ -17,7 +17,7 @@ use std::{
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
-    policy::PolicyArgs,
+    options::policy::PolicyArgs,
     printer::{Printer, write_whole},
     report_files::{self, Used},
 };
@@ -41,20 +41,20 @@ pub struct Args {
     #[arg(value_name = "FILE", required = true)]
     recordings: Vec<PathBuf>,
     /// How to print what was found
-    #[arg(long, value_enum, default_value = "text", env = "CONTRAIL_FORMAT")]
+    #[arg(long, value_enum, default_value = "text")]
     format: Format,
     /// Write a report as well: text, json, junit or html, to a file or (without one) in place of what is printed;
     /// repeatable
     #[arg(long, value_name = "FORMAT[=FILE]")]
     report: Vec<Request>,
     /// Tolerance for a token's `exp` and `nbf`
-    #[arg(long, value_name = "SECS", default_value = "0", value_parser = super::values::seconds_or_none, env = "CONTRAIL_CLOCK_SKEW")]
+    #[arg(long, value_name = "SECS", default_value = "0", value_parser = super::options::values::seconds_or_none)]
     clock_skew: Duration,
     /// Deepest nesting of JSON that is judged, at most 2000; deeper bodies are unchecked
-    #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = super::values::depth, env = "CONTRAIL_MAX_DEPTH")]
+    #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = super::options::values::depth)]
     max_depth: usize,
     /// JSON Web Key Set; with it, signatures of tokens are checked where a file still has the token
-    #[arg(long, value_name = "FILE", env = "CONTRAIL_JWKS")]
+    #[arg(long, value_name = "FILE")]
     jwks: Option<PathBuf>,
     /// Heads of a trail's chain that were kept elsewhere (`--head-to` of record and watch): the chain has to go through them
     #[arg(long, value_name = "FILE")]
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let wanted = wanted(args)?;
     let failing = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let listed = wanted.iter().any(|request| request.kind == Kind::Json);
-    let mut collector = Collector::new(super::title(&judge.contract), failing, listed);
+    let mut collector = Collector::new(super::options::contract::title(&judge.contract), failing, listed);
     let redactor = Redactor::new(Plan::default());
 
     let kept = kept_heads(args.head.as_deref())?;

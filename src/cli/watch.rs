@@ -103,7 +103,7 @@ pub struct TrailArgs {
     #[arg(long, value_name = "DIR")]
     pub trail: Option<PathBuf>,
     /// Size of a segment; the trail goes on in a new one beyond it
-    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = super::values::size::<u64>)]
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = super::options::values::size::<u64>)]
     pub trail_segment: u64,
     /// Add the head of the trail's chain to this file, at the start, at each new segment and at the end; keep it where
     /// nobody who can write to the trail can write to it
@@ -186,7 +186,7 @@ pub struct FilterArgs {
     #[arg(long, value_name = "OPERATION")]
     pub only: Vec<String>,
     /// Neither judge nor record this path, as sent; a `*` at its end stands for anything; repeatable
-    #[arg(long, value_name = "PATH", value_parser = super::values::excluded)]
+    #[arg(long, value_name = "PATH", value_parser = super::options::values::excluded)]
     pub exclude: Vec<String>,
     /// Hold messages until they have been judged, and answer in place of those that violate the contract
     #[arg(long, value_enum)]

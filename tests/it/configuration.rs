@@ -192,3 +192,81 @@ fn a_flag_without_the_option_that_it_needs_is_refused_by_its_name() {
         assert!(ran.stderr.starts_with(&format!("contrail: {expected}")), "{options:?}: {}", ran.stderr);
     }
 }
+
+/// A value that no option of its kind takes, given as a flag, a variable and a line of the file: the message names the one
+/// that held it.
+#[test]
+fn a_bad_value_is_blamed_on_the_flag_the_variable_or_the_line_of_the_file_that_held_it() {
+    let size = "expected a size, such as 65536 (bytes), 64KiB, 10MB or 1G";
+    let time = "expected a time, such as 30 (seconds), 0.5, 500ms, 30s, 2m or 1h";
+    let choice = "expected `text` or `json`";
+    let rule = "`gap` is not a rule; did you mean `gaps`?";
+    let cases = [
+        ("max-body", "10apples", size),
+        ("drain", "soon", time),
+        ("workers", "65", "expected a whole number from 1 to 64"),
+        ("format", "yaml", choice),
+        ("deny", "gap", rule),
+        ("exclude", "health", "expected a path with a leading slash, such as /health"),
+        ("keep-audience", "maybe", "value was not a boolean"),
+    ];
+    for (option, value, expected) in cases {
+        let variable = format!("CONTRAIL_{}", option.to_ascii_uppercase().replace('-', "_"));
+        let folder = tempfile::tempdir().unwrap();
+        let watch = |flag: Option<String>, value: &str, file: &str| {
+            std::fs::write(folder.path().join("contrail.toml"), file).unwrap();
+            let mut command = contrail();
+            command.current_dir(folder.path()).args(["watch", "--upstream", "http://127.0.0.1:9"]).args(flag);
+            let ran = Ran::from(command.env(&variable, value).output().unwrap());
+            assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{option}: {}", ran.stderr);
+            ran.stderr
+        };
+        let message = |name: &str| {
+            let end = if expected.ends_with('?') { "" } else { ";" };
+            format!("contrail: invalid value `{value}` for {name}: {expected}{end} see `contrail watch --help`\n")
+        };
+        assert_eq!(watch(None, value, ""), message(&format!("`{variable}`")));
+        if option == "keep-audience" {
+            continue; // as a flag it takes no value, and the file takes true or false only
+        }
+        assert_eq!(watch(Some(format!("--{option}={value}")), "ignored", ""), message(&format!("`--{option}`")));
+        let line = format!("{option} = \"{value}\"\n");
+        let place = format!("`{option}` in contrail.toml, line 2");
+        assert_eq!(watch(None, "", &format!("\n{line}")), message(&place), "an empty variable counts as unset");
+        let place = format!("`{option}` in [watch] of contrail.toml, line 3");
+        assert_eq!(watch(None, "", &format!("{option} = \"x\"\n[watch]\n{line}")), message(&place));
+    }
+}
+
+#[test]
+fn a_value_that_is_refused_after_parsing_names_the_variable_or_the_line_that_set_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("contrail.toml"), "[watch]\nredact = [\n  \"foo:bar\"]\n").unwrap();
+    let watch = |variables: &[(&str, &str)]| {
+        let mut command = contrail();
+        command.current_dir(folder.path()).args(["watch", "--upstream", "http://127.0.0.1:9"]);
+        let ran = Ran::from(command.envs(variables.iter().copied()).output().unwrap());
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        ran.stderr
+    };
+    assert!(watch(&[]).ends_with(" (--redact is set by [watch] of contrail.toml, line 2)\n"), "{}", watch(&[]));
+    let ran = watch(&[("CONTRAIL_REDACT", "personal"), ("CONTRAIL_LISTEN", "8080")]);
+    assert!(ran.ends_with(" (--listen is set by CONTRAIL_LISTEN)\n"), "{ran}");
+    let ran = watch(&[("CONTRAIL_AUDIENCE", "x"), ("CONTRAIL_KEEP_AUDIENCE", "1")]);
+    assert_eq!(
+        ran,
+        "contrail: `CONTRAIL_AUDIENCE` cannot be combined with `CONTRAIL_KEEP_AUDIENCE`; see `contrail watch --help`\n"
+    );
+}
+
+#[test]
+fn an_empty_variable_counts_as_unset() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = contrail::cli::command();
+    let watch = names.find_subcommand("watch").unwrap();
+    let empty = watch.get_arguments().filter_map(|argument| argument.get_env().map(|name| (name.to_owned(), "")));
+    let mut command = contrail();
+    command.current_dir(folder.path()).args(["watch", "--upstream", "sandbox", "--", "true"]).envs(empty);
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+}

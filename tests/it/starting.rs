@@ -49,7 +49,7 @@ fn dashes_without_a_command_are_refused() {
     ] {
         let ran = run_in(folder.path(), command);
         assert_eq!(ran.status, 2, "{}", ran.stderr);
-        assert_eq!(ran.stderr, "contrail: no command follows `--`; name one behind it, or leave `--` out\n");
+        assert_eq!(ran.stderr, "contrail: no command follows `--`; add one, or remove `--`\n");
     }
 }
 

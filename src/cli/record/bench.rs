@@ -12,7 +12,8 @@ use super::{
 };
 use crate::{
     cli::{
-        Failure, Format, said,
+        Failure, Format,
+        messages::error_chain,
         summary::{Extra, event},
     },
     contract::{CheckOptions, Contract},
@@ -81,12 +82,12 @@ impl FoldError {
         let files = files.join(" ");
         match self {
             Self::NotFolded(failure) => vec![
-                ("NOT FOLDED into the fixture", said(&**failure).into()),
+                ("NOT FOLDED into the fixture", error_chain(&**failure).into()),
                 ("the exchanges are still in", files.into()),
             ],
             Self::Unfinished(error) => {
                 vec![
-                    ("FOLDED, and not finished", said(error).into()),
+                    ("FOLDED, and not finished", error_chain(error).into()),
                     ("the exchanges are also still in", files.into()),
                 ]
             }
@@ -226,7 +227,7 @@ pub(in crate::cli) fn remove(journal: pipeline::SharedJournal) -> Extra {
         Ok(()) => Extra::new(),
         Err(error) => {
             let hint = "the next start there drops it, since its exchanges need no fold any more";
-            vec![("the journal is left", format!("{}; {hint}", said(&error)).into())]
+            vec![("the journal is left", format!("{}; {hint}", error_chain(&error)).into())]
         }
     }
 }

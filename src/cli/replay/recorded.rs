@@ -1,7 +1,7 @@
 //! What the recorded exchanges are worth under the contract in force.
 
 use crate::{
-    cli::{Failure, policy::PolicyArgs},
+    cli::{Failure, options::policy::PolicyArgs},
     contract::{CheckOptions, Contract},
     finding::{Unchecked, Verdict},
     pipeline::Pipeline,

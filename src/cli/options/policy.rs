@@ -2,16 +2,19 @@
 
 use std::str::FromStr;
 
-use crate::finding::{Finding, Kind, Rule, UnknownRule, Verdict};
+use crate::{
+    finding::{Finding, Kind, Rule, UnknownRule, Verdict},
+    suggest::nearest,
+};
 
 /// What makes the command fail
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PolicyArgs {
     /// Fail on these too: `gaps` for every gap, or a rule's id; repeatable
-    #[arg(long, value_name = "gaps|RULE", env = "CONTRAIL_DENY", value_delimiter = ',')]
+    #[arg(long, value_name = "gaps|RULE", value_delimiter = ',')]
     pub deny: Vec<Denied>,
     /// Do not fail on this rule, whatever `--deny` says, or, in `replay`, on `denied` hosts; repeatable. They are still shown
-    #[arg(long, value_name = "RULE|denied", env = "CONTRAIL_ALLOW", value_delimiter = ',')]
+    #[arg(long, value_name = "RULE|denied", value_delimiter = ',')]
     pub allow: Vec<Allowed>,
 }
 
@@ -25,10 +28,10 @@ pub enum Denied {
 }
 
 impl FromStr for Denied {
-    type Err = UnknownRule;
+    type Err = String;
 
-    fn from_str(word: &str) -> Result<Self, UnknownRule> {
-        if word == "gaps" { Ok(Self::Gaps) } else { word.parse().map(Self::Rule) }
+    fn from_str(word: &str) -> Result<Self, String> {
+        if word == "gaps" { Ok(Self::Gaps) } else { rule_or("gaps", word).map(Self::Rule) }
     }
 }
 
@@ -42,11 +45,19 @@ pub enum Allowed {
 }
 
 impl FromStr for Allowed {
-    type Err = UnknownRule;
+    type Err = String;
 
-    fn from_str(word: &str) -> Result<Self, UnknownRule> {
-        if word == "denied" { Ok(Self::Denied) } else { word.parse().map(Self::Rule) }
+    fn from_str(word: &str) -> Result<Self, String> {
+        if word == "denied" { Ok(Self::Denied) } else { rule_or("denied", word).map(Self::Rule) }
     }
+}
+
+/// A rule; the error suggests `keyword` where it resembles the word.
+fn rule_or(keyword: &str, word: &str) -> Result<Rule, String> {
+    word.parse().map_err(|unknown: UnknownRule| match nearest(word, [keyword]) {
+        Some(keyword) => format!("`{word}` is not a rule; did you mean `{keyword}`?"),
+        None => unknown.to_string(),
+    })
 }
 
 impl PolicyArgs {

@@ -1,33 +1,33 @@
-//! Values of options, and what is said of those that are none.
+//! Parsers of option values; their errors say what was expected.
 
 use std::{str::FromStr, time::Duration};
 
 use crate::json;
 
-/// Threads of which one more would find nothing but the lock of the recording.
-const MOST_WORKERS: usize = 64;
+/// Maximum number of threads; more would only contend for the lock of the recording.
+const MAX_WORKERS: usize = 64;
 
-/// What a time may look like.
-const TIMES: &str = "a time is expected, such as 30 (seconds), 0.5, 500ms, 30s, 2m or 1h";
+/// The forms of a time.
+const TIMES: &str = "expected a time, such as 30 (seconds), 0.5, 500ms, 30s, 2m or 1h";
 
-/// What a size may look like.
-const SIZES: &str = "a size is expected, such as 65536 (bytes), 64KiB, 10MB or 1G";
+/// The forms of a size.
+const SIZES: &str = "expected a size, such as 65536 (bytes), 64KiB, 10MB or 1G";
 
 /// A time above zero: seconds, or a number with `ms`, `s`, `m` or `h`; fractions are allowed.
 ///
 /// # Errors
 ///
 /// What to write instead.
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+pub(in crate::cli) fn seconds(text: &str) -> Result<Duration, String> {
     seconds_or_none(text).and_then(|time| if time.is_zero() { Err(format!("{TIMES}, and above 0")) } else { Ok(time) })
 }
 
-/// The same; zero is one too.
+/// The same, with zero allowed.
 ///
 /// # Errors
 ///
 /// What to write instead.
-pub(super) fn seconds_or_none(text: &str) -> Result<Duration, String> {
+pub(in crate::cli) fn seconds_or_none(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
     let scale = match unit {
         "" | "s" => Some(1.0),
@@ -40,13 +40,13 @@ pub(super) fn seconds_or_none(text: &str) -> Result<Duration, String> {
     number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).ok_or_else(|| TIMES.to_owned())
 }
 
-/// A number of bytes: as it is, or with `K`, `M`, `G` (powers of 1000, a `B` may follow) or `Ki`, `Mi`, `Gi` (powers of
-/// 1024, likewise), in any case.
+/// A number of bytes: plain, or with `K`, `M`, `G` (powers of 1000) or `Ki`, `Mi`, `Gi` (powers of 1024), in any case and
+/// with an optional `B`.
 ///
 /// # Errors
 ///
 /// What to write instead.
-pub(super) fn size<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+pub(in crate::cli) fn size<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let (number, unit) = split(text);
     let unit = unit.to_ascii_lowercase();
     let scale: Option<u64> = match unit.strip_suffix('b').unwrap_or(&unit) {
@@ -68,11 +68,11 @@ pub(super) fn size<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
 /// # Errors
 ///
 /// What to write instead.
-pub(super) fn size_above_zero(text: &str) -> Result<usize, String> {
+pub(in crate::cli) fn size_above_zero(text: &str) -> Result<usize, String> {
     size(text).and_then(|bytes| if bytes == 0 { Err(format!("{SIZES}, and above 0")) } else { Ok(bytes) })
 }
 
-/// A number and the unit behind it.
+/// A number and its unit.
 fn split(text: &str) -> (&str, &str) {
     let end = text.trim_end_matches(|character: char| character.is_ascii_alphabetic()).len();
     (text[..end].trim_end(), &text[end..])
@@ -83,16 +83,16 @@ fn split(text: &str) -> (&str, &str) {
 /// # Errors
 ///
 /// What to write instead.
-pub(super) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| "a whole number from 0 is expected".to_owned())
+pub(in crate::cli) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "expected a whole number, 0 or more".to_owned())
 }
 
-/// How deep JSON may nest.
+/// Maximum nesting of JSON.
 ///
 /// # Errors
 ///
 /// What to write instead.
-pub(super) fn depth(text: &str) -> Result<usize, String> {
+pub(in crate::cli) fn depth(text: &str) -> Result<usize, String> {
     between(text, json::MAX_DEPTH)
 }
 
@@ -101,37 +101,37 @@ pub(super) fn depth(text: &str) -> Result<usize, String> {
 /// # Errors
 ///
 /// What to write instead.
-pub(super) fn positive(text: &str) -> Result<usize, String> {
+pub(in crate::cli) fn positive(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) | Err(_) => Err("a whole number from 1 is expected".to_owned()),
+        Ok(0) | Err(_) => Err("expected a whole number, 1 or more".to_owned()),
         Ok(number) => Ok(number),
     }
 }
 
-/// How many threads serve connections.
+/// Number of threads that serve connections.
 ///
 /// # Errors
 ///
 /// What to write instead.
-pub(super) fn workers(text: &str) -> Result<usize, String> {
-    between(text, MOST_WORKERS)
+pub(in crate::cli) fn workers(text: &str) -> Result<usize, String> {
+    between(text, MAX_WORKERS)
 }
 
-fn between(text: &str, most: usize) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-    number.ok_or_else(|| format!("a whole number from 1 to {most} is expected"))
+fn between(text: &str, max: usize) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=max).contains(number));
+    number.ok_or_else(|| format!("expected a whole number from 1 to {max}"))
 }
 
-/// A path as requests have it, or the begin of one; any other would leave nothing out.
+/// A request path, or a prefix with `*`; anything else would match no request.
 ///
 /// # Errors
 ///
 /// What to write instead.
-pub(super) fn excluded(text: &str) -> Result<String, String> {
+pub(in crate::cli) fn excluded(text: &str) -> Result<String, String> {
     if text.starts_with(['/', '*']) {
         Ok(text.to_owned())
     } else {
-        Err("a path begins with a slash: /health".to_owned())
+        Err("expected a path with a leading slash, such as /health".to_owned())
     }
 }
 
@@ -147,8 +147,8 @@ mod tests {
             assert_eq!(seconds(text), Ok(Duration::from_millis(millis)), "{text}");
         }
         for wrong in ["0", "0ms", "-1", "1d", "", "s", "NaN", "inf", "1e400", "1 2s"] {
-            let told = seconds(wrong).unwrap_err();
-            assert!(told.contains("30 (seconds)") && told.contains("500ms"), "{wrong}: {told}");
+            let message = seconds(wrong).unwrap_err();
+            assert!(message.contains("30 (seconds)") && message.contains("500ms"), "{wrong}: {message}");
         }
         assert_eq!(seconds_or_none("0"), Ok(Duration::ZERO));
     }
@@ -170,8 +170,8 @@ mod tests {
             assert_eq!(size::<u64>(text), Ok(bytes), "{text}");
         }
         for wrong in ["", "MB", "-1", "1.5", "1.5MB", "10X", "10MBit", "99999999999G", "\u{661}"] {
-            let told = size::<u64>(wrong).unwrap_err();
-            assert!(told.contains("65536 (bytes)") && told.contains("10MB"), "{wrong}: {told}");
+            let message = size::<u64>(wrong).unwrap_err();
+            assert!(message.contains("65536 (bytes)") && message.contains("10MB"), "{wrong}: {message}");
         }
         assert!(size_above_zero("0k").is_err() && size_above_zero("1k").is_ok());
     }

@@ -1,0 +1,198 @@
+//! Error messages: always one line on standard error, with what is wrong, where, and what to do.
+
+use std::{
+    borrow::Cow,
+    error::Error,
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::{config::Sources, visible::visible};
+
+/// Prints an error and its chain of causes as one line, with the variables and lines of the file that set the options
+/// that it names.
+pub(super) fn complain(error: &(dyn Error + 'static), sources: &Sources) -> ExitCode {
+    let message = error_chain(error);
+    let note = sources.note(&message).map(|note| format!(" ({note})")).unwrap_or_default();
+    let _ = writeln!(io::stderr(), "contrail: {message}{}", visible(&note));
+    ExitCode::from(2)
+}
+
+/// An error and its chain of causes as one line.
+pub(super) fn error_chain(error: &(dyn Error + 'static)) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        line.push_str(": ");
+        line.push_str(&error.to_string());
+        cause = error.source();
+    }
+    let refused = std::iter::successors(Some(error), |&error| error.source()).any(|error| {
+        error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+    });
+    if refused && !line.contains(';') {
+        line.push_str("; check the permissions of the file and its folder, or choose another path");
+    }
+    let line = if line.contains('\n') { line.split_whitespace().collect::<Vec<_>>().join(" ") } else { line };
+    visible(&line).into_owned()
+}
+
+/// A usage error as one line: what is wrong, the source of the value, a suggestion, and whose help to read.
+pub(super) fn usage_error(error: &clap::Error, command: Option<&str>, sources: &Sources) -> String {
+    let wrong = match error.kind() {
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => invalid_value(error, sources),
+        ErrorKind::ArgumentConflict => conflict(error, sources),
+        ErrorKind::MissingRequiredArgument => {
+            Some(format!("missing {}", strings(error, ContextKind::InvalidArg).join(" and ")))
+        }
+        ErrorKind::UnknownArgument => unknown_argument(error),
+        ErrorKind::InvalidSubcommand => string(error, ContextKind::InvalidSubcommand)
+            .map(|name| format!("unknown command `{name}`{}", did_you_mean(error, ContextKind::SuggestedSubcommand))),
+        _ => None,
+    };
+    let wrong = wrong.unwrap_or_else(|| first_paragraph(&error.to_string()));
+    let command = command.map(|command| format!(" {command}")).unwrap_or_default();
+    let end = if wrong.ends_with('?') { "" } else { ";" };
+    visible(&format!("{wrong}{end} see `contrail{command} --help`")).into_owned()
+}
+
+/// A value that its option does not take.
+fn invalid_value(error: &clap::Error, sources: &Sources) -> Option<String> {
+    let argument = string(error, ContextKind::InvalidArg)?;
+    let name = match option_of(argument) {
+        Some(option) => sources.name(option),
+        None => argument.trim_matches(['[', ']', '<', '>', '.']).to_owned(),
+    };
+    let expected = match error.source() {
+        Some(detail) => detail.to_string(),
+        None => {
+            let values: Vec<String> =
+                strings(error, ContextKind::ValidValue).iter().map(|value| format!("`{value}`")).collect();
+            let suggested = did_you_mean(error, ContextKind::SuggestedValue);
+            if values.is_empty() { "expected a value".into() } else { format!("expected {}{suggested}", or(&values)) }
+        }
+    };
+    Some(match string(error, ContextKind::InvalidValue).filter(|value| !value.is_empty()) {
+        Some(value) => format!("invalid value `{}` for {name}: {expected}", without_password(value)),
+        None => format!("{name} is empty: {expected}"),
+    })
+}
+
+/// `` `a`, `b` or `c` ``.
+fn or(values: &[String]) -> String {
+    match values {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => values.concat(),
+    }
+}
+
+/// Two options that exclude each other.
+fn conflict(error: &clap::Error, sources: &Sources) -> Option<String> {
+    let name = |argument: &str| option_of(argument).map_or_else(|| argument.to_owned(), |option| sources.name(option));
+    let others: Vec<String> = strings(error, ContextKind::PriorArg).iter().map(|other| name(other)).collect();
+    let argument = string(error, ContextKind::InvalidArg)?;
+    (!others.is_empty()).then(|| format!("{} cannot be combined with {}", name(argument), others.join(" and ")))
+}
+
+fn unknown_argument(error: &clap::Error) -> Option<String> {
+    let argument = string(error, ContextKind::InvalidArg)?;
+    let what = if argument.starts_with('-') { "unknown option" } else { "unexpected argument" };
+    Some(format!("{what} `{argument}`{}", did_you_mean(error, ContextKind::SuggestedArg)))
+}
+
+fn did_you_mean(error: &clap::Error, kind: ContextKind) -> String {
+    strings(error, kind).first().map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default()
+}
+
+/// `max-body` of `--max-body <BYTES>`.
+fn option_of(argument: &str) -> Option<&str> {
+    argument.strip_prefix("--")?.split(' ').next()
+}
+
+fn string(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    strings(error, kind).first().copied()
+}
+
+fn strings(error: &clap::Error, kind: ContextKind) -> Vec<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(one)) => vec![one],
+        Some(ContextValue::Strings(all)) => all.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A URL without its user and password.
+fn without_password(value: &str) -> Cow<'_, str> {
+    let Some((scheme, rest)) = value.split_once("://") else { return value.into() };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rfind('@') {
+        Some(at) => format!("{scheme}://…{}", &rest[at..]).into(),
+        None => value.into(),
+    }
+}
+
+/// The first paragraph of clap's own message.
+fn first_paragraph(message: &str) -> String {
+    let wrong = message.split("\n\n").next().unwrap_or(message).trim_start_matches("error: ");
+    wrong.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{cli::command, contract::ContractError};
+
+    #[test]
+    fn a_refused_permission_names_a_remedy_and_an_error_steers_no_terminal() {
+        let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let error = ContractError::Unreadable { file: "a\u{1b}.yaml".into(), source: refused() };
+        assert_eq!(
+            error_chain(&error),
+            "cannot read `a\\u{1b}.yaml`: permission denied; check the permissions of the file and its folder, or choose \
+             another path"
+        );
+        let error = io::Error::from(io::ErrorKind::NotFound);
+        assert_eq!(error_chain(&error), "entity not found");
+    }
+
+    #[test]
+    fn a_usage_error_is_one_line_with_what_is_wrong_a_suggestion_and_whose_help_to_read() {
+        for (words, expected) in [
+            (&["verify"][..], "missing <FILE>...; see `contrail verify --help`"),
+            (&["record"], "missing --out <PATH> and --upstream <URL|sandbox>; see `contrail record --help`"),
+            (
+                &["record", "--lissten", "x"],
+                "unknown option `--lissten`; did you mean `--listen`? see `contrail record --help`",
+            ),
+            (&["watch", "--bogus"], "unknown option `--bogus`; see `contrail watch --help`"),
+            (&["explain", "a", "b"], "unexpected argument `b`; see `contrail explain --help`"),
+            (&["recrod"], "unknown command `recrod`; did you mean `record`? see `contrail --help`"),
+            (
+                &["contract", "--format", "jsn"],
+                "invalid value `jsn` for `--format`: expected `text` or `json`; did you mean `json`? see `contrail contract --help`",
+            ),
+            (&["watch", "--out"], "unknown option `--out`; see `contrail watch --help`"),
+            (&["pack", "x", "--out"], "`--out` is empty: expected a value; see `contrail pack --help`"),
+            (
+                &["ca", "prnt"],
+                "invalid value `prnt` for ACTION: expected `print` or `rotate`; did you mean `print`? see `contrail ca --help`",
+            ),
+            (
+                &["record", "--out", "x", "--upstream", "sandbox", "--append", "--overwrite"],
+                "`--append` cannot be combined with `--overwrite`; see `contrail record --help`",
+            ),
+        ] {
+            let error = command().try_get_matches_from([&["contrail"], words].concat()).unwrap_err();
+            let name = command().find_subcommand(words[0]).map(|sub| sub.get_name().to_owned());
+            assert_eq!(usage_error(&error, name.as_deref(), &Sources::default()), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_url_is_quoted_without_its_password() {
+        assert_eq!(without_password("https://user:secret@tenant.example/x"), "https://…@tenant.example/x");
+        assert_eq!(without_password("https://tenant.example/@x"), "https://tenant.example/@x");
+    }
+}

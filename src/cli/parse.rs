@@ -1,0 +1,141 @@
+//! From arguments, variables and `contrail.toml` to a command.
+
+use std::{
+    env,
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use clap::{FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
+
+use super::{
+    Failure, Outcome, audit, ca, contract, demo, diff, explain, import,
+    messages::{complain, usage_error},
+    pack, record, redact, replay, sandbox, scan, verify, watch,
+};
+use crate::{
+    config::{self, Completed, Sources},
+    visible::visible,
+};
+
+/// A verifying, recording and replaying proxy between API clients and a real tenant
+#[derive(Debug, Parser)]
+#[command(name = "contrail", version, max_term_width = 100)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Demo(demo::Args),
+    Record(record::Args),
+    Watch(watch::Args),
+    Replay(replay::Args),
+    Verify(verify::Args),
+    Audit(audit::Args),
+    Diff(diff::Args),
+    Contract(contract::Args),
+    Explain(explain::Args),
+    Scan(scan::Args),
+    Redact(redact::Args),
+    Import(import::Args),
+    Pack(pack::PackArgs),
+    Unpack(pack::UnpackArgs),
+    Sandbox(sandbox::Args),
+    Ca(ca::Args),
+}
+
+/// The command line as clap sees it, for tests that compare the documentation with it.
+#[must_use]
+pub fn command() -> clap::Command {
+    use clap::CommandFactory as _;
+    config::with_variables(Cli::command(), |name| env::var_os(name))
+}
+
+/// The command line, completed by variables and by `contrail.toml`, and where its values came from; otherwise the exit
+/// status.
+pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
+    let command = command();
+    let given = env::vars_os().filter(|(_, value)| !value.is_empty());
+    for (wrong, meant) in config::misspelt_variables(&command, given.filter_map(|(name, _)| name.into_string().ok())) {
+        let _ = writeln!(io::stderr(), "contrail: no option reads {}; did you mean {meant}?", visible(&wrong));
+    }
+    let Completed { arguments, sources } =
+        config::complete(&command, env::args_os().collect(), |name| env::var_os(name), config::FILE.as_ref())
+            .map_err(|error| complain(&error, &Sources::default()))?;
+    let ends_in_dashes = arguments.last().is_some_and(|last| last == "--");
+    let name = arguments.get(1).and_then(|name| command.find_subcommand(name)).map(|sub| sub.get_name().to_owned());
+    let parsed = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = parsed.map_err(|error| {
+        // The overview of all commands, for one without arguments.
+        if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            let _ = writeln!(io::stderr(), "contrail: {}", usage_error(&error, name.as_deref(), &sources));
+        } else {
+            let _ = error.print();
+        }
+        ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+    })?;
+    cli.command.check(ends_in_dashes, &sources).map_err(|wrong| complain(&*Failure::from(wrong), &sources))?;
+    Ok((cli, sources))
+}
+
+impl Cli {
+    /// Runs the command.
+    pub(super) fn run(&self) -> Result<Outcome, Failure> {
+        match &self.command {
+            Command::Demo(args) => demo::run(args),
+            Command::Record(args) => record::run(args),
+            Command::Watch(args) => watch::run(args),
+            Command::Replay(args) => replay::run(args),
+            Command::Verify(args) => verify::run(args),
+            Command::Audit(args) => audit::run(args),
+            Command::Diff(args) => diff::run(args),
+            Command::Contract(args) => contract::run(args),
+            Command::Explain(args) => explain::run(args),
+            Command::Scan(args) => scan::run(args),
+            Command::Redact(args) => redact::run(args),
+            Command::Import(args) => import::run(args),
+            Command::Pack(args) => pack::run_pack(args),
+            Command::Unpack(args) => pack::run_unpack(args),
+            Command::Sandbox(args) => sandbox::run(args),
+            Command::Ca(args) => ca::run(args),
+        }
+    }
+}
+
+impl Command {
+    /// Refuses flags of a proxy that protect nothing here, and warns of those without effect. Variables and the file apply
+    /// to all commands, so theirs are ignored silently.
+    fn check(&self, ends_in_dashes: bool, sources: &Sources) -> Result<(), String> {
+        let typed = |option: &str| sources.is_flag(option);
+        let Some(network) = self.network() else { return Ok(()) };
+        let proxy = network.proxy;
+        if let Self::Replay(args) = self
+            && let Some(wrong) = args.misplaced(&typed)
+        {
+            return Err(wrong);
+        }
+        if ends_in_dashes && proxy.command.is_empty() {
+            return Err("no command follows `--`; add one, or remove `--`".to_owned());
+        }
+        if let Some(wrong) = network.lacking(&typed) {
+            return Err(wrong);
+        }
+        let intercepts = !proxy.doors.intercept.is_empty();
+        if let Some(idle) = network.upstream.idle(intercepts, &typed) {
+            let _ = writeln!(io::stderr(), "contrail: {idle}");
+        }
+        Ok(())
+    }
+
+    /// The options of a proxy command that may need each other.
+    fn network(&self) -> Option<watch::Network<'_>> {
+        match self {
+            Self::Record(args) => Some(args.network()),
+            Self::Watch(args) => Some(args.network()),
+            Self::Replay(args) => Some(args.network()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Settings: flags, then `CONTRAIL_*` variables, then `contrail.toml`; all checked before a port is bound.
+//!
+//! A flag beats a variable beats the file. Every option `--some-name` of every command has the variable
+//! `CONTRAIL_SOME_NAME` and the key `some-name` in the file, at its top for every command that has the option or in a
+//! table named after a command for that one alone. An empty variable counts as unset.
+//!
+//! clap reads the variables; the file's values are inserted into the command line, so that the same code checks all
+//! three. [`Sources`] records where each option's value came from, for messages.
+
+mod error;
+mod file;
+mod sources;
+#[cfg(test)]
+mod tests;
+mod variables;
+
+pub use self::{
+    error::ConfigError,
+    file::{Completed, complete},
+    sources::{Source, Sources},
+    variables::{misspelt_variables, with_variables},
+};
+
+/// The file that is read from the working directory, if it exists.
+pub const FILE: &str = "contrail.toml";
+
+/// Options that are actions rather than settings.
+const NO_SETTINGS: [&str; 2] = ["help", "version"];

@@ -1,0 +1,67 @@
+//! The `CONTRAIL_*` variables of options.
+
+use std::ffi::OsString;
+
+use clap::{
+    Command,
+    builder::{BoolishValueParser, Resettable},
+};
+
+use super::NO_SETTINGS;
+use crate::suggest::nearest;
+
+/// What the name of every variable begins with.
+const PREFIX: &str = "CONTRAIL_";
+
+/// Variables that are not options: contrail reads the first, and sets the others for CMD.
+const OTHER_VARIABLES: [&str; 4] =
+    ["CONTRAIL_LOG", "CONTRAIL_URL", "CONTRAIL_SANDBOX_CLIENT_ID", "CONTRAIL_SANDBOX_CLIENT_SECRET"];
+
+/// The variable of an option.
+fn variable(long: &str) -> String {
+    format!("{PREFIX}{}", long.to_ascii_uppercase().replace('-', "_"))
+}
+
+/// Gives every option of every subcommand its `CONTRAIL_*` variable. `value` reads the environment; a variable that is
+/// empty there is not read.
+#[must_use]
+pub fn with_variables(command: Command, value: impl Fn(&str) -> Option<OsString>) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    names.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |sub| {
+            sub.mut_args(|arg| {
+                let takes = arg.get_action().takes_values();
+                // Otherwise clap reads `-1` as an option.
+                let negative = takes && arg.get_long().is_some();
+                let arg = arg.allow_negative_numbers(negative);
+                let Some(long) = arg.get_long().filter(|long| !NO_SETTINGS.contains(long)) else { return arg };
+                let variable = variable(long);
+                if value(&variable).is_some_and(|value| value.is_empty()) {
+                    return arg.env(Resettable::Reset);
+                }
+                let arg = if takes { arg } else { arg.value_parser(BoolishValueParser::new()) };
+                // clap keeps names for as long as the process lives.
+                arg.env(&*variable.leak()).hide_env_values(true)
+            })
+        })
+    })
+}
+
+/// `CONTRAIL_*` variables that no option reads, each with the option's variable that was probably meant.
+#[must_use]
+pub fn misspelt_variables(command: &Command, given: impl Iterator<Item = String>) -> Vec<(String, String)> {
+    let options = command.get_subcommands().flat_map(clap::Command::get_arguments);
+    let mut known: Vec<String> = options.filter_map(|argument| argument.get_long().map(variable)).collect();
+    known.extend(OTHER_VARIABLES.map(str::to_owned));
+    let mut misspelt: Vec<_> = given
+        .filter(|name| name.starts_with(PREFIX) && !known.contains(name))
+        .filter_map(|name| {
+            let option = |name: &str| name.trim_start_matches(PREFIX).to_owned();
+            let short: Vec<String> = known.iter().map(|name| option(name)).collect();
+            let meant = nearest(&option(&name), short.iter().map(String::as_str))?;
+            Some((name, format!("{PREFIX}{meant}")))
+        })
+        .collect();
+    misspelt.sort();
+    misspelt
+}
