@@ -27,15 +27,15 @@ use crate::proxy::{
     HostPort, Proxy,
     shutdown::{stopped, unless_stopped},
     transfer::{
+        destination::Destination,
         response_body::Gate,
-        reverse::{self, Answering, Destination},
+        reverse::{self, Answering},
         upgrade,
     },
     wire::{
         fault::Fault,
         head::Bounds,
         interim::Between,
-        rarely::Rarely,
         rewind::{Rewind, TLS_HANDSHAKE},
         stall::{self, Streams},
         state::{InFlight, State},
@@ -150,16 +150,14 @@ async fn serve_http1<IO>(
     let io = Between::new(Strict::new(io, Arc::clone(&state), bounds), Arc::clone(&state));
     let service = service_fn(|request| dispatch(&proxy, &state, &route, &stopping, request));
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service).with_upgrades());
-    let mut over = Rarely::new(stopped(&mut stop));
     let ended = tokio::select! {
         biased; // without it each poll draws lots
         ended = connection.as_mut() => ended,
-        () = &mut over => {
+        () = stopped(&mut stop) => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
     };
-    drop(over);
     if let Err(error) = ended {
         tracing::debug!(%error, "a client connection ended early");
         if error.is_parse() {

@@ -14,7 +14,7 @@ use http::{Method, StatusCode, Version, header};
 use super::authority::Authority;
 use crate::proxy::{
     HostPort, Proxy,
-    transfer::reverse::{self, Destination},
+    transfer::{acceptable::acceptable, destination::Destination},
 };
 use crate::upstream::{Denied, Problem, own::OwnAddresses};
 
@@ -61,7 +61,7 @@ impl Forward {
             return self.decide_connect(head);
         }
         // Before the target, so that an ambiguous head ends its connection even where its target is denied.
-        if let Err(problem) = reverse::acceptable(head) {
+        if let Err(problem) = acceptable(head) {
             return Decision::Refuse(problem);
         }
         let (Some(scheme), Some(authority)) = (head.uri.scheme_str(), head.uri.authority()) else {

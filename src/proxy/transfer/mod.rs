@@ -1,10 +1,14 @@
 //! One request on its way to the upstream, and the response on its way back.
 
-pub(super) mod audience;
+pub(super) mod acceptable;
+mod audience;
+pub(super) mod destination;
+mod endings;
+mod hold;
 pub mod hop;
-pub(super) mod in_progress;
-pub(super) mod informational;
-pub(super) mod request_body;
+mod in_progress;
+mod informational;
+mod request_body;
 pub(super) mod response_body;
-pub mod reverse;
+pub(super) mod reverse;
 pub(super) mod upgrade;

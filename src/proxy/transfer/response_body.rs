@@ -8,6 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use http::{HeaderMap, header};
 use http_body::{Body as _, Frame, SizeHint};
 
 use super::{hop, in_progress::Recording};
@@ -28,6 +29,11 @@ pub(in crate::proxy) struct Gate {
     /// In HTTP/2, what is left of the upstream's last piece: it is handed over in small ones, so that a client that takes
     /// nothing is noticed until the end.
     rest: Option<Bytes>,
+}
+
+/// A message's `Content-Length`.
+pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// Most bytes that are handed over at a time in HTTP/2.

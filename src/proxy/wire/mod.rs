@@ -23,7 +23,6 @@ pub(super) mod head;
 pub(super) mod informational;
 pub(super) mod interim;
 mod line;
-pub(super) mod rarely;
 pub(super) mod rewind;
 pub(super) mod stall;
 pub(super) mod state;

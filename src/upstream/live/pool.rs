@@ -10,9 +10,9 @@ use hyper::client::conn::{http1, http2};
 use tokio::time::Instant;
 
 use super::{
-    Limits,
-    bodies::{Progress, Sending},
     counted::Meter,
+    sending::{Progress, Sending},
+    settings::Limits,
 };
 use crate::io::timer::Timer;
 

@@ -20,7 +20,7 @@ use tokio_rustls::{
     },
 };
 
-use super::{Access, Http2};
+use super::settings::{Access, Http2};
 use crate::upstream::{Origin, private_key};
 
 /// HTTP/1.1 by its name in a handshake (RFC 7301).

@@ -1,4 +1,4 @@
-//! Bodies on their way out and in, with the upstream's silence measured and the connection given back at the end.
+//! Request bodies on their way out, with the upstream's silence measured.
 
 use std::{
     pin::Pin,
@@ -12,10 +12,8 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
-use super::{pool::Lease, reason};
 use crate::{
     io::clock::Clock,
     upstream::{BodyError, MessageBody},
@@ -172,67 +170,6 @@ impl Body for Sending {
             self.progress.done.store(true, Ordering::Release);
         }
         ended
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
-    }
-}
-
-/// A response body on its way in; gives its connection back at the end.
-pub(super) struct Receiving {
-    pub(super) inner: Incoming,
-    pub(super) lease: Option<Lease>,
-    pub(super) timer: Option<Pin<Box<Sleep>>>,
-}
-
-impl Receiving {
-    fn end(&mut self) {
-        if let Some(lease) = self.lease.take() {
-            lease.give_back();
-        }
-    }
-}
-
-impl Body for Receiving {
-    type Data = Bytes;
-    type Error = BodyError;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let this = &mut *self;
-        let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) else {
-            let Some(lease) = &this.lease else { return Poll::Pending };
-            let silence = lease.silence();
-            let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(silence)));
-            ready!(std::future::Future::poll(timer.as_mut(), cx));
-            this.lease = None;
-            let reason =
-                format!("the upstream fell silent for {} s in the middle of its response", silence.as_secs_f32());
-            return Poll::Ready(Some(Err(BodyError(reason))));
-        };
-        this.timer = None;
-        Poll::Ready(match frame {
-            None => {
-                this.end();
-                None
-            }
-            Some(Ok(frame)) => {
-                if this.inner.is_end_stream() {
-                    this.end();
-                }
-                Some(Ok(frame))
-            }
-            Some(Err(error)) => {
-                this.lease = None;
-                let reset = reason::is_reset(&error);
-                let what = if reset { "ended the stream" } else { "closed the connection" };
-                Some(Err(BodyError(format!("the upstream {what} in the middle of its response"))))
-            }
-        })
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -1,0 +1,71 @@
+//! Where a request goes, and its head as the upstream gets it.
+
+use std::{borrow::Cow, sync::Arc};
+
+use http::{HeaderValue, Version, header};
+
+use super::hop;
+use crate::proxy::Proxy;
+
+/// Where requests go, and what the Host header says there.
+#[derive(Debug, Clone)]
+pub(in crate::proxy) struct Destination {
+    pub(super) scheme: Arc<str>,
+    pub(super) authority: Arc<str>,
+    pub(super) host: HeaderValue,
+}
+
+impl Destination {
+    /// The proxy's upstream.
+    pub(in crate::proxy) fn upstream(proxy: &Proxy) -> Self {
+        let settings = &proxy.settings;
+        Self {
+            scheme: Arc::clone(&settings.scheme),
+            authority: Arc::clone(&settings.authority),
+            host: proxy.host.clone(),
+        }
+    }
+
+    /// Another origin.
+    pub(in crate::proxy) fn new(scheme: &str, authority: String) -> Self {
+        let host = HeaderValue::from_str(&authority).unwrap_or(HeaderValue::from_static(""));
+        Self { scheme: scheme.into(), authority: authority.into(), host }
+    }
+}
+
+/// Path and query as they were sent; an absolute target without a path has the path `/` (RFC 9112, section 3.2.1).
+pub(super) fn raw_target(uri: &http::Uri) -> Cow<'_, str> {
+    match uri.path_and_query().map(http::uri::PathAndQuery::as_str) {
+        None | Some("") => Cow::Borrowed("/"),
+        Some(target) if target.starts_with('?') => Cow::Owned(format!("/{target}")),
+        Some(target) => Cow::Borrowed(target),
+    }
+}
+
+/// The head as the upstream gets it.
+pub(super) fn forwarded(mut head: http::request::Parts, host: &HeaderValue) -> http::request::Parts {
+    let left = hop::forwards_left(&head.method, &head.headers);
+    head.headers = hop::request(head.headers, host);
+    if let Some(left) = left {
+        head.headers.insert(header::MAX_FORWARDS, HeaderValue::from(left.saturating_sub(1)));
+    }
+    if head.version == Version::HTTP_2 {
+        hop::join_cookies(&mut head.headers);
+    }
+    if head.uri.scheme().is_some() || head.uri.authority().is_some() {
+        head.uri = match raw_target(&head.uri) {
+            Cow::Owned(target) => target.parse().unwrap_or_default(),
+            Cow::Borrowed(_) => head.uri.path_and_query().cloned().map_or_else(http::Uri::default, http::Uri::from),
+        };
+    }
+    head
+}
+
+/// The Host that the client named, empty if it named none.
+pub(super) fn client_host(head: &http::request::Parts) -> String {
+    match (head.uri.authority(), head.headers.get(header::HOST).map(HeaderValue::to_str)) {
+        (Some(authority), _) => authority.to_string(),
+        (None, Some(Ok(host))) => host.to_owned(),
+        (None, _) => String::new(),
+    }
+}

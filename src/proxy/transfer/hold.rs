@@ -1,0 +1,127 @@
+//! Messages that are read whole before they go on: for `--enforce`, and token requests whose audience may change.
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, StatusCode, header};
+use http_body_util::BodyExt as _;
+
+use super::{
+    audience::Rewriter,
+    endings::{aborted, instead, is_safe, replace},
+    in_progress::Recording,
+    request_body::lock,
+    response_body::{Gate, content_length},
+};
+use crate::proxy::{Holds, Proxy};
+use crate::{
+    exchange::is_bodiless,
+    upstream::{self, Failure, FailureKind, MessageBody, Problem, Response},
+};
+
+/// Reads a whole request that is judged before it goes on, or whose audience may change.
+///
+/// # Errors
+///
+/// The answer that the client gets, and why the request is not whole, if it is not.
+pub(super) async fn request(
+    proxy: &Proxy,
+    recording: &mut Recording,
+    request: &mut upstream::Request,
+    asks_for_token: Option<String>,
+    holds: Holds,
+) -> Result<(), (Problem, Option<String>)> {
+    let mut whole = collected(proxy, recording, std::mem::take(&mut request.body)).await?;
+    let rewriter = asks_for_token.map(|host| Rewriter {
+        audience: &proxy.settings.audience,
+        origin: request.target.origin(),
+        host: Some(host).filter(|host| !host.is_empty()),
+        own: &proxy.settings.own,
+    });
+    let headers = &mut request.head.headers;
+    if let Some((body, original)) = rewriter.and_then(|rewriter| rewriter.rewrite(headers, &whole)) {
+        if headers.contains_key(header::CONTENT_LENGTH) {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+        }
+        recording.rewritten(headers, &body, original);
+        whole = body;
+    }
+    if holds.requests {
+        admitted(proxy, recording).map_err(|problem| (problem, None))?;
+    }
+    request.body = whole.into();
+    Ok(())
+}
+
+/// Reads the whole request.
+async fn collected(
+    proxy: &Proxy,
+    recording: &Recording,
+    body: MessageBody,
+) -> Result<Bytes, (Problem, Option<String>)> {
+    match body.collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) => {
+            let failure = Failure::new(FailureKind::RequestAborted, error.0);
+            let problem = aborted(proxy, recording, &failure);
+            Err((problem, Some(failure.cause)))
+        }
+    }
+}
+
+/// Asks the observer about a whole request.
+fn admitted(proxy: &Proxy, recording: &mut Recording) -> Result<(), Problem> {
+    if !lock(recording.request()).copy.fits() {
+        let detail = "the request body is larger than --max-capture, so it cannot be judged, and --enforce lets \
+                      nothing through unjudged";
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "enforce", detail));
+    }
+    recording.with_request().map_or(Ok(()), |exchange| proxy.observer.admit_request(exchange))
+}
+
+/// Reads the whole response, and answers with it, or with what the observer has said in its place.
+pub(super) async fn response(
+    mut recording: Box<Recording>,
+    response: Response,
+    method: &Method,
+) -> http::Response<Gate> {
+    let (head, mut body) = response.into_parts();
+    let refusal = if is_safe(method) { StatusCode::BAD_GATEWAY } else { StatusCode::FAILED_DEPENDENCY };
+    let length = content_length(&head.headers).filter(|_| !is_bodiless(method, head.status.as_u16()));
+    let mut trailers = None;
+    while let Some(frame) = body.frame().await {
+        match frame.map(http_body::Frame::into_data) {
+            Err(error) => {
+                let problem = Problem::new(refusal, "enforce", format!("the response broke off: {error}"));
+                return replace(recording, problem, Some(error.0)).await;
+            }
+            Ok(Ok(data)) => recording.push(&data),
+            Ok(Err(frame)) => trailers = frame.into_trailers().ok(),
+        }
+        if !recording.copy().fits() {
+            let detail = "the response body is larger than --max-capture, so it cannot be judged, and --enforce lets \
+                          nothing through unjudged";
+            let reason = "contrail stopped reading a response that is too large to judge".to_owned();
+            return replace(recording, Problem::new(refusal, "enforce", detail), Some(reason)).await;
+        }
+    }
+    let came = recording.copy().total();
+    if let Some(length) = length.filter(|length| *length != came) {
+        let reason = format!("the response ended after {came} of {length} bytes");
+        let problem = Problem::new(refusal, "enforce", reason.clone());
+        return replace(recording, problem, Some(reason)).await;
+    }
+    // It fits, so this is all of it.
+    let whole = recording.content();
+    recording.held = true;
+    if let Err(problem) = recording.end(None).await {
+        return instead(problem, method);
+    }
+    let body = match trailers {
+        None => MessageBody::from(whole),
+        Some(trailers) => MessageBody::stream(
+            http_body_util::Full::new(whole)
+                .map_err(|never| match never {})
+                .with_trailers(std::future::ready(Some(Ok(trailers)))),
+        ),
+    };
+    http::Response::from_parts(head, Gate::open(body))
+}

@@ -1,0 +1,186 @@
+//! Opening connections to the upstream, and what a request needs to travel on one.
+
+use std::{error::Error as _, fmt, sync::Arc};
+
+use http::{HeaderValue, Uri, Version, header, uri::PathAndQuery};
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use rustls_pki_types::ServerName;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
+use tokio_rustls::TlsConnector;
+
+use super::{
+    counted::{Counted, Meter},
+    pool::{Connection, Sender},
+    settings::{Access, HTTP1_FIELDS, Http2, Limits},
+    tls::{self, SetupError},
+    via::Via,
+};
+use crate::upstream::{Failure, FailureKind, Origin, own::Resolved};
+
+/// Bytes that a connection reads or writes ahead; an answer's head fits in, or is refused.
+const HTTP1_BUFFER: usize = 128 << 10;
+
+/// Most bytes of the head of an answer over HTTP/2.
+const HTTP2_HEADERS: u32 = 128 << 10;
+
+/// HTTP/2 flow control, in bytes.
+const HTTP2_WINDOW: u32 = 1 << 20;
+const HTTP2_CONNECTION_WINDOW: u32 = 4 << 20;
+
+/// Opens connections to one upstream.
+pub(super) struct Connector {
+    pub(super) origin: Origin,
+    access: Access,
+    pub(super) limits: Limits,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+}
+
+impl Connector {
+    /// To this origin.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError`], before anything is connected.
+    pub(super) fn new(origin: Origin, access: Access, limits: Limits) -> Result<Self, SetupError> {
+        let tls = if origin.https { Some(tls::connector(&origin, &access)?) } else { None };
+        Ok(Self { origin, access, limits, tls })
+    }
+
+    /// Whether connections are encrypted.
+    pub(super) fn is_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// The proxy that plain requests go through.
+    pub(super) fn plain_via(&self) -> Option<&Via> {
+        self.access.via.as_ref().filter(|_| self.tls.is_none())
+    }
+
+    /// Connects. `switching` says that only HTTP/1.1 will do, since another protocol is asked for on it.
+    pub(super) async fn connect(&self, switching: bool) -> Result<Connection, Failure> {
+        let connected = tokio::time::timeout(self.limits.connect, self.handshake(switching)).await;
+        connected.unwrap_or_else(|_| {
+            let seconds = self.limits.connect.as_secs_f32();
+            Err(Failure::new(
+                FailureKind::Timeout,
+                format!("{} did not accept a connection in {seconds} s", self.origin),
+            ))
+        })
+    }
+
+    async fn handshake(&self, switching: bool) -> Result<Connection, Failure> {
+        let unreachable = |cause: &dyn fmt::Display| {
+            Failure::new(FailureKind::Unreachable, format!("cannot reach {}: {cause}", self.origin))
+        };
+        let (host, port) = match &self.access.via {
+            Some(via) => (&*via.host, via.port),
+            None => (&*self.origin.host, self.origin.port),
+        };
+        let connected = match self.access.own.resolve(host, port).await {
+            Ok(addresses) => TcpStream::connect(addresses.as_slice()).await,
+            Err(Resolved::Own) => return Err(unreachable(&"it is contrail itself")),
+            Err(Resolved::Unknown(error)) => Err(error),
+        };
+        let mut stream = connected.map_err(|error| unreachable(&error))?;
+        let _ = stream.set_nodelay(true);
+        let Some((connector, name)) = &self.tls else {
+            return self.speak(stream, self.access.http2 == Http2::Always).await;
+        };
+        if let Some(via) = &self.access.via {
+            via.tunnel(&mut stream, &self.origin).await.map_err(|error| unreachable(&error))?;
+        }
+        let always = self.access.http2 == Http2::Always;
+        let connecting = if switching && !always {
+            connector.with_alpn(vec![tls::HTTP1.to_vec()]).connect(name.clone(), stream)
+        } else {
+            connector.connect(name.clone(), stream)
+        };
+        let stream = connecting.await.map_err(|error| unreachable(&tls::failed(&error)))?;
+        let http2 = always || stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        self.speak(stream, http2).await
+    }
+
+    async fn speak<IO>(&self, io: IO, http2: bool) -> Result<Connection, Failure>
+    where
+        IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let meter = Arc::new(Meter::new());
+        let io = TokioIo::new(Counted { io, meter: Arc::clone(&meter) });
+        if http2 {
+            let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+                .timer(TokioTimer::new())
+                .initial_stream_window_size(HTTP2_WINDOW)
+                .initial_connection_window_size(HTTP2_CONNECTION_WINDOW)
+                .max_header_list_size(HTTP2_HEADERS)
+                .handshake(io)
+                .await
+                .map_err(|error| self.broken(&error))?;
+            tokio::spawn(ended(connection));
+            return Ok(Connection::new(Sender::Http2(sender), meter));
+        }
+        let mut builder = http1::Builder::new();
+        builder.preserve_header_case(true).max_buf_size(HTTP1_BUFFER);
+        // With a bound of its own hyper needs longer for each head.
+        if self.limits.fields != HTTP1_FIELDS {
+            builder.max_headers(self.limits.fields);
+        }
+        let (sender, connection) = builder.handshake(io).await.map_err(|error| self.broken(&error))?;
+        tokio::spawn(ended(connection.with_upgrades()));
+        Ok(Connection::new(Sender::Http1(sender), meter))
+    }
+
+    /// The head as this connection wants it.
+    pub(super) fn address(&self, head: &mut http::request::Parts, http2: bool) {
+        head.version = if http2 { Version::HTTP_2 } else { Version::HTTP_11 };
+        let plain_via = self.plain_via();
+        if http2 {
+            // The authority is a field of its own there (RFC 9113, section 8.3.1).
+            head.headers.remove(header::HOST);
+            // Nor is there another protocol to switch to (section 8.6).
+            head.headers.remove(header::CONNECTION);
+            head.headers.remove(header::UPGRADE);
+        }
+        if http2 || plain_via.is_some() {
+            let mut parts = http::uri::Parts::default();
+            parts.scheme = self.origin.scheme().parse().ok();
+            parts.authority = self.origin.authority.parse().ok();
+            // The server as a whole is in absolute form what its root is (RFC 9112, section 3.2.4); hyper writes no empty path.
+            let path = head.uri.path_and_query().filter(|path| http2 || path.as_str() != "*");
+            parts.path_and_query = Some(path.cloned().unwrap_or(PathAndQuery::from_static("/")));
+            head.uri = Uri::from_parts(parts).unwrap_or_default();
+        }
+        if let Some(value) = plain_via.and_then(Via::authorization)
+            && let Ok(value) = HeaderValue::from_str(value)
+        {
+            head.headers.insert(header::PROXY_AUTHORIZATION, value);
+        }
+    }
+
+    pub(super) fn broken(&self, error: &hyper::Error) -> Failure {
+        // A server of https answers what is no handshake with an alert, or not at all.
+        let hint = if self.tls.is_none() { "; is it https?" } else { "" };
+        let cause = if error.is_incomplete_message() {
+            format!("it closed the connection before it answered{hint}")
+        } else if error.is_parse_too_large() {
+            let fields = self.limits.fields;
+            format!(
+                "the head of its answer has more than {fields} fields (--max-response-headers), or {HTTP1_BUFFER} bytes"
+            )
+        } else {
+            let cause = error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+            if error.is_parse() { format!("{cause}{hint}") } else { cause }
+        };
+        Failure::new(FailureKind::Broken, format!("no answer from {}: {cause}", self.origin))
+    }
+}
+
+/// Drives a connection to its end.
+async fn ended(connection: impl Future<Output = hyper::Result<()>>) {
+    if let Err(error) = connection.await {
+        tracing::debug!(%error, "an upstream connection ended early");
+    }
+}
