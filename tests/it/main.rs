@@ -3,6 +3,7 @@
 #![allow(unreachable_pub)] // one crate, nobody outside
 #![allow(clippy::unwrap_used)] // clippy.toml allows it inside test functions only, not in what they share
 
+mod authority;
 mod cases;
 mod citations;
 mod cli;
