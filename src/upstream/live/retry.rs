@@ -40,11 +40,13 @@ pub(super) enum Retry {
 /// The rule.
 pub(super) fn retry(attempt: Attempt) -> Retry {
     let Attempt { reused, unsent, retried, repeatable, replayable, unprocessed, unanswered } = attempt;
-    match unsent {
-        true if reused => Retry::Unsent,
-        true => Retry::Never,
-        false if !retried && (unprocessed && replayable || reused && repeatable && unanswered) => Retry::Again,
-        false => Retry::Never,
+    if unsent {
+        return if reused { Retry::Unsent } else { Retry::Never };
+    }
+    if !retried && (unprocessed && replayable || reused && repeatable && unanswered) {
+        Retry::Again
+    } else {
+        Retry::Never
     }
 }
 
