@@ -20,7 +20,7 @@ const STAGES: [(&str, &str); 5] = [
     ("credential", "contrail::token::cache::TokenCache::credential"),
     ("match", "contrail::replay::Replay::answer"),
     ("check", "contrail::contract::Contract::check"),
-    ("redaction", "contrail::redact::Redactor::redact_told"),
+    ("redaction", "contrail::redact::Redactor::redact"),
     ("entry", "contrail::pipeline::Journal>::add"),
 ];
 

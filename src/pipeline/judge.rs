@@ -160,9 +160,7 @@ impl Judge {
             // Nothing but its status is told, and it goes to no journal.
             (response.headers, response.body) = (Headers::new(), Body::default());
         }
-        let is_line = !is_recorded && judged.verdict.findings.is_empty();
-        let redact = if is_line { Redactor::redact_line } else { Redactor::redact };
-        let redacted = catch_unwind(AssertUnwindSafe(|| redact(redactor, judged))).ok()?;
+        let redacted = catch_unwind(AssertUnwindSafe(|| redactor.redact(judged))).ok()?;
         if !redacted.touched.elsewhere || !is_recorded {
             return Some((redacted, Attestation::default()));
         }

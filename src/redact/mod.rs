@@ -162,13 +162,6 @@ impl Counters {
     }
 }
 
-/// What is told of an exchange.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
-    Whole,
-    Line,
-}
-
 /// A recording's memory of secrets and their labels, shared by all its exchanges.
 pub struct Redactor {
     plan: Plan,
@@ -238,27 +231,11 @@ impl Redactor {
 
     /// Takes the secrets out of an exchange and of what the check said about it. Idempotent: labels are recognised.
     #[must_use]
-    pub fn redact(&self, judged: Judged) -> Redacted<Judged> {
-        self.redact_told(judged, Told::Whole)
-    }
-
-    /// The same for an exchange without findings of which no more than its line is told: header fields and bodies are read
-    /// for secrets, and may then be gone.
-    #[must_use]
-    pub fn redact_line(&self, judged: Judged) -> Redacted<Judged> {
-        // What is met by its value alone is noted only where a label takes its place, and is not to be forgotten for that.
-        let told = if self.memory().may_forget() { Told::Whole } else { Told::Line };
-        self.redact_told(judged, told)
-    }
-
-    fn redact_told(&self, mut judged: Judged, told: Told) -> Redacted<Judged> {
+    pub fn redact(&self, mut judged: Judged) -> Redacted<Judged> {
         let operation = judged.verdict.operation.clone();
         let mut work = Work::new(self, operation.as_deref());
         let exchange = &mut judged.exchange;
-        match told {
-            Told::Whole => work.messages(&mut exchange.request, exchange.response.as_mut()),
-            Told::Line => work.line(&mut exchange.request, exchange.response.as_mut()),
-        }
+        work.messages(&mut exchange.request, exchange.response.as_mut());
         work.verdict(&mut judged.verdict);
         let transport = &mut exchange.transport;
         for text in [&mut transport.incomplete, &mut transport.original_audience].into_iter().flatten() {

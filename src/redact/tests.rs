@@ -48,59 +48,40 @@ fn redact(exchange: Exchange) -> Redacted<Judged> {
 }
 
 #[test]
-fn a_line_is_redacted_as_its_exchange_is_and_the_secrets_of_what_it_does_not_tell_are_known_afterwards() {
-    let exchange = || {
-        let request = (&[FORM, ("x-api-key", "vQ7-7580-k3VbT9wXr2")][..], "client_secret=zq0-7580-k3VbT9wXr2");
-        let response = (&[JSON][..], r#"{"access_token":"pl9-7580-k3VbT9wXr2"}"#);
-        Judged::new(exchange("/x/zq0-7580-k3VbT9wXr2?state=pl9-7580-k3VbT9wXr2", request, response), Verdict::default())
-    };
-    let (whole, brief) = (Redactor::default(), Redactor::default());
-    let (redacted, line) = (whole.redact(exchange()), brief.redact_line(exchange()));
-    assert_eq!(line.exchange.request.target, redacted.exchange.request.target);
-    assert!(line.exchange.request.headers.is_empty() && line.exchange.request.body.is_absent());
-    assert!(line.exchange.response.as_ref().is_some_and(|answer| answer.headers.is_empty() && answer.body.is_absent()));
-    for secret in ["vQ7-7580-k3VbT9wXr2", "zq0-7580-k3VbT9wXr2", "pl9-7580-k3VbT9wXr2"] {
-        assert!(!line.exchange.request.target.to_string().contains(secret));
-        let later = brief.text(&format!("later: {secret}"));
-        assert!(!later.contains(secret) && *later == *whole.text(&format!("later: {secret}")), "{}", *later);
-    }
-}
-
-#[test]
-fn a_secret_that_is_met_in_what_a_line_does_not_tell_is_not_forgotten_for_others() {
+fn a_secret_that_responses_keep_repeating_is_not_evicted() {
     let redactor = Redactor::default().with_bound(8);
-    let line = |target: &str, key: &str| {
+    let target = |target: &str, key: &str| {
         let answer = r#"{"note":"zq0-7580-k3VbT9wXr2"}"#;
         let exchange = exchange(target, (&[("x-api-key", key)], ""), (&[JSON], answer));
-        redactor.redact_line(Judged::new(exchange, Verdict::default())).exchange.request.target.to_string()
+        redactor.redact(Judged::new(exchange, Verdict::default())).exchange.request.target.to_string()
     };
-    line("/x", "zq0-7580-k3VbT9wXr2");
+    target("/x", "zq0-7580-k3VbT9wXr2");
     for n in 0..40 {
-        line("/x", &format!("{n:02}-other-k3VbT9wXr2"));
+        target("/x", &format!("{n:02}-other-k3VbT9wXr2"));
     }
-    let told = line("/x/zq0-7580-k3VbT9wXr2", "");
-    assert!(!told.contains("zq0-7580-k3VbT9wXr2"), "{told}");
+    let redacted = target("/x/zq0-7580-k3VbT9wXr2", "");
+    assert!(!redacted.contains("zq0-7580-k3VbT9wXr2"), "{redacted}");
 }
 
 #[test]
-fn a_body_that_would_not_be_kept_is_counted_even_if_only_lines_are_told() {
+fn every_body_that_is_not_kept_is_counted() {
     let redactor = Redactor::default();
     let cut = Presence::Truncated { kept: 9, total: None };
     for presence in [Presence::Whole, cut] {
         let mut exchange = exchange("/x", (&[JSON], "{\0\"broken"), (&[JSON], "{\0\"broken"));
         exchange.request.body.presence = presence;
-        let _ = redactor.redact_line(Judged::new(exchange, Verdict::default()));
+        let _ = redactor.redact(Judged::new(exchange, Verdict::default()));
     }
     let Counters { withheld, cut, .. } = redactor.counters();
     assert_eq!((withheld, cut), (3, 1));
 }
 
 #[test]
-fn an_authorization_is_known_when_it_comes_again_even_if_only_lines_are_told() {
+fn the_label_of_an_authorization_is_kept_for_the_next_request() {
     let redactor = Redactor::default();
     let value = "Bearer zq0-7580-k3VbT9wXr2";
     let exchange = exchange("/x", (&[("authorization", value)], ""), (&[], ""));
-    let _ = redactor.redact_line(Judged::new(exchange, Verdict::default()));
+    let _ = redactor.redact(Judged::new(exchange, Verdict::default()));
     assert!(redactor.known_authorization(&HeaderValue::from_static(value)).is_some());
 }
 

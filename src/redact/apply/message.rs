@@ -122,28 +122,6 @@ impl<'r> Work<'r> {
         }
     }
 
-    /// Redacts what a line tells of an exchange, the target and the caller; afterwards the index holds every secret of both
-    /// messages, and nothing else is left of them.
-    pub(in crate::redact) fn line(&mut self, request: &mut Request, response: Option<&mut Response>) {
-        let (path, query) = self.detect_target(&request.target);
-        let first = self.read(&request.headers, &request.body, false);
-        self.count(first.fate, &request.body);
-        if let Some(response) = response {
-            let second = self.read(&response.headers, &response.body, true);
-            self.count(second.fate, &response.body);
-            (response.headers, response.body) = (Headers::new(), Body::default());
-        }
-        self.detect_credential(&request.credential);
-        let index = self.redactor.memory().index();
-        if matches!(first.head.others, Fields::Read(_)) {
-            // What takes the place of an `Authorization` is kept for when it comes again.
-            self.write_head(&index, &mut request.headers, first.head, false);
-        }
-        (request.headers, request.body) = (Headers::new(), Body::default());
-        self.write_target(&index, &mut request.target, path, query);
-        self.write_credential(&index, &mut request.credential);
-    }
-
     /// Counts what is not kept of a body.
     fn count(&self, fate: Fate, body: &Body) {
         match fate {

@@ -111,12 +111,6 @@ impl Memory {
         }
     }
 
-    /// Whether a secret that is met now could be among those that are kept when some are forgotten: the newest three
-    /// quarters.
-    pub(in crate::redact) fn may_forget(&self) -> bool {
-        self.secrets.len() >= self.most / 4
-    }
-
     /// Remembers a secret; one that is known keeps its label. `None` for an empty text and for a label.
     pub(in crate::redact) fn learn(&mut self, text: &[u8], kind: Kind) -> Option<Id> {
         if text.is_empty() || label::is_label_bytes(text) {
