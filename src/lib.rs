@@ -23,7 +23,6 @@ pub mod finding;
 mod hex;
 pub mod io;
 pub mod json;
-mod literal;
 pub mod pipeline;
 mod plural;
 pub mod proxy;

@@ -5,10 +5,7 @@
 use std::{fmt, sync::Arc};
 
 use super::schema::Schema;
-use crate::{
-    finding::UncheckedSet,
-    literal::{Given, Literal},
-};
+use crate::finding::UncheckedSet;
 
 /// A document, compiled.
 #[derive(Debug, Default)]
@@ -17,31 +14,31 @@ pub struct Model {
     pub operations: Vec<Operation>,
     /// Media types of every message with a body that documents none of its own (`x-contrail-media-types` of the
     /// document: "requests and responses are JSON"); empty where the document says no such thing.
-    pub(crate) media_types: Vec<Literal>,
+    pub(crate) media_types: Vec<Box<str>>,
     /// The declared catalogue of scopes; `None` where no security scheme declares any.
     pub scopes: Option<Catalogue>,
 }
 
 /// Declared scopes, each once.
 #[derive(Debug)]
-pub struct Catalogue(Vec<Literal>);
+pub struct Catalogue(Vec<Box<str>>);
 
 impl Catalogue {
     /// Whether a scope is declared.
     #[must_use]
     pub fn contains(&self, scope: &str) -> bool {
-        Literal::find(&self.0, |held| held, Given::of(scope.as_bytes())).is_ok()
+        self.0.binary_search_by(|held| (**held).cmp(scope)).is_ok()
     }
 
     /// The declared scopes.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(Literal::as_str)
+        self.0.iter().map(|scope| &**scope)
     }
 }
 
 impl<'a> FromIterator<&'a str> for Catalogue {
     fn from_iter<I: IntoIterator<Item = &'a str>>(scopes: I) -> Self {
-        let mut scopes: Vec<_> = scopes.into_iter().map(Literal::from).collect();
+        let mut scopes: Vec<_> = scopes.into_iter().map(Box::from).collect();
         scopes.sort_unstable();
         scopes.dedup();
         Self(scopes)
@@ -140,7 +137,7 @@ pub enum RequestBody {
 #[derive(Debug)]
 pub struct Content {
     /// Type and subtype, lower case, without parameters; `*` stands for anything (`text/*`, `*/*`).
-    pub(crate) media_type: Literal,
+    pub(crate) media_type: Box<str>,
     /// What the body has to be; `None` where the document does not say, or says it in a way that is not implemented.
     pub schema: Option<Schema>,
 }

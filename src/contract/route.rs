@@ -4,8 +4,6 @@
 //! spelling of a literal segment are other paths. Any host and scheme may serve the base path. Literal segments come
 //! before templated ones, as OpenAPI says.
 
-use crate::literal::{Given, Literal};
-
 /// Every path template of a contract with its methods; `T` is what a route leads to.
 #[derive(Debug, Clone)]
 pub(super) struct Router<T> {
@@ -28,7 +26,7 @@ pub(super) struct BadTemplate(pub(super) String);
 #[derive(Debug, Clone)]
 struct Node<T> {
     /// In the order of the texts.
-    literal: Vec<(Literal, usize)>,
+    literal: Vec<(Box<str>, usize)>,
     templated: Vec<(Segment, usize)>,
     methods: Vec<(http::Method, T)>,
 }
@@ -54,7 +52,7 @@ impl<T> Node<T> {
     }
 
     fn find(&self, segment: &str) -> Result<usize, usize> {
-        Literal::find(&self.literal, |(held, _)| held, Given::of(segment.as_bytes()))
+        self.literal.binary_search_by(|(held, _)| (**held).cmp(segment))
     }
 }
 

@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::{Place, Unauthenticated, Unremarkable};
 use crate::{
     finding::{Blame, Conclusion, Finding, Kind, Rule, Unchecked, UncheckedSet},
-    literal::{Given, Literal},
     redact::{Judged, Redacted, Redactor},
 };
 
@@ -42,7 +41,7 @@ pub struct Tally {
     /// Findings that came after [`MOST_GROUPS`] groups, at further places.
     pub ungrouped: u64,
     /// Sorted by the operation.
-    operations: Vec<(Literal, Counts)>,
+    operations: Vec<(Box<str>, Counts)>,
     /// By [`Blame`].
     blame: [u64; Blame::ALL.len()],
     groups: BTreeMap<Key, Group>,
@@ -188,7 +187,7 @@ impl Tally {
     }
 
     fn counts(&mut self, operation: &str) -> &mut Counts {
-        let at = Literal::find(&self.operations, |(held, _)| held, Given::of(operation.as_bytes()));
+        let at = self.operations.binary_search_by(|(held, _)| (**held).cmp(operation));
         let at = at.unwrap_or_else(|at| {
             self.operations.insert(at, (operation.into(), Counts::default()));
             at
@@ -248,7 +247,7 @@ impl Tally {
         self.outside += other.outside;
         self.ungrouped += other.ungrouped;
         for (operation, counts) in other.operations {
-            self.counts(operation.as_str()).add(counts);
+            self.counts(&operation).add(counts);
         }
         for (count, other) in self.blame.iter_mut().zip(other.blame) {
             *count += other;
@@ -310,7 +309,7 @@ impl Tally {
     #[must_use]
     pub(super) fn took(&self, operation: Option<&str>) -> Duration {
         let operation = operation.unwrap_or(UNDOCUMENTED);
-        let held = Literal::find(&self.operations, |(held, _)| held, Given::of(operation.as_bytes()));
+        let held = self.operations.binary_search_by(|(held, _)| (**held).cmp(operation));
         held.map_or(Duration::ZERO, |at| self.operations[at].1.took)
     }
 
@@ -335,7 +334,7 @@ impl Tally {
 
     /// A count of each operation that has any.
     fn per_operation(&self, count: impl Fn(&Counts) -> u64) -> BTreeMap<&str, u64> {
-        let counts = self.operations.iter().map(|(operation, counts)| (operation.as_str(), count(counts)));
+        let counts = self.operations.iter().map(|(operation, counts)| (&**operation, count(counts)));
         counts.filter(|(_, count)| *count > 0).collect()
     }
 }

@@ -14,7 +14,6 @@ use crate::{
     exchange::{Body, Headers, Place, media},
     finding::{Finding, Rule, Unchecked},
     json::{Document, Kind, reads_as_another_scalar},
-    literal::{Given, Literal},
 };
 
 /// The rules and the aspect of one side.
@@ -135,12 +134,12 @@ impl Check<'_> {
         headers: &Headers,
         body: &Body,
         documented: &[Content],
-        otherwise: &[Literal],
+        otherwise: &[Box<str>],
         suffixes: bool,
     ) -> Option<Arc<Document>> {
         let otherwise = if documented.is_empty() { otherwise } else { &[] };
-        let names = documented.iter().map(|content| &content.media_type).chain(otherwise);
-        let all = || names.clone().map(Literal::as_str).collect::<Vec<_>>().join(" or ");
+        let names = documented.iter().map(|content| &*content.media_type).chain(otherwise.iter().map(|name| &**name));
+        let all = || names.clone().collect::<Vec<_>>().join(" or ");
         let Some(named) = named(headers) else {
             if names.clone().next().is_some() && body.is_whole() {
                 self.find(Finding::new(side.content_type, "Content-Type", all()));
@@ -148,13 +147,10 @@ impl Check<'_> {
             self.unchecked.insert(side.unchecked);
             return None;
         };
-        let accepts = |name: &Literal, media_type: &str| {
-            let other = || {
-                let name = name.as_str();
-                covers(name, media_type)
-                    || (suffixes && name == "application/json" && media::has_json_suffix(media_type))
-            };
-            name.is(Given::of(media_type.as_bytes())) || other()
+        let accepts = |name: &str, media_type: &str| {
+            name == media_type
+                || covers(name, media_type)
+                || (suffixes && name == "application/json" && media::has_json_suffix(media_type))
         };
         let is_documented = |media_type: &str| {
             let mut names = names.clone().peekable();

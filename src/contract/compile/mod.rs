@@ -29,7 +29,6 @@ use super::{
 use crate::{
     finding::{Unchecked, UncheckedSet},
     json::push_pointer,
-    literal::Literal,
 };
 
 /// The methods that a path item can document, as OpenAPI spells them.
@@ -325,7 +324,7 @@ fn bases(document: &Value, at: &str) -> Result<Option<Vec<String>>, ContractErro
     Ok(Some(bases))
 }
 
-fn media_types(document: &Value) -> Result<Vec<Literal>, ContractError> {
+fn media_types(document: &Value) -> Result<Vec<Box<str>>, ContractError> {
     match document.get("x-contrail-media-types") {
         None => Ok(Vec::new()),
         Some(names) => {

@@ -13,7 +13,6 @@ use super::{Branch, FEW, Format, Glance, Kinds, Members, Named, Others, Plain, S
 use crate::{
     contract::schema::gaps,
     json::{Kind, Tape, push_pointer},
-    literal::Literal,
 };
 
 /// Most shapes of one schema; beyond, what is left is in doubt.
@@ -233,7 +232,7 @@ impl<'a> Compiler<'a> {
             return Err(Unknown);
         }
         for name in names {
-            if members.named.iter().any(|named| named.name.as_str() == name) {
+            if members.named.iter().any(|named| *named.name == *name) {
                 continue;
             }
             let bit = needed.binary_search(&name).map_or(0, |index| 1 << index);
@@ -342,13 +341,13 @@ fn kinds(types: &Value) -> Result<(Kinds, bool), Unknown> {
 }
 
 /// The texts that `const` or `enum` allow, if all that they allow are texts.
-fn texts(schema: &Map<String, Value>) -> Option<Vec<Literal>> {
+fn texts(schema: &Map<String, Value>) -> Option<Vec<Box<str>>> {
     let values = match (schema.get("const"), schema.get("enum")) {
         (Some(only), None) => std::slice::from_ref(only),
         (None, Some(Value::Array(values))) => &values[..],
         _ => return None,
     };
-    values.iter().map(|value| value.as_str().map(Literal::from)).collect()
+    values.iter().map(|value| value.as_str().map(Box::from)).collect()
 }
 
 fn required<'a>(part: &Part<'a>) -> Result<Vec<&'a str>, Unknown> {

@@ -12,10 +12,7 @@ mod tests;
 use jsonschema::Validator;
 
 use super::{formats, gaps::Known};
-use crate::{
-    json::{Kind, Node, Tape, TapeNode},
-    literal::{Given, Literal},
-};
+use crate::json::{Kind, Node, Tape, TapeNode};
 
 /// What looks at the values of one schema.
 pub(super) struct Glance {
@@ -44,7 +41,7 @@ struct Branch {
     /// Members that an object has to have.
     required: Vec<Box<str>>,
     /// Members that are one of a few texts where they are there.
-    telling: Vec<(Literal, Vec<Literal>)>,
+    telling: Vec<(Box<str>, Vec<Box<str>>)>,
     /// What is asked where it is the only one that is possible.
     shape: usize,
 }
@@ -90,7 +87,7 @@ impl Default for Kinds {
 struct Text {
     shortest: usize,
     longest: Option<usize>,
-    allowed: Option<Vec<Literal>>,
+    allowed: Option<Vec<Box<str>>>,
     /// Documented values of an open set; empty where there is none.
     known: Vec<Known>,
     formats: Vec<Format>,
@@ -110,14 +107,14 @@ struct Members {
     /// In the order of the document.
     named: Vec<Named>,
     /// The same names, sorted, with their indices into `named`; empty where there are few.
-    sorted: Vec<(Literal, usize)>,
+    sorted: Vec<(Box<str>, usize)>,
     /// The bits of all required members.
     required: u64,
     others: Others,
 }
 
 struct Named {
-    name: Literal,
+    name: Box<str>,
     /// Its bit among the required members; 0 if it is none.
     bit: u64,
     shape: Others,
@@ -250,7 +247,7 @@ impl Look<'_> {
         let mut expected = 0;
         for (name, member) in value.entries() {
             let Some(name) = name.plain_text() else { return false };
-            let others = match members.find(Given::of(name), expected) {
+            let others = match members.find(name, expected) {
                 None => members.others,
                 Some(index) => {
                     let named = &members.named[index];
@@ -281,8 +278,8 @@ fn only<T>(mut those: impl Iterator<Item = T>) -> Option<T> {
 impl Branch {
     /// False only where the value breaks the branch for certain, by its type or by a member that tells.
     fn is_likely(&self, kind: Kind, value: Node<'_>) -> bool {
-        let tells = |(name, values): &(Literal, Vec<Literal>)| {
-            let is_called = |held: Node<'_>| held.plain_text().is_some_and(|held| name.is(Given::of(held)));
+        let tells = |(name, values): &(Box<str>, Vec<Box<str>>)| {
+            let is_called = |held: Node<'_>| held.plain_text().is_some_and(|held| held == name.as_bytes());
             let mut called = value.entries().filter(|(held, _)| is_called(*held));
             called.next().is_none_or(|(_, told)| match told.plain_text() {
                 Some(text) => is_among(values, text),
@@ -352,21 +349,21 @@ impl Text {
 }
 
 impl Members {
-    fn find(&self, name: Given<'_>, expected: usize) -> Option<usize> {
-        let is_called = |named: &Named| named.name.is(name);
+    fn find(&self, name: &[u8], expected: usize) -> Option<usize> {
+        let is_called = |named: &Named| named.name.as_bytes() == name;
         if self.named.get(expected).is_some_and(is_called) {
             return Some(expected);
         }
         if self.sorted.is_empty() {
             return self.named.iter().position(is_called);
         }
-        Literal::find(&self.sorted, |(held, _)| held, name).ok().map(|at| self.sorted[at].1)
+        let at = self.sorted.binary_search_by(|(held, _)| held.as_bytes().cmp(name)).ok()?;
+        Some(self.sorted[at].1)
     }
 }
 
-fn is_among(texts: &[Literal], text: &[u8]) -> bool {
-    let given = Given::of(text);
-    texts.iter().any(|held| held.is(given))
+fn is_among(texts: &[Box<str>], text: &[u8]) -> bool {
+    texts.iter().any(|held| held.as_bytes() == text)
 }
 
 /// The integer that a number's text is, if it is written as one, plainly, and small.
