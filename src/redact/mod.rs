@@ -387,6 +387,8 @@ impl Redactor {
 }
 
 #[cfg(test)]
+mod notations;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod readings;

@@ -20,7 +20,7 @@ use crate::redact::{
     Bounds, Redacted, Redactor,
     find::{
         body::{Parsed, Unparsable},
-        detect::{DEPTH, listed_kind},
+        detect::{DEPTH, is_listed_value, listed_kind},
         kind::{self, Kind, Place},
         walk::{Token, Walk},
     },
@@ -181,7 +181,7 @@ impl Redactor {
                         let done = context.done();
                         coded.extend(self.detect_content(media, value, encoded, done, &place, &mut marks));
                     }
-                    _ if text == "value"
+                    _ if is_listed_value(text)
                         && let Some(kind) = listed_kind(node) =>
                     {
                         let secret = value.as_str().unwrap_or_default();

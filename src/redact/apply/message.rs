@@ -89,7 +89,7 @@ pub(in crate::redact) struct Work<'r> {
     pub(in crate::redact) touched: Touched,
     spots: Vec<Spot>,
     pieces: Vec<Piece>,
-    /// Names and values of header fields, one per line, to be looked at together.
+    /// Header fields, one per line, searched together.
     heads: Vec<u8>,
 }
 
@@ -258,9 +258,10 @@ impl<'r> Work<'r> {
                     continue;
                 }
             }
-            for part in [name.as_str().as_bytes(), value.as_bytes()] {
+            // The colon ends a name for the hints that count at the end of a word only.
+            for (part, end) in [(name.as_str().as_bytes(), b':'), (value.as_bytes(), b'\n')] {
                 self.heads.extend_from_slice(part);
-                self.heads.push(b'\n');
+                self.heads.push(end);
             }
         }
         let text = start..self.heads.len();

@@ -64,7 +64,7 @@ impl Redactor {
         }
         if depth == 0 {
             if hints.field {
-                shapes::find_fields(text, |range, kind| self.field(text, range, kind, out));
+                shapes::find_fields(text, &mut |range, kind| self.field(text, range, kind, out));
             }
             return;
         }
@@ -72,7 +72,7 @@ impl Redactor {
             self.detect_base64(text, depth, out);
         }
         if !self.detect_lines(text, depth, out) && hints.field {
-            shapes::find_fields(text, |range, kind| self.field(text, range, kind, out));
+            shapes::find_fields(text, &mut |range, kind| self.field(text, range, kind, out));
         }
         for view in [View::percent(text, false), View::unescape(text), View::entities(text)].into_iter().flatten() {
             let mut inner = Vec::new();
@@ -115,15 +115,28 @@ impl Redactor {
         false
     }
 
-    /// A JSON object in base64 (a `state`, a wrapped payload): one place, if there is a secret in it.
+    /// JSON in base64 (a `state`, a wrapped payload, a data URL): one place, if there is a secret in it.
     fn detect_base64(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
-        if !matches!(text, [b'e', b'y' | b'w', ..]) || text.len() > LONG {
+        const DATA: &[u8] = b";base64,";
+        if matches!(text, [b'e', b'y' | b'w', ..] | [b'W', b'3' | b'y', ..] | [b'I', b'H', ..]) {
+            self.detect_base64_json(text, 0..text.len(), depth, out);
+        }
+        let is_coded = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
+        for at in memchr::memmem::find_iter(text, DATA) {
+            let start = at + DATA.len();
+            let end = start + text[start..].iter().take_while(|byte| is_coded(byte)).count();
+            self.detect_base64_json(text, start..end, depth, out);
+        }
+    }
+
+    fn detect_base64_json(&self, text: &[u8], range: Range<usize>, depth: usize, out: &mut Vec<Mark>) {
+        if range.len() > LONG {
             return;
         }
-        let Some(Ok(document)) = memory::base64(text).map(Document::parse) else { return };
+        let Some(Ok(document)) = memory::base64(&text[range.clone()]).map(Document::parse) else { return };
         let mut inner = Vec::new();
         self.detect_json(&document, &[], depth - 1, &mut inner);
-        out.extend(inner.first().map(|mark| Mark::part(0..text.len(), mark.secret)));
+        out.extend(inner.first().map(|mark| Mark::part(range, mark.secret)));
     }
 
     fn shape(&self, text: &[u8], range: Range<usize>, kind: Kind, out: &mut Vec<Mark>) {
@@ -202,14 +215,20 @@ impl Redactor {
                             let code = text.eq_ignore_ascii_case("code");
                             (code && (has_oauth() || is_code(value))).then_some(Kind::Code)
                         })
-                        .or_else(|| if text == "value" { listed_kind(node) } else { None });
+                        .or_else(|| {
+                            let holds_text = !matches!(value.kind(), JsonKind::Number | JsonKind::Boolean);
+                            (holds_text && is_listed_value(&text)).then(|| listed_kind(node)).flatten()
+                        })
+                        .or_else(|| (text == "auth" && is_basic(value)).then_some(Kind::Basic));
                     let field = kind.map(|kind| Inherited { kind, all: true }).or(inherited);
                     self.detect_string(name, depth, out, None);
                     self.visit(&mut walk, &Token::Name(text), value, field, done, depth, out);
                 }
             } else {
+                let paired = paired_kind(node).map(|kind| Inherited { kind, all: true });
                 for (at, item) in node.items().enumerate() {
-                    self.visit(&mut walk, &Token::Index(at), item, inherited, done, depth, out);
+                    let field = paired.filter(|_| at == 1).or(inherited);
+                    self.visit(&mut walk, &Token::Index(at), item, field, done, depth, out);
                 }
             }
         }
@@ -321,11 +340,54 @@ impl Redactor {
     }
 }
 
-/// What an item of a list of names and values says of its value: `{"name": "Authorization", "value": …}`.
+/// What the name in an item of a list says of the value beside it: `{"name": "Authorization", "value": …}`. The name may
+/// be the last step of a path: `{"op": "replace", "path": "/user/password", "value": …}` (RFC 6902, RFC 7644).
 pub(in crate::redact) fn listed_kind(node: Node<'_>) -> Option<Kind> {
-    node.get("value").filter(|value| value.kind() == JsonKind::String)?;
-    let mut names = ["name", "key", "header", "field"].into_iter().filter_map(|name| node.get(name)?.as_str());
-    names.find_map(|name| kind::by_listed_name(&name))
+    let names =
+        node.entries().filter(|(name, _)| is_one_of(*name, LISTED_NAMES)).filter_map(|(_, value)| value.as_str());
+    names.into_iter().find_map(|name| {
+        let last = name.rsplit(['/', ':', '.']).next().unwrap_or_default();
+        kind::by_listed_name(&name).or_else(|| kind::by_listed_name(last))
+    })
+}
+
+/// What the first of two texts says of the second: `["X-Api-Key", …]`.
+fn paired_kind(node: Node<'_>) -> Option<Kind> {
+    let mut items = node.items();
+    let (name, value) = (items.next()?, items.next()?);
+    let is_pair = items.next().is_none() && name.kind() == JsonKind::String && value.kind() == JsonKind::String;
+    is_pair.then(|| kind::by_listed_name(&name.as_str()?)).flatten()
+}
+
+/// User and password in base64, as a registry's `auth` has them.
+fn is_basic(value: Node<'_>) -> bool {
+    value.as_str().and_then(|text| memory::basic(text.as_bytes())).is_some_and(|(_, password)| !password.is_empty())
+}
+
+/// Whether a member may hold the value of an item whose name [`listed_kind`] reads.
+pub(in crate::redact) fn is_listed_value(name: &str) -> bool {
+    LISTED_VALUES.iter().any(|held| held.eq_ignore_ascii_case(name))
+}
+
+const LISTED_NAMES: &[&str] = &[
+    "name",
+    "key",
+    "k",
+    "header",
+    "field",
+    "parameter",
+    "param",
+    "attribute",
+    "property",
+    "variable",
+    "path",
+    "pointer",
+];
+
+const LISTED_VALUES: &[&str] = &["value", "values", "v"];
+
+fn is_one_of(name: Node<'_>, names: &[&str]) -> bool {
+    name.as_str().is_some_and(|name| names.iter().any(|held| held.eq_ignore_ascii_case(&name)))
 }
 
 /// An authorization code rather than the name of an error: long, mixed, no words joined by `_`.

@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use http::HeaderName;
 
-use super::kind::{self, Kind};
+use super::{
+    body,
+    kind::{self, Kind},
+};
 use crate::redact::{Redactor, apply::spans::Mark, known::memory::Id};
 use crate::token::SCHEMES;
 
@@ -16,6 +19,7 @@ impl Redactor {
             None => {
                 // Text of a client's or a server's own making; most names hold nothing else.
                 self.detect_text(value, 2, &mut marks);
+                self.detect_addresses(value, &mut marks);
             }
             Some(Kind::Cookie) => self.detect_cookies(value, name.as_str().starts_with("set-"), &mut marks),
             Some(kind) => {
@@ -66,25 +70,100 @@ impl Redactor {
         if self.plan.names_header(name) { Some(Kind::Custom) } else { kind::by_header(name.as_str()) }
     }
 
-    /// Every value of a `Cookie` field, or the value of a `Set-Cookie`; names and attributes stay.
+    /// Queries and fragments of the addresses in a field's value.
+    fn detect_addresses(&self, value: &[u8], marks: &mut Vec<Mark>) {
+        if self.is_plain(value) || !matches!(value, [b'/', ..]) && memchr::memmem::find(value, b"://").is_none() {
+            return;
+        }
+        let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'<' | b'>');
+        let mut at = 0;
+        while let Some(start) = memchr::memchr2(b'?', b'#', &value[at..]).map(|found| at + found + 1) {
+            let end = value[start..]
+                .iter()
+                .position(|byte| ends(byte) || *byte == b'#')
+                .map_or(value.len(), |end| start + end);
+            let query = &value[start..end];
+            let mut inner = Vec::new();
+            self.detect_fields(query, &body::fields(query).unwrap_or_default(), false, &mut inner);
+            let moved = |mark: Mark| mark.moved(|range| start + range.start..start + range.end);
+            marks.extend(inner.into_iter().map(|mark| Mark { whole: false, place: None, ..moved(mark) }));
+            at = end;
+        }
+    }
+
+    /// Every value of a `Cookie` field, or of each cookie in a `Set-Cookie`; names and attributes stay.
     fn detect_cookies(&self, value: &[u8], set: bool, marks: &mut Vec<Mark>) {
         self.reserve_labels(value);
-        let mut start = 0;
-        for piece in value.split(|byte| *byte == b';') {
-            let equals = memchr::memchr(b'=', piece).map_or(0, |at| at + 1);
-            let inner = &piece[equals..];
-            let trimmed = inner.trim_ascii();
-            let from = start + equals + (inner.len() - inner.trim_ascii_start().len());
-            let (from, trimmed) = match trimmed {
-                [b'"', quoted @ .., b'"'] => (from + 1, quoted),
-                _ => (from, trimmed),
-            };
-            marks.extend(self.learn(trimmed, Kind::Cookie).map(|id| Mark::value(from..from + trimmed.len(), id)));
-            if set {
-                break;
+        let mut is_attribute = false;
+        for piece in cookie_pieces(value) {
+            let cookies = if set { folded_cookies(value, piece) } else { vec![(piece, false)] };
+            for (range, is_folded) in cookies {
+                if set && is_attribute && !is_folded {
+                    let mut inner = Vec::new();
+                    self.detect_text(&value[range.clone()], 2, &mut inner);
+                    let moved = |mark: Mark| mark.moved(|inner| range.start + inner.start..range.start + inner.end);
+                    marks.extend(inner.into_iter().map(moved));
+                } else {
+                    let range = cookie_value(value, range);
+                    let id = self.learn(&value[range.clone()], Kind::Cookie);
+                    marks.extend(id.map(|id| Mark::value(range, id)));
+                }
+                is_attribute = true;
             }
-            start += piece.len() + 1;
         }
+    }
+}
+
+/// The pieces between semicolons. One inside of quotes ends a piece for some readers and none for others: then a piece is
+/// all that is quoted.
+fn cookie_pieces(value: &[u8]) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    while start <= value.len() {
+        let rest = &value[start..];
+        let mut end = memchr::memchr(b';', rest).unwrap_or(rest.len());
+        if let Some(quote) = memchr::memchr(b'"', &rest[..end])
+            && let Some(close) = memchr::memchr(b'"', &rest[quote + 1..]).map(|close| quote + 1 + close)
+            && close > end
+        {
+            end = close + memchr::memchr(b';', &rest[close..]).unwrap_or(rest.len() - close);
+        }
+        pieces.push(start..start + end);
+        start += end + 1;
+    }
+    pieces
+}
+
+/// The parts of a piece that several folded fields make: a comma before `name=` begins another cookie, as in
+/// `Path=/, sid=…`. The one in a date does not.
+fn folded_cookies(value: &[u8], piece: Range<usize>) -> Vec<(Range<usize>, bool)> {
+    let mut parts = vec![(piece.clone(), false)];
+    if value[piece.clone()].contains(&b'"') {
+        return parts;
+    }
+    for comma in memchr::memchr_iter(b',', &value[piece.clone()]).map(|at| piece.start + at) {
+        let next = &value[comma + 1..piece.end];
+        let name = next.iter().take_while(|byte| !matches!(byte, b',' | b'=')).count();
+        let is_name = |name: &[u8]| !name.is_empty() && !name.iter().any(u8::is_ascii_whitespace);
+        if next.get(name) == Some(&b'=') && is_name(next[..name].trim_ascii()) {
+            if let Some((last, _)) = parts.last_mut() {
+                last.end = comma;
+            }
+            parts.push((comma + 1..piece.end, true));
+        }
+    }
+    parts
+}
+
+/// The value of `name=value`, or of a value alone, without its quotes.
+fn cookie_value(value: &[u8], cookie: Range<usize>) -> Range<usize> {
+    let piece = &value[cookie.clone()];
+    let equals = memchr::memchr(b'=', piece).map_or(0, |at| at + 1);
+    let inner = &piece[equals..];
+    let start = cookie.start + equals + (inner.len() - inner.trim_ascii_start().len());
+    match inner.trim_ascii() {
+        [b'"', quoted @ .., b'"'] => start + 1..start + 1 + quoted.len(),
+        trimmed => start..start + trimmed.len(),
     }
 }
 

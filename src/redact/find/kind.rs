@@ -133,6 +133,7 @@ const NAMES: &[(&str, Kind)] = &[
     ("encryptionkey", Kind::PrivateKey),
     ("hmackey", Kind::PrivateKey),
     ("idtokenhint", Kind::Token),
+    ("jsessionid", Kind::Cookie),
     ("jwt", Kind::Token),
     ("licensekey", Kind::ApiKey),
     ("logintoken", Kind::Token),
@@ -151,8 +152,10 @@ const NAMES: &[(&str, Kind)] = &[
     ("proxyauthorization", Kind::Credential),
     ("pwd", Kind::Password),
     ("recoverycode", Kind::Code),
+    ("recoverycodes", Kind::Code),
     ("samlresponse", Kind::Assertion),
     ("secretaccesskey", Kind::ApiKey),
+    ("secretstring", Kind::Secret),
     ("servicekey", Kind::ApiKey),
     ("sessioncookie", Kind::Cookie),
     ("sessionkey", Kind::PrivateKey),
@@ -169,6 +172,8 @@ const NAMES: &[(&str, Kind)] = &[
 const PARAMETERS: &[(&str, Kind)] = &[
     ("auth", Kind::Credential),
     ("code", Kind::Code),
+    ("ticket", Kind::Code),
+    ("invitation", Kind::Code),
     ("sig", Kind::Credential),
     ("signature", Kind::Credential),
     ("xamzsignature", Kind::Credential),
@@ -179,12 +184,14 @@ const PARAMETERS: &[(&str, Kind)] = &[
 const SUFFIXES: &[(&str, Kind)] = &[
     ("clientsecret", Kind::ClientSecret),
     ("password", Kind::Password),
+    ("passwords", Kind::Password),
     ("passwd", Kind::Password),
     ("passphrase", Kind::Password),
     ("secret", Kind::Secret),
     ("secrets", Kind::Secret),
     ("assertion", Kind::Assertion),
     ("apikey", Kind::ApiKey),
+    ("apikeys", Kind::ApiKey),
     ("subscriptionkey", Kind::ApiKey),
     ("secretkey", Kind::ApiKey),
     ("secretaccesskey", Kind::ApiKey),
@@ -256,10 +263,13 @@ pub(in crate::redact) fn by_header(name: &str) -> Option<Kind> {
         Some(Kind::Credential)
     } else if name.ends_with("-key") && KEYS.iter().any(|word| holds(word)) {
         Some(Kind::ApiKey)
-    } else if holds("token") {
+    } else if holds("token") || holds("csrf") || holds("xsrf") {
         Some(Kind::Token)
+    } else if holds("assertion") {
+        Some(Kind::Assertion)
     } else {
-        None
+        let last = name.rsplit('-').next().unwrap_or_default();
+        FIELD_ENDS.iter().find(|(end, _)| *end == last).map(|(_, kind)| *kind)
     }
 }
 
@@ -269,6 +279,15 @@ pub(in crate::redact) fn by_listed_name(name: &str) -> Option<Kind> {
         || name.len() <= MAX_NAME && (memchr::memchr(b'-', name.as_bytes()).is_some() || name.starts_with("x_"));
     by_name(name, Place::Member).or_else(|| by_header(&name.to_ascii_lowercase()).filter(|_| is_field()))
 }
+
+/// Last words of a header field's name that mean a secret: `X-OTP`.
+const FIELD_ENDS: &[(&str, Kind)] = &[
+    ("jwt", Kind::Token),
+    ("otp", Kind::Code),
+    ("pass", Kind::Password),
+    ("pin", Kind::Password),
+    ("pwd", Kind::Password),
+];
 
 /// Every part of a name that [`by_header`] asks for: most names have none, and one look says so.
 pub(in crate::redact) const HEADER_WORDS: &[&str] = &[
@@ -286,10 +305,16 @@ pub(in crate::redact) const HEADER_WORDS: &[&str] = &[
     "credential",
     "passphrase",
     "token",
+    "srf",
+    "assertion",
 ];
 
+fn header_words() -> impl Iterator<Item = &'static str> {
+    HEADER_WORDS.iter().copied().chain(FIELD_ENDS.iter().map(|(end, _)| *end))
+}
+
 static HEADER_SEARCH: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(HEADER_WORDS).ok());
+    LazyLock::new(|| AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(header_words()).ok());
 
 /// What tells a key that opens something from one that names something (`Idempotency-Key`).
 const KEYS: &[&str] =

@@ -10,6 +10,9 @@
 //!
 //! Two adjoining pairs of one group are a reason to compare that group's words, letter for letter. A yes may be wrong
 //! (a word without what has to follow it), a no never is.
+//!
+//! A model of how often pairs of bytes occur deals the words into the groups. A fixed hash of the pairs in its place
+//! costs `record` 104,000 more instructions per request, on 146,000: the groups of common pairs match everywhere.
 
 use std::collections::BTreeSet;
 

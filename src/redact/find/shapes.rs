@@ -21,7 +21,12 @@ expression!(
     r"(?-u)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)"
 );
 expression!(SCHEME, r"(?i-u)\b(bearer|basic|dpop|token)[ \t]+([A-Za-z0-9._~+/!-]{8,}=*)");
-expression!(USERINFO, r#"(?i-u)[a-z0-9+.-]://[^/\s:@"'<>]{0,100}:([^/\s@"'<>]{1,200})@"#);
+// Up to the last `@` before the path, as the URL standard reads it; a lone part is a user, or a token in its place.
+expression!(USERINFO, r#"(?i-u)[a-z0-9+.-]://(?:[^/\s:@"'<>]{0,100}:([^/\s"'<>]{1,200})|([^/\s:@"'<>]{12,200}))@"#);
+expression!(
+    AUTHORIZATION,
+    r#"(?i-u)authorization\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?[a-z][a-z0-9-]{1,30}[ \t]+([a-z0-9._~+/=-]{8,})"#
+);
 expression!(
     VENDOR,
     concat!(
@@ -36,11 +41,22 @@ expression!(
 expression!(
     FIELD,
     concat!(
-        r#"(?-u)([A-Za-z][A-Za-z0-9_.-]{1,60})(\\?["'])?\s{0,3}(=|:)\s{0,3}"#,
-        r#"(?:\\?"((?:[^"\\]|\\[^"])*)\\?"|'([^']*)'|([^\s"'&;,<>(){}\\]+))"#
+        r#"(?-u)([A-Za-z][A-Za-z0-9_.-]{1,60})(\\?["'])?\]?\s{0,20}(=>|:=|={1,3}|:)\s{0,20}"#,
+        // What YAML writes before a value: a block's sign, a tag, an anchor, an item's dash;.
+        r#"(?:(?:[|>][0-9+-]{0,2}|[!&][A-Za-z!]{1,40}|-)\s{1,20})?"#,
+        r#"(?:"""((?s:.*?))"""|[bBrRuU]{0,2}\\?"((?:[^"\\]|\\[^"])*)\\?"|[bBrRuU]{0,2}'([^']*)'|([^\s"'&;,<>(){}\\]+))"#
     )
 );
-expression!(ELEMENT, r"(?-u)<(?:[A-Za-z0-9]{1,20}:)?([A-Za-z][A-Za-z0-9_.-]{1,60})(?:\s[^<>]*)?>([^<>]+)</");
+expression!(
+    ELEMENT,
+    concat!(
+        r"(?-u)<(?:[A-Za-z0-9_.-]{1,60}:)?([A-Za-z][A-Za-z0-9_.-]{1,60})(?:\s[^<>]*)?>",
+        r"\s*(?:<!--[^<>]*-->\s*|<value>\s*)?(?:<!\[CDATA\[([^\]]{1,4096})\]\]>|([^<>]+)<)"
+    )
+);
+expression!(TAG, r"(?-u)<(?:[A-Za-z0-9_.-]{1,60}:)?([A-Za-z][A-Za-z0-9_.-]{0,60})\s([^<>]+)>([^<>]*)");
+expression!(ENTRY, r"(?-u)<key>([^<>]{1,200})</key>\s*<[a-z]{1,20}>([^<>]*)</");
+expression!(ATTRIBUTE, r#"(?-u)([A-Za-z_:-]{1,60})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"#);
 expression!(EMAIL, r"(?-u)[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{2,63})+");
 expression!(PHONE, r"\A(?-u)\+[0-9][0-9 ().-]{6,18}[0-9]\z");
 
@@ -82,10 +98,9 @@ pub(in crate::redact) fn find(text: &[u8], mut emit: impl FnMut(Range<usize>, Ki
     }
     if let Some(userinfo) = &*USERINFO {
         for hit in userinfo.captures_iter(text) {
-            if let Some(password) = hit.get(1)
-                && !label::holds(password.as_bytes())
-            {
-                emit(password.range(), Kind::Password);
+            let (password, user) = (hit.get(1), hit.get(2).filter(|user| kind::is_opaque(user.as_bytes())));
+            if let Some(secret) = password.or(user).filter(|secret| !label::holds(secret.as_bytes())) {
+                emit(secret.range(), if password.is_some() { Kind::Password } else { Kind::Token });
             }
         }
     }
@@ -100,14 +115,20 @@ fn is_jwt_header(token: &[u8]) -> bool {
 }
 
 /// Secrets in a text by the name before them: `name=value`, `"name": "value"`, `<name>value</name>`.
-pub(in crate::redact) fn find_fields(text: &[u8], mut emit: impl FnMut(Range<usize>, Kind)) {
+pub(in crate::redact) fn find_fields(text: &[u8], emit: &mut dyn FnMut(Range<usize>, Kind)) {
+    if let Some(authorization) = &*AUTHORIZATION {
+        let values = authorization.captures_iter(text).filter_map(|hit| hit.get(1));
+        for value in values.filter(|value| kind::is_opaque(value.as_bytes()) && !label::holds(value.as_bytes())) {
+            emit(value.range(), Kind::Credential);
+        }
+    }
     if let Some(field) = &*FIELD {
         let mut from = 0;
         while let Some(hit) = field.captures_at(text, from) {
             let (Some(name), Some(sign)) = (hit.get(1), hit.get(3)) else { break };
-            let quoted = hit.get(4).or_else(|| hit.get(5));
+            let quoted = hit.get(4).or_else(|| hit.get(5)).or_else(|| hit.get(6));
             from = sign.end();
-            let Some(value) = quoted.or_else(|| hit.get(6)) else { continue };
+            let Some(value) = quoted.or_else(|| hit.get(7)) else { continue };
             let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
             // `.` joins names in properties files (`app.client.secret=`); the last one tells.
             let last = name.rsplit('.').next().unwrap_or_default();
@@ -126,14 +147,67 @@ pub(in crate::redact) fn find_fields(text: &[u8], mut emit: impl FnMut(Range<usi
         }
     }
     if let Some(element) = &*ELEMENT {
-        for hit in element.captures_iter(text) {
-            let (Some(name), Some(value)) = (hit.get(1), hit.get(2)) else { continue };
+        let mut from = 0;
+        while let Some(hit) = element.captures_at(text, from) {
+            let (Some(name), Some(value)) = (hit.get(1), hit.get(2).or_else(|| hit.get(3))) else { break };
+            // What is inside of it may be an element, too.
+            from = name.end();
             let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
             if let Some(kind) = kind::by_name(name, Place::Text)
+                && !value.as_bytes().trim_ascii().is_empty()
                 && !label::holds(value.as_bytes())
             {
                 emit(value.range(), kind);
             }
+        }
+    }
+    find_in_tags(text, emit);
+}
+
+/// Elements whose attribute `name` names their content; a button's does not.
+const NAMED: &[&[u8]] = &[b"property", b"entry", b"string", b"param", b"parameter", b"field", b"item", b"setting"];
+
+/// Values that a tag names: `<input name="id_token" value="…">`, `<add key="password" value="…"/>`,
+/// `<property name="password">…</property>`, `<key>password</key><string>…</string>`.
+fn find_in_tags(text: &[u8], emit: &mut dyn FnMut(Range<usize>, Kind)) {
+    let (Some(tag), Some(attribute), Some(entry)) = (&*TAG, &*ATTRIBUTE, &*ENTRY) else { return };
+    if memchr::memchr(b'<', text).is_none() {
+        return;
+    }
+    let kind_of = |name: &[u8]| {
+        let name = std::str::from_utf8(name).ok()?;
+        kind::by_listed_name(name).or_else(|| kind::by_name(name, Place::Parameter))
+    };
+    let mut found = |range: Range<usize>, kind: Kind| {
+        let value = &text[range.clone()];
+        if !value.trim_ascii().is_empty() && !label::holds(value) {
+            emit(range, kind);
+        }
+    };
+    for hit in tag.captures_iter(text) {
+        let (Some(tag), Some(attributes), Some(inside)) = (hit.get(1), hit.get(2), hit.get(3)) else { continue };
+        let (mut kind, mut value) = (None, None);
+        for hit in attribute.captures_iter(attributes.as_bytes()) {
+            let (Some(name), Some(held)) = (hit.get(1), hit.get(2).or_else(|| hit.get(3)).or_else(|| hit.get(4)))
+            else {
+                continue;
+            };
+            match name.as_bytes() {
+                b"name" | b"key" => kind = kind_of(held.as_bytes()).or(kind),
+                b"value" | b"content" => value = Some(held.range()),
+                _ => {}
+            }
+        }
+        match (kind, value) {
+            (Some(kind), Some(value)) => found(attributes.start() + value.start..attributes.start() + value.end, kind),
+            (Some(kind), None) if NAMED.contains(&tag.as_bytes()) => found(inside.range(), kind),
+            _ => {}
+        }
+    }
+    for hit in entry.captures_iter(text) {
+        let (Some(name), Some(value)) = (hit.get(1), hit.get(2)) else { continue };
+        if let Some(kind) = kind_of(name.as_bytes()) {
+            found(value.range(), kind);
         }
     }
 }
@@ -162,14 +236,28 @@ mod tests {
 
     fn fields(text: &str) -> Vec<String> {
         let mut out = Vec::new();
-        find_fields(text.as_bytes(), |range, _| out.push(text[range].to_owned()));
+        find_fields(text.as_bytes(), &mut |range, _| out.push(text[range].to_owned()));
         assert!(out.is_empty() || hints(text.as_bytes()).field, "the quick look missed {text}");
         out
     }
 
     #[test]
     fn every_expression_compiles() {
-        for expression in [&JWT, &PEM, &SCHEME, &USERINFO, &VENDOR, &FIELD, &ELEMENT, &EMAIL, &PHONE] {
+        for expression in [
+            &JWT,
+            &PEM,
+            &SCHEME,
+            &USERINFO,
+            &AUTHORIZATION,
+            &VENDOR,
+            &FIELD,
+            &ELEMENT,
+            &TAG,
+            &ATTRIBUTE,
+            &ENTRY,
+            &EMAIL,
+            &PHONE,
+        ] {
             assert!(expression.is_some());
         }
     }
