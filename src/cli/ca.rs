@@ -9,6 +9,7 @@ use super::{Failure, Format, Outcome};
 use crate::{
     proxy::entry::authority::{self, Authority, Rotated},
     sandbox::{Seed, Tenant},
+    upstream::masked,
 };
 
 /// The local certificate authority: create, print, rotate, trust help per runtime
@@ -80,10 +81,10 @@ fn host_of(url: &str) -> Result<String, Failure> {
     if url == "sandbox" {
         return host_of(Tenant::new(Seed::built_in()?, &[])?.origin());
     }
-    let uri: http::Uri = url.parse().map_err(|_| format!("`{url}` is no URL; expected https://TENANT"))?;
+    let uri: http::Uri = url.parse().map_err(|_| format!("`{}` is no URL; expected https://TENANT", masked(url)))?;
     match uri.host() {
         Some(host) if uri.scheme().is_some() => Ok(host.to_owned()),
-        _ => Err(format!("`{url}` is no URL with a host; expected https://TENANT").into()),
+        _ => Err(format!("`{}` is no URL with a host; expected https://TENANT", masked(url)).into()),
     }
 }
 

@@ -15,6 +15,8 @@ use crate::{
     plural::plural,
     recording::{self, Check, FoldOptions, FoldSource, Folded, Keep, Place, Take},
     redact::{Plan, Redactor},
+    upstream::{Origin, masked},
+    visible::visible,
 };
 
 /// Make a fixture of another tool's recording, redacted on the way
@@ -90,12 +92,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 
 /// The origin that an option names.
 fn named(origin: &str) -> Result<String, Failure> {
-    let wrong = || format!("--upstream {origin}: write the tenant's origin, https://host, without a path");
-    let (scheme, authority) = origin.trim_end_matches('/').split_once("://").ok_or_else(wrong)?;
-    if !matches!(scheme, "http" | "https") || authority.is_empty() || authority.contains(['/', '?', '#', '@']) {
-        return Err(wrong().into());
-    }
-    Ok(format!("{scheme}://{authority}"))
+    let wrong = |_| format!("--upstream {}: write the tenant's origin, https://host, without a path", masked(origin));
+    let origin: Origin = origin.parse().map_err(wrong)?;
+    Ok(origin.to_string())
 }
 
 /// The origin that the contract's paths were asked of most.
@@ -106,7 +105,7 @@ fn guessed(recordings: &[PathBuf], contract: &Contract) -> Result<String, Failur
             for entry in recording::open(&source)? {
                 let target = entry?.exchange.request.target;
                 if contract.covers(target.path()) {
-                    *origins.entry(target.origin().to_ascii_lowercase()).or_default() += 1;
+                    *origins.entry(target.normal_origin()).or_default() += 1;
                 }
             }
         }
@@ -117,6 +116,18 @@ fn guessed(recordings: &[PathBuf], contract: &Contract) -> Result<String, Failur
     })
 }
 
+/// Sites that were left out, most exchanges first: `https://a.example 3, https://b.example 1`.
+fn sites(elsewhere: &BTreeMap<String, usize>) -> String {
+    let mut sites: Vec<_> = elsewhere.iter().collect();
+    sites.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    let listed: Vec<String> = sites.iter().take(LISTED).map(|(site, count)| format!("{site} {count}")).collect();
+    let more = if sites.len() > LISTED { format!(" and {} more", sites.len() - LISTED) } else { String::new() };
+    format!("{}{more}", visible(&listed.join(", ")))
+}
+
+/// Sites that are named.
+const LISTED: usize = 10;
+
 fn say(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
     for (journal, bytes) in &folded.torn {
         super::verify::say_torn(journal, *bytes);
@@ -124,13 +135,23 @@ fn say(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
     let mut told = std::io::stderr();
     let _ = writeln!(told, "{} with {origin} in {}", plural(folded.entries, "exchange"), folded.har.display());
     let transient: usize = folded.transient.values().sum();
-    let (elsewhere, incomplete) = (folded.elsewhere, folded.incomplete);
+    let counters = redactor.counters();
+    let elsewhere: usize = folded.elsewhere.values().sum();
+    if elsewhere > 0 {
+        let other = if elsewhere == 1 { "another site" } else { "other sites" };
+        let _ = writeln!(told, "{elsewhere} with {other} left out ({})", sites(&folded.elsewhere));
+    }
+    let withheld = usize::try_from(counters.withheld).unwrap_or(usize::MAX);
     for (count, one, many) in [
-        (elsewhere, "with another site left out", "with other sites left out"),
+        (
+            withheld,
+            "body left out: contrail cannot tell where its secrets are",
+            "bodies left out: contrail cannot tell where their secrets are",
+        ),
         (folded.not_http, "entry left out: CONNECT, or not HTTP", "entries left out: CONNECT, or not HTTP"),
         (transient, "transient answer left out (--keep keeps it)", "transient answers left out (--keep keeps them)"),
         (
-            incomplete,
+            folded.incomplete,
             "is not whole; it is marked, and never served as whole",
             "are not whole; they are marked, and never served as whole",
         ),
@@ -139,7 +160,6 @@ fn say(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
             let _ = writeln!(told, "{count} {}", if count == 1 { one } else { many });
         }
     }
-    let counters = redactor.counters();
     if !counters.secrets.is_empty() {
         let list: Vec<String> = counters.secrets.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let _ = writeln!(told, "secrets replaced: {}", list.join(", "));

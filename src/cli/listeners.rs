@@ -23,6 +23,7 @@ use crate::proxy::{
         tls::Certificates,
     },
 };
+use crate::upstream::masked;
 
 /// Where the default listener listens.
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
@@ -160,13 +161,14 @@ impl DoorArgs {
 
     fn intercepted(&self) -> Result<Vec<HostPort>, Failure> {
         let parse = |text: &String| {
+            let shown = masked(text);
             if text.contains('*') {
                 return Err(format!(
-                    "--intercept {text}: it takes no patterns; name each host, as in --intercept api.example"
+                    "--intercept {shown}: it takes no patterns; name each host, as in --intercept api.example"
                 )
                 .into());
             }
-            let wrong = |wrong| format!("--intercept {text}: {wrong}; write HOST or HOST:PORT");
+            let wrong = |wrong| format!("--intercept {shown}: {wrong}; write HOST or HOST:PORT");
             Ok(HostPort::parse(text, Some(443)).map_err(wrong)?)
         };
         self.intercept.iter().map(parse).collect()
@@ -267,15 +269,16 @@ fn malformed(address: &str) -> Option<&'static str> {
 }
 
 async fn bind(option: &str, address: &str) -> Result<(TcpListener, SocketAddr), Failure> {
+    let shown = masked(address);
     if let Some(wrong) = malformed(address) {
         return Err(format!(
-            "{option} {address}: {wrong}; write HOST:PORT, as in 127.0.0.1:8080 (this machine only) or 0.0.0.0:8080; port 0 \
+            "{option} {shown}: {wrong}; write HOST:PORT, as in 127.0.0.1:8080 (this machine only) or 0.0.0.0:8080; port 0 \
              takes a free one"
         )
         .into());
     }
     let listener = TcpListener::bind(address).await.map_err(|error| {
-        format!("cannot listen on {address} ({error}); name another address with {option}, port 0 takes a free one")
+        format!("cannot listen on {shown} ({error}); name another address with {option}, port 0 takes a free one")
     })?;
     let address = listener.local_addr()?;
     Ok((listener, address))

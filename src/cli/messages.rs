@@ -1,7 +1,6 @@
 //! Error messages: always one line on standard error, with what is wrong, where, and what to do.
 
 use std::{
-    borrow::Cow,
     error::Error,
     io::{self, Write as _},
     process::ExitCode,
@@ -9,7 +8,7 @@ use std::{
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::{config::Sources, visible::visible};
+use crate::{config::Sources, upstream::masked, visible::visible};
 
 /// Prints an error and its chain of causes as one line, with the variables and lines of the file that set the options
 /// that it names.
@@ -74,8 +73,12 @@ fn invalid_value(error: &clap::Error, sources: &Sources) -> Option<String> {
             if values.is_empty() { "expected a value".into() } else { format!("expected {}{suggested}", or(&values)) }
         }
     };
+    let address = ["upstream", "listen", "intercept"].iter().any(|part| argument.contains(part));
     Some(match string(error, ContextKind::InvalidValue).filter(|value| !value.is_empty()) {
-        Some(value) => format!("invalid value `{}` for {name}: {expected}", without_password(value)),
+        Some(value) => {
+            let value = if address { masked(value) } else { value.into() };
+            format!("invalid value `{value}` for {name}: {expected}")
+        }
         None => format!("{name} is empty: {expected}"),
     })
 }
@@ -120,16 +123,6 @@ fn strings(error: &clap::Error, kind: ContextKind) -> Vec<&str> {
         Some(ContextValue::String(one)) => vec![one],
         Some(ContextValue::Strings(all)) => all.iter().map(String::as_str).collect(),
         _ => Vec::new(),
-    }
-}
-
-/// A URL without its user and password.
-fn without_password(value: &str) -> Cow<'_, str> {
-    let Some((scheme, rest)) = value.split_once("://") else { return value.into() };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    match authority.rfind('@') {
-        Some(at) => format!("{scheme}://…{}", &rest[at..]).into(),
-        None => value.into(),
     }
 }
 
@@ -188,11 +181,5 @@ mod tests {
             let name = command().find_subcommand(words[0]).map(|sub| sub.get_name().to_owned());
             assert_eq!(usage_error(&error, name.as_deref(), &Sources::default()), expected, "{words:?}");
         }
-    }
-
-    #[test]
-    fn a_url_is_quoted_without_its_password() {
-        assert_eq!(without_password("https://user:secret@tenant.example/x"), "https://…@tenant.example/x");
-        assert_eq!(without_password("https://tenant.example/@x"), "https://tenant.example/@x");
     }
 }

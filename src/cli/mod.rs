@@ -46,7 +46,7 @@ pub mod serve;
 mod summary;
 pub mod verify;
 pub mod watch;
-mod wrap;
+pub mod wrap;
 
 /// Parses the arguments, runs the command, prints the error chain, and gives the exit status.
 #[must_use]

@@ -1,5 +1,7 @@
 //! Exit statuses, and errors of commands.
 
+use super::wrap::Ended;
+
 /// The result of a command, for its exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
@@ -7,8 +9,8 @@ pub struct Outcome {
     pub findings: bool,
     /// Replay misses.
     pub misses: bool,
-    /// The status of a wrapped command, if it is not 0; it takes precedence over contrail's own.
-    pub command: Option<u8>,
+    /// How a wrapped command failed, if it did; its status takes precedence over contrail's own.
+    pub command: Option<Ended>,
     /// Part of the work failed; the message is printed already.
     pub failed: bool,
 }
@@ -20,7 +22,7 @@ impl Outcome {
     /// The exit status.
     pub(super) fn status(self) -> u8 {
         match self {
-            Self { command: Some(status), .. } => status,
+            Self { command: Some(ended), .. } => ended.status,
             Self { failed: true, .. } => 2,
             Self { misses: true, .. } => 3,
             Self { findings: true, .. } => 1,

@@ -1,16 +1,23 @@
-//! The files of `--report`, checked before a command opens anything: none may replace a file that the command reads or
-//! writes otherwise.
+//! The files of `--report`: checked before a command opens anything, and written at its end. None may replace a file
+//! that the command reads or writes otherwise.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
-use super::{Failure, printer::private_file};
+use super::{
+    Failure, Outcome,
+    messages::error_chain,
+    printer::{private_file, write_whole},
+};
 use crate::{
     config,
     recording::{self, Journal, Place},
-    report::Request,
+    redact::{Plan, Redactor},
+    report::{Collector, Exit, Kind, Reason, Request, Title},
+    visible::visible,
 };
 
 /// Symbolic links that are followed from one name.
@@ -97,6 +104,50 @@ pub(super) fn check(reports: &[Request], used: &mut Used) -> Result<(), Failure>
         probe(path).map_err(|error| format!("--report: cannot write to {shown}: {error}; name another file"))?;
     }
     Ok(())
+}
+
+/// Writes the reports that go to files; gives those that could not be written. A folder that went meanwhile is made again.
+pub(super) fn write(collector: &mut Collector, redactor: &Redactor, requests: &[Request]) -> Vec<Reason> {
+    let mut unwritten = Vec::new();
+    for request in requests {
+        let Some(path) = &request.file else { continue };
+        let mut text = Vec::new();
+        let written = collector
+            .write(request.kind, redactor, &mut text, false)
+            .and_then(|()| write_whole(path, &text))
+            .or_else(|error| match path.parent() {
+                Some(folder) if error.kind() == io::ErrorKind::NotFound => {
+                    fs::create_dir_all(folder).and_then(|()| write_whole(path, &text))
+                }
+                _ => Err(error),
+            });
+        if let Err(error) = written {
+            let what = format!("cannot write the report to {}: {error}", path.display());
+            unwritten.push(Reason::new("report", what, ""));
+        }
+    }
+    unwritten
+}
+
+/// Runs a command that writes reports. Where it cannot do its work, each report says that and why, so that none of an
+/// earlier run is taken for this one's.
+///
+/// # Errors
+///
+/// Those of the command.
+pub(super) fn or_failure(
+    requests: &[Request],
+    run: impl FnOnce() -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
+    run().inspect_err(|failure| {
+        let listed = requests.iter().any(|request| request.kind == Kind::Json);
+        let mut collector = Collector::new(Title::default(), Vec::new(), listed);
+        let reasons = vec![Reason::new("failed", error_chain(&**failure), "")];
+        collector.ended(Exit { status: Outcome { failed: true, ..Outcome::CLEAN }.status(), reasons });
+        for unwritten in write(&mut collector, &Redactor::new(Plan::default()), requests) {
+            let _ = writeln!(io::stderr(), "contrail: {}", visible(&unwritten.what));
+        }
+    })
 }
 
 /// Finds out whether a file can be written, and leaves it as it is; none is left where there was none.

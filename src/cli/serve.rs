@@ -345,12 +345,26 @@ impl Observer for Nobody {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ran {
-    /// The wrapped command's status, if there was one.
-    pub command: Option<u8>,
+    /// How the wrapped command ended, if there was one.
+    pub command: Option<wrap::Ended>,
     /// What the command got to find the listeners by, as in `CONTRAIL_URL=http://127.0.0.1:41234`.
     pub given: Vec<String>,
     /// The lines that say where it listened.
     pub listeners: Vec<String>,
+}
+
+impl Ran {
+    /// How the wrapped command failed, if it did.
+    #[must_use]
+    pub fn failure(&self) -> Option<wrap::Ended> {
+        self.command.filter(|ended| ended.status != 0)
+    }
+
+    /// How the wrapped command came to an end before its work was done: it failed, or contrail was stopped.
+    #[must_use]
+    pub fn cut_short(&self) -> Option<wrap::Ended> {
+        self.command.filter(|ended| ended.status != 0 || ended.interrupted)
+    }
 }
 
 impl ProxyArgs {

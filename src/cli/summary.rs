@@ -8,13 +8,13 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::{Failure, Format, Outcome as Exit, printer::write_whole};
+use super::{Failure, Format, Outcome as Exit, report_files};
 use crate::{
     finding::Kind,
-    pipeline::Outcome,
+    pipeline::{Counts, Outcome},
     plural::plural,
     redact::Redactor,
-    report::{self, Recorded},
+    report::{self, Reason, Recorded},
     visible::visible,
 };
 
@@ -24,31 +24,72 @@ const SLOW: Duration = Duration::from_millis(250);
 /// Further lines of a command's own: a name for people and a value for both.
 pub(super) type Extra = Vec<(&'static str, Value)>;
 
-/// Why the exit status is not 0, each reason in words. Where several apply, the first ones decide.
-fn because(outcome: &Outcome, exit: Exit) -> Vec<String> {
+/// Why the exit status is not 0. Where several reasons apply, the first ones decide; `undone` is what could not be done.
+fn reasons(outcome: &Outcome, exit: Exit, undone: &[Reason]) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    if let Some(status) = exit.command {
-        reasons.push(format!("the command ended with status {status}"));
+    if let Some(ended) = exit.command {
+        reasons.push(Reason::new("command", ended.in_words(), ""));
     }
-    if exit.failed {
-        reasons.push("part of the work could not be done".to_owned());
-    }
+    reasons.extend_from_slice(undone);
+    reasons.extend(lost(&outcome.counts));
+    let run = outcome.collector.run();
     if exit.misses {
         if outcome.counts.misses > 0 {
-            reasons.push(plural(outcome.counts.misses, "replay miss"));
+            reasons.push(Reason::shown("misses", plural(outcome.counts.misses, "replay miss")));
         }
-        if outcome.collector.run().denied_fails {
-            reasons.push(plural(outcome.collector.run().denials(), "denied request"));
+        if run.denied_fails {
+            reasons.push(Reason::shown("denied", plural(run.denials(), "denied request")));
         }
     }
-    for (rule, count) in outcome.collector.failing() {
-        let denied = if rule.kind() == Kind::Gap { ", denied" } else { "" };
-        reasons.push(format!("{rule} {count} ({}{denied})", rule.kind().name()));
-    }
-    if outcome.collector.run().proof.as_ref().is_some_and(|proof| !proof.good) {
-        reasons.push("the fixture failed its proof".to_owned());
+    reasons.extend(outcome.collector.failing_reasons());
+    if run.proof.as_ref().is_some_and(|proof| !proof.good) {
+        reasons.push(Reason::shown("proof", "the fixture failed its proof"));
     }
     reasons
+}
+
+/// What was not recorded or not judged.
+fn lost(counts: &Counts) -> impl Iterator<Item = Reason> {
+    let reason = |kind, count: u64, why: &str, detail: &str| {
+        (count > 0).then(|| Reason::new(kind, format!("{} {why}", plural(count, "exchange")), detail))
+    };
+    let error = counts.journal_error.as_deref().unwrap_or_default();
+    let unwritten = reason("not-recorded", counts.unwritten, "NOT RECORDED", error);
+    let journal = (counts.unwritten == 0 && !error.is_empty())
+        .then(|| Reason::new("journal", "the journal could not be written", error));
+    let unredacted = reason("not-redacted", counts.unredacted, "NOT RECORDED", "redaction failed; please report it");
+    let unjudged = reason("not-judged", counts.unjudged, "not judged", "the check failed; please report it");
+    [unwritten, journal, unredacted, unjudged].into_iter().flatten()
+}
+
+/// Settles the exit status and writes the reports that go to files. A report that cannot be written is a reason itself,
+/// so the others are written again.
+pub(super) fn conclude(
+    outcome: &mut Outcome,
+    exit: &mut Exit,
+    mut undone: Vec<Reason>,
+    redactor: &Redactor,
+    requests: &[report::Request],
+) {
+    exit.failed |= !undone.is_empty() || outcome.counts.lost();
+    for last in [false, true] {
+        let ended = report::Exit { status: exit.status(), reasons: reasons(outcome, *exit, &undone) };
+        outcome.collector.ended(ended);
+        let unwritten = report_files::write(&mut outcome.collector, redactor, requests);
+        if last || unwritten.is_empty() {
+            return;
+        }
+        exit.failed = true;
+        undone.extend(unwritten);
+    }
+}
+
+/// Writes the reports that go to standard error.
+pub(super) fn reports(outcome: &mut Outcome, redactor: &Redactor, requests: &[report::Request]) -> Result<(), Failure> {
+    for request in requests.iter().filter(|request| request.file.is_none()) {
+        outcome.collector.write(request.kind, redactor, &mut io::stderr().lock(), false)?;
+    }
+    Ok(())
 }
 
 /// Says something on standard error before the summary: a line for people, or an object with it and with this member.
@@ -64,33 +105,17 @@ pub(super) fn event(format: Format, name: &str, value: impl Into<Value>, said: &
 }
 
 /// Prints the summary; `next` is the command to go on with.
-pub(super) fn print(format: Format, outcome: &Outcome, exit: Exit, extra: &Extra, next: Option<&str>) {
+pub(super) fn print(format: Format, outcome: &Outcome, extra: &Extra, next: Option<&str>) {
     // Exchange lines come before it, all of them.
     let dropped = outcome.console.close();
     let text = match format {
-        Format::Text => text(outcome, exit, dropped, extra, next),
-        Format::Json => format!("{}\n", json!({"summary": object(outcome, exit, dropped, extra, next)})),
+        Format::Text => text(outcome, dropped, extra, next),
+        Format::Json => format!("{}\n", json!({"summary": object(outcome, dropped, extra, next)})),
     };
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Writes the reports that were asked for.
-pub(super) fn reports(outcome: &mut Outcome, redactor: &Redactor, requests: &[report::Request]) -> Result<(), Failure> {
-    for request in requests {
-        match &request.file {
-            None => outcome.collector.write(request.kind, redactor, &mut io::stderr().lock(), false)?,
-            Some(path) => {
-                let cannot = |error: io::Error| format!("cannot write the report to {}: {error}", path.display());
-                let mut text = Vec::new();
-                outcome.collector.write(request.kind, redactor, &mut text, false).map_err(cannot)?;
-                write_whole(path, &text).map_err(cannot)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn text(outcome: &Outcome, exit: Exit, dropped: u64, extra: &Extra, next: Option<&str>) -> String {
+fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> String {
     let (tally, counts, run) = (outcome.collector.tally(), &outcome.counts, outcome.collector.run());
     let replays = run.unused.is_some();
     let mut out = String::from("\n");
@@ -178,9 +203,10 @@ fn text(outcome: &Outcome, exit: Exit, dropped: u64, extra: &Extra, next: Option
             list(&mut out, proof.problems.iter().cloned());
         }
     }
-    let status = exit.status();
-    if status != 0 {
-        let _ = writeln!(out, "exit status {status}: {}", because(outcome, exit).join("; "));
+    if let Some(exit) = run.exit.as_ref().filter(|exit| exit.status != 0) {
+        // Details are in the lines above, but for a report's.
+        let reasons: Vec<&str> = exit.reasons.iter().map(|reason| reason.what.as_str()).collect();
+        let _ = writeln!(out, "exit status {}: {}", exit.status, visible(&reasons.join("; ")));
     }
     if let Some(next) = next {
         let _ = writeln!(out, "next: {next}");
@@ -249,7 +275,7 @@ fn said(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 
     ]
 }
 
-fn object(outcome: &Outcome, exit: Exit, dropped: u64, extra: &Extra, next: Option<&str>) -> Map<String, Value> {
+fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> Map<String, Value> {
     let (tally, counts, run) = (outcome.collector.tally(), &outcome.counts, outcome.collector.run());
     let mut object = Map::new();
     let mut put = |name: &str, value: Value| {
@@ -304,7 +330,7 @@ fn object(outcome: &Outcome, exit: Exit, dropped: u64, extra: &Extra, next: Opti
     if let Some(proof) = &run.proof {
         put("proof", json!(proof));
     }
-    put("exit", json!({"status": exit.status(), "because": because(outcome, exit)}));
+    put("exit", json!(run.exit));
     put("next", json!(next));
     object
 }

@@ -18,7 +18,7 @@ use std::{
 use super::{
     ContractArgs, Failure, Format, Outcome,
     options::policy::PolicyArgs,
-    printer::{Printer, write_whole},
+    printer::Printer,
     report_files::{self, Used},
 };
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
     plural::plural,
     recording::{self, ChainHead, Checked, Entry, Note, ReadError, Recording, settle},
     redact::{Judged, Plan, Redactor},
-    report::{Collector, Integrity, Kind, Place, Request, Unauthenticated, Unremarkable},
+    report::{Collector, Exit, Integrity, Kind, Place, Reason, Request, Unauthenticated, Unremarkable},
     token::{Credential, Jwks, TokenCache, TokenFacts},
     visible::visible,
 };
@@ -67,6 +67,10 @@ pub struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     report_files::check(&args.report, &mut args.uses())?;
+    report_files::or_failure(&args.report, || verify(args))
+}
+
+fn verify(args: &Args) -> Result<Outcome, Failure> {
     let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
     let mut judge = Judge::new(args.contract.load()?, args.clock_skew, keys);
     judge.options.max_depth = args.max_depth;
@@ -90,11 +94,22 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             }
         }
     }
-    for request in &wanted {
-        write(request, &redactor, &mut collector)?;
+    let nothing = collector.tally().exchanges == 0 && collector.run().integrity.is_empty();
+    let outcome = Outcome { findings: collector.fails(), failed: nothing, ..Outcome::CLEAN };
+    let nothing = nothing.then(|| Reason::new("nothing-checked", "there was no exchange to check", ""));
+    let reasons = nothing.into_iter().chain(collector.failing_reasons()).collect();
+    collector.ended(Exit { status: outcome.status(), reasons });
+    let unwritten = report_files::write(&mut collector, &redactor, &wanted);
+    if let Some(reason) = unwritten.into_iter().next() {
+        return Err(reason.what.into());
     }
-    let failed = collector.tally().exchanges == 0 && collector.run().integrity.is_empty();
-    Ok(Outcome { findings: collector.fails(), failed, ..Outcome::CLEAN })
+    for request in wanted.iter().filter(|request| request.file.is_none()) {
+        let mut printer = Printer::stdout();
+        let colour = printer.colour();
+        collector.write(request.kind, &redactor, &mut printer, colour)?;
+        printer.flush()?;
+    }
+    Ok(outcome)
 }
 
 impl Args {
@@ -209,24 +224,6 @@ fn wanted(args: &Args) -> Result<Vec<Request>, Failure> {
         wanted.insert(0, Request { kind, file: None });
     }
     Ok(wanted)
-}
-
-fn write(request: &Request, redactor: &Redactor, collector: &mut Collector) -> Result<(), Failure> {
-    match &request.file {
-        None => {
-            let mut printer = Printer::stdout();
-            let colour = printer.colour();
-            collector.write(request.kind, redactor, &mut printer, colour)?;
-            printer.flush()?;
-        }
-        Some(path) => {
-            let failed = |error| format!("cannot write the report `{}`: {error}", path.display());
-            let mut text = Vec::new();
-            collector.write(request.kind, redactor, &mut text, false).map_err(failed)?;
-            write_whole(path, &text).map_err(failed)?;
-        }
-    }
-    Ok(())
 }
 
 /// What became of one entry on the thread that checked it.

@@ -10,7 +10,7 @@ use std::{
 use super::{
     Failure, Format, Outcome,
     listeners::lacking,
-    report_files::Used,
+    report_files::{self, Used},
     serve::{JudgeArgs, ProxyArgs, Reach, Setup},
     summary,
 };
@@ -384,6 +384,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     args.trail.uses(&mut used);
     args.upstream.uses(&mut used);
     args.judge.check_reports(&args.proxy, used)?;
+    report_files::or_failure(&args.judge.report, || watch(args))
+}
+
+fn watch(args: &Args) -> Result<Outcome, Failure> {
     let ready = args.upstream.ready(&args.proxy)?;
     let contract = args.judge.contract.load()?;
     let mut setup = args.filter.setup(&ready.origin);
@@ -411,14 +415,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         None => Vec::new(),
     };
     let next = args.trail.trail.as_ref().map(|path| format!("contrail verify {}", path.display()));
-    let exit = Outcome {
-        findings: outcome.collector.fails(),
-        failed: outcome.counts.lost(),
-        command: ran.command.filter(|status| *status != 0),
-        ..Outcome::CLEAN
-    };
+    let mut exit = Outcome { findings: outcome.collector.fails(), command: ran.failure(), ..Outcome::CLEAN };
     outcome.collector.upstream(&ready.origin);
-    summary::print(args.judge.format, &outcome, exit, &kept, next.as_deref());
+    summary::conclude(&mut outcome, &mut exit, Vec::new(), pipeline.redactor(), &args.judge.report);
+    summary::print(args.judge.format, &outcome, &kept, next.as_deref());
     summary::reports(&mut outcome, pipeline.redactor(), &args.judge.report)?;
     Ok(exit)
 }

@@ -19,13 +19,34 @@ use tokio::process::{Child, Command};
 
 use super::{Failure, environment::Environment, serve::Signals};
 
-/// Runs the command to its end; its status, or 128 + n if signal n ended it.
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// Its status, or 128 + n if signal n ended it.
+    pub status: u8,
+    /// The signal that ended it.
+    pub signal: Option<Signal>,
+    /// contrail got a signal while it ran.
+    pub interrupted: bool,
+}
+
+impl Ended {
+    /// How it ended, in words.
+    pub(super) fn in_words(self) -> String {
+        match self.signal {
+            Some(signal) => format!("the command was ended by signal {} ({signal})", signal as i32),
+            None => format!("the command ended with status {}", self.status),
+        }
+    }
+}
+
+/// Runs the command to its end.
 pub(super) async fn run(
     program: &OsStr,
     arguments: &[OsString],
     environment: Option<&Environment>,
     signals: &mut Signals,
-) -> Result<u8, Failure> {
+) -> Result<Ended, Failure> {
     let mut child = Command::new(program)
         .args(arguments)
         .envs(
@@ -34,10 +55,18 @@ pub(super) async fn run(
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| cannot_run(program, &error))?;
+    let mut interrupted = false;
     loop {
         tokio::select! {
-            ended = child.wait() => return Ok(status(ended?)),
-            signal = signals.next() => pass_on(&child, signal),
+            ended = child.wait() => {
+                let ended = ended?;
+                let signal = ended.signal().and_then(|signal| Signal::try_from(signal).ok());
+                return Ok(Ended { status: status(ended), signal, interrupted });
+            }
+            signal = signals.next() => {
+                interrupted = true;
+                pass_on(&child, signal);
+            }
         }
     }
 }

@@ -1,6 +1,10 @@
 //! `contrail.toml`, and the command line that it completes.
 
-use std::{ffi::OsString, io, path::Path};
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    path::Path,
+};
 
 use clap::{Arg, ArgAction, Command};
 use toml::{Table, Value, de::DeTable};
@@ -17,7 +21,8 @@ pub struct Completed {
     pub sources: Sources,
 }
 
-/// Adds the options of `file` that neither the arguments nor a variable (read by `value`) give.
+/// Adds the options of `file` that neither the arguments nor a variable (read by `value`) give, and the items of lists in
+/// variables: an option that can be repeated takes a list with commas there.
 ///
 /// # Errors
 ///
@@ -40,6 +45,10 @@ pub fn complete(
         let source = if given(&completed.arguments, long) {
             Source::Flag
         } else if let Some(variable) = variable {
+            if matches!(argument.get_action(), ArgAction::Append) {
+                let list = value(variable).unwrap_or_default();
+                added.extend(items(&list).map(|item| OsString::from(format!("--{long}={item}"))));
+            }
             Source::Variable(variable.to_owned())
         } else if let Some(file) = &file
             && let Some(source) = file.option(sub.get_name(), argument, long, &mut added)?
@@ -52,6 +61,11 @@ pub fn complete(
     }
     completed.arguments.splice(2..2, added);
     Ok(completed)
+}
+
+/// The items of a variable that holds a list: clap would take it for one.
+fn items(list: &OsStr) -> impl Iterator<Item = &str> {
+    list.to_str().unwrap_or_default().split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 
 /// Whether the command line gives an option; what follows `--` belongs to CMD.

@@ -60,6 +60,15 @@ impl Target {
         text
     }
 
+    /// Scheme and host in lower case, and the port unless it is the scheme's own: equal for one origin however it is
+    /// spelled (RFC 9110, section 4.2.3).
+    #[must_use]
+    pub fn normal_origin(&self) -> String {
+        let (scheme, authority) = (self.scheme.to_ascii_lowercase(), self.authority.to_ascii_lowercase());
+        let own = if scheme == "http" { ":80" } else { ":443" };
+        format!("{scheme}://{}", authority.strip_suffix(own).unwrap_or(&authority))
+    }
+
     /// `scheme://authority`.
     #[must_use]
     pub fn origin(&self) -> String {

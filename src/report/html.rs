@@ -40,6 +40,7 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     to.write_all(HEAD.as_bytes())?;
     about(facts, to)?;
     sums(facts, to)?;
+    exit(facts, to)?;
     integrity(facts, to)?;
     misses(facts, to)?;
     proof(facts, to)?;
@@ -105,6 +106,17 @@ fn integrity(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         writeln!(to, "<p class={class}>{}</p>", escape(&one.sentence()))?;
     }
     Ok(())
+}
+
+/// The exit status, if no other part of the page shows the reason for it.
+fn exit(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let exit = facts.run.exit.as_ref().filter(|exit| exit.further().next().is_some());
+    let Some(exit) = exit else { return Ok(()) };
+    writeln!(to, "<h2 class=bad>Exit status {}</h2>\n<ul>", exit.status)?;
+    for reason in &exit.reasons {
+        writeln!(to, "<li>{}", breakable(&reason.in_words()))?;
+    }
+    writeln!(to, "</ul>")
 }
 
 fn groups(facts: &Facts<'_>, kind: Kind, heading: &str, to: &mut dyn Write) -> io::Result<()> {

@@ -17,7 +17,7 @@ use serde::Serialize;
 use tempfile::SpooledTempFile;
 
 use super::{
-    Denied, Facts, Integrity, Missed, Place, Proof, Recorded, Unauthenticated, Unused,
+    Denied, Exit, Facts, Integrity, Missed, Place, Proof, Recorded, Unauthenticated, Unused,
     tally::{conclusion, is_auth, status},
     verdict_name,
 };
@@ -193,6 +193,7 @@ pub(super) fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         integrity: &run.integrity,
         further_misses: run.further_misses,
         further_denied: run.further_denied,
+        exit: run.exit.as_ref(),
     };
     to.write_all(b"]")?;
     if let serde_json::Value::Object(members) = serde_json::to_value(&aside)? {
@@ -221,6 +222,8 @@ struct Aside<'a> {
     further_misses: u64,
     #[serde(skip_serializing_if = "is_zero")]
     further_denied: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit: Option<&'a Exit>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature

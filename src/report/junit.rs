@@ -39,6 +39,8 @@ enum Result {
     Passed,
     /// With a type, a message and a text.
     Failed(&'static str, String, String),
+    /// What no check of an exchange shows.
+    Error(&'static str, String, String),
     Skipped(&'static str, String, String),
 }
 
@@ -61,6 +63,10 @@ impl Suite {
         self.cases.iter().filter(|case| matches!(case.result, Result::Failed(..))).count()
     }
 
+    fn errors(&self) -> usize {
+        self.cases.iter().filter(|case| matches!(case.result, Result::Error(..))).count()
+    }
+
     fn skipped(&self) -> usize {
         self.cases.iter().filter(|case| matches!(case.result, Result::Skipped(..))).count()
     }
@@ -72,15 +78,16 @@ impl Suite {
 
 pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     let mut suites = operations(facts);
-    suites.extend([denied(facts), unused(facts), proof(facts), integrity(facts)].into_iter().flatten());
+    suites.extend([denied(facts), unused(facts), proof(facts), integrity(facts), exit(facts)].into_iter().flatten());
     let sum = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
     writeln!(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
     writeln!(
         to,
-        "<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" time=\"{}\">",
+        "<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{}\">",
         escape(&format!("{} {}", facts.title.title, facts.title.version)),
         sum(|suite| suite.cases.len()),
         sum(Suite::failures),
+        sum(Suite::errors),
         seconds(suites.iter().map(Suite::took).sum())
     )?;
     // A suite that is about several files is about none.
@@ -98,10 +105,11 @@ fn write_suite(suite: &Suite, file: &str, to: &mut dyn Write) -> io::Result<()> 
     let name = escape(&suite.name);
     writeln!(
         to,
-        "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" errors=\"0\" time=\"{}\"{file}>",
+        "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" errors=\"{}\" time=\"{}\"{file}>",
         suite.cases.len(),
         suite.failures(),
         suite.skipped(),
+        suite.errors(),
         seconds(suite.took())
     )?;
     if !suite.properties.is_empty() {
@@ -120,6 +128,7 @@ fn write_suite(suite: &Suite, file: &str, to: &mut dyn Write) -> io::Result<()> 
                 continue;
             }
             Result::Failed(kind, message, text) => ("failure", kind, message, text),
+            Result::Error(kind, message, text) => ("error", kind, message, text),
             Result::Skipped(kind, message, text) => ("skipped", kind, message, text),
         };
         writeln!(
@@ -240,6 +249,16 @@ fn integrity(facts: &Facts<'_>) -> Option<Suite> {
             None => Result::Passed,
         };
         suite.add(format!("the chain of {} is whole", one.trail), Duration::ZERO, result);
+    }
+    (!suite.cases.is_empty()).then_some(suite)
+}
+
+/// The reasons for the exit status that no other case shows.
+fn exit(facts: &Facts<'_>) -> Option<Suite> {
+    let exit = facts.run.exit.as_ref()?;
+    let mut suite = Suite::new("exit");
+    for reason in exit.further() {
+        suite.add(reason.kind, Duration::ZERO, Result::Error(reason.kind, reason.what.clone(), reason.detail.clone()));
     }
     (!suite.cases.is_empty()).then_some(suite)
 }

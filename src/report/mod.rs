@@ -10,6 +10,7 @@
 
 pub mod audit;
 pub mod diff;
+mod exit;
 pub mod html;
 mod integrity;
 pub mod json;
@@ -29,12 +30,13 @@ use std::{
     time::Duration,
 };
 
+pub use exit::{Exit, Reason};
 pub use integrity::Integrity;
 pub use run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Unused};
 pub use tally::{Group, Recorded, Sample, Tally};
 
 use crate::{
-    finding::{Blame, Conclusion, Rule, Unchecked, UncheckedSet, Verdict},
+    finding::{self, Blame, Conclusion, Rule, Unchecked, UncheckedSet, Verdict},
     redact::{Judged, Redacted, Redactor},
 };
 
@@ -236,6 +238,11 @@ impl Collector {
         self.run.proof = Some(proof);
     }
 
+    /// The run ends with this status.
+    pub fn ended(&mut self, exit: Exit) {
+        self.run.exit = Some(exit);
+    }
+
     /// Takes out secrets that were recognised after they were taken in; what a JSON report lists is written without
     /// them.
     pub fn redact(&mut self, redactor: &Redactor) {
@@ -336,6 +343,16 @@ impl Collector {
     /// The rules that make the command fail and were found, with their counts.
     pub fn failing(&self) -> impl Iterator<Item = (Rule, u64)> {
         self.settled.tally.by_rule().filter(|(rule, _)| self.failing.contains(rule))
+    }
+
+    /// The reasons for the exit status that the report itself shows: failing rules, and altered trails.
+    pub fn failing_reasons(&self) -> impl Iterator<Item = Reason> {
+        let rules = self.failing().map(|(rule, count)| {
+            let denied = if rule.kind() == finding::Kind::Gap { ", denied" } else { "" };
+            Reason::shown("findings", format!("{rule} {count} ({}{denied})", rule.kind().name()))
+        });
+        let altered = self.run.integrity.iter().filter(|trail| trail.broken.is_some());
+        rules.chain(altered.map(|trail| Reason::shown("altered", trail.sentence())))
     }
 
     /// Writes a report of everything that is settled. A value that `redactor` recognised as a secret after its exchange

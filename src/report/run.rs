@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Integrity;
+use super::{Exit, Integrity};
 use crate::redact::Redactor;
 
 /// Most different missed requests, and most different denied hosts, that are kept apart; more are only counted.
@@ -28,6 +28,8 @@ pub struct Run {
     pub proof: Option<Proof>,
     /// Trails whose hash chain was checked.
     pub integrity: Vec<Integrity>,
+    /// The exit status, as soon as it is known.
+    pub exit: Option<Exit>,
 }
 
 /// A request that no recording answers.
@@ -220,6 +222,7 @@ impl Run {
         }
         self.unused.iter_mut().flatten().for_each(|unused| clean(&mut unused.request));
         self.proof.iter_mut().flat_map(|proof| &mut proof.problems).for_each(clean);
+        self.exit.iter_mut().flat_map(|exit| &mut exit.reasons).for_each(|reason| clean(&mut reason.detail));
     }
 }
 

@@ -63,6 +63,11 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     }
     blame(&mut pen, facts)?;
     aside(&mut pen, facts)?;
+    if let Some(exit) = facts.run.exit.as_ref().filter(|exit| exit.further().next().is_some()) {
+        let reasons: Vec<String> = exit.reasons.iter().map(|reason| visible(&reason.in_words()).into_owned()).collect();
+        let status = pen.paint(RED, &format!("Exit status {}", exit.status));
+        writeln!(pen.to, "{status}: {}\n", reasons.join("; "))?;
+    }
     let live = facts.run.unused.is_some();
     writeln!(
         pen.to,

@@ -30,7 +30,7 @@ mod problem;
 pub mod routes;
 
 pub use body::{BodyError, MessageBody, RequestBody, ResponseBody};
-pub use origin::{Origin, OriginError};
+pub use origin::{Origin, OriginError, masked};
 pub use problem::{CONTRAIL_ANSWER, Problem};
 
 /// A request on its way to an upstream.

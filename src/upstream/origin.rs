@@ -1,6 +1,6 @@
 //! An origin: scheme, host and port, and nothing else (RFC 6454).
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
 
 /// `http://host:port` or `https://host:port`; the port may be left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,11 +59,12 @@ impl FromStr for Origin {
             _ => return Err(wrong("an upstream's scheme is http or https")),
         };
         let (authority, path) = rest.find(['/', '?', '#']).map_or((rest, ""), |at| rest.split_at(at));
-        if authority.contains('@') {
+        if rest.contains('@') {
             return Err(wrong("an upstream takes no user name and no password"));
         }
         if !matches!(path, "" | "/") {
             let origin = format!("{scheme}://{authority}");
+            let path = path.split(['?', '#']).next().filter(|path| !path.is_empty()).unwrap_or("/");
             return Err(OriginError(format!(
                 "an upstream is an origin, without a path: write {origin} and let clients ask for `{path}…` themselves"
             )));
@@ -86,6 +87,19 @@ impl FromStr for Origin {
         let authority = if port == own { host_text } else { format!("{host_text}:{port}") };
         Ok(Self { https, host: host.to_ascii_lowercase().into(), port, authority: authority.into() })
     }
+}
+
+/// An address for a message: without user name and password, and without a query.
+#[must_use]
+pub fn masked(address: &str) -> Cow<'_, str> {
+    let (scheme, rest) = address.split_at(address.find("://").map_or(0, |at| at + 3));
+    let (mask, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, rest)| ("***@", rest));
+    let (rest, query) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
+    if mask.is_empty() && query.is_empty() {
+        return Cow::Borrowed(address);
+    }
+    let query = query.get(..1).map(|mark| format!("{mark}***")).unwrap_or_default();
+    Cow::Owned(format!("{scheme}{mask}{rest}{query}"))
 }
 
 #[cfg(test)]
@@ -120,5 +134,24 @@ mod tests {
         }
         let error = "https://user:hunter2@tenant.example".parse::<Origin>().unwrap_err().to_string();
         assert!(!error.contains("hunter2"), "{error}");
+        for text in ["https://user:hun/ter2@tenant.example", "https://tenant.example/a?key=ter2", "https://h?key=ter2"]
+        {
+            let error = text.parse::<Origin>().unwrap_err().to_string();
+            assert!(!error.contains("ter2") && !error.contains("user"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_masked_address_holds_neither_credentials_nor_a_query() {
+        for (address, expected) in [
+            ("https://ci:SECRET@host/a", "https://***@host/a"),
+            ("https://ci:SEC/R@ET@host", "https://***@host"),
+            ("ci:SECRET@host:1", "***@host:1"),
+            ("https://host/a?key=SECRET#x", "https://host/a?***"),
+            ("https://host#SECRET", "https://host#***"),
+            ("127.0.0.1:8080", "127.0.0.1:8080"),
+        ] {
+            assert_eq!(masked(address), expected);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! `docs/configuration.md` names every option, variable and default: its tables are made from the command line itself.
 
-use std::{collections::BTreeMap, fmt::Write as _, path::Path};
+use std::{collections::BTreeMap, ffi::OsString, fmt::Write as _, path::Path};
+
+use contrail::config;
 
 use crate::support::{
     command::{Ran, contrail, run_in},
@@ -269,4 +271,24 @@ fn an_empty_variable_counts_as_unset() {
     command.current_dir(folder.path()).args(["watch", "--upstream", "sandbox", "--", "true"]).envs(empty);
     let ran = Ran::from(command.output().unwrap());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
+}
+
+#[test]
+fn a_variable_of_every_option_that_can_be_repeated_holds_a_list_with_commas() {
+    let all = contrail::cli::command();
+    let mut tried = 0;
+    for command in all.get_subcommands() {
+        for argument in command.get_arguments() {
+            let Some(long) = argument.get_long() else { continue };
+            let repeatable = matches!(argument.get_action(), clap::ArgAction::Append);
+            let value = |name: &str| (argument.get_env() == Some(name.as_ref())).then(|| OsString::from("a,b, c,"));
+            let given = vec!["contrail".into(), command.get_name().into()];
+            let completed = config::complete(&all, given, value, Path::new("/no/such/file")).unwrap();
+            let items: &[&str] = if repeatable { &["a", "b", "c"] } else { &[] };
+            let expected: Vec<OsString> = items.iter().map(|item| format!("--{long}={item}").into()).collect();
+            assert_eq!(completed.arguments[2..], expected, "{} --{long}", command.get_name());
+            tried += usize::from(repeatable);
+        }
+    }
+    assert!(tried > 20, "{tried}");
 }

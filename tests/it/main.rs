@@ -21,6 +21,7 @@ mod importing;
 mod invariant;
 mod listeners;
 mod mistakes;
+mod outcomes;
 mod output_keys;
 mod planted;
 mod proxy;

@@ -2,6 +2,7 @@
 
 use std::{
     cell::RefCell,
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError},
 };
@@ -24,8 +25,11 @@ use crate::{
         fold,
     },
     redact::Redactor,
-    report::Proof,
+    report::{Proof, Reason},
 };
+
+const NOT_FOLDED: &str = "NOT FOLDED into the fixture";
+const NOT_FINISHED: &str = "FOLDED, and not finished";
 
 /// What makes a fixture of a journal, and proves it.
 #[derive(Debug)]
@@ -76,20 +80,24 @@ impl From<WriteError> for FoldError {
 }
 
 impl FoldError {
+    /// Why the exit status is not 0.
+    pub(in crate::cli) fn reason(&self) -> Reason {
+        match self {
+            Self::NotFolded(failure) => Reason::new("not-folded", NOT_FOLDED, error_chain(&**failure)),
+            Self::Unfinished(error) => Reason::new("not-finished", NOT_FINISHED, error_chain(error)),
+        }
+    }
+
     /// What the summary says: what is true on the disk, and where the exchanges are.
     pub(in crate::cli) fn extra(&self, journal: &[PathBuf]) -> Extra {
         let files: Vec<String> = journal.iter().map(|path| quoted(path)).collect();
         let files = files.join(" ");
         match self {
-            Self::NotFolded(failure) => vec![
-                ("NOT FOLDED into the fixture", error_chain(&**failure).into()),
-                ("the exchanges are still in", files.into()),
-            ],
+            Self::NotFolded(failure) => {
+                vec![(NOT_FOLDED, error_chain(&**failure).into()), ("the exchanges are still in", files.into())]
+            }
             Self::Unfinished(error) => {
-                vec![
-                    ("FOLDED, and not finished", error_chain(error).into()),
-                    ("the exchanges are also still in", files.into()),
-                ]
+                vec![(NOT_FINISHED, error_chain(error).into()), ("the exchanges are also still in", files.into())]
             }
         }
     }
@@ -187,6 +195,16 @@ impl Bench {
         Ok(Place::find(&self.out)?.har().to_path_buf())
     }
 
+    /// The requests that the fixture holds now, each with the number of its entries.
+    pub(super) fn requests(&self) -> Result<BTreeMap<String, usize>, Failure> {
+        let mut requests = BTreeMap::new();
+        for entry in recording::open(&self.har()?)? {
+            let request = entry?.exchange.request;
+            *requests.entry(format!("{} {}", request.method, request.target.path_and_query)).or_default() += 1;
+        }
+        Ok(requests)
+    }
+
     /// The verdicts of what the fixture holds now, for [`Bench::fold_and_prove`].
     pub(in crate::cli) fn verdicts(&self) -> Result<Vec<Gist>, Failure> {
         proof::verdicts(&self.har()?, &self.contract, &self.options)
@@ -211,7 +229,7 @@ impl Bench {
                 extra.push((name, count.into()));
             }
         }
-        extra.extend(super::nothing::unanswered(folded));
+        extra.extend(super::nothing::unanswered(folded).map(|why| super::nothing::not_recorded_anew(&why)));
         extra.push(("fixture", self.out.display().to_string().into()));
         extra.push(("entries", folded.entries.into()));
         extra.push(("changed", folded.changed.into()));

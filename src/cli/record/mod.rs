@@ -9,6 +9,8 @@ pub(super) mod nothing;
 mod proof;
 
 use std::{
+    collections::BTreeMap,
+    fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -20,17 +22,19 @@ use serde_json::Value;
 
 use super::{
     Failure, Outcome,
-    report_files::Used,
+    messages::error_chain,
+    report_files::{self, Used},
     serve::{JudgeArgs, ProxyArgs, Ran},
     summary,
     watch::{FilterArgs, Network, TrailArgs, UpstreamArgs},
+    wrap::Ended,
 };
 use crate::{
     contract::Contract,
     pipeline,
     plural::plural,
-    recording::{Folded, Journal, JournalContext, Keep, Place, Renew},
-    report::{Proof, Title},
+    recording::{Folded, Journal, JournalContext, Keep, Place, Renew, is_single_file},
+    report::{Proof, Reason, Title},
 };
 
 /// Proxy, check and record
@@ -42,7 +46,8 @@ pub struct Args {
     /// Add to the fixture that is there
     #[arg(long, conflicts_with = "overwrite")]
     append: bool,
-    /// Replace the fixture that is there, once the recording is whole
+    /// Replace the fixture that is there, once the recording is whole; it stays if CMD fails or contrail is stopped
+    /// while CMD runs
     #[arg(long)]
     overwrite: bool,
     /// Record this operation anew and keep the rest of the fixture that is there; repeatable
@@ -74,14 +79,18 @@ impl Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
-    let contract = args.judge.contract.load()?;
-    known_operations(&contract, "--replace", &args.replace)?;
-    known_operations(&contract, "--only", &args.filter.only)?;
     let mut used = Used::default();
     used.fixture(&args.out);
     args.trail.uses(&mut used);
     args.upstream.uses(&mut used);
     args.judge.check_reports(&args.proxy, used)?;
+    report_files::or_failure(&args.judge.report, || record(args))
+}
+
+fn record(args: &Args) -> Result<Outcome, Failure> {
+    let contract = args.judge.contract.load()?;
+    known_operations(&contract, "--replace", &args.replace)?;
+    known_operations(&contract, "--only", &args.filter.only)?;
     let existed = exists(args)?;
     let ready = args.upstream.ready(&args.proxy)?;
     let redactor = args.judge.redactor(&contract)?;
@@ -138,20 +147,21 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 
     let trail = args.trail.end(&journal, &bench.redactor, &mut outcome.counts);
     let met = Met { earlier, recovered, ran: &ran, outcome: &outcome };
-    let End { mut extra, next, proof, failed, fate } = end(args, &bench, journal, &met, trail);
-    if let Some(aside) = aside {
-        extra.extend(settle(aside, fate, killed)?);
+    let End { mut extra, next, proof, mut undone, fate } = end(args, &bench, journal, &met, trail);
+    match aside.map(|aside| settle(aside, fate, killed)).transpose() {
+        Ok(settled) => extra.extend(settled.into_iter().flatten()),
+        Err(failure) => undone.push(Reason::new("failed", error_chain(&*failure), "")),
     }
-    let exit = Outcome {
+    let mut exit = Outcome {
         findings: outcome.collector.fails() || proof.as_ref().is_some_and(|proof| !proof.good),
-        failed: outcome.counts.lost() || failed,
-        command: ran.command.filter(|status| *status != 0),
+        command: ran.failure(),
         ..Outcome::CLEAN
     };
     if let Some(proof) = proof {
         outcome.collector.proved(proof);
     }
-    summary::print(args.judge.format, &outcome, exit, &extra, next.as_deref());
+    summary::conclude(&mut outcome, &mut exit, undone, &bench.redactor, &args.judge.report);
+    summary::print(args.judge.format, &outcome, &extra, next.as_deref());
     summary::reports(&mut outcome, &bench.redactor, &args.judge.report)?;
     Ok(exit)
 }
@@ -214,10 +224,17 @@ struct End {
     next: Option<String>,
     /// The proof of the fixture, if there is one.
     proof: Option<Proof>,
-    /// There is no fixture of what was to be recorded.
-    failed: bool,
+    /// What was to be recorded and is not in the fixture.
+    undone: Vec<Reason>,
     /// What became of what was there before.
     fate: Fate,
+}
+
+impl End {
+    /// The end could not be brought about.
+    fn failed(failure: &(dyn std::error::Error + 'static)) -> Self {
+        Self { undone: vec![Reason::new("failed", error_chain(failure), "")], fate: Fate::NotFolded, ..Self::default() }
+    }
 }
 
 /// What a recording made of what was there before.
@@ -244,6 +261,14 @@ struct Met<'a> {
 
 /// Folds the journal, proves the fixture, and removes the journal.
 fn end(args: &Args, bench: &Bench, journal: pipeline::SharedJournal, met: &Met<'_>, trail: summary::Extra) -> End {
+    if args.overwrite
+        && met.earlier
+        && met.outcome.counts.exchanges > 0
+        && let Some(ended) = met.ran.cut_short()
+    {
+        return spare(args, journal, ended, trail).unwrap_or_else(|failure| End::failed(&*failure));
+    }
+    let before = if args.overwrite && met.earlier { bench.requests().unwrap_or_default() } else { BTreeMap::new() };
     let folded = if met.outcome.counts.exchanges == 0 {
         Ok(Proven { folded: Folded { nothing: true, ..Folded::default() }, proof: None })
     } else {
@@ -255,24 +280,27 @@ fn end(args: &Args, bench: &Bench, journal: pipeline::SharedJournal, met: &Met<'
         Ok(Proven { folded, proof }) => {
             let mut end = if folded.nothing {
                 let fixture = args.out.display().to_string();
-                let mut extra = nothing::said(&fixture, args.out.exists(), met.outcome, &folded, met.ran);
+                let cause = nothing::cause(met.outcome, &folded, met.ran);
+                let mut extra = nothing::said(&fixture, args.out.exists(), &cause);
                 extra.extend(trail);
                 // A start without a command may be there for what a killed run left.
+                let fails = !met.recovered || !args.proxy.command.is_empty();
+                let undone = fails.then(|| nothing::reason(cause)).into_iter().collect();
+                End { extra, undone, fate: Fate::Nothing, ..End::default() }
+            } else {
+                let mut extra = bench.extra(&folded, trail);
+                let dropped = dropped(before, &bench.requests().unwrap_or_default());
+                if dropped > 0 {
+                    extra.push(("entries of the old fixture that are not in this one", dropped.into()));
+                }
                 End {
                     extra,
-                    failed: !met.recovered || !args.proxy.command.is_empty(),
-                    fate: Fate::Nothing,
-                    ..End::default()
-                }
-            } else {
-                End {
-                    extra: bench.extra(&folded, trail),
                     next: proof
                         .as_ref()
                         .is_some_and(|proof| proof.good)
                         .then(|| format!("contrail replay {}", quoted(&args.out))),
                     proof,
-                    failed: !folded.unanswered.is_empty(),
+                    undone: nothing::unanswered(&folded).map(|why| nothing::not_anew(&why)).into_iter().collect(),
                     fate: Fate::Replaced,
                 }
             };
@@ -283,17 +311,46 @@ fn end(args: &Args, bench: &Bench, journal: pipeline::SharedJournal, met: &Met<'
         Err(error) => {
             let left = journal.lock().unwrap_or_else(PoisonError::into_inner).segments();
             let mut extra = error.extra(&left);
+            let undone = vec![error.reason()];
             extra.extend(trail);
             if let FoldError::Unfinished(_) = error {
-                return End { extra, failed: true, ..End::default() };
+                return End { extra, undone, ..End::default() };
             }
             // A trail can be packed as a whole folder.
             let files: Vec<String> = left.iter().map(|path| quoted(path)).collect();
             let source = args.trail.trail.as_deref().map_or_else(|| files.join(" "), quoted);
             let next = Some(format!("mend the cause, then contrail pack {source} --out ANOTHER.har"));
-            End { extra, next, proof: None, failed: true, fate: Fate::NotFolded }
+            End { extra, next, undone, fate: Fate::NotFolded, ..End::default() }
         }
     }
+}
+
+/// Keeps the old fixture, since the command was cut short, and the new recording beside it.
+fn spare(args: &Args, journal: pipeline::SharedJournal, ended: Ended, trail: summary::Extra) -> Result<End, Failure> {
+    let why =
+        if ended.interrupted { "contrail was stopped while the command ran".to_owned() } else { ended.in_words() };
+    let why = format!("{why}, so --overwrite replaced nothing");
+    let fixture = format!("{}, as it was", args.out.display());
+    let mut extra: summary::Extra = vec![nothing::not_recorded_anew(&why), ("fixture", fixture.into())];
+    extra.extend(alarms(&journal));
+    if args.trail.trail.is_some() {
+        extra.extend(remove(journal));
+    } else {
+        let kept = Journal::path_for(&args.out).with_extension("failed.journal");
+        let path = journal.lock().unwrap_or_else(PoisonError::into_inner).path().to_owned();
+        fs::rename(path, &kept)?;
+        let (command, fixture) = (if is_single_file(&args.out) { "pack" } else { "unpack" }, quoted(&args.out));
+        let force = format!("contrail {command} {} --out {fixture} --overwrite", quoted(&kept));
+        extra.push(("the new recording is in", kept.display().to_string().into()));
+        extra.push(("to replace the fixture all the same", force.into()));
+    }
+    extra.extend(trail);
+    Ok(End { extra, undone: vec![nothing::not_anew(&why)], fate: Fate::Nothing, ..End::default() })
+}
+
+/// How many of the old entries have no counterpart: the same request, as often.
+fn dropped(before: BTreeMap<String, usize>, now: &BTreeMap<String, usize>) -> usize {
+    before.into_iter().map(|(request, count)| count.saturating_sub(*now.get(&request).unwrap_or(&0))).sum()
 }
 
 /// What happened to the journal that has not been said yet.

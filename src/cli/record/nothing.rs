@@ -7,24 +7,43 @@ use crate::{
     pipeline::Outcome,
     plural::plural,
     recording::Folded,
+    report::Reason,
 };
 
+const NOTHING_RECORDED: &str = "NOTHING RECORDED";
+
 /// What the summary says of a recording that changed nothing, because no answer of the tenant came.
-pub(in crate::cli) fn said(fixture: &str, stays: bool, outcome: &Outcome, folded: &Folded, ran: &Ran) -> Extra {
+pub(in crate::cli) fn said(fixture: &str, stays: bool, cause: &str) -> Extra {
     let kept = if stays { format!("{fixture}, as it was") } else { format!("{fixture} was not made") };
-    vec![("NOTHING RECORDED", cause(outcome, folded, ran).into()), ("fixture", kept.into())]
+    vec![(NOTHING_RECORDED, cause.into()), ("fixture", kept.into())]
 }
 
-/// What the summary says of operations that were to be recorded anew and got no answer of the tenant.
-pub(super) fn unanswered(folded: &Folded) -> Option<(&'static str, serde_json::Value)> {
+/// Why the exit status is not 0 then.
+pub(in crate::cli) fn reason(cause: String) -> Reason {
+    Reason::new("nothing-recorded", NOTHING_RECORDED, cause)
+}
+
+/// Which operations were to be recorded anew and got no answer of the tenant.
+pub(super) fn unanswered(folded: &Folded) -> Option<String> {
     let list = folded.unanswered.join(", ");
     let own = own_answers(folded).map(|own| format!("; {own}")).unwrap_or_default();
-    let said = || format!("{list}: no answer of the tenant came, so the old entries stay{own}");
-    (!list.is_empty()).then(|| ("NOT RECORDED ANEW", said().into()))
+    (!list.is_empty()).then(|| format!("{list}: no answer of the tenant came, so the old entries stay{own}"))
+}
+
+const NOT_RECORDED_ANEW: &str = "NOT RECORDED ANEW";
+
+/// What the summary says of what was to be recorded anew and was not.
+pub(super) fn not_recorded_anew(why: &str) -> (&'static str, serde_json::Value) {
+    (NOT_RECORDED_ANEW, why.into())
+}
+
+/// Why the exit status is not 0 then.
+pub(super) fn not_anew(why: &str) -> Reason {
+    Reason::new("not-recorded-anew", NOT_RECORDED_ANEW, why)
 }
 
 /// The likely cause, and what to do.
-fn cause(outcome: &Outcome, folded: &Folded, ran: &Ran) -> String {
+pub(in crate::cli) fn cause(outcome: &Outcome, folded: &Folded, ran: &Ran) -> String {
     let counts = &outcome.counts;
     if counts.exchanges == 0 && counts.left_out == 0 && !counts.lost() {
         return unused(outcome, ran);

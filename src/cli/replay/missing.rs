@@ -12,7 +12,7 @@ use super::{Args, Terms};
 use crate::{
     cli::{
         Failure,
-        record::{Bench, Proven, nothing, remove},
+        record::{Bench, FoldError, Proven, nothing, remove},
         serve::{ProxyArgs, Ran, Reach},
         summary::{Extra, event},
         watch::{Ready, UpstreamArgs},
@@ -21,7 +21,7 @@ use crate::{
     pipeline::{self, Outcome, SharedJournal},
     recording::{Journal, JournalContext, Place, Renew},
     replay::{Recorded, RecordedOr},
-    report::Proof,
+    report::{Proof, Reason},
     upstream::Upstream,
 };
 
@@ -59,8 +59,8 @@ pub(super) struct Added {
     pub(super) extra: Extra,
     /// The proof of the fixture, if something was added to it.
     pub(super) proof: Option<Proof>,
-    /// Something was missing and could not be recorded.
-    pub(super) failed: bool,
+    /// What was missing and could not be recorded.
+    pub(super) undone: Option<Reason>,
 }
 
 impl Missing {
@@ -130,7 +130,15 @@ impl Missing {
     }
 
     /// Folds what was recorded into the fixture. Where no answer of the tenant was, the fixture stays as it is.
-    pub(super) fn end(self, ran: Option<&Ran>, outcome: &Outcome) -> Result<Added, Failure> {
+    pub(super) fn end(self, ran: Option<&Ran>, outcome: &Outcome) -> Added {
+        let left = [self.path.clone()];
+        self.fold(ran, outcome).unwrap_or_else(|failure| {
+            let error = FoldError::from(failure);
+            Added { extra: error.extra(&left), undone: Some(error.reason()), ..Added::default() }
+        })
+    }
+
+    fn fold(self, ran: Option<&Ran>, outcome: &Outcome) -> Result<Added, Failure> {
         let written = self.path.metadata().is_ok_and(|journal| journal.len() > 0);
         if !written && self.earlier || ran.is_none() && !self.earlier {
             let mut extra: Extra = vec![("added", "nothing".into())];
@@ -147,17 +155,18 @@ impl Missing {
             Ok(proven) => proven,
             Err(error) => {
                 let left = self.journal.lock().unwrap_or_else(PoisonError::into_inner).segments();
-                return Ok(Added { extra: error.extra(&left), failed: true, ..Added::default() });
+                return Ok(Added { extra: error.extra(&left), undone: Some(error.reason()), ..Added::default() });
             }
         };
         if folded.nothing {
             let fixture = self.bench.out.display().to_string();
             let ran = ran.cloned().unwrap_or_default();
-            let mut extra = nothing::said(&fixture, self.earlier, outcome, &folded, &ran);
+            let cause = nothing::cause(outcome, &folded, &ran);
+            let mut extra = nothing::said(&fixture, self.earlier, &cause);
             extra.extend(remove(self.journal));
-            return Ok(Added { extra, failed: true, ..Added::default() });
+            return Ok(Added { extra, undone: Some(nothing::reason(cause)), ..Added::default() });
         }
         let extra = self.bench.extra(&folded, remove(self.journal));
-        Ok(Added { extra, proof, failed: false })
+        Ok(Added { extra, proof, undone: None })
     }
 }

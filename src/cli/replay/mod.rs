@@ -18,7 +18,8 @@ use self::missing::{Missing, MissingArgs};
 use super::{
     Failure, Outcome,
     listeners::lacking,
-    report_files::Used,
+    messages::error_chain,
+    report_files::{self, Used},
     serve::{JudgeArgs, ProxyArgs, Reach, Setup},
     summary, verify,
     watch::Network,
@@ -30,7 +31,7 @@ use crate::{
     recording::{self, Entry, Place, ReadError, Spot, TENANT_ORIGIN},
     redact::{self, Redactor},
     replay::{Builder, Exhausted, Ignore, Recorded, Replay, Settings, Strangers},
-    report::{Title, Unused},
+    report::{Reason, Title, Unused},
     token::TokenCache,
     upstream::Upstream,
 };
@@ -116,6 +117,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     args.missing.upstream.uses(&mut used);
     args.judge.check_reports(&args.proxy, used)?;
+    report_files::or_failure(&args.judge.report, || replay(args))
+}
+
+fn replay(args: &Args) -> Result<Outcome, Failure> {
     let terms = Arc::new(Pending { args: args.judge.clone(), made: OnceLock::new() });
     let options = args.judge.options(CheckOptions { auth: args.check_auth, ..CheckOptions::default() });
     // Without --record-missing it only says what the tenant is called; replay alone never asks one.
@@ -168,15 +173,20 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         let policy = args.judge.policy.clone();
         judging = Some(thread::spawn(move || recorded::judge(&replay, &contract, &options, &policy, &pipeline)));
     });
+    let mut undone = Vec::new();
     let judged = match judging.map(thread::JoinHandle::join) {
-        Some(Ok(judged)) => judged?,
-        Some(Err(_)) => return Err("the check of the recorded exchanges failed; please report it".into()),
-        None => recorded::Judged::default(),
+        Some(Ok(judged)) => judged.map_err(|error| error_chain(&*error)),
+        Some(Err(_)) => Err("the check of them failed; please report it".to_owned()),
+        None => Ok(recorded::Judged::default()),
     };
+    let judged = judged.unwrap_or_else(|why| {
+        undone.push(Reason::new("not-judged", format!("the recorded exchanges were not judged: {why}"), ""));
+        recorded::Judged::default()
+    });
 
     let mut outcome = pipeline.finish(args.judge.collector(Title::default()));
     drop(pipeline);
-    let recorded = missing.map(|missing| missing.end(ran.as_ref().ok(), &outcome)).transpose()?.unwrap_or_default();
+    let recorded = missing.map(|missing| missing.end(ran.as_ref().ok(), &outcome)).unwrap_or_default();
     let ran = ran?;
     let unused = replay.unused().into_iter().map(|(entry, request)| Unused { entry, request });
     outcome.collector.unused(unused.collect());
@@ -190,13 +200,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let fails = args.judge.policy.fails_on_denied();
     let denied = outcome.collector.run().denied().any(|denied| fails || is_tenant(denied.host));
     outcome.collector.denied_fails(denied);
-    let exit = Outcome {
+    let mut exit = Outcome {
         findings: outcome.collector.fails() || unproven,
         misses: outcome.counts.misses > 0 || denied,
-        failed: outcome.counts.lost() || recorded.failed,
-        command: ran.command.filter(|status| *status != 0),
+        command: ran.failure(),
+        ..Outcome::CLEAN
     };
-    said::end(args.judge.format, &outcome, exit, &replay, &judged, recorded.extra);
+    undone.extend(recorded.undone);
+    summary::conclude(&mut outcome, &mut exit, undone, &redactor, &args.judge.report);
+    said::end(args.judge.format, &outcome, &replay, &judged, recorded.extra);
     summary::reports(&mut outcome, &redactor, &args.judge.report)?;
     Ok(exit)
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::recorded::{Failing, Judged};
 use crate::{
     cli::{
-        Format, Outcome as Exit,
+        Format,
         summary::{self, Extra, list},
     },
     pipeline::Outcome,
@@ -34,7 +34,7 @@ pub(super) fn ready(format: Format, replay: &Replay) {
 }
 
 /// The summary, what does not fit the contract, and what was never asked for.
-pub(super) fn end(format: Format, outcome: &Outcome, exit: Exit, replay: &Replay, judged: &Judged, more: Extra) {
+pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &Judged, more: Extra) {
     if format == Format::Json {
         let mut lines = String::new();
         for failing in &judged.failing {
@@ -51,10 +51,10 @@ pub(super) fn end(format: Format, outcome: &Outcome, exit: Exit, replay: &Replay
             .collect();
         let mut extra = vec![("recorded failing", judged.count.into()), ("unfit", unfit.into())];
         extra.extend(more);
-        summary::print(format, outcome, exit, &extra, None);
+        summary::print(format, outcome, &extra, None);
         return;
     }
-    summary::print(format, outcome, exit, &more, None);
+    summary::print(format, outcome, &more, None);
     let unused = outcome.collector.run().unused.as_deref().unwrap_or_default();
     let mut text = String::new();
     if judged.count > 0 {

@@ -100,7 +100,10 @@ impl Journal {
     #[must_use]
     pub fn path_for(fixture: &Path) -> PathBuf {
         // Components drop a trailing slash: `name/` has its journal in `name.journal`.
-        let mut name = fixture.components().as_path().as_os_str().to_owned();
+        let plain = fixture.components().as_path();
+        // `.` and `..` have no name to append to.
+        let named = if plain.file_name().is_none() { fs::canonicalize(plain).ok() } else { None };
+        let mut name = named.unwrap_or_else(|| plain.to_owned()).into_os_string();
         name.push(".journal");
         PathBuf::from(name)
     }

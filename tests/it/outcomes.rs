@@ -1,0 +1,344 @@
+//! The exit status, the summary and every report agree, whatever the reason, and a command that fails costs nobody a
+//! fixture.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use crate::support::{
+    command::{Ran, contrail, run_in},
+    har,
+    process::Running,
+    wire::call,
+};
+
+const FORMATS: [&str; 4] = ["text", "json", "html", "junit"];
+
+/// A script that sends GETs to the reverse listener.
+const GET: &str = "a=${CONTRAIL_URL#http://}; get() { exec 3<>/dev/tcp/${a%:*}/${a#*:}; \
+                   printf 'GET %s HTTP/1.1\\r\\nHost: p\\r\\nConnection: close\\r\\n\\r\\n' \"$1\" >&3; cat <&3 >/dev/null; }";
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("x.har"), har::har(&[har::conforming()])).unwrap();
+    folder
+}
+
+/// The options for a report in each format, in `out`.
+fn reports(out: &str) -> Vec<String> {
+    FORMATS.iter().flat_map(|kind| ["--report".to_owned(), format!("{kind}={out}.{kind}")]).collect()
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Holds every report to the status and to the reason.
+fn assert_reports(folder: &Path, out: &str, status: i32, reason: &str) {
+    for kind in FORMATS {
+        let report = read(folder, &format!("{out}.{kind}")).replace("<wbr>", "").replace("&#39;", "'");
+        assert!(report.contains(reason), "{reason:?} is not in the {kind} report:\n{report}");
+    }
+    let json: Value = serde_json::from_str(&read(folder, &format!("{out}.json"))).unwrap();
+    assert_eq!(json["exit"]["status"], status, "{json}");
+    let reasons = json["exit"]["because"].as_array().unwrap();
+    assert!(reasons.iter().any(|because| because.as_str().unwrap().contains(reason)), "{json}");
+    let junit = read(folder, &format!("{out}.junit"));
+    let head = junit.lines().nth(1).unwrap();
+    let count = |name: &str| -> u32 {
+        head.split(&format!("{name}=\"")).nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+    };
+    assert!(count("failures") + count("errors") > 0, "{junit}");
+    assert_eq!(count("errors"), u32::try_from(junit.matches("<error ").count()).unwrap(), "{junit}");
+}
+
+#[test]
+fn every_reason_of_a_status_that_is_not_0_is_in_every_report() {
+    let replay = |command: &'static str| vec!["replay", "x.har", "--", "sh", "-c", command];
+    let wrong = ["verify", "wrong.har"].to_vec();
+    let cases: Vec<(Vec<&str>, i32, &str)> = vec![
+        (replay("exit 7"), 7, "the command ended with status 7"),
+        (replay("kill -9 $$"), 137, "the command was ended by signal 9 (SIGKILL)"),
+        (vec!["record", "--upstream", "sandbox", "--out", "new", "--", "true"], 2, "NOTHING RECORDED"),
+        (vec!["replay", "nosuch.har", "--", "true"], 2, "nosuch.har"),
+        (vec!["watch", "--upstream", "sandbox", "--jwks", "nosuch.json", "--", "true"], 2, "nosuch.json"),
+        (vec!["record", "--upstream", "sandbox", "--out", "x.har", "--", "true"], 2, "x.har exists already"),
+        (vec!["replay", "x.har", "--", "nosuchcommand"], 2, "nosuchcommand"),
+        (vec!["verify", "nosuch.har"], 2, "nosuch.har"),
+        (vec!["verify", "empty.har"], 2, "no exchange to check"),
+        (wrong, 1, "response.body"),
+    ];
+    for (command, status, reason) in cases {
+        let folder = folder();
+        let invalid = har::POLICY.replace("\"allow\"", "\"shrug\"");
+        let entry = har::get("/api/v2/rate-limit-policies/rlp_1", Some(&har::bearer()), 200, &invalid);
+        fs::write(folder.path().join("wrong.har"), har::har(&[entry])).unwrap();
+        fs::write(folder.path().join("empty.har"), har::har(&[])).unwrap();
+        for kind in FORMATS {
+            fs::write(folder.path().join(format!("r.{kind}")), "yesterday's").unwrap();
+        }
+        let reports = reports("r");
+        let mut arguments = vec![command[0]];
+        arguments.extend(reports.iter().map(String::as_str));
+        arguments.extend(&command[1..]);
+        let ran = run_in(folder.path(), &arguments);
+        assert_eq!(ran.status, status, "{command:?}: {}", ran.stderr);
+        assert_reports(folder.path(), "r", status, reason);
+    }
+}
+
+#[test]
+fn what_a_full_disk_kept_from_the_recording_is_in_every_report() {
+    let folder = folder();
+    let options = ["record", "--listen", "127.0.0.1:0", "--upstream", "sandbox", "--out", "new.har"];
+    let options: Vec<String> = options.map(str::to_owned).into_iter().chain(reports("r")).collect();
+    let running = Running::limited("ulimit -f 40", folder.path(), &options);
+    for number in 0..60 {
+        call(running.address, "GET", &format!("/api/v2/connection-profiles/templates?n={number}"), &[], b"");
+    }
+    let ran = running.finish();
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("exit status 2: "), "{}", ran.stderr);
+    assert_reports(folder.path(), "r", 2, "NOT RECORDED");
+}
+
+#[test]
+fn the_summary_and_the_commands_status_survive_what_the_command_removes() {
+    for (script, status) in [("rm -rf rep; exit 7", 7), ("rm -rf rep; exit 0", 0), ("rm -rf rep x.har; exit 7", 7)] {
+        let folder = folder();
+        fs::create_dir(folder.path().join("rep")).unwrap();
+        let reports = reports("rep/r");
+        let mut arguments = vec!["replay", "x.har"];
+        arguments.extend(reports.iter().map(String::as_str));
+        arguments.extend(["--", "sh", "-c", script]);
+        let ran = run_in(folder.path(), &arguments);
+        assert_eq!(ran.status, status, "{script}: {}", ran.stderr);
+        assert!(ran.stderr.contains("0 live requests: "), "{script}: {}", ran.stderr);
+        if status == 0 {
+            assert!(read(folder.path(), "rep/r.junit").contains("errors=\"0\""));
+        } else {
+            assert!(ran.stderr.contains("exit status 7: the command ended with status 7"), "{script}: {}", ran.stderr);
+            assert_reports(folder.path(), "rep/r", status, "the command ended with status 7");
+        }
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_named_beside_the_summary_and_in_the_others() {
+    for (end, status) in [("", 2), ("; exit 7", 7)] {
+        let folder = folder();
+        fs::create_dir(folder.path().join("rep")).unwrap();
+        let script = format!("rm -rf rep; touch rep{end}");
+        let arguments = ["replay", "x.har", "--report", "json=r.json", "--report", "junit=rep/j.xml", "--"];
+        let ran = run_in(folder.path(), arguments.into_iter().chain(["sh", "-c", &script]));
+        assert_eq!(ran.status, status, "{}", ran.stderr);
+        let summary = format!("exit status {status}: ");
+        let line =
+            ran.stderr.lines().find(|line| line.starts_with(&summary)).unwrap_or_else(|| panic!("{}", ran.stderr));
+        assert!(line.contains("cannot write the report to rep/j.xml"), "{line}");
+        let json: Value = serde_json::from_str(&read(folder.path(), "r.json")).unwrap();
+        assert_eq!(json["exit"]["status"], status, "{json}");
+    }
+}
+
+/// Records `targets` with a command that ends so, over what is in `out`.
+fn record(folder: &Path, out: &str, options: &[&str], targets: &[&str], end: &str) -> Ran {
+    let calls: Vec<String> = targets.iter().map(|target| format!("get '{target}'")).collect();
+    let script = format!("{GET}; {}; {end}", calls.join("; "));
+    let authority = tempfile::tempdir().unwrap();
+    let kept = authority.path().to_str().unwrap();
+    let mut arguments =
+        vec!["record", "--upstream", "sandbox", "--out", out, "--ca-dir", kept, "--allow", "auth.missing"];
+    arguments.extend(options);
+    arguments.extend(["--", "bash", "-c", &script]);
+    run_in(folder, &arguments)
+}
+
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for item in fs::read_dir(folder).unwrap() {
+        let path = item.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push((path.display().to_string(), fs::read(&path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+const A: &str = "/api/v2/connection-profiles/templates?n=1";
+const B: &str = "/api/v2/connection-profiles/templates?n=2";
+
+#[test]
+fn a_command_that_fails_or_is_killed_replaces_no_fixture_under_overwrite() {
+    for out in ["fx", "fx.har"] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        assert_eq!(record(at, out, &[], &[A, B], "true").status, 0);
+        let before = files(at);
+        let kept = format!("{out}.failed.journal");
+        for (end, status) in [("exit 3", 3), ("kill -9 $$", 137)] {
+            let ran = record(at, out, &["--overwrite"], &[A], end);
+            assert_eq!(ran.status, status, "{}", ran.stderr);
+            assert!(ran.stderr.contains("NOT RECORDED ANEW: the command "), "{}", ran.stderr);
+            assert!(ran.stderr.contains(&format!("fixture: {out}, as it was")), "{}", ran.stderr);
+            assert!(ran.stderr.contains(&format!("the new recording is in: {kept}")), "{}", ran.stderr);
+            assert!(!at.join(format!("{out}.journal")).exists());
+            let mut after = files(at);
+            after.retain(|(name, _)| !name.ends_with(&kept));
+            assert_eq!(after, before, "{end}");
+        }
+        // What the summary proposes takes it all the same.
+        let ran = record(at, out, &["--overwrite"], &[A], "exit 3");
+        let force =
+            ran.stderr.lines().find_map(|line| line.strip_prefix("to replace the fixture all the same: contrail "));
+        let force: Vec<&str> = force.unwrap().split(' ').collect();
+        let forced = run_in(at, &force);
+        assert_eq!(forced.status, 0, "{force:?}: {}", forced.stderr);
+        assert_ne!(files(at), before);
+        // The next recording that is whole replaces it.
+        let ran = record(at, out, &["--overwrite"], &[A, B], "true");
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_stop_by_signal_while_the_command_runs_replaces_no_fixture_under_overwrite() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    assert_eq!(record(at, "fx.har", &[], &[A, B], "true").status, 0);
+    let before = fs::read(at.join("fx.har")).unwrap();
+    nix::unistd::mkfifo(&at.join("done"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    // It takes the signal for its regular end.
+    let script = format!("trap 'exit 0' INT; {GET}; get '{A}'; echo x > done; while :; do sleep 0.1; done");
+    let arguments = ["record", "--upstream", "sandbox", "--out", "fx.har", "--overwrite", "--ca-dir", "ca", "--"];
+    let running = Running::start(at, arguments.into_iter().chain(["bash", "-c", &script]));
+    assert_eq!(fs::read_to_string(at.join("done")).unwrap(), "x\n");
+    let ran = running.finish();
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("NOT RECORDED ANEW: contrail was stopped while the command ran"), "{}", ran.stderr);
+    assert_eq!(fs::read(at.join("fx.har")).unwrap(), before);
+}
+
+#[test]
+fn an_overwrite_counts_the_entries_that_it_drops() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(record(folder.path(), "fx", &[], &[A, B, B], "true").status, 0);
+    let ran = record(folder.path(), "fx", &["--overwrite"], &[B], "true");
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("entries of the old fixture that are not in this one: 2"), "{}", ran.stderr);
+    let ran = record(folder.path(), "fx", &["--overwrite"], &[B, A], "true");
+    assert!(ran.status == 0 && !ran.stderr.contains("entries of the old fixture"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_folder_in_which_contrail_runs_is_a_place_for_a_fixture() {
+    for out in [".", "./", "../inner", "../inner/.", "../inner/", "../../PARENT/inner/../inner"] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("inner");
+        fs::create_dir(&at).unwrap();
+        let out = &out.replace("PARENT", &folder.path().file_name().unwrap().to_string_lossy());
+        for options in [&[][..], &["--append"], &["--overwrite"], &["--overwrite"]] {
+            let ran = record(&at, out, options, &[A], "true");
+            assert_eq!(ran.status, 0, "{out} {options:?}: {}", ran.stderr);
+        }
+        assert!(at.join("inner.har").exists(), "{out}");
+        let ran = record(&at, out, &["--overwrite"], &[A], "exit 3");
+        assert_eq!(ran.status, 3, "{out}: {}", ran.stderr);
+        assert!(folder.path().join("inner.failed.journal").exists(), "{out}: {}", ran.stderr);
+        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|item| item.unwrap().file_name()).collect();
+        assert!(names.iter().all(|name| name != "inner.journal"), "{out}: {names:?}");
+    }
+}
+
+#[test]
+fn lists_in_variables_are_split_at_commas() {
+    let folder = folder();
+    let ran = contrail()
+        .current_dir(folder.path())
+        .args(["verify", "x.har"])
+        .env("CONTRAIL_REPORT", "json=a.json, html=b.html")
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(read(folder.path(), "a.json").starts_with('{') && read(folder.path(), "b.html").starts_with("<!doctype"));
+}
+
+#[test]
+fn no_message_about_an_address_shows_its_password_or_query() {
+    let folder = folder();
+    let secret = "hunter2-0123456789";
+    let userinfo = format!("https://ci:{secret}@tenant.example");
+    let query = format!("https://tenant.example/?key={secret}");
+    let listen = format!("ci:{secret}@127.0.0.1");
+    let watch = ["watch", "--upstream", "sandbox"].as_slice();
+    let cases: [(&[&str], &str, &str); 9] = [
+        (&["watch"], "upstream", &userinfo),
+        (&["watch"], "upstream", &query),
+        (watch, "listen", &listen),
+        (watch, "tls-listen", &listen),
+        (watch, "forward-listen", &userinfo),
+        (watch, "intercept", &userinfo),
+        (watch, "intercept", &query),
+        (&["import", "x.har", "--out", "y.har"], "upstream", &userinfo),
+        (&["ca"], "upstream", &query.replace("https", "ht tps")),
+    ];
+    for (command, option, value) in cases {
+        let around: &[&str] = if command[0] == "watch" { &["--", "true"] } else { &[] };
+        let flag = format!("--{option}={value}");
+        let variable = format!("CONTRAIL_{}", option.to_ascii_uppercase().replace('-', "_"));
+        let toml = format!("[{}]\n{option} = \"{value}\"\n", command[0]);
+        for way in ["flag", "variable", "file"] {
+            let mut run = contrail();
+            run.current_dir(folder.path()).args(command);
+            match way {
+                "flag" => drop(run.arg(&flag)),
+                "variable" => drop(run.env(&variable, value)),
+                _ => fs::write(folder.path().join("contrail.toml"), &toml).unwrap(),
+            }
+            let overridden = way != "flag" && command.contains(&format!("--{option}").as_str());
+            let ran = Ran::from(run.args(around).output().unwrap());
+            let _ = fs::remove_file(folder.path().join("contrail.toml"));
+            assert!(overridden || ran.status == 2, "{way} {option} {value}: {} {}", ran.status, ran.stderr);
+            assert!(!ran.stderr.contains(secret), "{way} {option}: {}", ran.stderr);
+            assert!(!ran.stdout.contains(secret), "{way} {option}: {}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn an_import_takes_every_spelling_of_the_tenants_origin_and_names_the_sites_that_it_leaves_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |url: &str, number: u32| {
+        let mut entry = har::conforming();
+        entry["request"]["url"] = format!("{url}/api/v2/rate-limit-policies/rlp_{number}").into();
+        entry
+    };
+    let entries = [
+        at("https://tenant.example", 1),
+        at("https://tenant.example:443", 2),
+        at("HTTPS://Tenant.Example:443", 3),
+        at("https://tenant.example:8443", 4),
+        at("http://tenant.example:443", 5),
+        at("https://other.example", 6),
+    ];
+    fs::write(folder.path().join("x.har"), har::har(&entries)).unwrap();
+    for (out, upstream) in
+        [("a.har", ""), ("b.har", "https://tenant.example:443/"), ("c.har", "HTTPS://TENANT.example")]
+    {
+        let mut arguments = vec!["import", "x.har", "--out", out];
+        if !upstream.is_empty() {
+            arguments.extend(["--upstream", upstream]);
+        }
+        let ran = run_in(folder.path(), &arguments);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert!(ran.stderr.contains("3 exchanges with https://tenant.example in "), "{}", ran.stderr);
+        let sites = "3 with other sites left out (http://tenant.example:443 1, https://other.example 1, \
+                     https://tenant.example:8443 1)";
+        assert!(ran.stderr.contains(sites), "{}", ran.stderr);
+        let fixture = read(folder.path(), out);
+        assert_eq!(fixture.matches("\"url\": \"https://tenant.example/api").count(), 3, "{fixture}");
+    }
+}
