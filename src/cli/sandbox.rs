@@ -1,12 +1,6 @@
 //! `contrail sandbox`: the embedded tenant, on its own.
 
-use std::{
-    fmt::Write as _,
-    io::{self, Write as _},
-    net::SocketAddr,
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{fmt::Write as _, io::Write as _, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use serde_json::{Value, json};
 use tokio::{
@@ -14,32 +8,32 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-use super::{Failure, Format, Outcome, printer::Printer};
+use super::{Failure, Format, Outcome, printer::Printer, summary::event};
 use crate::{
     plural::plural,
     sandbox::{self, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant},
 };
 
-/// The embedded tenant, on its own
+/// Serve the embedded tenant
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Address to listen on; port 0 takes a free one
+    /// Address to listen on; port 0 picks a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// Break a documented rule on purpose, in this share of the exchanges in which it can be broken (0 to 1, default 1);
+    /// Violate a documented rule on purpose, in this share of the applicable exchanges (0 to 1) [default rate: 1];
     /// repeatable
     #[arg(long, value_name = "RULE[=RATE]")]
     misbehave: Vec<Misbehaviour>,
-    /// JSON file with the tenant's data, its clock and its ids [default: the built-in data]
+    /// JSON file with the tenant's data, clock and ids [default: built-in data]
     #[arg(long, value_name = "FILE")]
     seed: Option<PathBuf>,
-    /// Write the built-in data to standard output, as a start for your own, and stop
+    /// Print the built-in data as a template for --seed, and exit
     #[arg(long)]
     print_seed: bool,
-    /// List every choice that the tenant's document leaves open and the sandbox had to make, and stop
+    /// List the choices that the tenant's document leaves open and the sandbox makes, and exit
     #[arg(long)]
     explain: bool,
-    /// How the address, the clients and the ids (or the choices) are shaped
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -73,7 +67,8 @@ async fn serve(args: &Args, tenant: Arc<Tenant>) -> Result<Outcome, Failure> {
         )
     })?;
     let address = listener.local_addr()?;
-    let _ = writeln!(io::stderr(), "listening on http://{address}");
+    let url = format!("http://{address}");
+    event(args.format, "listening", url.as_str(), &format!("listening on {url}"));
     print(&match args.format {
         Format::Text => welcome_text(address, &tenant),
         Format::Json => welcome_json(address, &tenant),

@@ -105,7 +105,11 @@ fn the_json_line_is_enough_for_a_script_to_use_the_tenant() {
     }
     let lacks = |client: &Value| !client["scopes"].as_array().unwrap().contains(&"read:rate_limit_policies".into());
     assert!(told["clients"].as_array().unwrap().iter().any(lacks));
-    assert_eq!(running.end(Signal::SIGTERM), (Some(0), format!("listening on http://{address}\n")));
+    let (status, stderr) = running.end(Signal::SIGTERM);
+    let listening: Value = serde_json::from_str(&stderr).expect("one JSON object");
+    let url = format!("http://{address}");
+    let expected = serde_json::json!({"listening": url, "message": format!("listening on {url}")});
+    assert_eq!((status, listening), (Some(0), expected));
 }
 
 #[test]
