@@ -20,22 +20,22 @@ use crate::{
     token::{Credential, Jwks},
 };
 
-/// Who called what with which scopes; a trail's chain is always checked first
+/// Report who called what with which scopes; check the hash chain of a trail first
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Trails, journals, fixtures, HAR files of any tool, or folders of them
     #[arg(value_name = "FILE|DIR", required = true)]
     recordings: Vec<PathBuf>,
-    /// Heads of a trail's chain that were kept elsewhere (`--head-to` of record and watch): the chain has to go through them
+    /// File with heads of the trail's hash chain, written by `--head-to`; the chain must contain them
     #[arg(long, value_name = "FILE")]
     head: Option<PathBuf>,
-    /// How to print the report
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Tolerance for a token's `exp` and `nbf`
+    /// Tolerance for the `exp` and `nbf` of tokens
     #[arg(long, value_name = "SECS", default_value = "0", value_parser = super::options::values::seconds_or_none)]
     clock_skew: Duration,
-    /// JSON Web Key Set; with it, signatures of tokens are checked where a file still has the token
+    /// JSON Web Key Set to check the signatures of tokens that a file still contains
     #[arg(long, value_name = "FILE")]
     jwks: Option<PathBuf>,
     #[command(flatten)]

@@ -12,32 +12,32 @@ use crate::{
     upstream::masked,
 };
 
-/// The local certificate authority: create, print, rotate, trust help per runtime
+/// Create, print or rotate the local certificate authority, with trust help per runtime
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What to do [default: print, making the authority if there is none]
+    /// Action [default: print]
     #[arg(value_enum, default_value_t, hide_default_value = true)]
     action: Action,
-    /// Upstream that the authority is for; without it, every authority that exists is printed or rotated
+    /// Upstream of the authority [default: all existing authorities]
     #[arg(long, value_name = "URL")]
     upstream: Vec<String>,
-    /// Further host that it may speak for, as with `record --intercept`; repeatable
+    /// Additional host of the authority, as for `record --intercept`; repeatable
     #[arg(long, value_name = "HOST")]
     intercept: Vec<String>,
-    /// Where authorities are kept [default: `$XDG_DATA_HOME/contrail/ca` or `~/.local/share/contrail/ca`]
+    /// Folder of the authorities [default: `$XDG_DATA_HOME/contrail/ca` or `~/.local/share/contrail/ca`]
     #[arg(long, value_name = "DIR")]
     ca_dir: Option<PathBuf>,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum Action {
-    /// Print path, fingerprint and trust help; make the authority if there is none
+    /// Print path, fingerprint and trust help; create the authority if none exists
     #[default]
     Print,
-    /// Throw the authority away and make a new one
+    /// Replace the authority by a new one
     Rotate,
 }
 

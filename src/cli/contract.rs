@@ -20,17 +20,16 @@ use crate::{
     visible::visible,
 };
 
-/// Show the contract in force: operations, scopes, and every "not shown"
+/// Show the contract: operations, scopes, and what it does not specify
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     contract: ContractArgs,
-    /// Write the effective document as OpenAPI instead, to FILE (JSON by its extension, else YAML) or, without one, to
-    /// standard output
+    /// Write the effective OpenAPI document instead, to FILE (JSON for .json, otherwise YAML) or standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     #[allow(clippy::option_option)]
     export: Option<Option<PathBuf>>,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }

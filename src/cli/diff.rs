@@ -16,20 +16,20 @@ use crate::{
     report::diff::{self, Item},
 };
 
-/// What changed between two recordings, operation by operation, field by field
+/// Compare two recordings, operation by operation and field by field
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The first recording: a fixture, a journal, a HAR file of any tool, or a folder of them
+    /// Old recording: a fixture, a journal, a HAR file of any tool, or a folder of them
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// The second one
+    /// New recording
     #[arg(value_name = "B")]
     b: PathBuf,
-    /// Leave this place of bodies out: `pointer:/a/b` (`*` for any one member or item) or `body`, each optionally after
+    /// Ignore this part of bodies: `pointer:/a/b` (`*` for any one member or item) or `body`, optionally after
     /// `OPERATION=`; repeatable
     #[arg(long, value_name = "[OPERATION=]WHAT")]
     ignore: Vec<Ignore>,
-    /// How to print what changed
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     #[command(flatten)]

@@ -19,31 +19,32 @@ use crate::{
     visible::visible,
 };
 
-/// Make a fixture of another tool's recording, redacted on the way
+/// Convert another tool's recording into a redacted fixture
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// HAR files of any tool, or folders of them
     #[arg(value_name = "FILE", required = true)]
     recordings: Vec<PathBuf>,
-    /// The fixture: a folder with a file per body, or one file if the name ends in .har
+    /// Path of the fixture: a folder with one file per body, or a single file if the name ends in .har
     #[arg(long, value_name = "PATH")]
     out: PathBuf,
-    /// Add to the fixture that is there
+    /// Add to the existing fixture
     #[arg(long, conflicts_with = "overwrite")]
     append: bool,
-    /// Replace the fixture that is there
+    /// Replace the existing fixture
     #[arg(long)]
     overwrite: bool,
-    /// The tenant's origin; exchanges with other sites are left out [default: the site that the contract's paths were asked of]
+    /// Origin of the tenant; exchanges with other sites are left out [default: the site of the requests to the
+    /// contract's paths]
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
-    /// Keep transient answers: all of them, or those of `429`, `408`, `5xx` or one status of it; repeatable
+    /// Keep transient responses: all, or those with status `429`, `408`, `5xx` or a single 5xx status; repeatable
     #[arg(long, value_name = "STATUS", num_args = 0..=1, default_missing_value = "all")]
     keep: Vec<Keep>,
-    /// Leave the tenant's origin in the fixture instead of `https://tenant.example`
+    /// Keep the tenant's origin in the fixture instead of `https://tenant.example`
     #[arg(long)]
     keep_host: bool,
-    /// What to take out besides the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
+    /// Redact this in addition to the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
     #[arg(long, value_name = "RULE")]
     redact: Vec<String>,
     #[command(flatten)]

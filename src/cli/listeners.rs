@@ -35,32 +35,32 @@ const WRAP_LISTEN: &str = "127.0.0.1:0";
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Listeners")]
 pub struct DoorArgs {
-    /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:8080, or a free port with -- CMD; none where
-    /// another listener is named]
+    /// Address of the plain listener; port 0 picks a free port [default: 127.0.0.1:8080, or a free port with CMD; none
+    /// if another listener is set]
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<String>,
-    /// Address to listen on with TLS, HTTP/1.1 and HTTP/2
+    /// Address of the TLS listener (HTTP/1.1 and HTTP/2)
     #[arg(long, value_name = "ADDR")]
     pub tls_listen: Option<String>,
-    /// Certificate chain of the TLS listener, PEM [default: one of contrail's own authority]
+    /// Certificate chain of the TLS listener, PEM [default: issued by contrail's own authority]
     #[arg(long, value_name = "FILE")]
     pub cert: Option<PathBuf>,
-    /// Private key of the certificate, PEM
+    /// Private key of --cert, PEM
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// Where certificate authorities are kept [default: `$XDG_DATA_HOME/contrail/ca` or `~/.local/share/contrail/ca`]
+    /// Folder of the certificate authorities [default: `$XDG_DATA_HOME/contrail/ca` or `~/.local/share/contrail/ca`]
     #[arg(long, value_name = "DIR")]
     pub ca_dir: Option<PathBuf>,
-    /// Address to listen on as a forward proxy (absolute form, CONNECT)
+    /// Address of the forward proxy (absolute-form requests and CONNECT)
     #[arg(long, value_name = "ADDR")]
     pub forward_listen: Option<String>,
-    /// Further host to open on the forward listener, port 443 unless named; repeatable
+    /// Additional host to intercept on the forward proxy, by default port 443; repeatable
     #[arg(long, value_name = "HOST[:PORT]")]
     pub intercept: Vec<String>,
-    /// What the forward listener does with other targets
+    /// How the forward proxy treats requests to other hosts
     #[arg(long, value_enum, default_value_t)]
     pub tunnel: Tunnel,
-    /// What clients of the forward listener have to show; needed on an address that is not loopback
+    /// Credentials for clients of the forward proxy; required unless it listens on loopback
     #[arg(long, value_name = "USER:PASSWORD", hide_env_values = true)]
     pub proxy_auth: Option<String>,
 }

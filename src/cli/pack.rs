@@ -18,12 +18,12 @@ use crate::{
 /// Pack a recording (folder, journal) into one self-contained HAR file
 #[derive(Debug, clap::Args)]
 pub struct PackArgs {
-    /// Folder, HAR file or journal of contrail's own; a PATH is taken together with its PATH.journal
+    /// Fixture or journal; a PATH includes its PATH.journal
     recording: PathBuf,
-    /// The file to write; its name ends in .har
+    /// Output file; its name ends in .har
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Replace the file if there is one
+    /// Replace an existing file
     #[arg(long)]
     overwrite: bool,
     #[command(flatten)]
@@ -33,12 +33,12 @@ pub struct PackArgs {
 /// Unpack a recording into a folder with one file per body
 #[derive(Debug, clap::Args)]
 pub struct UnpackArgs {
-    /// HAR file, folder or journal of contrail's own; a PATH is taken together with its PATH.journal
+    /// Fixture or journal; a PATH includes its PATH.journal
     recording: PathBuf,
-    /// The folder to write
+    /// Output folder
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
-    /// Replace the recording in the folder if there is one
+    /// Replace an existing recording in the folder
     #[arg(long)]
     overwrite: bool,
     #[command(flatten)]

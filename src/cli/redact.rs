@@ -24,22 +24,22 @@ use crate::{
     redact::{Plan, Redactor},
 };
 
-/// Take the secrets out of recordings that exist
+/// Remove the secrets from existing recordings
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// HAR files of any tool, journals, folders with all that is in them; `-` reads standard input
+    /// HAR files of any tool, journals, or whole folders; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Write here (a folder where a folder is cleaned) [default for one file: standard output]
+    /// Output path; a folder if the input is a folder [default for one file: standard output]
     #[arg(long, value_name = "PATH", conflicts_with = "in_place")]
     out: Option<PathBuf>,
-    /// Replace the files themselves
+    /// Redact the files in place
     #[arg(long)]
     in_place: bool,
-    /// Write nothing; exit status 1 if there is something to take out
+    /// Write nothing; exit with status 1 if anything needs redaction
     #[arg(long, conflicts_with_all = ["in_place", "out"])]
     check: bool,
-    /// What to take out besides the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
+    /// Redact this in addition to the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
     #[arg(long, value_name = "RULE")]
     redact: Vec<String>,
     #[command(flatten)]

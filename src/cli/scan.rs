@@ -19,22 +19,23 @@ use crate::{
     redact::{Cleaned, Plan, Redactor, Sighting},
 };
 
-/// Look for secrets in recordings
+/// Search recordings for secrets
 ///
-/// Exit status 1 if there is one, 0 if there is none. What is found is named by its place, its kind and the label that
-/// would stand for it; the secret itself is never shown.
+/// Exits with status 1 if it finds a secret. Prints the location, the kind and the label of each secret, never its
+/// value.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Recordings, folders of them, or any other files; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Look for the value of this environment variable as well; repeatable
+    /// Search for the value of this environment variable too; repeatable
     #[arg(long, value_name = "NAME")]
     env: Vec<String>,
-    /// What else counts as a secret: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
+    /// Treat this as a secret in addition to the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`;
+    /// repeatable
     #[arg(long, value_name = "RULE")]
     redact: Vec<String>,
-    /// How to print what was found
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }

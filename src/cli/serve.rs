@@ -49,81 +49,83 @@ pub struct ProxyArgs {
     /// Where the proxy listens.
     #[command(flatten)]
     pub doors: DoorArgs,
-    /// Largest request body; 413 beyond. Responses are never cut by size
-    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = size::<u64>)]
+    /// Maximum size of a request body; 413 beyond. Responses have no limit
+    #[arg(long, help_heading = "Limits", value_name = "BYTES", default_value = "64MiB", value_parser = size::<u64>)]
     pub max_body: u64,
-    /// Most bytes of each body that are judged and recorded; all of it passes through
-    #[arg(long, value_name = "BYTES", default_value = "4MiB", value_parser = size::<usize>)]
+    /// Maximum size of a body that is judged and recorded; the rest only passes through
+    #[arg(long, help_heading = "Limits", value_name = "BYTES", default_value = "4MiB", value_parser = size::<usize>)]
     pub max_capture: usize,
-    /// Memory for captured bodies in flight, in total; the first 64 KiB of each are free. Beyond it, the recording cuts
-    /// larger bodies
-    #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = size::<usize>)]
+    /// Memory for captured bodies in flight, in total; the first 64 KiB of each do not count. Beyond it, the recording
+    /// cuts larger bodies
+    #[arg(long, help_heading = "Limits", value_name = "BYTES", default_value = "256MiB", value_parser = size::<usize>)]
     pub max_captured: usize,
-    /// Most connections at a time; 503 beyond. Lowered with a warning if the open-file limit is too small
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive)]
+    /// Maximum number of connections; 503 beyond. Lowered with a warning if the open-file limit is too small
+    #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 1024, value_parser = positive)]
     pub max_connections: usize,
-    /// Most header fields of a request; 431 beyond
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = positive)]
+    /// Maximum number of header fields of a request; 431 beyond
+    #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 100, value_parser = positive)]
     pub max_headers: usize,
-    /// Most header fields of an upstream's answer over HTTP/1; 502 beyond. Over HTTP/2 their bytes are bounded, 128 KiB
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = positive)]
+    /// Maximum number of header fields of an HTTP/1 response; 502 beyond. Over HTTP/2 the limit is 128 KiB
+    #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 100, value_parser = positive)]
     pub max_response_headers: usize,
-    /// Most bytes of a request head; 431 beyond
-    #[arg(long, value_name = "BYTES", default_value = "64KiB", value_parser = size_above_zero)]
+    /// Maximum size of a request head; 431 beyond
+    #[arg(long, help_heading = "Limits", value_name = "BYTES", default_value = "64KiB", value_parser = size_above_zero)]
     pub max_header_bytes: usize,
-    /// Longest request target; 414 beyond
-    #[arg(long, value_name = "BYTES", default_value = "16KiB", value_parser = size_above_zero)]
+    /// Maximum length of a request target; 414 beyond
+    #[arg(long, help_heading = "Limits", value_name = "BYTES", default_value = "16KiB", value_parser = size_above_zero)]
     pub max_target: usize,
-    /// Longest time for a request head to arrive; 408 beyond, once it began
-    #[arg(long, value_name = "SECS", default_value = "30", value_parser = seconds)]
+    /// Maximum time to receive a request head; 408 beyond, once it began
+    #[arg(long, help_heading = "Timeouts", value_name = "SECS", default_value = "30", value_parser = seconds)]
     pub header_timeout: Duration,
-    /// Longest silence of a client in the middle of a request body; 408 beyond
-    #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
+    /// Maximum silence of a client within a request body; 408 beyond
+    #[arg(long, help_heading = "Timeouts", value_name = "SECS", default_value = "60", value_parser = seconds)]
     pub body_timeout: Duration,
-    /// Fewest bytes per second of a request body, on the average beyond the first --body-timeout; 408 below. 0 for any
-    #[arg(long, value_name = "BYTES", default_value = "500", value_parser = size::<u64>)]
+    /// Minimum rate of a request body in bytes per second, on average after the first --body-timeout; 408 below, 0 for
+    /// no minimum
+    #[arg(long, help_heading = "Timeouts", value_name = "BYTES", default_value = "500", value_parser = size::<u64>)]
     pub body_rate: u64,
-    /// How long a client may stop reading a response; beyond it, contrail cuts its connection or HTTP/2 stream
-    #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
+    /// Maximum time for which a client may stop reading a response; beyond it, contrail cuts its connection or HTTP/2
+    /// stream
+    #[arg(long, help_heading = "Timeouts", value_name = "SECS", default_value = "60", value_parser = seconds)]
     pub write_timeout: Duration,
-    /// How long a connection may be idle between two requests
-    #[arg(long, value_name = "SECS", default_value = "75", value_parser = seconds)]
+    /// Maximum idle time of a connection between two requests
+    #[arg(long, help_heading = "Timeouts", value_name = "SECS", default_value = "75", value_parser = seconds)]
     pub keep_alive: Duration,
-    /// Longest silence, both ways, of a tunnel or of a connection whose protocol was switched (101)
-    #[arg(long, value_name = "SECS", default_value = "600", value_parser = seconds)]
+    /// Maximum silence, both ways, of a tunnel or an upgraded connection (101)
+    #[arg(long, help_heading = "Timeouts", value_name = "SECS", default_value = "600", value_parser = seconds)]
     pub tunnel_timeout: Duration,
-    /// Longest silence of the upstream, before its answer and in the middle of it; 504 beyond
-    #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
+    /// Maximum silence of the upstream, before or within a response; 504 beyond
+    #[arg(long, help_heading = "Timeouts", value_name = "SECS", default_value = "60", value_parser = seconds)]
     pub upstream_timeout: Duration,
-    /// Longest time to connect to the upstream; 504 beyond
-    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
+    /// Maximum time to connect to the upstream; 504 beyond
+    #[arg(long, help_heading = "Timeouts", value_name = "SECS", default_value = "10", value_parser = seconds)]
     pub connect_timeout: Duration,
-    /// Threads that serve connections, each with an event loop of its own, at most 64
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = workers)]
+    /// Number of threads that serve connections, at most 64
+    #[arg(long, help_heading = "Proxy", value_name = "N", default_value_t = 1, value_parser = workers)]
     pub workers: usize,
-    /// Make this the audience of every token request [default: one that names contrail becomes the tenant's]
-    #[arg(long, value_name = "AUDIENCE", conflicts_with = "keep_audience")]
+    /// Set the audience of every token request [default: replace only an audience that names contrail by the tenant's]
+    #[arg(long, help_heading = "Upstream", value_name = "AUDIENCE", conflicts_with = "keep_audience")]
     pub audience: Option<String>,
-    /// Leave the audience of token requests as it is
-    #[arg(long)]
+    /// Leave the audience of token requests unchanged
+    #[arg(long, help_heading = "Upstream")]
     pub keep_audience: bool,
-    /// Most idle connections to the upstream that are kept for another request
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole::<usize>)]
+    /// Maximum number of idle connections to the upstream that are kept for reuse
+    #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 64, value_parser = whole::<usize>)]
     pub pool: usize,
-    /// Most HTTP/2 streams of one connection at a time
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Maximum number of concurrent HTTP/2 streams per connection
+    #[arg(long, help_heading = "Limits", value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_streams: u32,
-    /// Most requests in flight to the upstream, each on its own connection over HTTP/1; a further one waits up to
-    /// --connect-timeout, 503 beyond [default: --max-connections]
-    #[arg(long, value_name = "N", value_parser = positive)]
+    /// Maximum number of requests in flight to the upstream; a further one waits up to --connect-timeout, then gets 503
+    /// [default: --max-connections]
+    #[arg(long, help_heading = "Limits", value_name = "N", value_parser = positive)]
     pub max_upstream: Option<usize>,
-    /// How long exchanges in progress may go on after a signal or the command's end
-    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
+    /// Time for exchanges in progress to finish after a signal or the command's end
+    #[arg(long, help_heading = "Proxy", value_name = "SECS", default_value = "10", value_parser = seconds)]
     pub drain: Duration,
     /// Further variables that the command finds.
     #[arg(skip)]
     pub for_command: Vec<(&'static str, String)>,
-    /// Command to run with the proxy around it; its status comes before contrail's own
+    /// Command to run behind the proxy; its exit status takes precedence over contrail's own
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
 }
@@ -138,36 +140,36 @@ pub struct JudgeArgs {
     /// Which findings fail.
     #[command(flatten)]
     pub policy: PolicyArgs,
-    /// Tolerance for a token's `exp` and `nbf`
-    #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds_or_none)]
+    /// Tolerance for the `exp` and `nbf` of tokens
+    #[arg(long, help_heading = "Judging", value_name = "SECS", default_value = "0", value_parser = seconds_or_none)]
     pub clock_skew: Duration,
-    /// JSON Web Key Set to check tokens' signatures with
-    #[arg(long, value_name = "FILE")]
+    /// JSON Web Key Set to check the signatures of tokens
+    #[arg(long, help_heading = "Judging", value_name = "FILE")]
     pub jwks: Option<PathBuf>,
-    /// Redact this too: `pointer:/a`, `header:NAME`, `regex:…`, or `personal`; repeatable
-    #[arg(long, value_name = "WHAT")]
+    /// Redact this in addition to the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
+    #[arg(long, help_heading = "Redaction", value_name = "WHAT")]
     pub redact: Vec<String>,
-    /// Most bytes that a compressed body may decode to; a larger one is not judged
-    #[arg(long, value_name = "BYTES", default_value = "16MiB", value_parser = size::<usize>)]
+    /// Maximum decoded size of a compressed body; a larger one is not judged
+    #[arg(long, help_heading = "Judging", value_name = "BYTES", default_value = "16MiB", value_parser = size::<usize>)]
     pub max_decoded: usize,
-    /// Most decoded bytes per compressed byte, after the first 64 KiB; a body beyond it is not judged
-    #[arg(long, value_name = "N", default_value_t = DecodeLimits::default().ratio, value_parser = whole::<usize>)]
+    /// Maximum compression ratio after the first 64 KiB; a body beyond it is not judged
+    #[arg(long, help_heading = "Judging", value_name = "N", default_value_t = DecodeLimits::default().ratio, value_parser = whole::<usize>)]
     pub max_ratio: usize,
-    /// Deepest nesting of JSON that is judged, at most 2000; deeper bodies are unchecked
-    #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = depth)]
+    /// Maximum nesting of JSON that is judged, at most 2000; deeper bodies are unchecked
+    #[arg(long, help_heading = "Judging", value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = depth)]
     pub max_depth: usize,
-    /// Most known secrets; beyond it, the least recently seen are evicted, and later copies of them are found only by
-    /// field, header or format
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = positive)]
+    /// Maximum number of known secrets; beyond it, the least recently seen are evicted, and their later copies are
+    /// found only by field, header or format
+    #[arg(long, help_heading = "Redaction", value_name = "N", default_value_t = 10_000, value_parser = positive)]
     pub max_secrets: usize,
-    /// Format of lines and summary
-    #[arg(long, value_enum, default_value_t)]
+    /// Format of exchange lines and summary
+    #[arg(long, help_heading = "Output", value_enum, default_value_t)]
     pub format: Format,
-    /// Write each finding's message under the line of its exchange: what was expected, and what came
-    #[arg(long)]
+    /// Print the message of each finding below the line of its exchange
+    #[arg(long, help_heading = "Output")]
     pub verbose: bool,
-    /// Write a report at the end: text, json, junit or html; to standard error, or to a file with =FILE; repeatable
-    #[arg(long, value_name = "FORMAT[=FILE]")]
+    /// Write a report at the end, as text, json, junit or html, to FILE or standard error; repeatable
+    #[arg(long, help_heading = "Output", value_name = "FORMAT[=FILE]")]
     pub report: Vec<report::Request>,
 }
 

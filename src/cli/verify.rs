@@ -40,23 +40,23 @@ pub struct Args {
     /// HAR files of any tool, journals, or folders of them; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
     recordings: Vec<PathBuf>,
-    /// How to print what was found
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
-    /// Write a report as well: text, json, junit or html, to a file or (without one) in place of what is printed;
+    /// Write a report as text, json, junit or html to FILE, or to standard output instead of the usual output;
     /// repeatable
     #[arg(long, value_name = "FORMAT[=FILE]")]
     report: Vec<Request>,
-    /// Tolerance for a token's `exp` and `nbf`
+    /// Tolerance for the `exp` and `nbf` of tokens
     #[arg(long, value_name = "SECS", default_value = "0", value_parser = super::options::values::seconds_or_none)]
     clock_skew: Duration,
-    /// Deepest nesting of JSON that is judged, at most 2000; deeper bodies are unchecked
+    /// Maximum nesting of JSON that is judged, at most 2000; deeper bodies are unchecked
     #[arg(long, value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = super::options::values::depth)]
     max_depth: usize,
-    /// JSON Web Key Set; with it, signatures of tokens are checked where a file still has the token
+    /// JSON Web Key Set to check the signatures of tokens that a file still contains
     #[arg(long, value_name = "FILE")]
     jwks: Option<PathBuf>,
-    /// Heads of a trail's chain that were kept elsewhere (`--head-to` of record and watch): the chain has to go through them
+    /// File with heads of the trail's hash chain, written by `--head-to`; the chain must contain them
     #[arg(long, value_name = "FILE")]
     head: Option<PathBuf>,
     #[command(flatten)]

@@ -30,7 +30,7 @@ use crate::{
     visible::visible,
 };
 
-/// Proxy and check; with --trail, keep the audit journal
+/// Proxy and check traffic; with --trail, keep an audit trail
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -71,45 +71,47 @@ impl Network<'_> {
 
 /// Who answers
 #[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Upstream")]
 pub struct UpstreamArgs {
-    /// Origin of the tenant, as in `https://tenant.example`, or `sandbox` for the embedded tenant
+    /// Origin of the tenant, such as `https://tenant.example`, or `sandbox` for the embedded tenant
     #[arg(long, value_name = "URL|sandbox", required = true)]
     pub upstream: Option<Named>,
-    /// Certificate authorities (PEM) to trust for the upstream, besides the system's
+    /// Certificate authorities to trust for the upstream in addition to the system's, PEM
     #[arg(long, value_name = "FILE")]
     pub upstream_ca: Option<PathBuf>,
-    /// Certificate chain (PEM) to show to the upstream
+    /// Client certificate chain for the upstream, PEM
     #[arg(long, value_name = "FILE")]
     pub upstream_cert: Option<PathBuf>,
-    /// Private key (PEM) of that certificate
+    /// Private key of --upstream-cert, PEM
     #[arg(long, value_name = "FILE")]
     pub upstream_key: Option<PathBuf>,
-    /// Proxy on the way to the upstream, `http://[USER:PASSWORD@]HOST:PORT`, or `none` [default: what `HTTPS_PROXY`,
-    /// `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` say]
+    /// Proxy to reach the upstream, `http://[USER:PASSWORD@]HOST:PORT`, or `none` [default: from `HTTPS_PROXY`,
+    /// `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`]
     #[arg(long, value_name = "URL", hide_env_values = true)]
     pub upstream_proxy: Option<String>,
-    /// Whether HTTP/2 is spoken to the upstream
+    /// Use of HTTP/2 to the upstream
     #[arg(long, value_enum, default_value_t)]
     pub upstream_http2: Http2,
-    /// JSON file with the data of `--upstream sandbox`, as in `contrail sandbox --seed`
+    /// JSON file with the data of `--upstream sandbox`, as for `contrail sandbox --seed`
     #[arg(long, value_name = "FILE")]
     pub seed: Option<PathBuf>,
 }
 
 /// Where the audit journal is kept
 #[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Audit trail")]
 pub struct TrailArgs {
-    /// Keep the journal in this folder, as an audit trail: segments with a hash chain
+    /// Keep the journal in this folder as an audit trail: segments with a hash chain
     #[arg(long, value_name = "DIR")]
     pub trail: Option<PathBuf>,
-    /// Size of a segment; the trail goes on in a new one beyond it
+    /// Maximum size of a trail segment
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = super::options::values::size::<u64>)]
     pub trail_segment: u64,
-    /// Add the head of the trail's chain to this file, at the start, at each new segment and at the end; keep it where
-    /// nobody who can write to the trail can write to it
+    /// Append the head of the trail's hash chain to this file at the start, at each new segment and at the end; writers
+    /// of the trail should not have write access to it
     #[arg(long, value_name = "FILE")]
     pub head_to: Option<PathBuf>,
-    /// Let no response end before its entry is on the disk; 503 while the journal cannot be written
+    /// Complete a response only after its entry is on disk; 503 while the journal cannot be written
     #[arg(long)]
     pub durable: bool,
 }
@@ -181,14 +183,15 @@ fn late(segments: &[PathBuf], redactor: &Redactor) -> io::Result<u64> {
 
 /// Which exchanges count, and which may pass
 #[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Selection")]
 pub struct FilterArgs {
-    /// Judge and record this operation only; repeatable. Everything is forwarded
+    /// Judge and record only this operation; other requests are still forwarded; repeatable
     #[arg(long, value_name = "OPERATION")]
     pub only: Vec<String>,
-    /// Neither judge nor record this path, as sent; a `*` at its end stands for anything; repeatable
+    /// Neither judge nor record requests with this path, as sent; a trailing `*` matches any suffix; repeatable
     #[arg(long, value_name = "PATH", value_parser = super::options::values::excluded)]
     pub exclude: Vec<String>,
-    /// Hold messages until they have been judged, and answer in place of those that violate the contract
+    /// Hold messages until they are judged, and replace those that violate the contract by errors
     #[arg(long, value_enum)]
     pub enforce: Option<Enforce>,
 }

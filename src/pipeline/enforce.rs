@@ -19,11 +19,11 @@ pub enum Enforce {
     #[default]
     #[value(skip)]
     Nothing,
-    /// A request that violates the contract gets 400 and never reaches the tenant.
+    /// Answer a request that violates the contract with 400; it does not reach the tenant
     Requests,
-    /// A response that violates the contract is replaced by 502, or 424 where the method is unsafe.
+    /// Replace a response that violates the contract by 502, or by 424 for unsafe methods
     Responses,
-    /// Both.
+    /// Both
     All,
 }
 

@@ -12,11 +12,11 @@ use crate::exchange::Headers;
 /// What happens when the same request was asked more often than it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Exhausted {
-    /// The last recorded answer again.
+    /// Repeat the last recorded response
     Repeat,
-    /// From the first recorded answer again.
+    /// Start again with the first recorded response
     Loop,
-    /// A miss.
+    /// Report a miss
     Miss,
 }
 

@@ -16,9 +16,12 @@ mod documentation;
 mod fixtures;
 mod folding;
 mod fuzz;
+mod help;
 mod hostile;
 mod importing;
 mod invariant;
+
+mod json_output;
 mod listeners;
 mod mistakes;
 mod outcomes;

@@ -38,10 +38,10 @@ use crate::sandbox::{self, Misbehaviour, Seed, Tenant};
 /// The name of the fixture in the demo's folder.
 const FIXTURE: &str = "tenant";
 
-/// The whole line in one go, no network: sandbox tenant, recording proxy, client, verify, replay
+/// Run record, verify and replay end to end offline, against the sandbox tenant
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder for what the demo makes; it must be empty or not there [default: a new one among the temporary files]
+    /// Output folder, empty or new [default: a new temporary folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

@@ -18,13 +18,13 @@ use crate::finding::{Rule, Unchecked};
 use aspects::aspect;
 use rules::explanation;
 
-/// What a rule means, where the document (or which RFC) says it, and what to do
+/// Explain a rule: its meaning, its source in the document or an RFC, and what to do
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A rule (`request.body`) or a name from `unchecked` (`required-scope`); without one, the list of all
+    /// Rule (`request.body`) or name from `unchecked` (`required-scope`) [default: list all]
     #[arg(value_name = "RULE")]
     rule: Option<String>,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -13,10 +13,10 @@ const MAX_WARNINGS: usize = 10;
 /// Which contract is in force
 #[derive(Debug, Clone, clap::Args)]
 pub struct ContractArgs {
-    /// OpenAPI 3.1 or 3.0 document, JSON or YAML [default: the built-in tenant contract]
+    /// OpenAPI 3.1 or 3.0 document, JSON or YAML [default: built-in tenant contract]
     #[arg(long, value_name = "FILE")]
     pub contract: Option<PathBuf>,
-    /// OpenAPI Overlay 1.0 to apply to it; repeatable, in order
+    /// OpenAPI Overlay 1.0 to apply to the contract; repeatable, in order
     #[arg(long, value_name = "FILE")]
     pub overlay: Vec<PathBuf>,
 }

@@ -10,10 +10,11 @@ use crate::{
 /// What makes the command fail
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PolicyArgs {
-    /// Fail on these too: `gaps` for every gap, or a rule's id; repeatable
+    /// Also fail on every gap (`gaps`) or on this rule; repeatable
     #[arg(long, value_name = "gaps|RULE", value_delimiter = ',')]
     pub deny: Vec<Denied>,
-    /// Do not fail on this rule, whatever `--deny` says, or, in `replay`, on `denied` hosts; repeatable. They are still shown
+    /// Do not fail on this rule, even if `--deny` names it, or, in `replay`, on `denied` hosts; still reported;
+    /// repeatable
     #[arg(long, value_name = "RULE|denied", value_delimiter = ',')]
     pub allow: Vec<Allowed>,
 }

@@ -37,26 +37,26 @@ use crate::{
     report::{Proof, Reason, Title},
 };
 
-/// Proxy, check and record
+/// Proxy and check traffic, and record it as a fixture
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The fixture: a folder with a file per body, or one file if the name ends in .har
+    /// Path of the fixture: a folder with one file per body, or a single file if the name ends in .har
     #[arg(long, value_name = "PATH")]
     out: PathBuf,
-    /// Add to the fixture that is there
+    /// Add to the existing fixture
     #[arg(long, conflicts_with = "overwrite")]
     append: bool,
-    /// Replace the fixture that is there, once the recording is whole; it stays if CMD fails or contrail is stopped
-    /// while CMD runs
+    /// Replace the existing fixture once the recording is complete; keep it if CMD fails or contrail is stopped while
+    /// CMD runs
     #[arg(long)]
     overwrite: bool,
-    /// Record this operation anew and keep the rest of the fixture that is there; repeatable
+    /// Replace the recordings of this operation and keep the rest of the existing fixture; repeatable
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["append", "overwrite"])]
     replace: Vec<String>,
-    /// Keep transient answers: all of them, or those of `429`, `408`, `5xx` or one status of it; repeatable
+    /// Keep transient responses: all, or those with status `429`, `408`, `5xx` or a single 5xx status; repeatable
     #[arg(long, value_name = "STATUS", num_args = 0..=1, default_missing_value = "all")]
     keep: Vec<Keep>,
-    /// Leave the upstream's origin in the fixture instead of `https://tenant.example`
+    /// Keep the upstream's origin in the fixture instead of `https://tenant.example`
     #[arg(long)]
     keep_host: bool,
     #[command(flatten)]

@@ -30,7 +30,8 @@ use crate::{
 #[command(next_help_heading = "Recording what is missing")]
 #[command(mut_arg("upstream", |arg| arg.required(false)))] // only here may a proxy do without one
 pub(super) struct MissingArgs {
-    /// Ask --upstream for what was not recorded, and for tokens, and add it to FIXTURE; this alone reaches the network
+    /// Forward requests that FIXTURE lacks, and token requests, to --upstream and record them; the only option that
+    /// reaches the network
     #[arg(long)]
     pub(super) record_missing: bool,
     /// Allow `--record-missing` when `CI=true`

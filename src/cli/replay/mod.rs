@@ -36,21 +36,21 @@ use crate::{
     upstream::Upstream,
 };
 
-/// Serve recordings; opens no socket to anywhere
+/// Serve recordings without any network access
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Fixtures, journals, HAR files of any tool, or folders of them, served in this order
     #[arg(value_name = "FIXTURE", required = true)]
     fixtures: Vec<PathBuf>,
-    /// What to do when a request was asked more often than recorded [default: safe methods repeat the last answer, others
-    /// miss]
+    /// Response to a request that repeats more often than recorded [default: safe methods repeat the last response,
+    /// others miss]
     #[arg(long, value_enum)]
     exhausted: Option<Exhausted>,
-    /// Leave this out when requests are compared: `query:NAME`, `pointer:/a/b` (`*` for any one member or item) or
-    /// `body`, each optionally after `OPERATION=`; repeatable
+    /// Ignore this part of requests in the comparison: `query:NAME`, `pointer:/a/b` (`*` for any one member or item) or
+    /// `body`, optionally after `OPERATION=`; repeatable
     #[arg(long, value_name = "[OPERATION=]WHAT")]
     ignore: Vec<Ignore>,
-    /// Judge authentication too; otherwise it is unchecked, since CI has no real token
+    /// Judge authentication too [default: unchecked, since CI has no real token]
     #[arg(long)]
     check_auth: bool,
     #[command(flatten)]

@@ -21,10 +21,10 @@ use crate::upstream::{Denied, Problem, own::OwnAddresses};
 /// What happens to targets that are not intercepted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Tunnel {
-    /// 403.
+    /// Answer with 403
     #[default]
     Deny,
-    /// Passed on unseen and unrecorded.
+    /// Tunnel, without checks and recording
     Allow,
 }
 

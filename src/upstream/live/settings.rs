@@ -57,11 +57,11 @@ pub struct Access {
 /// Whether HTTP/2 is spoken to the upstream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Http2 {
-    /// Where a TLS handshake settles on it.
+    /// If the TLS handshake negotiates it
     #[default]
     Auto,
-    /// Never.
+    /// Never
     Off,
-    /// Always, without asking (prior knowledge, RFC 9113, section 3.3).
+    /// Always (prior knowledge, RFC 9113, section 3.3)
     Always,
 }
