@@ -9,12 +9,13 @@ use std::{
 use super::{
     ContractArgs, Failure, Format, Outcome,
     options::policy::PolicyArgs,
-    printer::Printer,
+    printer::{Printer, warn},
+    sources,
     verify::{self, Chain, Judge},
 };
 use crate::{
     exchange::Exchange,
-    recording::{self, ChainHead, Entry, Note},
+    recording::{ChainHead, Entry, Note},
     redact::{Judged, Plan, Redactor},
     report::{Integrity, audit::Audit},
     token::{Credential, Jwks},
@@ -50,16 +51,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let redactor = Redactor::new(Plan::default());
     let kept = verify::kept_heads(args.head.as_deref())?;
     let mut found = Found::default();
-    for named in &args.recordings {
-        let sources = recording::sources(named)?;
-        let chain = integrity(named, &sources, &kept, &mut found.audit)?;
-        for source in sources {
+    for named in sources::recordings(&args.recordings)? {
+        let chain = integrity(named.path, &named.all, &kept, &mut found.audit)?;
+        for source in named.new {
             let before = found.audit.exchanges();
             match read(&source, &judge, &redactor, &args.policy, &mut found) {
                 Ok(()) => verify::warn_if_empty(&source, found.audit.exchanges() - before, chain),
                 Err(error) if chain != Chain::Altered => return Err(error),
                 // An altered line may be no entry any more; the report states where it is.
-                Err(error) => verify::warn(&format!("the rest of it is not checked: {error}")),
+                Err(error) => warn(&format!("the rest of it is not checked: {error}")),
             }
         }
     }

@@ -5,11 +5,12 @@ use std::{
     path::PathBuf,
 };
 
-use super::{Failure, Format, Outcome};
+use super::{Failure, Format, Outcome, printer::line};
 use crate::{
     proxy::entry::authority::{self, Authority, Rotated},
     sandbox::{Seed, Tenant},
     upstream::masked,
+    visible::visible,
 };
 
 /// Create, print or rotate the local certificate authority, with trust help per runtime
@@ -52,10 +53,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             let Rotated { authorities, removed } = Authority::rotate_all(&base)?;
             for folder in &removed {
                 let folder = folder.display();
-                let _ = writeln!(
-                    io::stderr(),
-                    "removed {folder}, which did not tell its hosts; a proxy for them makes it anew"
-                );
+                line(&format!("removed {folder}, which names no host; a proxy for its hosts makes it anew"));
             }
             if authorities.is_empty() && removed.is_empty() { vec![Authority::open(&base, &[])?] } else { authorities }
         }
@@ -104,7 +102,7 @@ fn print_text(out: &mut impl Write, authorities: &[Authority]) -> io::Result<()>
     for authority in authorities {
         let path = authority.certificate_path().unwrap_or_default();
         let hosts = authority.hosts().join(", ");
-        writeln!(out, "certificate  {}", path.display())?;
+        writeln!(out, "certificate  {}", visible(&path.to_string_lossy()))?;
         writeln!(out, "SHA-256      {}", authority.fingerprint())?;
         writeln!(
             out,

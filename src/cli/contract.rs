@@ -69,7 +69,7 @@ fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> {
     let bases: Vec<&str> =
         contract.base_paths().iter().map(|base| if base.is_empty() { "/" } else { base.as_str() }).collect();
     writeln!(out, "{} {}", visible(contract.title()), visible(contract.version()))?;
-    writeln!(out, "base path {}; sha256 {}", bases.join(", "), contract.hash())?;
+    writeln!(out, "base path {}; sha256 {}", visible(&bases.join(", ")), contract.hash())?;
 
     writeln!(out, "\nOperations")?;
     for operation in &outline.operations {

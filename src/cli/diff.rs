@@ -1,12 +1,17 @@
 //! `contrail diff`: what changed between two recordings.
 
 use std::{
+    fs,
     io::Write as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use super::{ContractArgs, Failure, Format, Outcome, printer::Printer};
+use super::{
+    ContractArgs, Failure, Format, Outcome,
+    printer::{Printer, warn},
+    verify,
+};
 use crate::{
     contract::Contract,
     finding::Verdict,
@@ -40,6 +45,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.contract.load()?;
     let redactor = Redactor::new(Plan::default());
     let (a, b) = (read(&args.a, &contract, &redactor)?, read(&args.b, &contract, &redactor)?);
+    if a.is_empty() && b.is_empty() {
+        return Err(format!("neither `{}` nor `{}` holds an exchange", args.a.display(), args.b.display()).into());
+    }
+    let (one, other) = (fs::canonicalize(&args.a), fs::canonicalize(&args.b));
+    if one.is_ok_and(|one| other.is_ok_and(|other| one == other)) {
+        warn("A and B are the same recording");
+    }
     let ignored = |operation: &str, place: &[String]| {
         !args.ignore.is_empty() && IgnoreSet::of(&args.ignore, Some(operation)).leaves_out_place(place)
     };
@@ -57,7 +69,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<Vec<Item>, Failure> {
     let mut items = Vec::new();
     for source in recording::sources(named)? {
-        for entry in recording::open(&source)? {
+        let mut recording = recording::open(&source)?;
+        while let Some(entry) = recording.next() {
             let mut entry = entry?;
             without_run(&mut entry.exchange);
             let request = &entry.exchange.request;
@@ -68,6 +81,7 @@ fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<V
             let operation = redactor.text(&operation).into_inner();
             items.push(Item { entry: entry.index, operation, exchange });
         }
+        verify::say_torn(&source, recording.head().torn);
     }
     Ok(items)
 }

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{ContractArgs, Failure, Outcome};
+use super::{ContractArgs, Failure, Outcome, printer::line};
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::Exchange,
@@ -134,7 +134,7 @@ fn say(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
         super::verify::say_torn(journal, *bytes);
     }
     let mut told = std::io::stderr();
-    let _ = writeln!(told, "{} with {origin} in {}", plural(folded.entries, "exchange"), folded.har.display());
+    line(&format!("{} with {origin} in {}", plural(folded.entries, "exchange"), folded.har.display()));
     let transient: usize = folded.transient.values().sum();
     let counters = redactor.counters();
     let elsewhere: usize = folded.elsewhere.values().sum();
@@ -165,5 +165,5 @@ fn say(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
         let list: Vec<String> = counters.secrets.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let _ = writeln!(told, "secrets replaced: {}", list.join(", "));
     }
-    let _ = writeln!(told, "next: contrail verify {0}, contrail replay {0}", out.display());
+    line(&format!("next: contrail verify {0}, contrail replay {0}", out.display()));
 }

@@ -1,17 +1,12 @@
 //! The listeners of a proxy: which are asked for, opening them, and what they say once they are ready.
 
-use std::{
-    io::{self, Write as _},
-    net::SocketAddr,
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::net::TcpListener;
 
 use super::{
     Failure,
+    printer::warn,
     serve::{Reach, Site},
 };
 use crate::proxy::{
@@ -215,7 +210,7 @@ impl DoorArgs {
                     let certificates = Certificates::from_files(certificate, key)?;
                     if let Some(wrong) = Certificates::out_of_time(certificate) {
                         let file = certificate.display();
-                        let _ = writeln!(io::stderr(), "contrail: --cert {file} {wrong}; clients will refuse it");
+                        warn(&format!("--cert {file} {wrong}; clients will refuse it"));
                     }
                     certificates
                 }

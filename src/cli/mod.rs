@@ -43,6 +43,7 @@ mod report_files;
 pub mod sandbox;
 pub mod scan;
 pub mod serve;
+mod sources;
 mod summary;
 pub mod verify;
 pub mod watch;

@@ -2,7 +2,6 @@
 
 use std::{
     fmt::Write as _,
-    io::Write as _,
     path::{Path, PathBuf},
 };
 
@@ -104,7 +103,7 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
     for (journal, bytes) in &folded.torn {
         super::verify::say_torn(journal, *bytes);
     }
-    let _ = writeln!(std::io::stderr(), "{line}");
+    super::printer::line(&line);
     Ok(Outcome::CLEAN)
 }
 

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::recording::is_at;
+use crate::{recording::is_at, visible::visible};
 
 /// Opens a file that only its owner may read, as recordings are: reports show what was recorded. It is made if it is not
 /// there; `empty` says what becomes of what is in it.
@@ -91,6 +91,16 @@ impl Drop for Beside {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// Prints a line on standard error. Nothing in it can steer the terminal.
+pub(super) fn line(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", visible(text));
+}
+
+/// Prints a warning, named as contrail's.
+pub(super) fn warn(text: &str) {
+    line(&format!("contrail: {text}"));
 }
 
 /// Whether to use colour: on a terminal that knows it, and never where `NO_COLOR` is set to something.

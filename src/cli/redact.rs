@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 use super::{
     ContractArgs, Failure, Outcome,
-    printer::{Printer, write_whole},
+    printer::{Printer, line, write_whole},
     refold::Own,
     scan::{Content, expand},
 };
@@ -117,7 +117,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         }
         lost += problems.len();
         for problem in problems {
-            let _ = writeln!(io::stderr(), "{}: after redaction, {problem}", fixture.place().display());
+            line(&format!("{}: after redaction, {problem}", fixture.place().display()));
         }
     }
     told.say(&redactor, contents.len(), args.check);

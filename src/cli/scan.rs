@@ -12,11 +12,16 @@ use std::{
 
 use bytes::Bytes;
 
-use super::{Failure, Format, Outcome, printer::Printer};
+use super::{
+    Failure, Format, Outcome,
+    printer::{Printer, warn},
+    sources::Seen,
+};
 use crate::{
     plural::plural,
     recording,
     redact::{Cleaned, Plan, Redactor, Sighting},
+    visible::visible,
 };
 
 /// Search recordings for secrets
@@ -71,7 +76,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             }
             Err(error) => {
                 failed = true;
-                let _ = writeln!(io::stderr(), "contrail: {error}");
+                warn(&error.to_string());
             }
         }
     }
@@ -96,12 +101,12 @@ fn print(format: Format, redactor: &Redactor, files: usize, found: &[Found]) -> 
     match format {
         Format::Text => {
             for found in found {
-                write!(printer, "{}", redactor.text(&found.source).as_str())?;
+                write!(printer, "{}", visible(redactor.text(&found.source).as_str()))?;
                 if let Some(line) = found.line {
                     write!(printer, ":{line}")?;
                 }
                 if let Some(at) = place(found) {
-                    write!(printer, ": {at}")?;
+                    write!(printer, ": {}", visible(&at))?;
                 }
                 writeln!(printer, ": {} ({})", found.sighting.kind, found.sighting.label)?;
             }
@@ -143,14 +148,15 @@ fn print(format: Format, redactor: &Redactor, files: usize, found: &[Found]) -> 
 /// The files that are named: themselves, and every regular file in a folder and below (no links), in order.
 pub(super) fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
+    let mut seen = Seen::default();
     for path in named {
         if path.as_os_str() == "-" {
-            files.push(path.clone());
+            files.extend(seen.once(path, std::slice::from_ref(path)));
             continue;
         }
         let unreadable = |error: io::Error| format!("cannot read `{}`: {error}", path.display());
         if !fs::metadata(path).map_err(unreadable)?.is_dir() {
-            files.push(path.clone());
+            files.extend(seen.once(path, std::slice::from_ref(path)));
             continue;
         }
         let mut inside = Vec::new();
@@ -161,7 +167,7 @@ pub(super) fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             folders.extend(below);
         }
         inside.sort();
-        files.extend(inside);
+        files.extend(seen.once(path, &inside));
     }
     Ok(files)
 }

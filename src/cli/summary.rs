@@ -95,7 +95,7 @@ pub(super) fn reports(outcome: &mut Outcome, redactor: &Redactor, requests: &[re
 /// Says something on standard error before the summary: a line for people, or an object with it and with this member.
 pub(super) fn event(format: Format, name: &str, value: impl Into<Value>, said: &str) {
     let line = match format {
-        Format::Text => said.to_owned(),
+        Format::Text => visible(said).into_owned(),
         Format::Json => {
             let members = [(name.to_owned(), value.into()), ("message".to_owned(), said.into())];
             Value::Object(members.into_iter().collect()).to_string()
@@ -188,11 +188,11 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
         );
     }
     if let Some(error) = &counts.journal_error {
-        let _ = writeln!(out, "the journal could not be written: {error}");
+        let _ = writeln!(out, "the journal could not be written: {}", visible(error));
     }
     for (name, value) in extra {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let _ = writeln!(out, "{name}: {value}");
+        let _ = writeln!(out, "{name}: {}", visible(&value));
     }
     if let Some(proof) = &run.proof {
         if proof.good {
@@ -209,7 +209,7 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
         let _ = writeln!(out, "exit status {}: {}", exit.status, visible(&reasons.join("; ")));
     }
     if let Some(next) = next {
-        let _ = writeln!(out, "next: {next}");
+        let _ = writeln!(out, "next: {}", visible(next));
     }
     out
 }

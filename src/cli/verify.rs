@@ -6,7 +6,7 @@
 //! an exchange that is reported; one of our own went through redaction when it was written.
 
 use std::{
-    io::{self, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -18,8 +18,9 @@ use std::{
 use super::{
     ContractArgs, Failure, Format, Outcome,
     options::policy::PolicyArgs,
-    printer::Printer,
+    printer::{Printer, warn},
     report_files::{self, Used},
+    sources,
 };
 use crate::{
     contract::{CheckOptions, Contract},
@@ -31,7 +32,6 @@ use crate::{
     redact::{Judged, Plan, Redactor},
     report::{Collector, Exit, Integrity, Kind, Place, Reason, Request, Unauthenticated, Unremarkable},
     token::{Credential, Jwks, TokenCache, TokenFacts},
-    visible::visible,
 };
 
 /// Check recordings against the contract
@@ -81,10 +81,9 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let redactor = Redactor::new(Plan::default());
 
     let kept = kept_heads(args.head.as_deref())?;
-    for named in &args.recordings {
-        let sources = recording::sources(named)?;
-        let chain = chain(named, &sources, &kept, &mut collector)?;
-        for source in sources {
+    for named in sources::recordings(&args.recordings)? {
+        let chain = chain(named.path, &named.all, &kept, &mut collector)?;
+        for source in named.new {
             let before = collector.tally().exchanges;
             match read(&source, &judge, &redactor, &mut collector) {
                 Ok(()) => warn_if_empty(&source, collector.tally().exchanges - before, chain),
@@ -200,11 +199,6 @@ pub(super) fn warn_if_empty(source: &Path, exchanges: u64, chain: Chain) {
         let name = if source.as_os_str() == "-" { "standard input".into() } else { source.to_string_lossy() };
         warn(&format!("nothing was checked in `{name}`: it holds no exchange"));
     }
-}
-
-/// Prints a line on standard error.
-pub(super) fn warn(line: &str) {
-    let _ = writeln!(io::stderr(), "contrail: {}", visible(line));
 }
 
 /// The reports to write: what `--report` asks for, and `--format` on standard output unless a `--report` goes there.

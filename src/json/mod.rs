@@ -96,13 +96,13 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Grammar => "broken grammar",
+            Self::Grammar => "a syntax error",
             Self::DuplicateKey => "a duplicate key",
             Self::ByteOrderMark => "a byte-order mark",
             Self::LoneSurrogate => "half of a surrogate pair",
             Self::Utf8 => "invalid UTF-8",
-            Self::TooDeep => "nesting deeper than contrail looks at",
-            Self::TooLong => "more text than contrail looks at",
+            Self::TooDeep => "nesting beyond contrail's limit",
+            Self::TooLong => "more text than contrail's limit",
         })
     }
 }

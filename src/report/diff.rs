@@ -290,6 +290,7 @@ impl Comparison {
     ///
     /// `to` failed.
     pub fn text(&self, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
+        let names = names.map(visible);
         for (name, operation) in self.operations.iter().filter(|(_, operation)| operation.differs()) {
             let total = operation.same + operation.changed.len();
             match total {

@@ -134,7 +134,7 @@ fn aside(pen: &mut Pen<'_>, facts: &Facts<'_>) -> io::Result<()> {
     if let Some(unused) = run.unused.as_deref().filter(|unused| !unused.is_empty()) {
         writeln!(pen.to, "{}", pen.paint(BOLD, "Unused: no request asked for these recorded exchanges"))?;
         for Unused { entry, request } in unused {
-            writeln!(pen.to, "  {entry}: {}", visible(request))?;
+            writeln!(pen.to, "  {}: {}", visible(entry), visible(request))?;
         }
         writeln!(pen.to)?;
     }
@@ -185,7 +185,7 @@ fn one(pen: &mut Pen<'_>, facts: &Facts<'_>, group: &Group, code: &str) -> io::R
         pen.paint(code, group.rule.id()),
         pen.paint(BOLD, &times(group.count))
     )?;
-    writeln!(pen.to, "    {}", sample.message)?;
+    writeln!(pen.to, "    {}", visible(&sample.message))?;
     let status = if sample.status == 0 { "no answer".to_owned() } else { sample.status.to_string() };
     let example = format!(
         "{} entry {}: {} {} -> {status}{}",

@@ -31,6 +31,19 @@ fn post(target: &str, sent: &str, body: &str) -> Value {
 }
 
 #[test]
+fn a_torn_last_line_of_a_journal_is_left_out_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), har::har(&[har::conforming()])).unwrap();
+    fs::write(folder.path().join("b.journal"), "{\"startedDateTime\":\"20").unwrap();
+    let ran = run_in(folder.path(), ["diff", "a.har", "b.journal"]);
+    let warning = "contrail: left out a torn last line of `b.journal` (22 bytes): ";
+    assert!(ran.stderr.starts_with(warning), "{}", ran.stderr);
+    fs::write(folder.path().join("none.har"), har::har(&[])).unwrap();
+    let ran = run_in(folder.path(), ["diff", "none.har", "none.har"]);
+    assert_eq!((ran.status, &*ran.stderr), (2, "contrail: neither `none.har` nor `none.har` holds an exchange\n"));
+}
+
+#[test]
 fn equal_recordings_have_no_differences_whatever_their_run_order_and_spelling() {
     let mut dated = get("/api/v2/x?a=1&b=2", r#"{"n":1.0}"#);
     dated["response"]["headers"].as_array_mut().unwrap().push(json!({"name": "Date", "value": "now"}));

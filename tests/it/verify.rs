@@ -349,6 +349,42 @@ fn a_recording_without_an_exchange_is_status_2_and_says_that_nothing_was_checked
 }
 
 #[test]
+fn a_recording_that_is_named_twice_is_read_once_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("f")).unwrap();
+    let bad = get("/api/v2/rate-limit-policies/rlp_2", Some(&bearer()), 200, POLICY);
+    fs::write(at("f/a.har"), har::har(&[bad])).unwrap();
+    fs::write(at("f/b.har"), har::har(&[conforming()])).unwrap();
+    std::os::unix::fs::symlink("f", at("link")).unwrap();
+    let json = |arguments: &[&str]| {
+        let ran = run_in(folder.path(), [arguments, &["--format", "json"]].concat());
+        let warnings = ran.stderr.lines().filter_map(|line| line.strip_prefix("contrail: ")).map(str::to_owned);
+        (serde_json::from_str::<Value>(&ran.stdout).unwrap()["summary"].take(), warnings.collect::<Vec<_>>())
+    };
+    for (arguments, warning) in [
+        (&["f", "f"][..], "`f` is also in `f`; it is read once"),
+        (&["f", "./f/../f"], "`./f/../f` is also in `f`; it is read once"),
+        (&["f", "link"], "`link` is also in `f`; it is read once"),
+        (&["f", "link/a.har"], "`link/a.har` is also in `f`; it is read once"),
+        (&["f/a.har", "f"], "`f/a.har` is also in `f/a.har`; it is read once"),
+    ] {
+        for command in ["verify", "audit"] {
+            let (summary, warnings) = json(&[&[command], arguments].concat());
+            assert_eq!(
+                (summary["exchanges"].as_u64(), &*warnings),
+                (Some(2), &[warning.to_owned()][..]),
+                "{arguments:?}"
+            );
+        }
+        let (summary, warnings) = json(&[&["scan"], arguments].concat());
+        assert_eq!((summary["files"].as_u64(), &*warnings), (Some(2), &[warning.to_owned()][..]), "{arguments:?}");
+    }
+    let (summary, warnings) = json(&["diff", "f/a.har", "link/a.har"]);
+    assert_eq!((&summary["same"], &*warnings), (&json!(1), &["A and B are the same recording".to_owned()][..]));
+}
+
+#[test]
 fn a_member_that_an_entry_has_twice_is_named() {
     let entry = conforming().to_string().replacen(r#""method":"GET""#, r#""method":"GET","method":"PUT""#, 1);
     let text = format!(r#"{{"log":{{"version":"1.2","entries":[{entry}]}}}}"#);

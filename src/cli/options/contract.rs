@@ -5,6 +5,7 @@ use std::{io::Write as _, path::PathBuf, sync::Arc};
 use crate::{
     contract::{Contract, ContractError},
     report::Title,
+    visible::visible,
 };
 
 /// Maximum number of a contract's warnings that a command prints at its start.
@@ -35,7 +36,7 @@ impl ContractArgs {
         let warnings = contract.warnings();
         let mut stderr = std::io::stderr().lock();
         for warning in warnings.iter().take(MAX_WARNINGS) {
-            let _ = writeln!(stderr, "contrail: warning: {warning}");
+            let _ = writeln!(stderr, "contrail: warning: {}", visible(warning));
         }
         if let Some(more) = warnings.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
             let _ = writeln!(stderr, "contrail: {more} more warnings; `contrail contract` lists them");

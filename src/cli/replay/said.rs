@@ -17,6 +17,7 @@ use crate::{
     plural::plural,
     replay::Replay,
     report::{Unused, json::Item},
+    visible::visible,
 };
 
 /// What is served, once the listener is ready.
@@ -27,7 +28,7 @@ pub(super) fn ready(format: Format, replay: &Replay) {
     }
     let mut text = String::new();
     for (why, entries) in replay.unfit() {
-        let _ = writeln!(text, "{} cannot be served: {why}", exchanges(entries.len()));
+        let _ = writeln!(text, "{} cannot be served: {}", exchanges(entries.len()), visible(&why));
         list(&mut text, entries.iter().map(|(entry, request)| format!("{entry}: {request}")));
     }
     let _ = io::stderr().lock().write_all(text.as_bytes());

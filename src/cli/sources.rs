@@ -1,0 +1,88 @@
+//! The recordings that a command line names, each read once.
+
+use std::{
+    collections::HashMap,
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use super::{Failure, printer::warn};
+use crate::recording;
+
+/// What one argument names.
+pub(super) struct Named<'a> {
+    /// The argument.
+    pub(super) path: &'a Path,
+    /// Every recording that it names.
+    pub(super) all: Vec<PathBuf>,
+    /// Those of them that no earlier argument names.
+    pub(super) new: Vec<PathBuf>,
+}
+
+/// The recordings of each argument. Where arguments name a file again (by another spelling, a link or a folder), it is
+/// read once, with a warning; an argument that names nothing new is left out.
+pub(super) fn recordings(arguments: &[PathBuf]) -> Result<Vec<Named<'_>>, Failure> {
+    let mut seen = Seen::default();
+    let mut named = Vec::new();
+    for path in arguments {
+        let all = recording::sources(path)?;
+        let new = seen.once(path, &all);
+        if !new.is_empty() {
+            named.push(Named { path, all, new });
+        }
+    }
+    Ok(named)
+}
+
+/// Files that were named so far, and by which argument.
+#[derive(Default)]
+pub(super) struct Seen(HashMap<File, PathBuf>);
+
+#[derive(PartialEq, Eq, Hash)]
+enum File {
+    StandardInput,
+    /// Device and inode.
+    Inode(u64, u64),
+}
+
+impl Seen {
+    /// Those of an argument's files that were not named before; a warning about the others.
+    pub(super) fn once(&mut self, argument: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
+        let mut again: Option<(&Path, PathBuf, usize)> = None;
+        let mut new = Vec::new();
+        for file in files {
+            // What cannot be read is reported where it is opened.
+            let Some(id) = File::of(file) else {
+                new.push(file.clone());
+                continue;
+            };
+            if let Some(earlier) = self.0.get(&id) {
+                let count = again.as_ref().map_or(0, |(_, _, count)| *count);
+                again = Some((file, earlier.clone(), count + 1));
+                continue;
+            }
+            self.0.insert(id, argument.to_path_buf());
+            new.push(file.clone());
+        }
+        if let Some((file, earlier, count)) = again {
+            let (argument, earlier) = (argument.display(), earlier.display());
+            match count {
+                1 => warn(&format!("`{}` is also in `{earlier}`; it is read once", file.display())),
+                _ if new.is_empty() => warn(&format!("`{argument}` is also in `{earlier}`; it is read once")),
+                _ => warn(&format!("{count} files of `{argument}` are also in `{earlier}`; each is read once")),
+            }
+        }
+        new
+    }
+}
+
+impl File {
+    fn of(path: &Path) -> Option<Self> {
+        if path.as_os_str() == "-" {
+            return Some(Self::StandardInput);
+        }
+        let metadata = fs::metadata(path).ok()?;
+        Some(Self::Inode(metadata.dev(), metadata.ino()))
+    }
+}
