@@ -70,7 +70,7 @@ fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<V
     let mut items = Vec::new();
     for source in recording::sources(named)? {
         let mut recording = recording::open(&source)?;
-        while let Some(entry) = recording.next() {
+        for entry in recording.by_ref() {
             let mut entry = entry?;
             without_run(&mut entry.exchange);
             let request = &entry.exchange.request;
