@@ -27,6 +27,7 @@ mod mistakes;
 mod outcomes;
 mod output_keys;
 mod planted;
+mod prose;
 mod proxy;
 mod reading;
 mod record;

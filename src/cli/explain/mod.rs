@@ -124,19 +124,34 @@ fn paragraph(label: &str, text: &str, out: &mut impl Write) -> io::Result<()> {
     const LABEL: usize = 10;
     const WIDTH: usize = 88;
     let mut label = label;
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            writeln!(out, "  {label:LABEL$}{line}")?;
-            label = "";
-            line.clear();
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
+    for line in lines(text, WIDTH) {
+        writeln!(out, "  {label:LABEL$}{line}")?;
+        label = "";
     }
-    writeln!(out, "  {label:LABEL$}{line}")
+    Ok(())
+}
+
+/// The text in lines of at most this many characters, where its words allow that.
+fn lines(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(line) = lines.last_mut() else { break };
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+/// The text in lines of a page; those of a list item are indented below its text.
+fn page_lines(text: &str, indent: &str) -> String {
+    const WIDTH: usize = 98;
+    lines(text, WIDTH - indent.len()).join(&format!("\n{indent}"))
 }
 
 /// `docs/rules.md`.
@@ -144,8 +159,8 @@ fn paragraph(label: &str, text: &str, out: &mut impl Write) -> io::Result<()> {
 pub fn markdown() -> String {
     let mut out = String::from(
         "# Rules\n\n\
-         A finding is a *violation* where the documentation says something and the exchange contradicts it, and a *gap* \
-         where the documentation is\nsilent, so that nobody can judge. Sections are those of the tenant's documentation. \
+         A finding is a *violation* if the documentation states something and the exchange contradicts it,\n\
+         and a *gap* if the documentation is silent. Sections are those of the tenant's documentation.\n\
          `contrail explain RULE` prints the same text.\n\n\
          | rule | kind | when |\n|---|---|---|\n",
     );
@@ -157,19 +172,19 @@ pub fn markdown() -> String {
         let told = explanation(*rule);
         let _ = write!(
             out,
-            "\n## {}\n\n*{}*: {}.\n\n{}\n\n- **Said by:** {}\n- **Example:** {}\n- **What now:** {}\n",
+            "\n## {}\n\n*{}*: {}.\n\n{}\n\n- {}\n- {}\n- {}\n",
             rule.id(),
             rule.kind().name(),
             rule.summary(),
-            told.means,
-            told.source,
-            told.example,
-            told.now
+            page_lines(told.means, ""),
+            page_lines(&format!("**Said by:** {}", told.source), "  "),
+            page_lines(&format!("**Example:** {}", told.example), "  "),
+            page_lines(&format!("**What now:** {}", told.now), "  ")
         );
     }
     out.push_str(
-        "\n# What can be unchecked\n\nWhat could not be checked at all is listed with every exchange (`unchecked`), so that \
-         a green result never claims more than it checked.\n\n| name | why | what would let it be checked |\n|---|---|---|\n",
+        "\n# What can be unchecked\n\nEvery exchange lists what could not be checked (`unchecked`), so that a green result never claims\nmore \
+         than was checked.\n\n| name | why | what would let it be checked |\n|---|---|---|\n",
     );
     for name in Unchecked::ALL {
         let (why, now) = aspect(name);

@@ -1,0 +1,138 @@
+//! The words of README, pages and help: short lines, plain English, and paths that exist.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+const MAX_COLUMNS: usize = 100;
+
+/// Turns of phrase that hide who acts, or that a noun of the field says better.
+const BANNED: &[&str] = &[
+    "is told",
+    "are told",
+    "was told",
+    "is said",
+    "are said",
+    "was said",
+    "is met",
+    "are met",
+    "was met",
+    "were met",
+    "foretold",
+    "foretells",
+    "whoever",
+    "what takes the place",
+    "takes the place of",
+    "stands there",
+    "made anew",
+    "in silence",
+    "what it came to",
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn pages() -> Vec<PathBuf> {
+    let mut pages: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root().join(name)).into();
+    let docs = fs::read_dir(root().join("docs")).unwrap().map(|item| item.unwrap().path());
+    pages.extend(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    pages
+}
+
+/// The lines outside fenced blocks, numbered from 1.
+fn prose(text: &str) -> Vec<(usize, &str)> {
+    let mut fenced = false;
+    let mut lines = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced {
+            lines.push((index + 1, line));
+        }
+    }
+    lines
+}
+
+#[test]
+fn lines_of_the_documentation_fit_into_100_columns() {
+    let mut long = Vec::new();
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for (number, line) in prose(&text) {
+            // A row of a table cannot be wrapped.
+            if line.chars().count() > MAX_COLUMNS && !line.starts_with('|') {
+                long.push(format!("{}:{number}: {line}", page.display()));
+            }
+        }
+    }
+    assert!(long.is_empty(), "longer than {MAX_COLUMNS} columns:\n{}", long.join("\n"));
+}
+
+fn banned_in(name: &str, text: &str) -> Vec<String> {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let word = |at: usize, len: usize| {
+        let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+        edge(flat[..at].chars().next_back()) && edge(flat[at + len..].chars().next())
+    };
+    let found = BANNED.iter().flat_map(|phrase| flat.match_indices(phrase).map(move |(at, _)| (*phrase, at)));
+    let found = found.filter(|(phrase, at)| word(*at, phrase.len()));
+    found
+        .map(|(phrase, at)| format!("{name}: `{phrase}` in `…{}`", flat[at..].chars().take(60).collect::<String>()))
+        .collect()
+}
+
+#[test]
+fn the_documentation_and_help_are_in_plain_words() {
+    let mut found = Vec::new();
+    for page in pages() {
+        found.extend(banned_in(&page.display().to_string(), &fs::read_to_string(&page).unwrap()));
+    }
+    for mut command in contrail::cli::command().get_subcommands().cloned() {
+        let name = format!("contrail {} --help", command.get_name());
+        found.extend(banned_in(&name, &command.render_long_help().to_string()));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_banned_phrase_is_found_across_lines_and_not_inside_a_word() {
+    assert_eq!(banned_in("x", "it is\nsaid").len(), 1);
+    assert_eq!(banned_in("x", "Whoever\nthis is tolder").len(), 1);
+}
+
+/// What a page names in backticks and in blocks marked `text` as a path of this repository.
+fn paths(text: &str) -> Vec<Vec<&str>> {
+    let is_path = |token: &&str| {
+        let known = token.contains('/') && token.starts_with(|c: char| c.is_ascii_lowercase() || c == '.');
+        let name = token.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b));
+        name && (known || Path::new(token).extension().is_some_and(|extension| extension == "rs"))
+    };
+    text.lines().map(|line| line.split(['`', ' ', ',']).filter(is_path).collect()).collect()
+}
+
+#[test]
+fn every_path_in_the_architecture_page_exists() {
+    let text = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let rooms = ["", "src", "src/proxy"].map(|room| root().join(room));
+    let mut missing = Vec::new();
+    let mut count = 0;
+    for line in paths(&text) {
+        // `a/b.rs`, `c.rs`: the second is a neighbour of the first.
+        let mut neighbours = rooms.to_vec();
+        for path in line {
+            let found = neighbours
+                .iter()
+                .flat_map(|room| [room.join(path), room.join(format!("{path}.rs"))])
+                .find(|candidate| candidate.exists());
+            match found {
+                Some(found) => neighbours.extend(found.parent().map(Path::to_path_buf)),
+                None => missing.push(path),
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 40, "only {count} paths were found");
+    assert_eq!(missing, [""; 0], "docs/architecture.md names them");
+}
