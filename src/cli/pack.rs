@@ -133,6 +133,15 @@ fn find(path: &Path) -> Result<Found, Failure> {
         sources.push(FoldSource { paths: vec![only.clone()], take: Take::All });
     }
     if let Some(journal) = journal {
+        if path.exists() && Journal::renewal(&journal)?.is_some() {
+            return Err(format!(
+                "`{}` holds a killed recording that was to replace entries of `{}`; pack one of the two: name the journal, \
+                 or move it away",
+                journal.display(),
+                path.display()
+            )
+            .into());
+        }
         sources.push(FoldSource { paths: Journal::sources(&journal)?, take: Take::All });
         recorded = None;
         unproven = true;

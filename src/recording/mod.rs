@@ -35,6 +35,7 @@ pub use fixture::renew::Renew;
 pub use fixture::stamp::restamp;
 pub use fixture::transient::{Keep, UnknownKeep};
 pub use journal::chain::{Broken, ChainHead, Checked, check_chain};
+pub use journal::fold_log::Renewal;
 pub(crate) use journal::is_at;
 pub use journal::trail::{TrailOptions, heads};
 pub use journal::{Journal, Leftover, Unsynced};

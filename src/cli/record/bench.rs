@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::{
+    aside::Aside,
     proof::{self, Gist},
     quoted,
 };
@@ -21,8 +22,8 @@ use crate::{
     pipeline,
     plural::plural,
     recording::{
-        self, Check, FoldOptions, FoldSource, Folded, Journal, Keep, Place, Prove, Renew, Staged, Take, WriteError,
-        fold,
+        self, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Place, Prove, Renew, Renewal,
+        Staged, Take, WriteError, fold,
     },
     redact::Redactor,
     report::{Proof, Reason},
@@ -48,6 +49,17 @@ pub(in crate::cli) struct Bench {
     pub(in crate::cli) redactor: Arc<Redactor>,
     /// How exchanges are judged.
     pub(in crate::cli) options: CheckOptions,
+}
+
+/// The recording's journal, and what a killed run left in it.
+pub(in crate::cli) struct Opened {
+    pub(in crate::cli) journal: Journal,
+    /// The killed run's journal, where `--overwrite` is to replace it.
+    pub(super) aside: Option<Aside>,
+    /// Exchanges of the killed run.
+    pub(super) killed: usize,
+    /// They were folded into the fixture.
+    pub(in crate::cli) recovered: bool,
 }
 
 /// A journal that became a fixture, or changed none.
@@ -117,16 +129,67 @@ impl Bench {
         event(self.format, "torn", bytes, &said);
     }
 
-    /// Deals with the journal that a killed run left; whether the fixture holds something now that is to stay.
-    pub(in crate::cli) fn recover(
+    /// Opens the fixture's journal; `existed` says that there is a fixture. What a killed run left is folded first, or put
+    /// aside where `overwrite` is to replace it.
+    pub(in crate::cli) fn open(
         &self,
-        journal: &mut Journal,
-        entries: usize,
-        earlier: bool,
-    ) -> Result<bool, Failure> {
+        context: JournalContext,
+        existed: bool,
+        overwrite: bool,
+    ) -> Result<Opened, Failure> {
+        let path = Journal::path_for(&self.out);
+        let (mut journal, mut leftover) = Journal::open(&path, context.clone())?;
+        if leftover.entries == 0
+            && let Some(aside) = Aside::left(&path)
+        {
+            aside.back()?;
+            (journal, leftover) = Journal::open(&path, context.clone())?;
+        }
+        self.say_torn(journal.path(), leftover.torn);
+        let mut opened = Opened { journal, aside: None, killed: leftover.entries, recovered: false };
+        if leftover.entries == 0 {
+            return Ok(opened);
+        }
+        if overwrite {
+            opened.aside = Some(Aside::put(&path)?);
+            (opened.journal, _) = Journal::open(&path, context)?;
+            return Ok(opened);
+        }
+        let older = Aside::left(&path);
+        let renew = match &leftover.renewal {
+            Some(renewal) if renewal.ended => renewal.renew(),
+            Some(renewal) if existed || older.is_some() => {
+                return Err(self.unfinished(renewal, &opened.journal, leftover.entries));
+            }
+            _ => Renew::Nothing,
+        };
+        opened.recovered = self.recover(&mut opened.journal, leftover.entries, existed, renew)?;
+        if let Some(older) = older.filter(|_| opened.recovered && renew == Renew::Everything) {
+            older.replaced()?;
+        }
+        Ok(opened)
+    }
+
+    /// Why nothing is recorded beside what a killed run was to replace.
+    fn unfinished(&self, renewal: &Renewal, journal: &Journal, entries: usize) -> Failure {
+        let option = if renewal.operations.is_some() { "--replace" } else { "--overwrite" };
+        let files: Vec<String> = journal.segments().iter().map(|path| quoted(path)).collect();
+        format!(
+            "{} holds {} of a killed `record {option}`, which was to replace entries of {} and is not whole; record with \
+             --overwrite to start anew, or keep them with `contrail pack {} --out ANOTHER.har` and remove the journal",
+            journal.path().display(),
+            plural(entries, "exchange"),
+            self.out.display(),
+            files.join(" "),
+        )
+        .into()
+    }
+
+    /// Folds the journal that a killed run left; whether the fixture holds something now that is to stay.
+    fn recover(&self, journal: &mut Journal, entries: usize, earlier: bool, renew: Renew<'_>) -> Result<bool, Failure> {
         let exchanges = plural(entries, "exchange");
         let mut filled = false;
-        let said = if self.fold(journal, earlier, Renew::Nothing, None)?.nothing {
+        let said = if self.fold(journal, earlier, renew, None)?.nothing {
             format!("discarded {exchanges} of a left-over journal: no answer of the tenant is among them")
         } else {
             filled = true;

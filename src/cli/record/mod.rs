@@ -16,7 +16,7 @@ use std::{
 };
 
 use aside::Aside;
-pub(super) use bench::{Bench, FoldError, Proven, remove};
+pub(super) use bench::{Bench, FoldError, Opened, Proven, remove};
 pub(super) use proof::replayed;
 use serde_json::Value;
 
@@ -107,10 +107,12 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     let context = JournalContext { upstream: ready.origin.as_str().into(), contract: bench.contract.hash().into() };
     // Opened first: it mends what a killed run left of its last segment.
     let trail = args.trail.open(&context, args.judge.format)?;
-    let Opened { mut journal, aside, killed, recovered } = open(args, &bench, context, existed)?;
+    let Opened { mut journal, aside, killed, recovered } = bench.open(context, existed, args.overwrite)?;
     let earlier = existed || recovered;
+    if earlier || aside.is_some() {
+        journal.renews(renewal(args))?;
+    }
     if let Some(mut trail) = trail {
-        journal.discard()?;
         trail.owe(journal)?;
         journal = trail;
     }
@@ -164,41 +166,6 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     summary::print(args.judge.format, &outcome, &extra, next.as_deref());
     summary::reports(&mut outcome, &bench.redactor, &args.judge.report)?;
     Ok(exit)
-}
-
-/// The recording's journal, and what a killed run left in it.
-struct Opened {
-    journal: Journal,
-    /// The killed run's journal, where `--overwrite` is to replace it.
-    aside: Option<Aside>,
-    /// Exchanges of the killed run.
-    killed: usize,
-    /// They were folded into the fixture.
-    recovered: bool,
-}
-
-/// Opens the recording's journal. What a killed run left in it is folded first, or put aside under `--overwrite`.
-fn open(args: &Args, bench: &Bench, context: JournalContext, existed: bool) -> Result<Opened, Failure> {
-    let path = Journal::path_for(&args.out);
-    let (mut journal, mut leftover) = Journal::open(&path, context.clone())?;
-    if leftover.entries == 0
-        && let Some(aside) = Aside::left(&path)
-    {
-        aside.back()?;
-        (journal, leftover) = Journal::open(&path, context.clone())?;
-    }
-    bench.say_torn(journal.path(), leftover.torn);
-    let (mut aside, mut recovered) = (None, false);
-    if leftover.entries > 0 && args.overwrite {
-        aside = Some(Aside::put(&path)?);
-        (journal, _) = Journal::open(&path, context)?;
-    } else if leftover.entries > 0 {
-        recovered = bench.recover(&mut journal, leftover.entries, existed)?;
-        if recovered && let Some(older) = Aside::left(&path) {
-            older.replaced()?;
-        }
-    }
-    Ok(Opened { journal, aside, killed: leftover.entries, recovered })
 }
 
 /// Removes the killed run's journal if the new recording replaced it, else puts it back; what the summary says of it.
@@ -361,11 +328,6 @@ fn alarms(journal: &pipeline::SharedJournal) -> Option<(&'static str, Value)> {
 
 /// Folds the journal and proves the fixture.
 fn folded(args: &Args, bench: &Bench, journal: &pipeline::SharedJournal, earlier: bool) -> Result<Proven, FoldError> {
-    let renew = match args.replace.as_slice() {
-        _ if args.overwrite => Renew::Everything,
-        [] => Renew::Nothing,
-        list => Renew::Operations(list),
-    };
     let before = match earlier.then(|| bench.verdicts()).transpose() {
         // What is to be replaced may be broken.
         Err(_) if args.overwrite => Vec::new(),
@@ -373,7 +335,17 @@ fn folded(args: &Args, bench: &Bench, journal: &pipeline::SharedJournal, earlier
     };
     let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
     journal.ensure().map_err(Failure::from)?;
-    bench.fold_and_prove(&journal, earlier, renew, &before)
+    journal.ended()?;
+    bench.fold_and_prove(&journal, earlier, renewal(args), &before)
+}
+
+/// What the recording replaces.
+fn renewal(args: &Args) -> Renew<'_> {
+    match args.replace.as_slice() {
+        _ if args.overwrite => Renew::Everything,
+        [] => Renew::Nothing,
+        list => Renew::Operations(list),
+    }
 }
 
 /// Whether there is a fixture already; if so, the options have to say what becomes of it.

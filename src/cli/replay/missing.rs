@@ -12,7 +12,7 @@ use super::{Args, Terms};
 use crate::{
     cli::{
         Failure,
-        record::{Bench, FoldError, Proven, nothing, remove},
+        record::{Bench, FoldError, Opened, Proven, nothing, remove},
         serve::{ProxyArgs, Ran, Reach},
         summary::{Extra, event},
         watch::{Ready, UpstreamArgs},
@@ -91,12 +91,9 @@ impl Missing {
         };
         let context = JournalContext { upstream: ready.origin.as_str().into(), contract: terms.contract.hash().into() };
         let path = Journal::path_for(fixture);
-        let (mut journal, leftover) = Journal::open(&path, context)?;
-        let mut earlier = place.is_taken();
-        bench.say_torn(&path, leftover.torn);
-        if leftover.entries > 0 {
-            earlier |= bench.recover(&mut journal, leftover.entries, earlier)?;
-        }
+        let existed = place.is_taken();
+        let Opened { journal, recovered, .. } = bench.open(context, existed, false)?;
+        let earlier = existed || recovered;
         Ok(Self { ready, reach: upstream.reach(), bench, path, journal: Arc::new(Mutex::new(journal)), earlier })
     }
 

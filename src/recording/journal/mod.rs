@@ -8,6 +8,7 @@
 //! next start knows whether the entries are in the fixture.
 
 pub(super) mod chain;
+pub(super) mod fold_log;
 pub(super) mod pending;
 pub(super) mod trail;
 
@@ -19,15 +20,14 @@ use std::{
 };
 
 use ring::digest::{Context, SHA256};
-use serde::Deserialize;
 
 use super::{
-    Attested, WriteError,
+    Attested, Renew, WriteError,
     disk::{folder_of, make_folder, make_private, private, refused},
     entry::encode::{self, JournalContext},
-    fixture::commit,
     journal::{
         chain::ChainHead,
+        fold_log::{FoldLog, Renewal},
         trail::{Trail, TrailOptions},
     },
 };
@@ -80,10 +80,12 @@ impl Unsynced {
 }
 
 /// What was in a journal already when it was opened.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leftover {
     /// Whole entries that are in no fixture.
     pub entries: usize,
+    /// Entries of the fixture that they were to replace; `None` if they are only added.
+    pub renewal: Option<Renewal>,
     /// Bytes of a torn last line, dropped.
     pub torn: u64,
 }
@@ -91,9 +93,6 @@ pub struct Leftover {
 /// Writes after which the journal looks whether its file is still where it was made. That it was removed is seen at
 /// once; that it was moved elsewhere, where it goes on growing whole, is not.
 const BETWEEN_LOOKS: u64 = 16;
-
-/// How the lines begin that say what became of a journal.
-pub(super) const FOLD_START: &[u8] = b"{\"_fold\"";
 
 impl Journal {
     /// The journal of a fixture: beside it, its name with `.journal` after it.
@@ -120,13 +119,20 @@ impl Journal {
         make_private(&file).map_err(refused("make private", path))?;
         let (mut leftover, length) = recover(&mut file).map_err(refused("read", path))?;
         let mut journal = Self::new(path, file, length, context);
-        if Self::is_folded(path) {
+        let log = FoldLog::read(path).map_err(refused("read", path))?;
+        if log.is_folded() {
             journal.discard()?;
             return Ok((journal, Leftover::default()));
         }
         let (owed, entries) = pending::named_in(path)?;
         journal.owed = owed;
         leftover.entries += entries;
+        leftover.renewal = log.renewal;
+        if leftover.entries == 0 {
+            // What a killed run without entries was to replace says nothing of the next one.
+            journal.discard()?;
+            leftover.renewal = None;
+        }
         Ok((journal, leftover))
     }
 
@@ -398,40 +404,42 @@ impl Journal {
     /// Whether the journal at `path` says that its entries are in a fixture, and that is so.
     #[must_use]
     pub fn is_folded(path: &Path) -> bool {
-        let Ok(file) = File::open(path) else { return false };
-        let mut input = BufReader::with_capacity(256 << 10, file);
-        let mut last = Vec::new();
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            match input.read_until(b'\n', &mut line) {
-                Ok(0) => break,
-                Ok(_) if line.ends_with(b"\n") => std::mem::swap(&mut last, &mut line),
-                Ok(_) => {}
-                Err(_) => return false,
-            }
-        }
-        if !last.starts_with(FOLD_START) {
-            return false;
-        }
-        match serde_json::from_slice(&last) {
-            Ok(FoldLine { fold: Fold { done: true, .. } }) => true,
-            Ok(FoldLine { fold: Fold { har: Some(har), sha256: Some(sha256), .. } }) => {
-                let har = commit::current(&har).unwrap_or(har);
-                File::open(har).and_then(|mut har| file_digest(&mut har)).is_ok_and(|found| found == sha256)
-            }
-            _ => false,
-        }
+        FoldLog::read(path).is_ok_and(|log| log.is_folded())
+    }
+
+    /// Which entries of its fixture the recording in the journal at `path` was to replace; `None` if it only adds.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
+    pub fn renewal(path: &Path) -> Result<Option<Renewal>, WriteError> {
+        Ok(FoldLog::read(path).map_err(refused("read", path))?.renewal)
+    }
+
+    /// Records, before the first entry, which entries of its fixture this recording replaces.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Io`].
+    pub fn renews(&mut self, renew: Renew<'_>) -> Result<(), WriteError> {
+        let Some(line) = fold_log::renews(renew).map_err(refused("write", &self.path))? else { return Ok(()) };
+        (&*self.file).write_all(&line).map_err(refused("write", &self.path))?;
+        self.length += line.len() as u64;
+        Ok(())
+    }
+
+    /// Records that the recording is whole: from here on a fold of it can be finished by the next start.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Io`].
+    pub fn ended(&self) -> Result<(), WriteError> {
+        self.say(fold_log::ended())
     }
 
     /// Says that the fixture `har` is about to be replaced by one of this digest, which holds the journal's entries.
     pub(super) fn folding(&self, har: &Path, sha256: &str) -> Result<(), WriteError> {
-        let har = std::path::absolute(har).map_err(refused("find", har))?;
-        let mut line = FOLD_START.to_vec();
-        line.extend_from_slice(b":{\"har\":");
-        crate::json::write::string(&har.to_string_lossy(), &mut line);
-        line.extend_from_slice(format!(",\"sha256\":\"{sha256}\"}}}}\n").as_bytes());
-        self.say(&line)?;
+        self.say(fold_log::folding(har, sha256))?;
         // Were it not on the disk when the fixture is, the next start would fold the entries a second time.
         let beside = self.beside.as_deref().filter(|_| self.trail.is_some()).unwrap_or(self);
         beside.file.sync_data().map_err(refused("write", &beside.path))
@@ -439,16 +447,14 @@ impl Journal {
 
     /// Says that this was done.
     pub(super) fn folded(&self) -> Result<(), WriteError> {
-        let mut line = FOLD_START.to_vec();
-        line.extend_from_slice(b":{\"done\":true}}\n");
-        self.say(&line)
+        self.say(fold_log::done())
     }
 
-    fn say(&self, line: &[u8]) -> Result<(), WriteError> {
+    fn say(&self, line: io::Result<Vec<u8>>) -> Result<(), WriteError> {
         if self.trail.is_some() {
             return self.beside.as_ref().map_or(Ok(()), |beside| beside.say(line));
         }
-        (&*self.file).write_all(line).map_err(refused("write", &self.path))
+        line.and_then(|line| (&*self.file).write_all(&line)).map_err(refused("write", &self.path))
     }
 }
 
@@ -507,22 +513,7 @@ pub(super) fn recover(file: &mut File) -> io::Result<(Leftover, u64)> {
     if torn > 0 {
         file.set_len(whole)?;
     }
-    Ok((Leftover { entries, torn }, whole))
-}
-
-/// As much of a fold line as tells what became of the journal.
-#[derive(Deserialize)]
-struct FoldLine {
-    #[serde(rename = "_fold")]
-    fold: Fold,
-}
-
-#[derive(Deserialize)]
-struct Fold {
-    har: Option<PathBuf>,
-    sha256: Option<String>,
-    #[serde(default)]
-    done: bool,
+    Ok((Leftover { entries, torn, renewal: None }, whole))
 }
 
 /// The SHA-256 of what can be read, hexadecimal.

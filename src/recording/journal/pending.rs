@@ -9,9 +9,9 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{chain, trail::is_segment};
+use super::{chain, fold_log, trail::is_segment};
 use crate::json::write;
-use crate::recording::{WriteError, disk::refused, journal};
+use crate::recording::{WriteError, disk::refused};
 
 /// How such a line begins.
 pub(in crate::recording) const START: &[u8] = b"{\"_trail\"";
@@ -67,7 +67,7 @@ fn opened(segment: &Path) -> io::Result<File> {
 
 /// Whether a line of a journal is an entry, and none that says something of the journal.
 pub(in crate::recording) fn is_entry(line: &[u8]) -> bool {
-    ![START, chain::START, journal::FOLD_START].iter().any(|start| line.starts_with(start))
+    ![START, chain::START, fold_log::START].iter().any(|start| line.starts_with(start))
 }
 
 fn lines(path: &Path) -> Result<impl Iterator<Item = io::Result<Vec<u8>>>, WriteError> {

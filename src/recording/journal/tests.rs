@@ -28,7 +28,7 @@ fn a_torn_last_line_is_dropped_at_the_next_start_and_nothing_else() {
     {
         fs::write(&path, text).unwrap();
         let (mut journal, leftover) = open(&path);
-        assert_eq!(leftover, Leftover { entries, torn: (text.len() - kept.len()) as u64 });
+        assert_eq!(leftover, Leftover { entries, torn: (text.len() - kept.len()) as u64, renewal: None });
         journal.batch.extend(b"{4}\n");
         journal.write().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{kept}{{4}}\n"));

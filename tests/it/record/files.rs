@@ -18,6 +18,7 @@ use crate::support::{
     wire::{call, read},
 };
 
+const GROUPS_ID: &str = "getSynchronizedGroups";
 const GROUPS: &str = "/api/v2/connections/c/directory-provisioning/synchronized-groups";
 
 /// A recording with an exchange in it, ended in the middle of it all: its journal is left over.
@@ -265,6 +266,103 @@ fn a_journal_that_overwrite_put_aside_is_found_after_another_kill() {
     assert!(ran.stderr.contains("folded 1 exchange of a left-over journal"), "{}", ran.stderr);
     assert_eq!(entries(&workspace.read("rec.har")).len(), 1);
     assert!(!workspace.has("rec.har.journal") && !workspace.has("rec.har.before.journal"));
+}
+
+/// A recording with these options that is killed after one exchange with the groups.
+fn killed_while(workspace: &Workspace, options: &[&str]) {
+    let running = workspace.start("record", &[&["--out", "rec.har"], options].concat());
+    let token = token(running.address);
+    get(running.address, GROUPS, &token);
+    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
+    drop(running);
+}
+
+#[test]
+fn a_killed_recording_that_was_to_replace_entries_is_not_added_to_them() {
+    for option in [&["--overwrite"][..], &["--replace", "getConnectionProfileTemplates"]] {
+        let workspace = Workspace::new();
+        record(&workspace, &[], &[TEMPLATES]);
+        let fixture = workspace.read("rec.har");
+        killed_while(&workspace, option);
+        let journal = workspace.read("rec.har.journal");
+        let (upstream, any) = (["--upstream", "sandbox"], ["--", "true"]);
+        for command in [
+            &["record", "--out", "rec.har", "--append"][..],
+            &["record", "--out", "rec.har", "--replace", "getSynchronizedGroups"],
+            &["replay", "rec.har", "--record-missing", "--force"],
+        ] {
+            let ran = workspace.run(&[command, &upstream, &any].concat());
+            assert_eq!(ran.status, 2, "{}", ran.stderr);
+            let said = format!(
+                "contrail: rec.har.journal holds 2 exchanges of a killed `record {}`, which was to replace entries of \
+                 rec.har and is not whole; record with --overwrite to start anew, or keep them with `contrail pack \
+                 rec.har.journal --out ANOTHER.har` and remove the journal\n",
+                option[0]
+            );
+            assert_eq!(ran.stderr, said);
+        }
+        let ran = workspace.run(&["pack", "rec.har", "--out", "packed.har"]);
+        assert_eq!(ran.status, 2);
+        assert!(ran.stderr.contains("a killed recording that was to replace entries of `rec.har`"), "{}", ran.stderr);
+        assert_eq!((workspace.read("rec.har"), workspace.read("rec.har.journal")), (fixture, journal));
+        let ran = workspace.run(&["pack", "rec.har.journal", "--out", "packed.har"]);
+        assert_eq!((ran.status, entries(&workspace.read("packed.har")).len()), (0, 2), "{}", ran.stderr);
+        record(&workspace, &["--overwrite"], &[GROUPS]);
+        assert_eq!(operations(&workspace), [GROUPS]);
+        assert!(!workspace.has("rec.har.journal") && !workspace.has("rec.har.before.journal"));
+    }
+}
+
+#[test]
+fn a_whole_recording_that_was_killed_while_it_was_folded_replaces_what_it_was_to_replace() {
+    for (option, expected) in [(&["--overwrite"][..], &[GROUPS][..]), (&["--replace", GROUPS_ID], &[TEMPLATES, GROUPS])]
+    {
+        let workspace = Workspace::new();
+        record(&workspace, &[], &[TEMPLATES, GROUPS]);
+        killed_while(&workspace, option);
+        let mut journal = fs::OpenOptions::new().append(true).open(workspace.path().join("rec.har.journal")).unwrap();
+        journal.write_all(b"{\"_fold\":{\"ended\":true}}\n").unwrap();
+        drop(journal);
+        let ran = workspace.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--append", "--", "true"]);
+        assert!(ran.stderr.contains("folded 2 exchanges of a left-over journal"), "{}", ran.stderr);
+        assert_eq!(operations(&workspace), expected);
+        assert!(workspace.read("rec.har").contains("\"unproven\": true") && !workspace.has("rec.har.journal"));
+    }
+}
+
+#[test]
+fn each_killed_overwrite_keeps_the_journals_of_those_before_it() {
+    let workspace = Workspace::new();
+    killed(&workspace);
+    let first = workspace.read("rec.har.journal");
+    killed_while(&workspace, &["--overwrite"]);
+    let second = workspace.read("rec.har.journal");
+    assert_eq!(workspace.read("rec.har.before.journal"), first);
+    // There is no fixture, but two recordings are not mixed into one either.
+    let ran = workspace.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--", "true"]);
+    assert!(ran.stderr.contains("2 exchanges of a killed `record --overwrite`"), "{}", ran.stderr);
+    let ran = workspace.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--overwrite", "--", "true"]);
+    assert_eq!(ran.status, 2);
+    assert_eq!((workspace.read("rec.har.before.journal"), workspace.read("rec.har.journal")), (first, second));
+    record(&workspace, &["--overwrite"], &[TEMPLATES]);
+    assert_eq!(operations(&workspace), [TEMPLATES]);
+    let left: Vec<_> = fs::read_dir(workspace.path()).unwrap().map(|item| item.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().ends_with(".journal")), "{left:?}");
+}
+
+#[test]
+fn recording_what_is_missing_takes_up_what_an_overwrite_put_aside() {
+    let workspace = Workspace::new();
+    killed(&workspace);
+    let running = workspace.start("record", &["--out", "rec.har", "--overwrite"]);
+    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
+    drop(running);
+    assert!(workspace.has("rec.har.before.journal"));
+    let missing = ["replay", "rec.har", "--record-missing", "--force", "--upstream", "sandbox", "--", "true"];
+    let ran = workspace.run(&missing);
+    assert!(ran.stderr.contains("folded 1 exchange of a left-over journal"), "{}", ran.stderr);
+    assert_eq!(entries(&workspace.read("rec.har")).len(), 1);
+    assert!(!workspace.has("rec.har.before.journal"));
 }
 
 #[test]

@@ -62,6 +62,18 @@ fn found(fixture: &Path) -> Vec<(String, String)> {
     found
 }
 
+/// Whether an append is refused because the killed recording was to replace entries and was not whole.
+fn is_refused(workspace: &Workspace, tenant: SocketAddr) -> bool {
+    let upstream = format!("http://{tenant}");
+    let journal = workspace.read("fx.journal");
+    if !journal.starts_with(r#"{"_fold":{"renews":"#) || journal.contains(r#"{"_fold":{"ended":true}}"#) {
+        return false;
+    }
+    let ran = workspace.run(&["record", "--upstream", &upstream, "--out", "fx", "--append", "--", "true"]);
+    assert!(ran.stderr.contains("was to replace entries of fx and is not whole"), "{}", ran.stderr);
+    ran.status == 2
+}
+
 fn kills(kind: &[&str], old: SocketAddr, new: SocketAddr) {
     let (before, after) = (0..30, 15..45);
     for round in 0..4_u64 {
@@ -97,6 +109,14 @@ fn kills(kind: &[&str], old: SocketAddr, new: SocketAddr) {
         let fixture = workspace.path().join("fx");
         let state = found(&fixture);
         assert!(state == old_state || state == new_state, "{kind:?}, round {round}: {state:?}");
+        if workspace.has("fx.journal") && is_refused(&workspace, new) {
+            // Killed before the recording was whole: it replaces nothing, and nothing is lost.
+            assert!(state == old_state && matches!(kind[0], "--overwrite" | "--replace"), "{kind:?}, round {round}");
+            let ran = workspace.run(&["pack", "fx.journal", "--out", "kept.har"]);
+            assert_eq!(ran.status, 0, "{}", ran.stderr);
+            assert_eq!(found(&workspace.path().join("kept.har")).len(), after.len());
+            continue;
+        }
         // The next start folds what is left after it, and clears the rest away.
         let ran = workspace.start_at(new, "record", &["--out", "fx", "--append"]).finish();
         let end = found(&fixture);
