@@ -7,6 +7,7 @@ use std::{
     time::SystemTime,
 };
 
+use super::verdict_cache::VerdictCache;
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::{Body, DecodeLimits, Exchange, Headers, Request, Transport},
@@ -48,6 +49,8 @@ pub struct Judge {
     pub only: Vec<String>,
     /// Raw paths not to judge or record; a trailing `*` stands for anything.
     pub exclude: Vec<String>,
+    /// Verdicts on requests that were answered from memory.
+    pub verdicts: VerdictCache,
 }
 
 impl Judge {
@@ -113,28 +116,23 @@ impl Judge {
         (Judged::new(exchange, verdict), panicked)
     }
 
-    /// As [`Self::check`], once for requests that share the verdict.
+    /// As [`Self::check`], once for requests of the same bytes where neither their credentials nor their responses are judged.
     fn verdict(&self, exchange: &Exchange, notes: &Notes) -> (Verdict, bool) {
         let options = self.options(notes);
         let is_alike = options.request && !options.auth && !options.response && exchange.request.body.is_whole();
-        let shared = notes.verdict.as_ref().filter(|_| is_alike && exchange.transport == Transport::default());
-        let (Some(shared), Some(response)) = (shared, &exchange.response) else {
+        let key = notes.same_request.as_ref().filter(|_| is_alike && exchange.transport == Transport::default());
+        let (Some(key), Some(response)) = (key, &exchange.response) else {
             return self.check(exchange, &options);
         };
-        match shared.get() {
-            Some((status, verdict)) if *status == response.status => {
-                debug_assert_eq!(*verdict, self.check(exchange, &options).0);
-                (verdict.clone(), false)
-            }
-            _ => {
-                let (verdict, panicked) = self.check(exchange, &options);
-                // Findings are kept nowhere: as many, and as long, as clients make them.
-                if !panicked && verdict.findings.is_empty() {
-                    let _ = shared.set((response.status, verdict.clone()));
-                }
-                (verdict, panicked)
-            }
+        if let Some(verdict) = self.verdicts.get(key, response.status) {
+            debug_assert_eq!(verdict, self.check(exchange, &options).0);
+            return (verdict, false);
         }
+        let (verdict, panicked) = self.check(exchange, &options);
+        if !panicked {
+            self.verdicts.add(key, response.status, &verdict);
+        }
+        (verdict, panicked)
     }
 
     /// Judges a request that is held; `None` if it passes unjudged because it is outside `--only` or inside `--exclude`.

@@ -23,6 +23,7 @@ mod shapes;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod verdict_cache;
 
 use std::{
     fmt, io,
@@ -41,6 +42,7 @@ pub use self::{
     judge::{Attestation, Checker, Judge},
     lines::Console,
     shapes::ContractShapes,
+    verdict_cache::VerdictCache,
 };
 use self::{
     enforce::Held,

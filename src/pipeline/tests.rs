@@ -17,7 +17,7 @@ use crate::{
     redact::Plan,
     report::Title,
     token::{Credential, TokenCache},
-    upstream::Notes,
+    upstream::{Notes, RequestKey},
 };
 
 /// A journal in memory that can fail.
@@ -117,6 +117,7 @@ fn pipeline_with(checker: Checker, journal: Option<Box<dyn Journal>>, durable: b
             decode: DecodeLimits::default(),
             only: Vec::new(),
             exclude: Vec::new(),
+            verdicts: VerdictCache::default(),
         },
         redactor: Arc::new(Redactor::new(Plan::default())),
         enforce: Enforce::All,
@@ -140,31 +141,36 @@ fn a_verdict_is_shared_by_requests_with_the_same_status_where_their_credentials_
         decode: DecodeLimits::default(),
         only: Vec::new(),
         exclude: Vec::new(),
+        verdicts: VerdictCache::default(),
     };
-    let notes = Notes { response_judged_elsewhere: true, verdict: Some(Arc::default()), ..Notes::default() };
+    let notes =
+        Notes { response_judged_elsewhere: true, same_request: Some(RequestKey::default()), ..Notes::default() };
     let answered = |status| {
         let mut exchange = exchange();
         exchange.response.as_mut().unwrap().status = status;
         exchange
     };
-    let shared = || notes.verdict.as_ref().unwrap().get();
-    let judged = |judge: &Judge, exchange| judge.judge(exchange, &notes).0.verdict;
+    let key = notes.same_request.clone().unwrap();
+    let verdict = |judge: &Judge, exchange| judge.judge(exchange, &notes).0.verdict;
 
-    judged(&judge(true), answered(200));
-    assert_eq!(shared(), None, "the next one may have another token");
+    let judging = judge(true);
+    verdict(&judging, answered(200));
+    assert_eq!(judging.verdicts.get(&key, 200), None, "the next one may have another token");
+    let judge = judge(false);
+    let cached = |status| judge.verdicts.get(&key, status);
     let mut cut = answered(200);
     cut.transport.incomplete = Some("the client went away".to_owned());
-    judged(&judge(false), cut);
-    assert_eq!(shared(), None, "the next one may be whole");
+    verdict(&judge, cut);
+    assert_eq!(cached(200), None, "the next one may be whole");
     let mut asking = answered(200);
     asking.request.target.path_and_query = "/api/v2/connection-profiles/templates?what=this".into();
-    assert_eq!(judged(&judge(false), asking).findings.len(), 1);
-    assert_eq!(shared(), None, "findings may be many");
-    let first = judged(&judge(false), answered(200));
-    assert_eq!(shared(), Some(&(200, first.clone())));
-    assert_eq!(judged(&judge(false), answered(200)), first);
-    assert_ne!(judged(&judge(false), answered(400)).blame, first.blame, "whose business it is depends on the status");
-    assert_eq!(shared(), Some(&(200, first)));
+    assert_eq!(verdict(&judge, asking).findings.len(), 1);
+    assert_eq!(cached(200), None, "findings may be many");
+    let first = verdict(&judge, answered(200));
+    assert_eq!(cached(200), Some(first.clone()));
+    assert_eq!(verdict(&judge, answered(200)), first);
+    assert_ne!(verdict(&judge, answered(400)).blame, first.blame, "whose business it is depends on the status");
+    assert_eq!((cached(200), cached(400)), (Some(first), None));
 }
 
 fn exchange() -> Box<Exchange> {

@@ -9,7 +9,7 @@ use super::{
     Observer, Settings,
     capture::{Budget, Copy},
 };
-use crate::upstream::{Failure, FailureKind, Upstream};
+use crate::upstream::{Failure, FailureKind, Kind, Upstream};
 
 /// A proxy: settings, the upstream that answers, and the observer that listens. Shared by all its connections.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub struct Proxy {
     /// Why exchanges in progress are cut, once contrail does that.
     pub(super) cut: OnceLock<&'static str>,
     pub(super) upstream: Arc<dyn Upstream>,
-    /// See [`Upstream::passes_on`].
-    pub(super) passes_on: bool,
+    /// The upstream is [`Kind::Live`].
+    pub(super) is_live: bool,
     pub(super) observer: Arc<dyn Observer>,
 }
 
@@ -54,7 +54,7 @@ impl Proxy {
             captured,
             exchanges: AtomicUsize::new(0),
             cut: OnceLock::new(),
-            passes_on: upstream.passes_on(),
+            is_live: upstream.kind() == Kind::Live,
             upstream,
             observer,
         }))
@@ -72,7 +72,7 @@ impl Proxy {
 
     /// A place among the requests that are with the upstream, where they are counted, if one comes free in time.
     pub(super) async fn turn(&self) -> Result<Option<OwnedSemaphorePermit>, Failure> {
-        if !self.passes_on {
+        if !self.is_live {
             return Ok(None);
         }
         if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {

@@ -55,7 +55,7 @@ use crate::{
     exchange::Request,
     recording::{Entry, ReadError, Shelf, Spot},
     token,
-    upstream::SharedVerdict,
+    upstream::RequestKey,
 };
 
 /// How recordings are served.
@@ -153,7 +153,7 @@ struct State {
 #[derive(Debug, Clone)]
 struct Found {
     bucket: u32,
-    verdict: SharedVerdict,
+    key: RequestKey,
 }
 
 /// A recorded answer, and what has to be said beside it.
@@ -164,7 +164,7 @@ pub struct Served {
     /// The answer is from a recording of contrail's own, so there is no secret in it.
     pub clean: bool,
     /// Shared by requests of the same bytes.
-    pub verdict: Option<SharedVerdict>,
+    pub same_request: Option<RequestKey>,
     /// What the match needed (once per entry), where a fresh token's scopes come from. Never a secret.
     pub remarks: Vec<String>,
 }
@@ -214,9 +214,9 @@ impl Replay {
             for entry in stands_for {
                 state.sequence.mark(entry);
             }
-            return Ok(Served { answer, clean: false, verdict: None, remarks });
+            return Ok(Served { answer, clean: false, same_request: None, remarks });
         }
-        let (bucket, verdict) = self.find(request, redact)?;
+        let (bucket, same_request) = self.find(request, redact)?;
         let exhausted =
             self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
         let mut state = self.state();
@@ -252,7 +252,7 @@ impl Replay {
         if !mask.is_exact() && state.said.insert(entry) {
             remarks.push(format!("matches {} although {}", self.index.name(entry), mask.describe()));
         }
-        Ok(Served { answer, clean: self.index.held[entry as usize].by_contrail, verdict, remarks })
+        Ok(Served { answer, clean: self.index.held[entry as usize].by_contrail, same_request, remarks })
     }
 
     /// Of a token request, whether one of the same client is recorded; `None` for any other request.
@@ -304,21 +304,21 @@ impl Replay {
         &self,
         request: &Request,
         redact: &dyn Fn(&Request) -> Request,
-    ) -> Result<(u32, Option<SharedVerdict>), Box<Miss>> {
-        /// Most requests that are known by their bytes; then they are looked for anew.
-        const MOST: usize = 16_384;
+    ) -> Result<(u32, Option<RequestKey>), Box<Miss>> {
+        /// Maximum requests found by their bytes; beyond it, the cache starts anew.
+        const MAX_FOUND: usize = 16_384;
         let sent = self.index.rules.keys.sent(request);
-        if let Some(Found { bucket, verdict }) = self.state().found.get(&*sent) {
-            return Ok((*bucket, Some(Arc::clone(verdict))));
+        if let Some(Found { bucket, key }) = self.state().found.get(&*sent) {
+            return Ok((*bucket, Some(key.clone())));
         }
         if let Some(bucket) = self.index.find(&Parts::of(request)) {
             let found = &mut self.state().found;
-            if found.len() >= MOST {
+            if found.len() >= MAX_FOUND {
                 found.clear();
             }
-            let verdict = SharedVerdict::default();
-            found.insert((*sent).into(), Found { bucket, verdict: Arc::clone(&verdict) });
-            return Ok((bucket, Some(verdict)));
+            let key = RequestKey::default();
+            found.insert((*sent).into(), Found { bucket, key: key.clone() });
+            return Ok((bucket, Some(key)));
         }
         let redacted = redact(request);
         let parts = Parts::of(&redacted);

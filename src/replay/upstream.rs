@@ -125,13 +125,13 @@ impl Upstream for Recorded {
         })
     }
 
-    fn recall(&self, request: &mut Request) -> Option<Answered> {
+    fn answer_from_memory(&self, request: &mut Request) -> Option<Answered> {
         self.prepare(request);
         Some(self.respond(request))
     }
 
-    fn passes_on(&self) -> bool {
-        false
+    fn kind(&self) -> upstream::Kind {
+        upstream::Kind::Memory
     }
 }
 
@@ -141,7 +141,7 @@ impl fmt::Debug for Recorded {
     }
 }
 
-fn recorded(Served { answer, clean, verdict, remarks }: Served) -> Answered {
+fn recorded(Served { answer, clean, same_request, remarks }: Served) -> Answered {
     let mut headers = answer.fields();
     if answer.status >= 300 {
         recording::from_distances(&mut headers, SystemTime::now());
@@ -150,7 +150,7 @@ fn recorded(Served { answer, clean, verdict, remarks }: Served) -> Answered {
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     *response.headers_mut() = headers;
     let notes =
-        Notes { response_judged_elsewhere: true, response_redacted: clean, verdict, remarks, ..Notes::default() };
+        Notes { response_judged_elsewhere: true, response_redacted: clean, same_request, remarks, ..Notes::default() };
     Answered { response, notes }
 }
 

@@ -278,8 +278,8 @@ impl Upstream for Tenant {
         })
     }
 
-    fn passes_on(&self) -> bool {
-        false
+    fn kind(&self) -> upstream::Kind {
+        upstream::Kind::Memory
     }
 }
 

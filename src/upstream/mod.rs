@@ -7,18 +7,16 @@
 use std::{
     fmt,
     future::Future,
+    hash::{Hash, Hasher},
     pin::Pin,
-    sync::{Arc, OnceLock},
+    sync::Arc,
 };
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt as _;
 
-use crate::{
-    exchange::{self, Target},
-    finding::Verdict,
-};
+use crate::exchange::{self, Target};
 
 mod body;
 pub mod live;
@@ -88,17 +86,25 @@ pub trait Upstream: Send + Sync + fmt::Debug {
     /// [`Failure`] if no response head came; the proxy then answers 502 or 504 itself.
     fn answer(&self, request: Request) -> Answer<'_>;
 
-    /// Answers a request without a body at once, if it does so from memory: the request as it was read already. Its credential
-    /// may be read for that.
-    fn recall(&self, _request: &mut exchange::Request) -> Option<Answered> {
+    /// Answers a request without a body at once, from memory. Its body may be decoded and its credential read for that.
+    fn answer_from_memory(&self, _request: &mut exchange::Request) -> Option<Answered> {
         None
     }
 
-    /// Whether it passes requests on to somebody, and does not answer all of them from memory. Only then the proxy keeps how
-    /// names of header fields were spelled (HTTP/1), listens for interim answers, and counts who is with the upstream.
-    fn passes_on(&self) -> bool {
-        true
+    /// What kind it is.
+    fn kind(&self) -> Kind {
+        Kind::Live
     }
+}
+
+/// Kinds of upstreams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It sends requests to a network. The proxy keeps the spelling of header names (HTTP/1), listens for informational
+    /// responses, and bounds the requests that are with it.
+    Live,
+    /// It answers all requests from memory.
+    Memory,
 }
 
 /// Hears of an upstream's interim answers (1xx, but 100 and 101), which come before its answer.
@@ -107,10 +113,23 @@ pub trait Inform: Send + Sync + fmt::Debug {
     fn inform(&self, status: StatusCode, headers: &HeaderMap);
 }
 
-/// What the check says of requests of the same bytes, `Content-Type` included and no other header, where neither the
-/// response nor the credential is judged and there is no finding; and the status that it was said at. Whoever judges one
-/// first sets it.
-pub type SharedVerdict = Arc<OnceLock<(u16, Verdict)>>;
+/// Marks requests of the same bytes, `Content-Type` included and no other header. Equal only to its own clones.
+#[derive(Debug, Clone, Default)]
+pub struct RequestKey(Arc<()>);
+
+impl PartialEq for RequestKey {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for RequestKey {}
+
+impl Hash for RequestKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
+}
 
 /// What an upstream says about its answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -130,8 +149,8 @@ pub struct Notes {
     pub response_judged_elsewhere: bool,
     /// The response is one of contrail's own recordings, from which secrets are gone: nothing is to be looked for in it.
     pub response_redacted: bool,
-    /// Where the verdict on this request is kept, if it shares one with others.
-    pub verdict: Option<SharedVerdict>,
+    /// The request has the same bytes as every other one with this key.
+    pub same_request: Option<RequestKey>,
     /// Things worth saying beside the exchange's line (for example that a redacted place took part in a match).
     /// Never a secret.
     pub remarks: Vec<String>,

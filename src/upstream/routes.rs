@@ -73,7 +73,7 @@ impl Upstream for Routes {
         })
     }
 
-    fn recall(&self, request: &mut exchange::Request) -> Option<Answered> {
-        self.first(&request.target)?.recall(request)
+    fn answer_from_memory(&self, request: &mut exchange::Request) -> Option<Answered> {
+        self.first(&request.target)?.answer_from_memory(request)
     }
 }

@@ -131,7 +131,7 @@ async fn serve_http1<IO>(
     let settings = &proxy.settings;
     let mut builder = http1::Builder::new();
     builder
-        .preserve_header_case(proxy.passes_on)
+        .preserve_header_case(proxy.is_live)
         .auto_date_header(false)
         .header_read_timeout(None)
         .max_header_size(settings.max_header_bytes)

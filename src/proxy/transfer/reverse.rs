@@ -77,7 +77,7 @@ pub(in crate::proxy) fn serve(
         return Box::pin(async { Ok(refuse(recording, problem, None).await) });
     }
     let is_plain = body.is_end_stream() && asked.is_none() && asks_for_token.is_none() && !holds.judge();
-    let recalled = recording.recorded().filter(|_| is_plain).and_then(|seen| proxy.upstream.recall(seen));
+    let recalled = recording.recorded().filter(|_| is_plain).and_then(|seen| proxy.upstream.answer_from_memory(seen));
     let answering: Answering = match recalled {
         Some(answer) => {
             Box::pin(async move { Ok(answered(&proxy, recording, answer, holds, None, &head.method).await) })
@@ -116,7 +116,7 @@ fn exchange(
             Ok(turn) => {
                 recording.turn = turn;
                 // HTTP/1.0 knows none (RFC 9110, section 15.2), and --enforce lets nothing through unjudged.
-                let listens = proxy.passes_on && request.head.version == Version::HTTP_11 && !holds.responses;
+                let listens = proxy.is_live && request.head.version == Version::HTTP_11 && !holds.responses;
                 if listens {
                     let state = Arc::clone(recording.connection());
                     let turn = state.interim().begin();
