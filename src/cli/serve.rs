@@ -31,7 +31,7 @@ use crate::{
     finding::Rule,
     json,
     pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, VerdictCache},
-    proxy::{Audience, Ended, Observer, Proxy, Settings, Written, entry::listener, workers::Workers},
+    proxy::{Audience, Committed, Completed, Observer, Proxy, Settings, entry::listener, workers::Workers},
     redact::{Plan, Redactor},
     report::{self, Collector, Title},
     token::{Jwks, TokenCache},
@@ -340,8 +340,8 @@ pub(super) struct Site<'a> {
 struct Nobody;
 
 impl Observer for Nobody {
-    fn ended(&self, _: Ended) -> Written {
-        Written::now()
+    fn on_completed(&self, _: Completed) -> Committed {
+        Committed::now()
     }
 }
 
@@ -401,7 +401,7 @@ impl ProxyArgs {
             tunnel_timeout: self.tunnel_timeout,
             max_streams: self.max_streams,
             max_upstream: self.max_upstream.unwrap_or(max_connections),
-            turn: self.connect_timeout,
+            permit_timeout: self.connect_timeout,
             audience: match &self.audience {
                 Some(audience) => Audience::Force(audience.clone()),
                 None if self.keep_audience => Audience::Keep,

@@ -14,7 +14,7 @@ use crate::{
         json::{Item, is_false},
         verdict_name,
     },
-    upstream::{Denied, Notes},
+    upstream::{AnswerMeta, Denied},
     visible::visible,
 };
 
@@ -58,7 +58,13 @@ struct Line<'a> {
 }
 
 /// Appends the line of an exchange.
-pub(super) fn line(out: &mut Vec<u8>, format: LineFormat, judged: &Redacted<Judged>, notes: &Notes, took: Duration) {
+pub(super) fn line(
+    out: &mut Vec<u8>,
+    format: LineFormat,
+    judged: &Redacted<Judged>,
+    notes: &AnswerMeta,
+    took: Duration,
+) {
     let (exchange, verdict) = (&judged.exchange, &judged.verdict);
     let status = exchange.response.as_ref().map_or(0, |response| response.status);
     let LineFormat::Text { colour, verbose } = format else {
@@ -117,7 +123,7 @@ fn place(out: &mut Vec<u8>, colour: bool, finding: &Finding) {
 }
 
 /// The line for people, without its end.
-fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &Judged, notes: &Notes, took: Duration) {
+fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &Judged, notes: &AnswerMeta, took: Duration) {
     let (exchange, verdict) = (&judged.exchange, &judged.verdict);
     match status {
         0 => raw(out, "---"),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{exchange::Exchange, upstream::Notes};
+use crate::{exchange::Exchange, upstream::AnswerMeta};
 
 /// What a pipeline counted besides the verdicts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Counts {
     }
 
     /// An exchange ended; `panicked` if nothing about it was checked.
-    pub(super) fn exchange(&mut self, exchange: &Exchange, notes: &Notes, panicked: bool) {
+    pub(super) fn exchange(&mut self, exchange: &Exchange, notes: &AnswerMeta, panicked: bool) {
         self.exchanges += 1;
         self.unjudged += u64::from(panicked);
         self.incomplete += u64::from(exchange.transport.incomplete.is_some());

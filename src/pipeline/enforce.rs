@@ -6,7 +6,7 @@ use serde_json::json;
 use super::violates;
 use crate::{
     finding::{Finding, Verdict},
-    proxy::Holds,
+    proxy::HoldPolicy,
     redact::{Judged, Redacted},
     report::json::Item,
     upstream::Problem,
@@ -28,8 +28,8 @@ pub enum Enforce {
 }
 
 impl Enforce {
-    pub(super) fn holds(self) -> Holds {
-        Holds {
+    pub(super) fn holds(self) -> HoldPolicy {
+        HoldPolicy {
             requests: matches!(self, Self::Requests | Self::All),
             responses: matches!(self, Self::Responses | Self::All),
             heads: false,

@@ -1,4 +1,4 @@
-//! From what went by to what is said about it: decoding, credential, check, redaction, attestation.
+//! Judging an exchange: decoding, credential, check, redaction, attestation.
 
 use std::{
     borrow::Cow,
@@ -15,7 +15,7 @@ use crate::{
     recording::{Attested, attest},
     redact::{Judged, Redacted, Redactor},
     token::{Credential, TokenCache},
-    upstream::Notes,
+    upstream::AnswerMeta,
 };
 
 /// The check panicked.
@@ -84,8 +84,8 @@ impl Judge {
         }
     }
 
-    /// How an exchange is judged of which its upstream says this.
-    pub(super) fn options(&self, notes: &Notes) -> Cow<'_, CheckOptions> {
+    /// The options for an exchange with these facts about its answer.
+    pub(super) fn options(&self, notes: &AnswerMeta) -> Cow<'_, CheckOptions> {
         self.options_with(self.options.response && !notes.response_judged_elsewhere)
     }
 
@@ -110,14 +110,14 @@ impl Judge {
     }
 
     /// Judges an exchange that is over, and says whether the checker panicked instead.
-    pub(super) fn judge(&self, mut exchange: Box<Exchange>, notes: &Notes) -> (Judged, bool) {
+    pub(super) fn judge(&self, mut exchange: Box<Exchange>, notes: &AnswerMeta) -> (Judged, bool) {
         self.prepare(&mut exchange);
         let (verdict, panicked) = self.verdict(&exchange, notes);
         (Judged::new(exchange, verdict), panicked)
     }
 
     /// As [`Self::check`], once for requests of the same bytes where neither their credentials nor their responses are judged.
-    fn verdict(&self, exchange: &Exchange, notes: &Notes) -> (Verdict, bool) {
+    fn verdict(&self, exchange: &Exchange, notes: &AnswerMeta) -> (Verdict, bool) {
         let options = self.options(notes);
         let is_alike = options.request && !options.auth && !options.response && exchange.request.body.is_whole();
         let key = notes.same_request.as_ref().filter(|_| is_alike && exchange.transport == Transport::default());
@@ -151,11 +151,11 @@ impl Judge {
         &self,
         redactor: &Redactor,
         mut judged: Judged,
-        notes: &Notes,
+        notes: &AnswerMeta,
         is_recorded: bool,
     ) -> Option<(Redacted<Judged>, Attestation)> {
         if let Some(response) = judged.exchange.response.as_mut().filter(|_| notes.response_redacted) {
-            // Nothing but its status is told, and it goes to no journal.
+            // Only its status is shown, and it goes to no journal.
             (response.headers, response.body) = (Headers::new(), Body::default());
         }
         let redacted = catch_unwind(AssertUnwindSafe(|| redactor.redact(judged))).ok()?;

@@ -1,8 +1,7 @@
-//! The way to the console: lines are queued within a bound and written by a thread of its own, so that a reader of
-//! standard error that stalls slows no exchange. What does not fit the bound is dropped, counted and said.
+//! The console's queue: a thread of its own writes the lines, so that a stalled reader of standard error slows no
+//! exchange. Lines beyond the bound are dropped, counted and reported.
 //!
-//! Nobody reads a thousand lines a second one by one, so the thread rests a moment after it wrote: the lines that come
-//! meanwhile cost one write, and one wake, together.
+//! The thread pauses after each write: the lines of that moment cost one write and one wake together.
 
 use std::{
     fmt, io,
@@ -15,8 +14,8 @@ use std::{
 use super::LineFormat;
 use crate::plural::plural;
 
-/// Most bytes of lines that wait for the reader of standard error.
-const BOUND: usize = 1 << 20;
+/// Maximum bytes of lines that wait for the reader of standard error.
+const MAX_QUEUED: usize = 1 << 20;
 
 /// How long the thread rests after it wrote.
 const MOMENT: Duration = Duration::from_millis(20);
@@ -43,7 +42,7 @@ struct Queue {
     unsaid: u64,
     dropped: u64,
     thread: Doing,
-    /// Something is there that waits for nothing.
+    /// An urgent line is queued.
     urgent: bool,
     closed: bool,
 }
@@ -51,7 +50,7 @@ struct Queue {
 /// What the thread does.
 #[derive(Default, PartialEq, Eq)]
 enum Doing {
-    /// It writes, or was told to wake.
+    /// It writes, or has been woken.
     #[default]
     Busy,
     /// It waits for lines.
@@ -98,7 +97,7 @@ impl Console {
     /// Queues whole lines and empties the buffer; drops them if too much is queued.
     pub(super) fn push(&self, lines: &mut Vec<u8>) {
         let mut queue = self.shared.lock();
-        if queue.bytes.len() + lines.len() > BOUND {
+        if queue.bytes.len() + lines.len() > MAX_QUEUED {
             let count = memchr::memchr_iter(b'\n', lines).count() as u64;
             queue.unsaid += count;
             queue.dropped += count;
@@ -109,7 +108,7 @@ impl Console {
         self.shared.wake(queue);
     }
 
-    /// Queues what has to be said at once, whatever else is queued.
+    /// Queues an urgent line, beyond the bound if need be.
     pub(super) fn insist(&self, line: &[u8]) {
         let mut queue = self.shared.lock();
         queue.bytes.extend_from_slice(line);

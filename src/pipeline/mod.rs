@@ -1,28 +1,28 @@
 //! The only place that knows all stages: capture → decode → credential → check → redact → journal, console, counters.
 //!
-//! A [`Pipeline`] is the proxy's observer. Exchanges that ended in one turn of an event loop are taken up together at its end
-//! ([`Pipeline::run`]): all are judged, then all redacted, then their entries and lines go into batches that are given to
-//! the kernel with one write each. Stage by stage, since what one exchange leaves in the processor's caches serves the next.
-//! Only then do the ends of their responses go out. Where there are several event loops, each takes up its own, and
-//! whichever ends its turn first writes for all.
+//! A [`Pipeline`] is the proxy's observer. The exchanges that end in one turn of an event loop form a batch, which is
+//! processed at the end of the turn ([`Pipeline::run`]): all are judged, then all are redacted, then their entries and
+//! lines are written with one call each. Going stage by stage keeps each stage's code and data in the processor's caches.
+//! Only then do the ends of their responses go out. Each event loop processes its own batch; the first one that ends its
+//! turn writes for all.
 //!
-//! A checker that panics costs one exchange its verdict, never the recording. A journal that cannot be written stops
-//! no traffic; it is said at once, in the summary, and by the exit status.
+//! A checker that panics costs one exchange its verdict, never the recording. A journal that cannot be written stops no
+//! traffic: an alarm, the summary and the exit status report it.
 //!
-//! Under `--durable` the ends of responses wait for the disk as well: a thread syncs what was written, once for all
-//! exchanges that were written meanwhile, and the event loop never waits for it. What cannot be written or synced is
-//! refused: its response does not end, and new requests get 503 until an entry can be written again.
+//! Under `--durable` the ends of responses also wait for the disk. A thread syncs what was written, once for all exchanges
+//! written meanwhile; the event loop never waits for it. An exchange that cannot be written or synced is refused: its
+//! response does not end, and new requests get 503 until an entry can be written again.
 
+mod batches;
 mod console;
 mod counts;
 mod enforce;
 mod judge;
 mod lines;
-mod settle;
+mod process;
 mod shapes;
 #[cfg(test)]
 mod tests;
-mod turns;
 mod verdict_cache;
 
 use std::{
@@ -35,6 +35,10 @@ use std::{
 
 use http::{HeaderMap, StatusCode};
 
+use self::{
+    batches::{Batches, Waiting},
+    enforce::Held,
+};
 pub use self::{
     console::LineFormat,
     counts::{Counts, Queue},
@@ -44,14 +48,10 @@ pub use self::{
     shapes::ContractShapes,
     verdict_cache::VerdictCache,
 };
-use self::{
-    enforce::Held,
-    turns::{Turns, Waiting},
-};
 use crate::{
     exchange::{Exchange, Headers, Request},
     finding::{Kind, Rule, Verdict},
-    proxy::{Ended, Holds, Observer, Written},
+    proxy::{Committed, Completed, HoldPolicy, Observer},
     recording,
     redact::{Counters, Judged, Redacted, Redactor},
     report::{Collector, Place},
@@ -80,7 +80,7 @@ pub trait Journal: Send + fmt::Debug {
         Box::new(|| Ok(()))
     }
 
-    /// What happened to the journal since it was last asked that people have to know, though nothing was lost.
+    /// Events since the last call that a user must see, though nothing was lost.
     fn alarms(&mut self) -> Vec<String> {
         Vec::new()
     }
@@ -125,7 +125,7 @@ pub struct Parts {
     pub redactor: Arc<Redactor>,
     /// Which messages are held until they are judged, if any.
     pub enforce: Enforce,
-    /// Counts what was said, for the summary and reports.
+    /// Counts findings, for the summary and reports.
     pub collector: Collector,
     /// Where entries go.
     pub journal: Option<Box<dyn Journal>>,
@@ -137,7 +137,7 @@ pub struct Parts {
     pub console: Console,
 }
 
-/// See the module.
+/// The pipeline; see the module.
 #[derive(Debug)]
 pub struct Pipeline {
     judge: Judge,
@@ -147,7 +147,7 @@ pub struct Pipeline {
     console: Arc<Console>,
     durable: bool,
     records: bool,
-    turns: Turns,
+    batches: Batches,
     state: Mutex<State>,
     to_sync: Condvar,
     syncer: Mutex<Option<JoinHandle<()>>>,
@@ -164,7 +164,7 @@ struct State {
     counts: Counts,
 }
 
-/// How it stands with the disk, under `--durable`.
+/// The state of the disk, under `--durable`.
 #[derive(Debug, Default)]
 struct Disk {
     /// Written, and not on the disk yet.
@@ -172,7 +172,7 @@ struct Disk {
     sync_wanted: bool,
     /// Why requests are refused at present.
     refusing: Option<String>,
-    /// A sync failed: nobody knows what of the journal is on the disk, and a later success would not tell.
+    /// A sync failed: which part of the journal is on the disk is unknown, and a later success would not show it.
     sync_failed: bool,
     /// No more is to come.
     closing: bool,
@@ -188,18 +188,18 @@ impl Disk {
 }
 
 /// Bytes of entries that are written at once, without waiting for the turn of the event loop to end.
-const MOST_QUEUED: usize = 4 << 20;
+const MAX_QUEUED: usize = 4 << 20;
 
-/// What a pipeline came to, at its end.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was said about the exchanges.
+    /// Counts of findings.
     pub collector: Collector,
-    /// What was counted besides.
+    /// Other counts.
     pub counts: Counts,
     /// What redaction found.
     pub secrets: Counters,
-    /// Where exchange lines went; to be closed before anything else is said.
+    /// Where exchange lines went; close it before printing anything else.
     pub console: Arc<Console>,
 }
 
@@ -219,7 +219,7 @@ impl Pipeline {
             console: Arc::new(console),
             durable,
             records: journal.is_some(),
-            turns: Turns::default(),
+            batches: Batches::default(),
             state: Mutex::new(State {
                 collector,
                 journal,
@@ -240,16 +240,16 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// Takes up what ended, and writes it, as long as it is polled: once per turn of the event loop in which an exchange ended,
-    /// but for one that ended alone. Each event loop wants one of these.
+    /// Processes and writes what ended, once per turn of the event loop in which an exchange ended. Runs until it is
+    /// dropped; each event loop needs one.
     pub async fn run(&self) {
-        let turn = self.turns.begin();
+        let turn = self.batches.begin();
         loop {
             turn.notified().await;
             // Everything that is ready in this turn runs first, and so joins the batch.
             tokio::task::yield_now().await;
             let taken_up = catch_unwind(AssertUnwindSafe(|| {
-                self.settle(&turn);
+                self.process_batch(&turn);
                 self.write_out();
             }));
             if taken_up.is_err() {
@@ -260,9 +260,9 @@ impl Pipeline {
         }
     }
 
-    /// Takes up what ended, and writes it. [`Pipeline::run`] does it; the end of a run does it once more.
+    /// Processes and writes what ended. [`Pipeline::run`] does it; the end of a run does it once more.
     pub fn flush(&self) {
-        self.take_up();
+        self.process_batches();
         self.write_out();
     }
 
@@ -313,7 +313,7 @@ impl Pipeline {
         release(&mut state.waiting, &answer);
     }
 
-    /// Says that the journal cannot be written, once.
+    /// Reports once that the journal cannot be written.
     fn alarm(&self, state: &mut State, error: &io::Error) {
         if state.counts.journal_error.is_some() {
             return;
@@ -421,19 +421,19 @@ impl Pipeline {
         *state.counts.turned_away.entry(denied.reason.to_owned()).or_default() += 1;
         state.collector.denied(&denied.host, denied.reason);
         console::denied(&mut state.line_batch, self.lines, denied);
-        self.turns.here().wake();
+        self.batches.here().wake();
     }
 
     /// Why a request that is held does not pass.
     fn refusal(&self, exchange: &Exchange, verdict: Verdict) -> Problem {
-        self.take_up();
+        self.process_batches();
         let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.redact(Judged::new(exchange.clone(), verdict))));
         redacted
             .map_or_else(|_| enforce::unjudged(Held::Request), |redacted| enforce::refusal(&redacted, Held::Request))
     }
 }
 
-/// Tells all of them, and forgets them.
+/// Answers all of them.
 fn release(waiting: &mut Vec<Waiting>, answer: &Result<(), Problem>) {
     for waiting in waiting.drain(..) {
         waiting.tell(answer.clone());
@@ -447,8 +447,8 @@ fn unrecorded(reason: &str) -> Problem {
 }
 
 impl Observer for Pipeline {
-    fn holds(&self) -> Holds {
-        Holds { heads: self.durable, ..self.enforce.holds() }
+    fn holds(&self) -> HoldPolicy {
+        HoldPolicy { heads: self.durable, ..self.enforce.holds() }
     }
 
     fn refuses(&self, request: &Request) -> Option<Problem> {
@@ -469,24 +469,24 @@ impl Observer for Pipeline {
         }
     }
 
-    fn ended(&self, ended: Ended) -> Written {
+    fn on_completed(&self, ended: Completed) -> Committed {
         self.record(ended)
     }
 
-    fn informed(&self, headers: &HeaderMap) {
-        // What fails here fails on the exchange too, and is said there.
+    fn on_informational(&self, headers: &HeaderMap) {
+        // What fails here fails on the exchange too, and is reported there.
         let _ = catch_unwind(AssertUnwindSafe(|| self.redactor.recognise_headers(&Headers::from(headers))));
     }
 
-    fn turned_away(&self, status: u16, reason: &str) {
+    fn on_rejected(&self, status: u16, reason: &str) {
         let mut state = self.lock();
         let state = &mut *state;
         *state.counts.turned_away.entry(reason.to_owned()).or_default() += 1;
         console::turned_away(&mut state.line_batch, self.lines, status, reason);
-        self.turns.here().wake();
+        self.batches.here().wake();
     }
 
-    fn denied(&self, denied: &Denied) {
+    fn on_denied(&self, denied: &Denied) {
         // Clients can put anything where a host belongs.
         let clean =
             |text: &str| catch_unwind(AssertUnwindSafe(|| self.redactor.text(text).into_inner())).unwrap_or_default();

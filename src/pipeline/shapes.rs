@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Deepest chain of references and alternatives that is followed.
-const DEPTH: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// The length bounds of a contract's schemas. Alternatives are taken together: a label fits all of them where it can.
 pub struct ContractShapes(Arc<Contract>);
@@ -45,7 +45,7 @@ impl Shapes for ContractShapes {
             schemas = schemas.into_iter().flat_map(|schema| step(document, schema, &token)).collect();
         }
         let mut bounds = Bounds::default();
-        for schema in schemas.into_iter().flat_map(|schema| alternatives(document, schema, DEPTH)) {
+        for schema in schemas.into_iter().flat_map(|schema| alternatives(document, schema, MAX_DEPTH)) {
             let length = |name: &str| schema.get(name).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
             bounds.min = bounds.min.max(length("minLength"));
             bounds.max = match (bounds.max, length("maxLength")) {
@@ -69,7 +69,7 @@ fn collect<'a>(document: &'a Value, operation: &'a Value, response: bool, schema
         operation.get("requestBody").into_iter().collect()
     };
     for message in messages {
-        let message = resolve(document, message, DEPTH);
+        let message = resolve(document, message, MAX_DEPTH);
         schemas.extend(members(message.get("content")).filter_map(|media| media.get("schema")));
     }
 }
@@ -102,7 +102,7 @@ fn alternatives<'a>(document: &'a Value, schema: &'a Value, depth: usize) -> Vec
 
 /// The schemas of the member or item `token`.
 fn step<'a>(document: &'a Value, schema: &'a Value, token: &str) -> Vec<&'a Value> {
-    alternatives(document, schema, DEPTH)
+    alternatives(document, schema, MAX_DEPTH)
         .into_iter()
         .filter_map(|schema| {
             let named = schema.get("properties").and_then(|properties| properties.get(token));

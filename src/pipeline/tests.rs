@@ -17,7 +17,7 @@ use crate::{
     redact::Plan,
     report::Title,
     token::{Credential, TokenCache},
-    upstream::{Notes, RequestKey},
+    upstream::{AnswerMeta, RequestKey},
 };
 
 /// A journal in memory that can fail.
@@ -143,8 +143,11 @@ fn a_verdict_is_shared_by_requests_with_the_same_status_where_their_credentials_
         exclude: Vec::new(),
         verdicts: VerdictCache::default(),
     };
-    let notes =
-        Notes { response_judged_elsewhere: true, same_request: Some(RequestKey::default()), ..Notes::default() };
+    let notes = AnswerMeta {
+        response_judged_elsewhere: true,
+        same_request: Some(RequestKey::default()),
+        ..AnswerMeta::default()
+    };
     let answered = |status| {
         let mut exchange = exchange();
         exchange.response.as_mut().unwrap().status = status;
@@ -204,8 +207,8 @@ fn answered(status: u16) -> Box<Exchange> {
     exchange
 }
 
-fn ended() -> Ended {
-    Ended { exchange: exchange(), notes: Notes::default(), took: Duration::ZERO, held: false, alone: false }
+fn ended() -> Completed {
+    Completed { exchange: exchange(), notes: AnswerMeta::default(), took: Duration::ZERO, held: false, alone: false }
 }
 
 fn panics(_: &Contract, _: &Exchange, _: &CheckOptions) -> crate::finding::Verdict {
@@ -216,7 +219,7 @@ fn panics(_: &Contract, _: &Exchange, _: &CheckOptions) -> crate::finding::Verdi
 async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_recording() {
     let journal = Memory::default();
     let (pipeline, said) = pipeline(panics, &journal);
-    let written = pipeline.ended(ended());
+    let written = pipeline.on_completed(ended());
     pipeline.flush();
     written.await.unwrap();
     assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
@@ -248,11 +251,11 @@ fn entries_that_wait_for_one_write_are_bounded_however_many_end_in_one_turn() {
     let journal = Memory { entry: 1 << 20, ..Memory::default() };
     let (pipeline, _) = pipeline(Contract::check, &journal);
     // All in one turn of the event loop: nothing flushes in between.
-    let written: Vec<_> = (0..turns::MOST_PENDING + 2).map(|_| pipeline.ended(ended())).collect();
-    assert_eq!(journal.writes.load(Ordering::Relaxed), turns::MOST_PENDING / 4);
+    let written: Vec<_> = (0..batches::MAX_PENDING + 2).map(|_| pipeline.on_completed(ended())).collect();
+    assert_eq!(journal.writes.load(Ordering::Relaxed), batches::MAX_PENDING / 4);
     let queue = pipeline.finish(collector()).counts.queue;
     assert_eq!((queue.most_bytes, queue.most_exchanges), (4 << 20, 4));
-    assert_eq!(queue.writes, turns::MOST_PENDING as u64 / 4 + 1);
+    assert_eq!(queue.writes, batches::MAX_PENDING as u64 / 4 + 1);
     drop(written);
 }
 
@@ -262,19 +265,19 @@ fn bodies_that_wait_for_the_end_of_a_turn_are_bounded() {
     let (pipeline, _) = pipeline(Contract::check, &journal);
     let with_body = || {
         let mut ended = ended();
-        ended.exchange.request.body = Body::whole(vec![b' '; turns::MOST_BYTES / 2]);
+        ended.exchange.request.body = Body::whole(vec![b' '; batches::MAX_BYTES / 2]);
         ended
     };
-    let one = pipeline.ended(with_body());
+    let one = pipeline.on_completed(with_body());
     assert_eq!(journal.entries.load(Ordering::Relaxed), 0);
-    let other = pipeline.ended(with_body());
+    let other = pipeline.on_completed(with_body());
     assert_eq!(journal.entries.load(Ordering::Relaxed), 2);
     drop((one, other));
 }
 
 /// What becomes of an exchange whose response is held.
 fn admitted(pipeline: &Pipeline, exchange: Box<Exchange>) -> Result<(), Problem> {
-    let mut written = Box::pin(pipeline.ended(Ended { exchange, held: true, ..ended() }));
+    let mut written = Box::pin(pipeline.on_completed(Completed { exchange, held: true, ..ended() }));
     assert!(is_pending(&mut written), "it waits until it is judged");
     pipeline.flush();
     match written.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -315,7 +318,7 @@ async fn a_journal_that_cannot_be_written_stops_no_traffic_and_is_said_once_and_
     let journal = Memory { full: Arc::new(true.into()), ..Memory::default() };
     let (pipeline, said) = pipeline(Contract::check, &journal);
     for _ in 0..2 {
-        let written = pipeline.ended(ended());
+        let written = pipeline.on_completed(ended());
         pipeline.flush();
         written.await.unwrap();
     }
@@ -331,18 +334,18 @@ async fn all_exchanges_that_end_in_one_turn_are_written_at_once_and_only_then_re
     let journal = Memory::default();
     let (pipeline, _) = pipeline(Contract::check, &journal);
     let writer = writer(&pipeline);
-    let turns: Vec<_> = (0..5)
+    let batches: Vec<_> = (0..5)
         .map(|_| {
             let pipeline = Arc::clone(&pipeline);
-            tokio::spawn(async move { pipeline.ended(ended()).await })
+            tokio::spawn(async move { pipeline.on_completed(ended()).await })
         })
         .collect();
-    for turn in turns {
+    for turn in batches {
         turn.await.unwrap().unwrap();
     }
     assert_eq!(journal.entries.load(Ordering::Relaxed), 5);
     assert_eq!(journal.writes.load(Ordering::Relaxed), 1);
-    pipeline.ended(ended()).await.unwrap();
+    pipeline.on_completed(ended()).await.unwrap();
     assert_eq!(journal.writes.load(Ordering::Relaxed), 2);
     writer.abort();
 }
@@ -350,13 +353,13 @@ async fn all_exchanges_that_end_in_one_turn_are_written_at_once_and_only_then_re
 #[test]
 fn without_a_journal_a_response_waits_only_where_another_event_loop_may_meet_its_secrets_first() {
     let (pipeline, said) = pipeline_with(Contract::check, None, false);
-    let of_this_loop = pipeline.turns.begin();
-    assert!(!is_pending(&mut Box::pin(pipeline.ended(ended()))));
-    pipeline.settle(&of_this_loop);
-    std::thread::scope(|scope| scope.spawn(|| pipeline.turns.begin()).join().unwrap());
-    let mut waits = Box::pin(pipeline.ended(ended()));
+    let of_this_loop = pipeline.batches.begin();
+    assert!(!is_pending(&mut Box::pin(pipeline.on_completed(ended()))));
+    pipeline.process_batch(&of_this_loop);
+    std::thread::scope(|scope| scope.spawn(|| pipeline.batches.begin()).join().unwrap());
+    let mut waits = Box::pin(pipeline.on_completed(ended()));
     assert!(is_pending(&mut waits));
-    pipeline.settle(&of_this_loop);
+    pipeline.process_batch(&of_this_loop);
     assert!(!is_pending(&mut waits));
     let outcome = pipeline.finish(collector());
     outcome.console.close();
@@ -367,7 +370,7 @@ fn without_a_journal_a_response_waits_only_where_another_event_loop_may_meet_its
 fn what_ended_before_is_taken_up_before_a_refusal_is_put_in_words() {
     let journal = Memory::default();
     let (pipeline, _) = pipeline(Contract::check, &journal);
-    drop(pipeline.ended(ended()));
+    drop(pipeline.on_completed(ended()));
     assert_eq!(journal.entries.load(Ordering::Relaxed), 0);
     assert!(pipeline.admit_request(&mut exchange()).is_err());
     assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
@@ -384,7 +387,7 @@ fn a_remark_shows_no_secret_that_was_learnt_after_it_was_worded() {
         .collect();
     ended.exchange.request.body = Body::whole(format!("client_secret={secret}"));
     ended.notes.remarks = vec![format!("/x?b={secret} was not recorded")];
-    drop(pipeline.ended(ended));
+    drop(pipeline.on_completed(ended));
     let outcome = pipeline.finish(collector());
     outcome.console.close();
     let said = said.text();
@@ -397,9 +400,9 @@ async fn an_entry_that_cannot_be_put_into_words_costs_its_turn_and_none_that_com
     let (pipeline, _) = pipeline(Contract::check, &journal);
     let writer = writer(&pipeline);
     journal.panics.store(true, Ordering::Relaxed);
-    assert_eq!(pipeline.ended(ended()).await.unwrap_err().reason, "recording-ended");
+    assert_eq!(pipeline.on_completed(ended()).await.unwrap_err().reason, "recording-ended");
     journal.panics.store(false, Ordering::Relaxed);
-    pipeline.ended(ended()).await.unwrap();
+    pipeline.on_completed(ended()).await.unwrap();
     assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
     writer.abort();
     let counts = pipeline.finish(collector()).counts;
@@ -410,9 +413,9 @@ async fn an_entry_that_cannot_be_put_into_words_costs_its_turn_and_none_that_com
 fn an_exchange_that_ends_alone_is_written_at_once_with_those_that_wait() {
     let journal = Memory::default();
     let (pipeline, _) = pipeline(Contract::check, &journal);
-    let mut waits = Box::pin(pipeline.ended(ended()));
+    let mut waits = Box::pin(pipeline.on_completed(ended()));
     assert!(is_pending(&mut waits));
-    let mut last = Box::pin(pipeline.ended(Ended { alone: true, ..ended() }));
+    let mut last = Box::pin(pipeline.on_completed(Completed { alone: true, ..ended() }));
     assert!(!is_pending(&mut last) && !is_pending(&mut waits));
     assert_eq!(journal.writes.load(Ordering::Relaxed), 1);
 }
@@ -429,8 +432,8 @@ fn findings_about_the_request_do_not_hold_back_its_response() {
 }
 
 /// An exchange that has ended, and was written.
-fn written(pipeline: &Pipeline) -> std::pin::Pin<Box<Written>> {
-    let written = Box::pin(pipeline.ended(ended()));
+fn written(pipeline: &Pipeline) -> std::pin::Pin<Box<Committed>> {
+    let written = Box::pin(pipeline.on_completed(ended()));
     pipeline.flush();
     written
 }
@@ -441,7 +444,7 @@ fn writer(pipeline: &Arc<Pipeline>) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move { pipeline.run().await })
 }
 
-fn is_pending(written: &mut std::pin::Pin<Box<Written>>) -> bool {
+fn is_pending(written: &mut std::pin::Pin<Box<Committed>>) -> bool {
     written.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending()
 }
 
@@ -515,10 +518,10 @@ fn a_clock_that_jumps_reorders_nothing_and_panics_nowhere() {
         let mut exchange = exchange();
         exchange.started = Some(time);
         exchange.request.target = Target::new("https", "tenant.example", format!("/{number}"));
-        let (judged, panicked) = pipeline.judge.judge(exchange, &Notes::default());
+        let (judged, panicked) = pipeline.judge.judge(exchange, &AnswerMeta::default());
         assert!(!panicked);
         let (redacted, attestation) =
-            pipeline.judge.redact(&pipeline.redactor, judged, &Notes::default(), true).unwrap();
+            pipeline.judge.redact(&pipeline.redactor, judged, &AnswerMeta::default(), true).unwrap();
         Journal::add(&mut journal, &redacted, attestation);
         Journal::write(&mut journal).unwrap();
     }

@@ -10,9 +10,9 @@ use bytes::{Bytes, BytesMut};
 use crate::exchange::{Body, Presence};
 
 /// What every copy may keep, however many there are: the bodies of ordinary API calls.
-const SMALL: usize = 64 << 10;
+const FREE_BYTES: usize = 64 << 10;
 
-/// Bytes that all copies of a proxy may keep together, beyond [`SMALL`] each.
+/// Bytes that all copies of a proxy may keep together, beyond [`FREE_BYTES`] each.
 #[derive(Debug, Clone)]
 pub(in crate::proxy) struct Budget(Arc<AtomicUsize>);
 
@@ -33,7 +33,7 @@ impl Budget {
 
 /// The first `limit` bytes of a body, and how many there were.
 #[derive(Debug)]
-pub(in crate::proxy) struct Copy {
+pub(in crate::proxy) struct BodyCapture {
     first: Bytes,
     rest: BytesMut,
     limit: usize,
@@ -42,7 +42,7 @@ pub(in crate::proxy) struct Copy {
     taken: usize,
 }
 
-impl Copy {
+impl BodyCapture {
     pub(in crate::proxy) fn new(limit: usize, budget: Budget) -> Self {
         Self { first: Bytes::new(), rest: BytesMut::new(), limit, total: 0, budget, taken: 0 }
     }
@@ -51,7 +51,7 @@ impl Copy {
     pub(in crate::proxy) fn push(&mut self, data: &Bytes) {
         let kept = self.kept();
         let wanted = data.len().min(self.limit - kept);
-        let small = SMALL.saturating_sub(kept).min(wanted);
+        let small = FREE_BYTES.saturating_sub(kept).min(wanted);
         let taken = self.budget.take(wanted - small);
         self.taken += taken;
         self.total += data.len() as u64;
@@ -114,7 +114,7 @@ impl Copy {
     }
 }
 
-impl Drop for Copy {
+impl Drop for BodyCapture {
     fn drop(&mut self) {
         self.budget.0.fetch_add(self.taken, Ordering::AcqRel);
     }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_copy_keeps_its_bound_and_counts_the_rest() {
-        let mut copy = Copy::new(5, Budget::new(0));
+        let mut copy = BodyCapture::new(5, Budget::new(0));
         for piece in ["abc", "def", "ghi"] {
             copy.push(&Bytes::from_static(piece.as_bytes()));
         }
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_copy_of_one_piece_shares_its_memory() {
         let piece = Bytes::from(vec![7; 100]);
-        let mut copy = Copy::new(1000, Budget::new(0));
+        let mut copy = BodyCapture::new(1000, Budget::new(0));
         copy.push(&piece);
         let body = copy.take(true);
         assert!(body.is_whole());
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_message_that_broke_off_is_truncated_of_an_unknown_total() {
-        let mut copy = Copy::new(1000, Budget::new(0));
+        let mut copy = BodyCapture::new(1000, Budget::new(0));
         copy.push(&Bytes::from_static(b"abc"));
         assert_eq!(copy.take(false).presence, Presence::Truncated { kept: 3, total: None });
     }
@@ -157,20 +157,20 @@ mod tests {
     #[test]
     fn all_copies_together_keep_no_more_than_their_budget_and_small_ones_are_always_whole() {
         let budget = Budget::new(1000);
-        let large = Bytes::from(vec![7; SMALL + 600]);
-        let (mut one, mut two) = (Copy::new(1 << 20, budget.clone()), Copy::new(1 << 20, budget.clone()));
+        let large = Bytes::from(vec![7; FREE_BYTES + 600]);
+        let (mut one, mut two) = (BodyCapture::new(1 << 20, budget.clone()), BodyCapture::new(1 << 20, budget.clone()));
         one.push(&large);
         two.push(&large);
         assert!(one.fits() && !two.fits());
-        assert_eq!(two.kept(), SMALL + 400);
+        assert_eq!(two.kept(), FREE_BYTES + 400);
         drop(one);
         two.push(&large);
-        assert_eq!(two.kept(), SMALL + 400, "nothing behind a hole");
-        let mut three = Copy::new(1 << 20, budget.clone());
+        assert_eq!(two.kept(), FREE_BYTES + 400, "nothing behind a hole");
+        let mut three = BodyCapture::new(1 << 20, budget.clone());
         three.push(&large);
         assert!(three.fits());
-        let mut small = Copy::new(1 << 20, Budget::new(0));
-        small.push(&Bytes::from(vec![7; SMALL]));
+        let mut small = BodyCapture::new(1 << 20, Budget::new(0));
+        small.push(&Bytes::from(vec![7; FREE_BYTES]));
         assert!(small.fits());
         drop((two, three));
         assert_eq!(budget.take(5000), 1000);

@@ -89,9 +89,9 @@ pub(in crate::proxy) fn is_authority(authority: &[u8]) -> bool {
 
 /// Whether this is a port as it stands in an authority; it may be empty there (RFC 3986, section 3.2.3).
 fn is_port(text: &[u8]) -> bool {
-    const MOST: u32 = u16::MAX as u32;
-    let number = |port: u32, digit: &u8| (port * 10 + u32::from(digit - b'0')).min(MOST + 1);
-    text.iter().all(u8::is_ascii_digit) && text.iter().fold(0, number) <= MOST
+    const MAX_PORT: u32 = u16::MAX as u32;
+    let number = |port: u32, digit: &u8| (port * 10 + u32::from(digit - b'0')).min(MAX_PORT + 1);
+    text.iter().all(u8::is_ascii_digit) && text.iter().fold(0, number) <= MAX_PORT
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! The proxy: listeners, limits, hop-by-hop headers, the capture of an exchange. It sees neither contracts nor files.
 //!
-//! A connection is anything that reads and writes ([`entry::listener::serve_connection`]); a request on it is forwarded by
-//! [`reverse`], whatever kind of listener it came through. What went by is handed to an [`Observer`] as an
-//! [`Exchange`], and the *end* of the response waits until the observer has written it down: what a client has whole,
-//! the journal has. Everything before the end streams; where the upstream's head and end came in one, they leave in one
-//! write, and nothing is waited for but the write of the journal in the same turn of the event loop.
+//! `entry` accepts connections and decides where each request goes, `transfer` carries one request and its response, and
+//! `wire` holds the layers around a client's socket. Imports point down that list, and to the files beside them.
+//!
+//! Each exchange goes to an [`Observer`]. The *end* of its response waits until the observer has written it: what a client
+//! has whole, the journal has. Everything before the end streams. Where the upstream's head and end come in one piece,
+//! they leave in one write.
 
 mod capture;
 pub mod entry;
@@ -20,7 +21,7 @@ pub mod workers;
 
 pub use self::{
     host::HostPort,
-    observer::{Ended, Holds, Observer, Written},
+    observer::{Committed, Completed, HoldPolicy, Observer},
     settings::{Audience, Settings},
     shared::Proxy,
 };

@@ -13,19 +13,19 @@ use tokio::sync::oneshot;
 
 use crate::{
     exchange::{Exchange, Request},
-    upstream::{Denied, Notes, Problem},
+    upstream::{AnswerMeta, Denied, Problem},
 };
 
-/// An exchange that is over, as the observer gets it.
+/// A completed exchange, for the observer.
 #[derive(Debug)]
-pub struct Ended {
+pub struct Completed {
     /// The exchange; bodies as they were on the wire, content coding included, the credential not yet read.
     pub exchange: Box<Exchange>,
-    /// What the upstream said about its answer.
-    pub notes: Notes,
+    /// Facts about the answer that the message does not hold.
+    pub notes: AnswerMeta,
     /// How long it took, from the request's head to the end.
     pub took: Duration,
-    /// Its response is held until the observer has judged it ([`Holds::responses`]): it goes out only if [`Written`] is no
+    /// Its response is held until the observer has judged it ([`HoldPolicy::responses`]): it goes out only if [`Committed`] is no
     /// error.
     pub held: bool,
     /// No other exchange was in progress when it ended: nothing is gained by waiting for one that ends beside it.
@@ -34,7 +34,7 @@ pub struct Ended {
 
 /// Which messages are held until the observer admits them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Holds {
+pub struct HoldPolicy {
     /// Requests, before the upstream sees anything of them.
     pub requests: bool,
     /// Responses, before the client sees anything of them.
@@ -44,7 +44,7 @@ pub struct Holds {
     pub heads: bool,
 }
 
-impl Holds {
+impl HoldPolicy {
     /// Whether any message is judged before it passes.
     #[must_use]
     pub const fn judge(self) -> bool {
@@ -52,14 +52,14 @@ impl Holds {
     }
 }
 
-/// Whoever listens to what the proxy sees. None of its methods may block.
+/// Receives what the proxy sees. None of its methods may block.
 pub trait Observer: Send + Sync + fmt::Debug {
-    /// Which messages it wants to admit first; asked once per exchange.
-    fn holds(&self) -> Holds {
-        Holds::default()
+    /// Which messages it admits first; called once per exchange.
+    fn holds(&self) -> HoldPolicy {
+        HoldPolicy::default()
     }
 
-    /// Why this request is not taken at present, if so; what the client gets. The refusal is an exchange of its own.
+    /// Refuses a request before it is forwarded; the problem is what the client gets. The refusal is recorded as an exchange.
     fn refuses(&self, _request: &Request) -> Option<Problem> {
         None
     }
@@ -74,27 +74,26 @@ pub trait Observer: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Takes an exchange that is over. The end of its response waits for the future.
-    fn ended(&self, ended: Ended) -> Written;
+    /// Takes a completed exchange. The end of its response waits for the future.
+    fn on_completed(&self, ended: Completed) -> Committed;
 
-    /// Hears of the header fields of an interim answer (1xx) that is passed on. They are recorded nowhere, but what they hold
-    /// may come again.
-    fn informed(&self, _headers: &HeaderMap) {}
+    /// An informational response (1xx) passes. It is not recorded, but secrets in its header fields may come again.
+    fn on_informational(&self, _headers: &HeaderMap) {}
 
-    /// Hears of a request that was turned away before it could become an exchange. The reason holds nothing of it.
-    fn turned_away(&self, _status: u16, _reason: &str) {}
+    /// A request was rejected before it became an exchange. The reason holds nothing of the request.
+    fn on_rejected(&self, _status: u16, _reason: &str) {}
 
-    /// Hears of a request that was turned away because of the host that it asked for.
-    fn denied(&self, denied: &Denied) {
-        self.turned_away(denied.status, denied.reason);
+    /// A request was rejected because of its host.
+    fn on_denied(&self, denied: &Denied) {
+        self.on_rejected(denied.status, denied.reason);
     }
 }
 
-/// Resolves when an exchange is recorded (or could not be, and that has been said): then its response may end. An error
+/// Resolves when an exchange is recorded, or its loss is reported: then its response may end. An error
 /// is what the client gets in its place, or, where the response has begun, why it is cut: it could not be recorded, or was
-/// [held](Ended::held) and does not pass.
+/// [held](Completed::held) and does not pass.
 #[derive(Debug)]
-pub struct Written(State);
+pub struct Committed(State);
 
 #[derive(Debug)]
 enum State {
@@ -102,8 +101,8 @@ enum State {
     Waiting(oneshot::Receiver<Result<(), Problem>>),
 }
 
-impl Written {
-    /// Already done, or nothing to write.
+impl Committed {
+    /// Done already, or nothing to write.
     #[must_use]
     pub const fn now() -> Self {
         Self(State::Known(Ok(())))
@@ -115,14 +114,14 @@ impl Written {
         Self(State::Known(Err(Box::new(problem))))
     }
 
-    /// As the sender says. One that is gone recorded nothing.
+    /// When the sender states it. A dropped sender recorded nothing.
     #[must_use]
     pub const fn when(receiver: oneshot::Receiver<Result<(), Problem>>) -> Self {
         Self(State::Waiting(receiver))
     }
 }
 
-impl Future for Written {
+impl Future for Committed {
     type Output = Result<(), Problem>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Problem>> {

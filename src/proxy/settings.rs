@@ -12,45 +12,45 @@ pub struct Settings {
     pub scheme: Arc<str>,
     /// The upstream's host and, unless it is the scheme's own, port; the Host header that it gets.
     pub authority: Arc<str>,
-    /// Most bytes of a request body; 413 beyond.
+    /// Maximum bytes of a request body; 413 beyond.
     pub max_body: u64,
-    /// Most bytes of each body that are kept for judging and recording.
+    /// Maximum captured bytes of each body.
     pub max_capture: usize,
-    /// Most bytes of all bodies in progress that are kept at a time, beyond 64 KiB of each.
+    /// Maximum captured bytes of all bodies in progress; the first 64 KiB of each are free.
     pub max_captured: usize,
-    /// Most connections at a time; 503 beyond.
+    /// Maximum connections at a time; 503 beyond.
     pub max_connections: usize,
-    /// Most header fields of a request; 431 beyond.
+    /// Maximum header fields of a request; 431 beyond.
     pub max_headers: usize,
-    /// Most bytes of a request head; 431 beyond.
+    /// Maximum bytes of a request head; 431 beyond.
     pub max_header_bytes: usize,
-    /// Longest request target, in bytes; 414 beyond.
+    /// Maximum length of a request target, in bytes; 414 beyond.
     pub max_target: usize,
-    /// Longest time for a request head to arrive, from its first byte (or the connection's begin).
+    /// Maximum time for a request head to arrive, from its first byte or the start of the connection.
     pub header_timeout: Duration,
-    /// Longest silence in the middle of a request body.
+    /// Maximum pause within a request body.
     pub body_timeout: Duration,
-    /// Fewest bytes of a request body per second, on the average beyond the first `body_timeout`; 0 for any.
+    /// Minimum average rate of a request body in bytes per second, after the first `body_timeout`; 0 for any.
     pub body_rate: u64,
-    /// Longest time in which a client takes no byte of an answer that is there.
+    /// How long a client may stop reading a response.
     pub write_timeout: Duration,
     /// How long a connection may be idle between requests.
     pub keep_alive: Duration,
-    /// Longest silence, both ways, of a tunnel or of a connection whose protocol was switched.
+    /// Maximum silence, both ways, of a tunnel or of a connection after its protocol was switched.
     pub tunnel_timeout: Duration,
-    /// Most HTTP/2 streams of one connection at a time.
+    /// Maximum HTTP/2 streams of one connection at a time.
     pub max_streams: u32,
-    /// Most requests that are with the upstream at a time, each on a connection of its own over HTTP/1.
+    /// Maximum concurrent requests to the upstream; over HTTP/1 each has its own connection.
     pub max_upstream: usize,
-    /// How long another one waits for its turn; 503 beyond.
-    pub turn: Duration,
+    /// How long another request waits for a permit; 503 beyond.
+    pub permit_timeout: Duration,
     /// What happens to the `audience` of a token request.
     pub audience: Audience,
     /// contrail's own listeners.
     pub own: OwnAddresses,
-    /// Who serves the connections.
+    /// The event loops that serve connections.
     pub workers: Workers,
-    /// How long exchanges in progress may go on after a shutdown was asked for.
+    /// How long exchanges in progress may continue after a shutdown begins.
     pub drain: Duration,
 }
 
@@ -75,7 +75,7 @@ impl Settings {
             tunnel_timeout: Duration::from_mins(10),
             max_streams: 128,
             max_upstream: 1024,
-            turn: Duration::from_secs(10),
+            permit_timeout: Duration::from_secs(10),
             audience: Audience::default(),
             own: OwnAddresses::default(),
             workers: Workers::default(),

@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{
     Observer, Settings,
-    capture::{Budget, Copy},
+    capture::{BodyCapture, Budget},
 };
 use crate::upstream::{Failure, FailureKind, Kind, Upstream};
 
@@ -16,12 +16,12 @@ use crate::upstream::{Failure, FailureKind, Kind, Upstream};
 pub struct Proxy {
     pub(super) settings: Settings,
     pub(super) host: HeaderValue,
-    /// Connections that are still free, over all listeners.
-    pub(super) slots: Arc<Semaphore>,
-    /// Requests that may go to the upstream besides those that are there.
-    pub(super) turns: Arc<Semaphore>,
+    /// Permits for further connections, over all listeners.
+    pub(super) connection_permits: Arc<Semaphore>,
+    /// Permits for further requests to the upstream.
+    pub(super) upstream_permits: Arc<Semaphore>,
     pub(super) captured: Budget,
-    /// How many exchanges are in progress.
+    /// Exchanges in progress.
     pub(super) exchanges: AtomicUsize,
     /// Why exchanges in progress are cut, once contrail does that.
     pub(super) cut: OnceLock<&'static str>,
@@ -43,14 +43,14 @@ impl Proxy {
         observer: Arc<dyn Observer>,
     ) -> Result<Arc<Self>, http::header::InvalidHeaderValue> {
         let host = HeaderValue::from_str(&settings.authority)?;
-        let slots = Arc::new(Semaphore::new(settings.max_connections.min(Semaphore::MAX_PERMITS)));
-        let turns = Arc::new(Semaphore::new(settings.max_upstream.min(Semaphore::MAX_PERMITS)));
+        let connection_permits = Arc::new(Semaphore::new(settings.max_connections.min(Semaphore::MAX_PERMITS)));
+        let upstream_permits = Arc::new(Semaphore::new(settings.max_upstream.min(Semaphore::MAX_PERMITS)));
         let captured = Budget::new(settings.max_captured);
         Ok(Arc::new(Self {
             settings,
             host,
-            slots,
-            turns,
+            connection_permits,
+            upstream_permits,
             captured,
             exchanges: AtomicUsize::new(0),
             cut: OnceLock::new(),
@@ -66,23 +66,26 @@ impl Proxy {
     }
 
     /// An empty copy of a body.
-    pub(super) fn copy(&self) -> Copy {
-        Copy::new(self.settings.max_capture, self.captured.clone())
+    pub(super) fn body_capture(&self) -> BodyCapture {
+        BodyCapture::new(self.settings.max_capture, self.captured.clone())
     }
 
-    /// A place among the requests that are with the upstream, where they are counted, if one comes free in time.
-    pub(super) async fn turn(&self) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+    /// A permit for a request to a live upstream, within `permit_timeout`.
+    pub(super) async fn upstream_permit(&self) -> Result<Option<OwnedSemaphorePermit>, Failure> {
         if !self.is_live {
             return Ok(None);
         }
-        if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
-            return Ok(Some(turn));
+        if let Ok(permit) = Arc::clone(&self.upstream_permits).try_acquire_owned() {
+            return Ok(Some(permit));
         }
-        let waiting = Box::pin(tokio::time::timeout(self.settings.turn, Arc::clone(&self.turns).acquire_owned()));
+        let waiting = Box::pin(tokio::time::timeout(
+            self.settings.permit_timeout,
+            Arc::clone(&self.upstream_permits).acquire_owned(),
+        ));
         match waiting.await {
-            Ok(Ok(turn)) => Ok(Some(turn)),
+            Ok(Ok(permit)) => Ok(Some(permit)),
             Ok(Err(_)) | Err(_) => {
-                let seconds = self.settings.turn.as_secs_f32();
+                let seconds = self.settings.permit_timeout.as_secs_f32();
                 let cause = format!("as many requests as --max-upstream were with the upstream for {seconds} s");
                 Err(Failure::new(FailureKind::Busy, cause))
             }

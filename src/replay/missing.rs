@@ -20,7 +20,7 @@ impl RecordedOr {
 }
 
 impl Upstream for RecordedOr {
-    fn answer(&self, mut request: upstream::Request) -> upstream::Answer<'_> {
+    fn answer(&self, mut request: upstream::Request) -> upstream::AnswerFuture<'_> {
         Box::pin(async move {
             let informed = request.informed.take();
             let (target, head, body) = request.collect().await?;

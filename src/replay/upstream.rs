@@ -11,7 +11,7 @@ use crate::{
     recording::{self, HostRename},
     redact::Redactor,
     token::{Credential, TokenCache},
-    upstream::{self, Answered, Denied, MessageBody, Notes, Problem, Response, Upstream},
+    upstream::{self, AnswerMeta, Denied, MessageBody, Problem, Response, Upstream},
 };
 
 /// The value of `Contrail-Answer` for a miss.
@@ -80,7 +80,7 @@ impl Recorded {
     }
 
     /// The recorded answer.
-    pub(super) fn answer(&self, request: &Request) -> Result<Answered, Box<Miss>> {
+    pub(super) fn answer(&self, request: &Request) -> Result<upstream::Answer, Box<Miss>> {
         let redact = |request: &Request| {
             (self.first)();
             let mut request = self.redactor.request(request).into_inner();
@@ -98,7 +98,7 @@ impl Recorded {
     }
 
     /// The answer, or why there is none.
-    fn respond(&self, request: &Request) -> Answered {
+    fn respond(&self, request: &Request) -> upstream::Answer {
         let miss = match self.answer(request) {
             Ok(answered) => return answered,
             Err(miss) => miss,
@@ -117,7 +117,7 @@ impl Recorded {
 }
 
 impl Upstream for Recorded {
-    fn answer(&self, request: upstream::Request) -> upstream::Answer<'_> {
+    fn answer(&self, request: upstream::Request) -> upstream::AnswerFuture<'_> {
         Box::pin(async move {
             let (target, head, body) = request.collect().await?;
             let request = self.read(target, &head, body);
@@ -125,7 +125,7 @@ impl Upstream for Recorded {
         })
     }
 
-    fn answer_from_memory(&self, request: &mut Request) -> Option<Answered> {
+    fn answer_from_memory(&self, request: &mut Request) -> Option<upstream::Answer> {
         self.prepare(request);
         Some(self.respond(request))
     }
@@ -141,7 +141,7 @@ impl fmt::Debug for Recorded {
     }
 }
 
-fn recorded(Served { answer, clean, same_request, remarks }: Served) -> Answered {
+fn recorded(Served { answer, clean, same_request, remarks }: Served) -> upstream::Answer {
     let mut headers = answer.fields();
     if answer.status >= 300 {
         recording::from_distances(&mut headers, SystemTime::now());
@@ -149,13 +149,18 @@ fn recorded(Served { answer, clean, same_request, remarks }: Served) -> Answered
     let mut response = Response::new(MessageBody::from(answer.body.unwrap_or_default()));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     *response.headers_mut() = headers;
-    let notes =
-        Notes { response_judged_elsewhere: true, response_redacted: clean, same_request, remarks, ..Notes::default() };
-    Answered { response, notes }
+    let notes = AnswerMeta {
+        response_judged_elsewhere: true,
+        response_redacted: clean,
+        same_request,
+        remarks,
+        ..AnswerMeta::default()
+    };
+    upstream::Answer { response, notes }
 }
 
 /// The answer to a request to a host that is not known as the tenant's.
-fn denied(host: String, miss: &Miss) -> Answered {
+fn denied(host: String, miss: &Miss) -> upstream::Answer {
     let advice = format!("--intercept {host} counts it as the tenant's, with --allow denied it does not fail the run");
     let detail = format!(
         "`{}` was asked of {host}: it is not recorded, and nothing tells that this host is the tenant's; {advice}",
@@ -165,25 +170,25 @@ fn denied(host: String, miss: &Miss) -> Answered {
     let status = problem.status.as_u16();
     let mut response = Response::from(problem);
     response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
-    let notes = Notes {
+    let notes = AnswerMeta {
         answered_by_contrail: Some(DENIED),
         denied: Some(Box::new(Denied { status, reason: DENIED, host, advice })),
         response_judged_elsewhere: true,
-        ..Notes::default()
+        ..AnswerMeta::default()
     };
-    Answered { response, notes }
+    upstream::Answer { response, notes }
 }
 
-fn missed(miss: Box<Miss>) -> Answered {
+fn missed(miss: Box<Miss>) -> upstream::Answer {
     let miss: Arc<Miss> = miss.into();
     let mut response = Response::from(miss.problem());
     response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
-    let notes = Notes {
+    let notes = AnswerMeta {
         answered_by_contrail: Some(MISS),
         miss: Some(Arc::clone(&miss)),
         response_judged_elsewhere: true,
         remarks: vec![miss.detail()],
-        ..Notes::default()
+        ..AnswerMeta::default()
     };
-    Answered { response, notes }
+    upstream::Answer { response, notes }
 }

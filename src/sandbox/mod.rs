@@ -270,7 +270,7 @@ impl Tenant {
 
 /// The tenant in this process: no socket, the same answers.
 impl Upstream for Tenant {
-    fn answer(&self, request: upstream::Request) -> upstream::Answer<'_> {
+    fn answer(&self, request: upstream::Request) -> upstream::AnswerFuture<'_> {
         Box::pin(async move {
             let (target, head, body) = request.collect().await?;
             let ask = Ask { method: &head.method, target: &target.path_and_query, headers: &head.headers, body: &body };

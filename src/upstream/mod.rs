@@ -2,7 +2,7 @@
 //! tenant). The proxy cannot tell them apart: each is an [`Upstream`].
 //!
 //! A request arrives here as the tenant is to see it: raw target, hop-by-hop headers gone, Host set. What an upstream
-//! knows about its answer beyond the message (a retry, a miss) it says in [`Notes`] beside it.
+//! knows about its answer beyond the message (a retry, a miss) is in [`AnswerMeta`] beside it.
 
 use std::{
     fmt,
@@ -61,33 +61,33 @@ pub type Response = http::Response<ResponseBody>;
 
 /// An answer.
 #[derive(Debug)]
-pub struct Answered {
+pub struct Answer {
     /// The message. Its body may still be streaming.
     pub response: Response,
     /// What the upstream says about it.
-    pub notes: Notes,
+    pub notes: AnswerMeta,
 }
 
-impl From<Response> for Answered {
+impl From<Response> for Answer {
     fn from(response: Response) -> Self {
-        Self { response, notes: Notes::default() }
+        Self { response, notes: AnswerMeta::default() }
     }
 }
 
 /// What an upstream gives back, in time.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Answered, Failure>> + Send + 'a>>;
+pub type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send + 'a>>;
 
-/// Whatever answers requests.
+/// Answers requests.
 pub trait Upstream: Send + Sync + fmt::Debug {
     /// Answers one request.
     ///
     /// # Errors
     ///
     /// [`Failure`] if no response head came; the proxy then answers 502 or 504 itself.
-    fn answer(&self, request: Request) -> Answer<'_>;
+    fn answer(&self, request: Request) -> AnswerFuture<'_>;
 
     /// Answers a request without a body at once, from memory. Its body may be decoded and its credential read for that.
-    fn answer_from_memory(&self, _request: &mut exchange::Request) -> Option<Answered> {
+    fn answer_from_memory(&self, _request: &mut exchange::Request) -> Option<Answer> {
         None
     }
 
@@ -131,10 +131,10 @@ impl Hash for RequestKey {
     }
 }
 
-/// What an upstream says about its answer.
+/// Facts about an answer that the message does not hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // independent facts
-pub struct Notes {
+pub struct AnswerMeta {
     /// The request was sent again on a fresh connection after a kept-alive one turned out closed.
     pub retried: bool,
     /// contrail made this answer up (a replay miss): the value of its `Contrail-Answer` header.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Answer, Answered, Failure, FailureKind, Origin, Request, Upstream,
+    Answer, AnswerFuture, Failure, FailureKind, Origin, Request, Upstream,
     live::{self, Live},
 };
 use crate::exchange::{self, Target};
@@ -63,7 +63,7 @@ impl Routes {
 }
 
 impl Upstream for Routes {
-    fn answer(&self, request: Request) -> Answer<'_> {
+    fn answer(&self, request: Request) -> AnswerFuture<'_> {
         if let Some(upstream) = self.first(&request.target) {
             return upstream.answer(request);
         }
@@ -73,7 +73,7 @@ impl Upstream for Routes {
         })
     }
 
-    fn answer_from_memory(&self, request: &mut exchange::Request) -> Option<Answered> {
+    fn answer_from_memory(&self, request: &mut exchange::Request) -> Option<Answer> {
         self.first(&request.target)?.answer_from_memory(request)
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, convert::Infallible, pin::Pin, sync::Arc};
 use bytes::Bytes;
 use contrail::{
     proxy::{
-        Ended, Observer, Proxy, Settings, Written,
+        Committed, Completed, Observer, Proxy, Settings,
         entry::{
             authority::Authority,
             listener::{self, ListenerKind},
@@ -109,9 +109,9 @@ async fn tenant(authority: &Authority, tls: bool, http2: bool) -> Origin {
 struct Nobody;
 
 impl Observer for Nobody {
-    fn ended(&self, ended: Ended) -> Written {
+    fn on_completed(&self, ended: Completed) -> Committed {
         assert_eq!(ended.exchange.transport.incomplete, None);
-        Written::now()
+        Committed::now()
     }
 }
 

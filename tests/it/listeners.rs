@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use contrail::{
     proxy::{
-        Ended, HostPort, Observer, Proxy, Settings, Written,
+        Committed, Completed, HostPort, Observer, Proxy, Settings,
         entry::{
             authority::Authority,
             forward::{Forward, Tunnel},
@@ -18,7 +18,7 @@ use contrail::{
             tls::Certificates,
         },
     },
-    upstream::{Answer, MessageBody, Request, Response, Upstream, own::OwnAddresses},
+    upstream::{AnswerFuture, MessageBody, Request, Response, Upstream, own::OwnAddresses},
 };
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -38,7 +38,7 @@ const HOST: &str = "tenant.example";
 struct Echo;
 
 impl Upstream for Echo {
-    fn answer(&self, request: Request) -> Answer<'_> {
+    fn answer(&self, request: Request) -> AnswerFuture<'_> {
         Box::pin(async {
             let (target, head, body) = request.collect().await?;
             let frames = [
@@ -81,12 +81,12 @@ struct Heard {
 }
 
 impl Observer for Heard {
-    fn ended(&self, ended: Ended) -> Written {
+    fn on_completed(&self, ended: Completed) -> Committed {
         self.ended.lock().unwrap().push(ended.exchange.request.target.to_string());
-        Written::now()
+        Committed::now()
     }
 
-    fn turned_away(&self, status: u16, reason: &str) {
+    fn on_rejected(&self, status: u16, reason: &str) {
         self.turned_away.lock().unwrap().push(format!("{status} {reason}"));
     }
 }

@@ -151,7 +151,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let names = proxy.doors.intercepted_origins()?;
     let taking_up = Arc::clone(&pipeline);
     let recorded = Recorded::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits)
-        .redacting_after(move || taking_up.take_up())
+        .redacting_after(move || taking_up.process_batches())
         .called(names.iter().map(String::as_str).chain(named.as_ref().map(|origin| &*origin.authority)));
     let any = missing.is_none() && !proxy.command.is_empty();
     let strangers = any.then(|| Arc::new(Strangers::new(&replay, names.iter().map(String::as_str))));

@@ -38,7 +38,7 @@ use crate::proxy::{
         interim::Between,
         rewind::{Rewind, TLS_HANDSHAKE},
         stall::{self, Streams},
-        state::{InFlight, State},
+        state::{ConnectionState, InFlight},
         strict::Strict,
         timers::Guarded,
     },
@@ -49,7 +49,7 @@ use crate::upstream::{MessageBody, Problem, Response};
 /// Bytes that an HTTP/1 connection reads or writes ahead, beside the room for a head.
 const HTTP1_BUFFER: usize = 16 << 10;
 
-/// Header fields that hyper takes in a head over HTTP/1 unless it is told otherwise.
+/// hyper's default for the maximum header fields of a head over HTTP/1.
 const HTTP1_FIELDS: usize = 100;
 
 /// HTTP/2 streams that a client may open and reset before they are served (rapid reset, CVE-2023-44487).
@@ -62,10 +62,10 @@ const HTTP2_FRAME: u32 = 16 << 10;
 /// What is noted of a connection on which a request began and did not get past its head.
 const TOO_SLOW: &str = "a request head did not arrive within --header-timeout";
 
-/// A connection's share of the settings' most connections, and of its worker's; free again when nobody holds it any more.
+/// A connection's share of `max_connections`, and of its worker's load; free again with its last holder.
 pub(in crate::proxy) type ConnectionPermit = Arc<(OwnedSemaphorePermit, Load)>;
 
-/// What the requests of a connection are addressed to.
+/// Where the requests of a connection go.
 #[derive(Debug, Clone)]
 pub(in crate::proxy) enum RequestRoute {
     /// The upstream, whatever they say.
@@ -95,7 +95,7 @@ pub(in crate::proxy) async fn serve_tls<IO>(
 }
 
 /// Serves one connection until it ends, or, once `stop` is true, until its exchanges in progress end. HTTP/2 with
-/// prior knowledge is told from HTTP/1 by its preface.
+/// prior knowledge is recognised by its preface.
 pub(in crate::proxy) async fn serve_connection<IO>(
     proxy: Arc<Proxy>,
     io: IO,
@@ -113,8 +113,8 @@ pub(in crate::proxy) async fn serve_connection<IO>(
     }
 }
 
-fn guarded<IO>(proxy: &Proxy, io: IO) -> (Guarded<IO>, Arc<State>) {
-    let state = Arc::new(State::default());
+fn guarded<IO>(proxy: &Proxy, io: IO) -> (Guarded<IO>, Arc<ConnectionState>) {
+    let state = Arc::new(ConnectionState::default());
     let settings = &proxy.settings;
     (Guarded::new(io, Arc::clone(&state), settings.header_timeout, settings.keep_alive), state)
 }
@@ -122,7 +122,7 @@ fn guarded<IO>(proxy: &Proxy, io: IO) -> (Guarded<IO>, Arc<State>) {
 async fn serve_http1<IO>(
     proxy: Arc<Proxy>,
     io: IO,
-    state: Arc<State>,
+    state: Arc<ConnectionState>,
     route: RequestRoute,
     mut stop: watch::Receiver<bool>,
 ) where
@@ -161,11 +161,11 @@ async fn serve_http1<IO>(
     if let Err(error) = ended {
         tracing::debug!(%error, "a client connection ended early");
         if error.is_parse() {
-            proxy.observer.turned_away(400, "no well-formed HTTP/1 request head");
+            proxy.observer.on_rejected(400, "no well-formed HTTP/1 request head");
         }
     }
     if state.was_too_slow() {
-        proxy.observer.turned_away(0, TOO_SLOW);
+        proxy.observer.on_rejected(0, TOO_SLOW);
     }
     if let Some(switch) = state.goes_on_as() {
         switch.run(settings.tunnel_timeout, stop).await;
@@ -175,7 +175,7 @@ async fn serve_http1<IO>(
 async fn serve_http2<IO>(
     proxy: Arc<Proxy>,
     mut io: impl Http2<IO>,
-    state: Arc<State>,
+    state: Arc<ConnectionState>,
     route: RequestRoute,
     mut stop: watch::Receiver<bool>,
 ) where
@@ -229,7 +229,7 @@ async fn serve_http2<IO>(
         tracing::debug!(%error, "a client connection ended early");
     }
     if state.was_too_slow() {
-        proxy.observer.turned_away(0, TOO_SLOW);
+        proxy.observer.on_rejected(0, TOO_SLOW);
     }
 }
 
@@ -253,17 +253,17 @@ impl<IO: AsyncRead + AsyncWrite + Unpin + Send + 'static> Http2<IO> for Rewind<G
 
 fn dispatch(
     proxy: &Arc<Proxy>,
-    state: &Arc<State>,
+    state: &Arc<ConnectionState>,
     route: &RequestRoute,
     stop: &watch::Receiver<bool>,
     request: http::Request<Incoming>,
 ) -> Answering {
     let head = state.next_head();
-    let marks = head.unwrap_or_default();
-    let (proxy, in_flight) = (Arc::clone(proxy), state.begin(marks));
+    let facts = head.unwrap_or_default();
+    let (proxy, in_flight) = (Arc::clone(proxy), state.begin(facts));
     if let Some(fault) = head.err().or_else(|| out_of_bounds(&proxy, &request)) {
         let problem = Problem::new(fault.status, fault.reason, fault.detail).closing();
-        proxy.observer.turned_away(problem.status.as_u16(), fault.detail);
+        proxy.observer.on_rejected(problem.status.as_u16(), fault.detail);
         let response = Response::from(problem).map(Gate::open);
         return Box::pin(std::future::ready(Ok(response)));
     }
@@ -278,14 +278,14 @@ fn dispatch(
             Box::pin(tunnels.serve(proxy, in_flight, request))
         }
     };
-    if !marks.asks {
+    if !facts.asks_upgrade {
         return answering;
     }
     let state = Arc::clone(state);
     Box::pin(async move {
         let mut answer = answering.await;
         if let Ok(answer) = &mut answer {
-            upgrade::settle(&state, answer);
+            upgrade::finish_upgrade(&state, answer);
         }
         answer
     })
@@ -370,7 +370,7 @@ fn established() -> http::Response<Gate> {
 }
 
 fn refused(proxy: &Proxy, problem: Problem) -> http::Response<Gate> {
-    proxy.observer.turned_away(problem.status.as_u16(), problem.reason);
+    proxy.observer.on_rejected(problem.status.as_u16(), problem.reason);
     Response::from(problem).map(Gate::open)
 }
 
@@ -384,7 +384,7 @@ fn authenticate(proxy: &Proxy) -> http::Response<Gate> {
 }
 
 fn denied(proxy: &Proxy, denial: Denial) -> http::Response<Gate> {
-    proxy.observer.denied(&denial.report());
+    proxy.observer.on_denied(&denial.report());
     Response::from(denial.problem).map(Gate::open)
 }
 

@@ -159,14 +159,14 @@ impl Forward {
         }
     }
 
-    /// What is noted of a connection to this target on which no request could be read: a host that nobody named is not known
-    /// to be the tenant's.
+    /// Reports a connection to this target on which no request could be read. A host that was not named at the start may not
+    /// be the tenant's, so it counts as denied.
     pub(in crate::proxy) fn unread(&self, proxy: &Proxy, target: &HostPort, reason: &'static str) {
         if self.is_named(target) {
-            return proxy.observer.turned_away(0, reason);
+            return proxy.observer.on_rejected(0, reason);
         }
         let advice = format!("{reason}; {}", self.advice(target));
-        proxy.observer.denied(&Denied { status: 0, reason, host: target.to_string(), advice });
+        proxy.observer.on_denied(&Denied { status: 0, reason, host: target.to_string(), advice });
     }
 
     fn admits(&self, headers: &http::HeaderMap) -> bool {
@@ -272,22 +272,22 @@ mod tests {
 
     use super::*;
     use crate::{
-        proxy::{Ended, Observer, Settings, Written},
-        upstream::{Answer, Failure, FailureKind, Upstream},
+        proxy::{Committed, Completed, Observer, Settings},
+        upstream::{AnswerFuture, Failure, FailureKind, Upstream},
     };
 
     #[derive(Debug)]
     struct Nothing;
 
     impl Upstream for Nothing {
-        fn answer(&self, _: crate::upstream::Request) -> Answer<'_> {
+        fn answer(&self, _: crate::upstream::Request) -> AnswerFuture<'_> {
             Box::pin(std::future::ready(Err(Failure::new(FailureKind::Unreachable, "nothing"))))
         }
     }
 
     impl Observer for Nothing {
-        fn ended(&self, _: Ended) -> Written {
-            Written::now()
+        fn on_completed(&self, _: Completed) -> Committed {
+            Committed::now()
         }
     }
 

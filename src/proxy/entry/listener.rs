@@ -25,11 +25,11 @@ use crate::upstream::Problem;
 /// How long to wait after an accept failed (out of file descriptors, for example).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long a client that is turned away has to read why.
+/// How long a rejected client has to read why.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// How many connections beyond the most there may be have that long; the others are told, and closed.
-const FAREWELLS: usize = 256;
+/// Maximum rejected connections that get that long; further ones are answered and closed at once.
+const MAX_FAREWELLS: usize = 256;
 
 /// How a listener takes connections.
 #[derive(Debug, Clone)]
@@ -61,10 +61,13 @@ pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, kind: ListenerKind,
                 continue;
             }
         };
-        let Ok(permit) = Arc::clone(&proxy.slots).try_acquire_owned() else {
-            proxy.observer.turned_away(503, "as many connections as --max-connections");
-            let patience =
-                if connections.len() < proxy.settings.max_connections + FAREWELLS { FAREWELL } else { Duration::ZERO };
+        let Ok(permit) = Arc::clone(&proxy.connection_permits).try_acquire_owned() else {
+            proxy.observer.on_rejected(503, "as many connections as --max-connections");
+            let patience = if connections.len() < proxy.settings.max_connections + MAX_FAREWELLS {
+                FAREWELL
+            } else {
+                Duration::ZERO
+            };
             connections.spawn(async move {
                 let _ = tokio::time::timeout(patience, turn_away(stream)).await;
             });
@@ -81,7 +84,7 @@ pub async fn serve(proxy: Arc<Proxy>, listener: TcpListener, kind: ListenerKind,
         while connections.join_next().await.is_some() {}
         // What is inside a CONNECT outlives the connection's task, but not its permit.
         let all = u32::try_from(proxy.settings.max_connections).unwrap_or(u32::MAX);
-        let _ = proxy.slots.acquire_many(all).await;
+        let _ = proxy.connection_permits.acquire_many(all).await;
     };
     if tokio::time::timeout(proxy.settings.drain, drained).await.is_err() {
         proxy.cutting("contrail stopped before the exchange was over: --drain ran out");
@@ -124,9 +127,9 @@ async fn enter_tls(
         Ok(Ok(stream)) => serve_tls(proxy, stream, RequestRoute::Reverse, stop).await,
         Ok(Err(error)) => {
             tracing::debug!(error, "a TLS handshake failed");
-            proxy.observer.turned_away(0, "a TLS handshake failed: does the client trust `contrail ca`?");
+            proxy.observer.on_rejected(0, "a TLS handshake failed: does the client trust `contrail ca`?");
         }
-        Err(_) => proxy.observer.turned_away(0, "a TLS handshake did not end within --header-timeout"),
+        Err(_) => proxy.observer.on_rejected(0, "a TLS handshake did not end within --header-timeout"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The `audience` of a token request.
 //!
 //! The tenant's SDKs ask for a token for the address that they were configured with. Pointed at a reverse proxy, that
-//! is the proxy's own address, which the tenant knows nothing of; only the proxy can mend it.
+//! is the proxy's own address, which the tenant does not know; only the proxy can correct it.
 
 use bytes::Bytes;
 use http::{HeaderMap, header};

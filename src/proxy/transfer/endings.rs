@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Method, StatusCode, Version, header};
 
-use super::{hop, in_progress::Recording, request_body::lock, response_body::Gate, upgrade::Asked};
+use super::{hop, in_progress::InProgress, request_body::lock, response_body::Gate, upgrade::UpgradeRequest};
 use crate::proxy::Proxy;
 use crate::upstream::{Failure, FailureKind, MessageBody, Problem, Response};
 
@@ -31,26 +31,26 @@ pub(super) fn too_large(limit: u64) -> Problem {
 
 /// Answers in place of the tenant, whose answer is what is recorded.
 pub(super) async fn replace(
-    mut recording: Box<Recording>,
+    mut in_progress: Box<InProgress>,
     problem: Problem,
     incomplete: Option<String>,
 ) -> http::Response<Gate> {
-    let recorded = recording.end(incomplete).await;
+    let recorded = in_progress.end(incomplete).await;
     Response::from(recorded.err().unwrap_or(problem)).map(Gate::open)
 }
 
 /// Answers before the tenant has seen the whole request; contrail's answer is what is recorded.
 pub(super) async fn refuse(
-    mut recording: Box<Recording>,
+    mut in_progress: Box<InProgress>,
     problem: Problem,
     incomplete: Option<String>,
 ) -> http::Response<Gate> {
     let body = problem.body();
-    recording.notes.answered_by_contrail = Some(problem.reason);
+    in_progress.notes.answered_by_contrail = Some(problem.reason);
     let response = Response::from(problem);
-    recording.head(response.status().as_u16(), Version::HTTP_11, response.headers());
-    recording.push(&Bytes::from(body));
-    match recording.end(incomplete).await {
+    in_progress.head(response.status().as_u16(), Version::HTTP_11, response.headers());
+    in_progress.push(&Bytes::from(body));
+    match in_progress.end(incomplete).await {
         Ok(()) => response,
         Err(problem) => Response::from(problem),
     }
@@ -58,15 +58,15 @@ pub(super) async fn refuse(
 }
 
 /// Answers for an upstream that did not.
-pub(super) async fn failed(proxy: &Proxy, mut recording: Box<Recording>, failure: Failure) -> http::Response<Gate> {
+pub(super) async fn failed(proxy: &Proxy, mut in_progress: Box<InProgress>, failure: Failure) -> http::Response<Gate> {
     tracing::debug!(cause = failure.cause, "the upstream gave no answer");
     let status = match failure.kind {
         FailureKind::Unreachable | FailureKind::Broken => StatusCode::BAD_GATEWAY,
         FailureKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
         FailureKind::Busy => StatusCode::SERVICE_UNAVAILABLE,
         FailureKind::RequestAborted => {
-            let problem = aborted(proxy, &recording, &failure);
-            return refuse(recording, problem, Some(failure.cause)).await;
+            let problem = aborted(proxy, &in_progress, &failure);
+            return refuse(in_progress, problem, Some(failure.cause)).await;
         }
     };
     let reason = match failure.kind {
@@ -75,16 +75,16 @@ pub(super) async fn failed(proxy: &Proxy, mut recording: Box<Recording>, failure
         _ => "upstream",
     };
     let problem = Problem::new(status, reason, failure.cause.clone());
-    recording.notes.retried = failure.retried;
-    recording.notes.answered_by_contrail = Some(reason);
-    recording.notes.given_status = Some(status);
-    let recorded = recording.end(Some(failure.cause)).await;
+    in_progress.notes.retried = failure.retried;
+    in_progress.notes.answered_by_contrail = Some(reason);
+    in_progress.notes.given_status = Some(status);
+    let recorded = in_progress.end(Some(failure.cause)).await;
     Response::from(recorded.err().unwrap_or(problem)).map(Gate::open)
 }
 
 /// Which answer a request gets that was never whole.
-pub(super) fn aborted(proxy: &Proxy, recording: &Recording, failure: &Failure) -> Problem {
-    let state = lock(recording.request());
+pub(super) fn aborted(proxy: &Proxy, in_progress: &InProgress, failure: &Failure) -> Problem {
+    let state = lock(in_progress.request());
     if state.too_large {
         too_large(proxy.settings.max_body)
     } else if state.too_slow {
@@ -94,27 +94,28 @@ pub(super) fn aborted(proxy: &Proxy, recording: &Recording, failure: &Failure) -
     }
 }
 
-/// Passes on a 101 that the client asked for; any other is no answer.
+/// Passes on a 101 that the client requested; any other 101 is a failure of the upstream.
 pub(super) async fn switched(
     proxy: &Proxy,
-    mut recording: Box<Recording>,
+    mut in_progress: Box<InProgress>,
     mut response: Response,
-    asked: Option<Asked>,
+    upgrade: Option<UpgradeRequest>,
     method: &Method,
 ) -> http::Response<Gate> {
-    let Some((switch, protocols)) = asked.and_then(|asked| asked.granted(&mut response)) else {
-        let failure = Failure::new(FailureKind::Broken, "the upstream switched protocols, which nobody asked it to");
-        return failed(proxy, recording, failure).await;
+    let Some((switch, protocols)) = upgrade.and_then(|upgrade| upgrade.accepted(&mut response)) else {
+        let failure =
+            Failure::new(FailureKind::Broken, "the upstream switched protocols, which the request did not ask for");
+        return failed(proxy, in_progress, failure).await;
     };
     let mut headers = hop::response(std::mem::take(response.headers_mut()));
     headers.remove(header::CONTENT_LENGTH);
     hop::upgrade(&mut headers, protocols);
-    recording.head(response.status().as_u16(), response.version(), &headers);
-    recording.notes.remarks.push("what follows the switch of protocols is neither judged nor recorded".to_owned());
+    in_progress.head(response.status().as_u16(), response.version(), &headers);
+    in_progress.notes.remarks.push("what follows the switch of protocols is neither judged nor recorded".to_owned());
     *response.headers_mut() = headers;
     *response.version_mut() = Version::HTTP_11;
     response.extensions_mut().insert(switch);
-    match recording.end(None).await {
+    match in_progress.end(None).await {
         Ok(()) => response.map(|_| Gate::open(MessageBody::Empty)),
         Err(problem) => instead(problem, method),
     }

@@ -7,11 +7,11 @@ use http_body_util::BodyExt as _;
 use super::{
     audience::Rewriter,
     endings::{aborted, instead, is_safe, replace},
-    in_progress::Recording,
+    in_progress::InProgress,
     request_body::lock,
     response_body::{Gate, content_length},
 };
-use crate::proxy::{Holds, Proxy};
+use crate::proxy::{HoldPolicy, Proxy};
 use crate::{
     exchange::is_bodiless,
     upstream::{self, Failure, FailureKind, MessageBody, Problem, Response},
@@ -24,12 +24,12 @@ use crate::{
 /// The answer that the client gets, and why the request is not whole, if it is not.
 pub(super) async fn request(
     proxy: &Proxy,
-    recording: &mut Recording,
+    in_progress: &mut InProgress,
     request: &mut upstream::Request,
     asks_for_token: Option<String>,
-    holds: Holds,
+    holds: HoldPolicy,
 ) -> Result<(), (Problem, Option<String>)> {
-    let mut whole = collected(proxy, recording, std::mem::take(&mut request.body)).await?;
+    let mut whole = collected(proxy, in_progress, std::mem::take(&mut request.body)).await?;
     let rewriter = asks_for_token.map(|host| Rewriter {
         audience: &proxy.settings.audience,
         origin: request.target.origin(),
@@ -41,11 +41,11 @@ pub(super) async fn request(
         if headers.contains_key(header::CONTENT_LENGTH) {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
         }
-        recording.rewritten(headers, &body, original);
+        in_progress.rewritten(headers, &body, original);
         whole = body;
     }
     if holds.requests {
-        admitted(proxy, recording).map_err(|problem| (problem, None))?;
+        admitted(proxy, in_progress).map_err(|problem| (problem, None))?;
     }
     request.body = whole.into();
     Ok(())
@@ -54,32 +54,32 @@ pub(super) async fn request(
 /// Reads the whole request.
 async fn collected(
     proxy: &Proxy,
-    recording: &Recording,
+    in_progress: &InProgress,
     body: MessageBody,
 ) -> Result<Bytes, (Problem, Option<String>)> {
     match body.collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) => {
             let failure = Failure::new(FailureKind::RequestAborted, error.0);
-            let problem = aborted(proxy, recording, &failure);
+            let problem = aborted(proxy, in_progress, &failure);
             Err((problem, Some(failure.cause)))
         }
     }
 }
 
 /// Asks the observer about a whole request.
-fn admitted(proxy: &Proxy, recording: &mut Recording) -> Result<(), Problem> {
-    if !lock(recording.request()).copy.fits() {
+fn admitted(proxy: &Proxy, in_progress: &mut InProgress) -> Result<(), Problem> {
+    if !lock(in_progress.request()).copy.fits() {
         let detail = "the request body is larger than --max-capture, so it cannot be judged, and --enforce lets \
                       nothing through unjudged";
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "enforce", detail));
     }
-    recording.with_request().map_or(Ok(()), |exchange| proxy.observer.admit_request(exchange))
+    in_progress.with_request().map_or(Ok(()), |exchange| proxy.observer.admit_request(exchange))
 }
 
 /// Reads the whole response, and answers with it, or with what the observer has said in its place.
 pub(super) async fn response(
-    mut recording: Box<Recording>,
+    mut in_progress: Box<InProgress>,
     response: Response,
     method: &Method,
 ) -> http::Response<Gate> {
@@ -91,28 +91,28 @@ pub(super) async fn response(
         match frame.map(http_body::Frame::into_data) {
             Err(error) => {
                 let problem = Problem::new(refusal, "enforce", format!("the response broke off: {error}"));
-                return replace(recording, problem, Some(error.0)).await;
+                return replace(in_progress, problem, Some(error.0)).await;
             }
-            Ok(Ok(data)) => recording.push(&data),
+            Ok(Ok(data)) => in_progress.push(&data),
             Ok(Err(frame)) => trailers = frame.into_trailers().ok(),
         }
-        if !recording.copy().fits() {
+        if !in_progress.copy().fits() {
             let detail = "the response body is larger than --max-capture, so it cannot be judged, and --enforce lets \
                           nothing through unjudged";
             let reason = "contrail stopped reading a response that is too large to judge".to_owned();
-            return replace(recording, Problem::new(refusal, "enforce", detail), Some(reason)).await;
+            return replace(in_progress, Problem::new(refusal, "enforce", detail), Some(reason)).await;
         }
     }
-    let came = recording.copy().total();
+    let came = in_progress.copy().total();
     if let Some(length) = length.filter(|length| *length != came) {
         let reason = format!("the response ended after {came} of {length} bytes");
         let problem = Problem::new(refusal, "enforce", reason.clone());
-        return replace(recording, problem, Some(reason)).await;
+        return replace(in_progress, problem, Some(reason)).await;
     }
     // It fits, so this is all of it.
-    let whole = recording.content();
-    recording.held = true;
-    if let Err(problem) = recording.end(None).await {
+    let whole = in_progress.content();
+    in_progress.held = true;
+    if let Err(problem) = in_progress.end(None).await {
         return instead(problem, method);
     }
     let body = match trailers {

@@ -31,7 +31,7 @@ pub fn request(mut headers: HeaderMap, host: &HeaderValue) -> HeaderMap {
     headers
 }
 
-/// How many more hops a request may take, where it says so (RFC 9110, section 7.6.2).
+/// The remaining hops of a request with `Max-Forwards` (RFC 9110, section 7.6.2).
 #[must_use]
 pub fn forwards_left(method: &Method, headers: &HeaderMap) -> Option<u64> {
     if *method != Method::OPTIONS && *method != Method::TRACE {

@@ -10,27 +10,27 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::request_body::{SharedRequest, lock};
 use crate::proxy::{
-    Ended, Proxy, Written,
-    capture::Copy,
+    Committed, Completed, Proxy,
+    capture::BodyCapture,
     wire::{
         stall,
-        state::{InFlight, State},
+        state::{ConnectionState, InFlight},
     },
 };
 use crate::{
     exchange::{Body, Exchange, Headers, Request, Response, Timings, Transport},
-    upstream::Notes,
+    upstream::AnswerMeta,
 };
 
 /// An exchange in progress. However it ends, a drop included, the observer hears of it once.
-pub(in crate::proxy) struct Recording {
+pub(in crate::proxy) struct InProgress {
     proxy: Arc<Proxy>,
     /// What is known so far: the heads, and when it began.
     begun: Option<Box<Exchange>>,
     request: SharedRequest,
-    copy: Copy,
+    copy: BodyCapture,
     /// What the upstream said about its answer.
-    pub(in crate::proxy) notes: Notes,
+    pub(in crate::proxy) notes: AnswerMeta,
     original_audience: Option<String>,
     /// Whether its response is held until it is judged.
     pub(in crate::proxy) held: bool,
@@ -38,17 +38,17 @@ pub(in crate::proxy) struct Recording {
     head_at: Option<Instant>,
     in_flight: InFlight,
     /// Its place among the requests that are with the upstream.
-    pub(in crate::proxy) turn: Option<OwnedSemaphorePermit>,
+    pub(in crate::proxy) permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Recording {
+impl InProgress {
     pub(in crate::proxy) fn new(
         proxy: Arc<Proxy>,
         request: Request,
         state: SharedRequest,
         in_flight: InFlight,
     ) -> Self {
-        let copy = proxy.copy();
+        let copy = proxy.body_capture();
         proxy.exchanges.fetch_add(1, Ordering::AcqRel);
         let begun = Exchange {
             request,
@@ -62,18 +62,18 @@ impl Recording {
             begun: Some(Box::new(begun)),
             request: state,
             copy,
-            notes: Notes::default(),
+            notes: AnswerMeta::default(),
             original_audience: None,
             held: false,
             clock: Instant::now(),
             head_at: None,
             in_flight,
-            turn: None,
+            permit: None,
         }
     }
 
     /// Its client's connection.
-    pub(in crate::proxy) fn connection(&self) -> &Arc<State> {
+    pub(in crate::proxy) fn connection(&self) -> &Arc<ConnectionState> {
         self.in_flight.state()
     }
 
@@ -93,14 +93,14 @@ impl Recording {
             begun.request.headers = Headers::from(headers);
         }
         let mut state = lock(&self.request);
-        state.copy = self.proxy.copy();
+        state.copy = self.proxy.body_capture();
         state.copy.push(body);
     }
 
     /// Notes the response's head.
     pub(in crate::proxy) fn head(&mut self, status: u16, version: http::Version, headers: &http::HeaderMap) {
         self.head_at = Some(Instant::now());
-        // Of what is recorded already nothing but the status is told.
+        // A recorded response is shown by its status only.
         let headers = if self.notes.response_redacted { Headers::new() } else { Headers::from(headers) };
         if let Some(begun) = &mut self.begun {
             begun.response = Some(Response { status, version, headers, body: Body::default() });
@@ -111,7 +111,7 @@ impl Recording {
         self.copy.push(data);
     }
 
-    pub(in crate::proxy) fn copy(&self) -> &Copy {
+    pub(in crate::proxy) fn copy(&self) -> &BodyCapture {
         &self.copy
     }
 
@@ -132,9 +132,9 @@ impl Recording {
     }
 
     /// The exchange is over; `incomplete` says why it is not whole. Later calls, and the drop, do nothing.
-    pub(in crate::proxy) fn end(&mut self, incomplete: Option<String>) -> Written {
-        let Some(mut exchange) = self.begun.take() else { return Written::now() };
-        self.turn = None; // it is with the upstream no longer
+    pub(in crate::proxy) fn end(&mut self, incomplete: Option<String>) -> Committed {
+        let Some(mut exchange) = self.begun.take() else { return Committed::now() };
+        self.permit = None; // it is with the upstream no longer
         let now = Instant::now();
         let sent_at = {
             let mut state = lock(&self.request);
@@ -163,11 +163,11 @@ impl Recording {
         };
         let took = now.saturating_duration_since(self.clock);
         let alone = self.proxy.exchanges.fetch_sub(1, Ordering::AcqRel) == 1;
-        self.proxy.observer.ended(Ended { exchange, notes, took, held: self.held, alone })
+        self.proxy.observer.on_completed(Completed { exchange, notes, took, held: self.held, alone })
     }
 }
 
-impl Drop for Recording {
+impl Drop for InProgress {
     fn drop(&mut self) {
         if self.begun.is_some() {
             let gone = "the client went away before the exchange was over";

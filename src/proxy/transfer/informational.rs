@@ -5,25 +5,25 @@ use std::{fmt, sync::Arc};
 use http::{HeaderMap, StatusCode};
 
 use super::hop;
-use crate::proxy::{Observer, wire::state::State};
+use crate::proxy::{Observer, wire::state::ConnectionState};
 use crate::upstream::Inform;
 
-/// Where the interim answers to one request go.
-pub(in crate::proxy) struct To {
-    pub(in crate::proxy) state: Arc<State>,
-    pub(in crate::proxy) turn: u64,
+/// Takes the informational responses to one request.
+pub(in crate::proxy) struct Sink {
+    pub(in crate::proxy) state: Arc<ConnectionState>,
+    pub(in crate::proxy) request_seq: u64,
     pub(in crate::proxy) observer: Arc<dyn Observer>,
 }
 
-impl fmt::Debug for To {
+impl fmt::Debug for Sink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "To({})", self.turn)
+        write!(f, "Sink({})", self.request_seq)
     }
 }
 
-impl Inform for To {
+impl Inform for Sink {
     fn inform(&self, status: StatusCode, headers: &HeaderMap) {
-        self.observer.informed(headers);
-        self.state.interim().inform(self.turn, status, &hop::response(headers.clone()));
+        self.observer.on_informational(headers);
+        self.state.informational().inform(self.request_seq, status, &hop::response(headers.clone()));
     }
 }

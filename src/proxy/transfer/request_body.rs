@@ -16,13 +16,13 @@ use hyper::body::Incoming;
 use tokio::time::Sleep;
 
 use super::hop;
-use crate::proxy::{Settings, capture::Copy, wire::chunk::ChunkFault};
+use crate::proxy::{Settings, capture::BodyCapture, wire::chunk::ChunkFault};
 use crate::upstream::BodyError;
 
-/// How a request body stands; shared by its stream and the exchange's recording.
+/// The state of a request body, shared by its stream and the exchange in progress.
 #[derive(Debug)]
 pub(in crate::proxy) struct RequestState {
-    pub(in crate::proxy) copy: Copy,
+    pub(in crate::proxy) copy: BodyCapture,
     /// It came to its end.
     pub(in crate::proxy) whole: bool,
     /// More than `max_body` bytes came.
@@ -39,7 +39,7 @@ pub(in crate::proxy) fn lock(state: &SharedRequest) -> MutexGuard<'_, RequestSta
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(in crate::proxy) fn request_state(copy: Copy) -> SharedRequest {
+pub(in crate::proxy) fn request_state(copy: BodyCapture) -> SharedRequest {
     Arc::new(Mutex::new(RequestState { copy, whole: false, too_large: false, too_slow: false, ended_at: None }))
 }
 

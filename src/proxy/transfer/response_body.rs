@@ -11,8 +11,8 @@ use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body::{Body as _, Frame, SizeHint};
 
-use super::{hop, in_progress::Recording};
-use crate::proxy::{Written, wire::stall};
+use super::{hop, in_progress::InProgress};
+use crate::proxy::{Committed, wire::stall};
 use crate::upstream::{BodyError, MessageBody, Problem};
 
 /// A response body on its way to the client: everything but the end goes straight through.
@@ -20,7 +20,7 @@ pub(in crate::proxy) struct Gate {
     inner: MessageBody,
     remaining: Option<u64>,
     /// Kept until the end may go out: until then the exchange is in progress on its connection.
-    recording: Option<Box<Recording>>,
+    in_progress: Option<Box<InProgress>>,
     stage: Stage,
     /// A frame that is here and did not go out yet: the last one, or one that was taken before the head went out.
     next: Option<Result<Frame<Bytes>, BodyError>>,
@@ -36,13 +36,13 @@ pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Most bytes that are handed over at a time in HTTP/2.
+/// Maximum bytes handed to HTTP/2 at a time.
 const HTTP2_PIECE: usize = 16 << 10;
 
 enum Stage {
     Streaming,
     /// The end is here and waits until the exchange is written.
-    Holding(Written),
+    Holding(Committed),
     /// It broke off: what came before is flushed first, then the connection is cut.
     Cutting {
         error: BodyError,
@@ -53,18 +53,18 @@ enum Stage {
 
 impl Gate {
     /// `length` is the message's Content-Length, if it has one.
-    pub(in crate::proxy) fn new(inner: MessageBody, length: Option<u64>, recording: Box<Recording>) -> Self {
+    pub(in crate::proxy) fn new(inner: MessageBody, length: Option<u64>, in_progress: Box<InProgress>) -> Self {
         let stage = Stage::Streaming;
-        Self { remaining: length, recording: Some(recording), stage, ..Self::open(inner) }
+        Self { remaining: length, in_progress: Some(in_progress), stage, ..Self::open(inner) }
     }
 
     /// The body of a message that has none; `incomplete` says what is wrong with that.
-    pub(in crate::proxy) fn ended(mut recording: Box<Recording>, incomplete: Option<String>) -> Self {
-        let stage = Stage::Holding(recording.end(incomplete));
-        Self { recording: Some(recording), stage, ..Self::open(MessageBody::Empty) }
+    pub(in crate::proxy) fn ended(mut in_progress: Box<InProgress>, incomplete: Option<String>) -> Self {
+        let stage = Stage::Holding(in_progress.end(incomplete));
+        Self { in_progress: Some(in_progress), stage, ..Self::open(MessageBody::Empty) }
     }
 
-    /// Looks at the begin of the body before the head goes out. If all of it is there already, waits until the exchange
+    /// Polls the first piece of the body before the head goes out. If that is all of it, waits until the exchange
     /// is recorded, so that head and end go out in one write. Waits for the upstream only if the `patient` ask for the
     /// first piece of a body of known length.
     ///
@@ -96,7 +96,7 @@ impl Gate {
     pub(in crate::proxy) fn open(inner: MessageBody) -> Self {
         let stage = if inner.is_end_stream() { Stage::Done } else { Stage::Streaming };
         let rest = stall::in_stream().then(Bytes::new);
-        Self { inner, remaining: None, recording: None, stage, next: None, refused: None, rest }
+        Self { inner, remaining: None, in_progress: None, stage, next: None, refused: None, rest }
     }
 
     /// The next piece from the upstream; in HTTP/2, of a size that a client takes at a time.
@@ -127,7 +127,7 @@ impl Gate {
                         self.next = Some(Err(BodyError(problem.detail.clone())));
                         self.refused = Some(Box::new(problem));
                     }
-                    self.recording = None;
+                    self.in_progress = None;
                     self.stage = match self.next.take() {
                         Some(Err(error)) => Stage::Cutting { error, flushed: false },
                         next => {
@@ -167,8 +167,8 @@ impl Gate {
                         self.hold(None, Some(Ok(frame)));
                         continue;
                     };
-                    if let Some(recording) = &mut self.recording {
-                        recording.push(data);
+                    if let Some(in_progress) = &mut self.in_progress {
+                        in_progress.push(data);
                     }
                     if let Some(remaining) = &mut self.remaining {
                         *remaining = remaining.saturating_sub(data.len() as u64);
@@ -184,9 +184,9 @@ impl Gate {
     }
 
     fn hold(&mut self, incomplete: Option<String>, last: Option<Result<Frame<Bytes>, BodyError>>) {
-        let written = match &mut self.recording {
-            Some(recording) => recording.end(incomplete),
-            None => Written::now(),
+        let written = match &mut self.in_progress {
+            Some(in_progress) => in_progress.end(incomplete),
+            None => Committed::now(),
         };
         self.stage = Stage::Holding(written);
         self.next = last;

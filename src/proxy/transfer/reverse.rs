@@ -13,17 +13,17 @@ use super::{
     destination::{Destination, client_host, forwarded, raw_target},
     endings::{failed, instead, refuse, switched, too_large},
     hold, hop,
-    in_progress::Recording,
+    in_progress::InProgress,
     informational,
     request_body::{Tee, request_state},
     response_body::{Gate, content_length},
-    upgrade::Asked,
+    upgrade::UpgradeRequest,
 };
-use crate::proxy::{Audience, Holds, Proxy, wire::state::InFlight};
+use crate::proxy::{Audience, HoldPolicy, Proxy, wire::state::InFlight};
 use crate::{
     exchange::{Body, Headers, Request, Target, is_bodiless},
     token::{self, Credential},
-    upstream::{self, Answered, MessageBody, Response},
+    upstream::{self, Answer, MessageBody, Response},
 };
 
 /// An answer to a client's request, in time.
@@ -38,14 +38,14 @@ pub(in crate::proxy) fn serve(
     mut request: http::Request<Incoming>,
     destination: Destination,
 ) -> Answering {
-    let marks = in_flight.marks;
-    let asked = if marks.asks { Asked::of(&mut request) } else { None };
+    let facts = in_flight.facts;
+    let upgrade = if facts.asks_upgrade { UpgradeRequest::of(&mut request) } else { None };
     let (mut head, body) = request.into_parts();
     if let Err(problem) = acceptable(&head) {
-        proxy.observer.turned_away(problem.status.as_u16(), problem.reason);
+        proxy.observer.on_rejected(problem.status.as_u16(), problem.reason);
         return Box::pin(async { Ok(Response::from(problem).map(Gate::open)) });
     }
-    if marks.of_the_server {
+    if facts.asterisk_form {
         head.uri = http::Uri::from_static("*");
     }
     let target = Target::new(destination.scheme, destination.authority, raw_target(&head.uri));
@@ -54,11 +54,11 @@ pub(in crate::proxy) fn serve(
     let mut head = forwarded(head, &destination.host);
     // What goes through a tunnel cannot be judged, and --enforce lets nothing through unjudged.
     let holds = proxy.observer.holds();
-    let asked = asked.filter(|_| !holds.judge());
-    if let Some(asked) = &asked {
-        hop::upgrade(&mut head.headers, asked.protocols.clone());
+    let upgrade = upgrade.filter(|_| !holds.judge());
+    if let Some(upgrade) = &upgrade {
+        hop::upgrade(&mut head.headers, upgrade.protocols.clone());
     }
-    let state = request_state(proxy.copy());
+    let state = request_state(proxy.body_capture());
     let recorded = Request {
         method: head.method.clone(),
         target: target.clone(),
@@ -68,72 +68,75 @@ pub(in crate::proxy) fn serve(
         credential: Credential::Missing,
     };
     let refused = proxy.observer.refuses(&recorded);
-    let mut recording = Box::new(Recording::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight));
+    let mut in_progress = Box::new(InProgress::new(Arc::clone(&proxy), recorded, Arc::clone(&state), in_flight));
     let max_body = proxy.settings.max_body;
     let refused = refused.or_else(|| (body.size_hint().lower() > max_body).then(|| too_large(max_body)));
     // Before a refusal, since this tells a request without a body from one whose body was not read.
     let body = Tee::new(body, state, &proxy.settings);
     if let Some(problem) = refused {
-        return Box::pin(async { Ok(refuse(recording, problem, None).await) });
+        return Box::pin(async { Ok(refuse(in_progress, problem, None).await) });
     }
-    let is_plain = body.is_end_stream() && asked.is_none() && asks_for_token.is_none() && !holds.judge();
-    let recalled = recording.recorded().filter(|_| is_plain).and_then(|seen| proxy.upstream.answer_from_memory(seen));
+    let is_plain = body.is_end_stream() && upgrade.is_none() && asks_for_token.is_none() && !holds.judge();
+    let recalled = in_progress.recorded().filter(|_| is_plain).and_then(|seen| proxy.upstream.answer_from_memory(seen));
     let answering: Answering = match recalled {
         Some(answer) => {
-            Box::pin(async move { Ok(answered(&proxy, recording, answer, holds, None, &head.method).await) })
+            Box::pin(async move { Ok(answered(&proxy, in_progress, answer, holds, None, &head.method).await) })
         }
         None => {
             let request = upstream::Request { target, head, body: MessageBody::stream(body), informed: None };
-            exchange(proxy, recording, request, holds, asks_for_token, asked)
+            exchange(proxy, in_progress, request, holds, asks_for_token, upgrade)
         }
     };
     if !asks_for_head {
         return answering;
     }
-    // HTTP/2 would send what contrail says of itself even so.
+    // HTTP/2 would send the body of a problem even so.
     Box::pin(async { Ok(answering.await?.map(|_| Gate::open(MessageBody::Empty))) })
 }
 
 /// What happens seldom is boxed, so that every request does not carry room for it.
 fn exchange(
     proxy: Arc<Proxy>,
-    mut recording: Box<Recording>,
+    mut in_progress: Box<InProgress>,
     mut request: upstream::Request,
-    holds: Holds,
+    holds: HoldPolicy,
     asks_for_token: Option<String>,
-    asked: Option<Asked>,
+    upgrade: Option<UpgradeRequest>,
 ) -> Answering {
     let method = request.head.method.clone();
     let asks_for_token = asks_for_token.filter(|_| proxy.settings.audience != Audience::Keep);
     Box::pin(async move {
         if holds.requests || asks_for_token.is_some() {
-            let read = Box::pin(hold::request(&proxy, &mut recording, &mut request, asks_for_token, holds)).await;
+            let read = Box::pin(hold::request(&proxy, &mut in_progress, &mut request, asks_for_token, holds)).await;
             if let Err((problem, incomplete)) = read {
-                return Ok(Box::pin(refuse(recording, problem, incomplete)).await);
+                return Ok(Box::pin(refuse(in_progress, problem, incomplete)).await);
             }
         }
-        let answer = match proxy.turn().await {
-            Ok(turn) => {
-                recording.turn = turn;
+        let answer = match proxy.upstream_permit().await {
+            Ok(permit) => {
+                in_progress.permit = permit;
                 // HTTP/1.0 knows none (RFC 9110, section 15.2), and --enforce lets nothing through unjudged.
                 let listens = proxy.is_live && request.head.version == Version::HTTP_11 && !holds.responses;
                 if listens {
-                    let state = Arc::clone(recording.connection());
-                    let turn = state.interim().begin();
-                    request.informed =
-                        Some(Arc::new(informational::To { state, turn, observer: Arc::clone(&proxy.observer) }));
+                    let state = Arc::clone(in_progress.connection());
+                    let request_seq = state.informational().begin();
+                    request.informed = Some(Arc::new(informational::Sink {
+                        state,
+                        request_seq,
+                        observer: Arc::clone(&proxy.observer),
+                    }));
                 }
                 let answer = proxy.upstream.answer(request).await;
                 if listens {
-                    recording.connection().interim().end();
+                    in_progress.connection().informational().end();
                 }
                 answer
             }
             Err(failure) => Err(failure),
         };
         let going = match answer {
-            Ok(answer) => answered(&proxy, recording, answer, holds, asked, &method),
-            Err(failure) => Box::pin(failed(&proxy, recording, failure)),
+            Ok(answer) => answered(&proxy, in_progress, answer, holds, upgrade, &method),
+            Err(failure) => Box::pin(failed(&proxy, in_progress, failure)),
         };
         Ok(going.await)
     })
@@ -145,33 +148,33 @@ type Going<'a> = Pin<Box<dyn Future<Output = http::Response<Gate>> + Send + 'a>>
 /// What of the upstream's answer goes to the client.
 fn answered<'a>(
     proxy: &'a Proxy,
-    mut recording: Box<Recording>,
-    answered: Answered,
-    holds: Holds,
-    asked: Option<Asked>,
+    mut in_progress: Box<InProgress>,
+    answered: Answer,
+    holds: HoldPolicy,
+    upgrade: Option<UpgradeRequest>,
     method: &'a Method,
 ) -> Going<'a> {
-    let Answered { mut response, notes } = answered;
-    recording.notes = notes;
+    let Answer { mut response, notes } = answered;
+    in_progress.notes = notes;
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return Box::pin(switched(proxy, recording, response, asked, method));
+        return Box::pin(switched(proxy, in_progress, response, upgrade, method));
     }
     let headers = hop::response(std::mem::take(response.headers_mut()));
-    recording.head(response.status().as_u16(), response.version(), &headers);
+    in_progress.head(response.status().as_u16(), response.version(), &headers);
     *response.headers_mut() = headers;
     // The version is the hop's own (RFC 9110, section 2.5); a client of HTTP/1.0 gets that from hyper.
     *response.version_mut() = Version::HTTP_11;
-    if holds.responses && recording.notes.answered_by_contrail.is_none() {
-        return Box::pin(hold::response(recording, response, method));
+    if holds.responses && in_progress.notes.answered_by_contrail.is_none() {
+        return Box::pin(hold::response(in_progress, response, method));
     }
     let length = content_length(response.headers());
     let bodiless = is_bodiless(method, response.status().as_u16());
     let mut response = if bodiless || response.body().is_end_stream() {
         let missing = length.filter(|length| *length > 0 && !bodiless);
         let incomplete = missing.map(|missing| format!("the response ended {missing} bytes short"));
-        response.map(|_| Gate::ended(recording, incomplete))
+        response.map(|_| Gate::ended(in_progress, incomplete))
     } else {
-        response.map(|body| Gate::new(body, length, recording))
+        response.map(|body| Gate::new(body, length, in_progress))
     };
     Box::pin(async move {
         match response.body_mut().begin(holds.heads).await {

@@ -1,4 +1,4 @@
-//! Switching protocols (RFC 9110, section 7.8): who asked for which protocol, and the bytes after it was switched.
+//! Switching protocols (RFC 9110, section 7.8): which protocols a client requests, and which the upstream accepts.
 //!
 //! A 101 goes on only to an HTTP/1.1 client that named that protocol in a request of its own, and no byte of a tunnel
 //! passes before it. What passes afterwards is neither judged nor recorded.
@@ -7,42 +7,42 @@ use http::{HeaderMap, HeaderValue, header};
 use hyper::{body::Incoming, upgrade::OnUpgrade};
 
 use crate::{
-    proxy::{tunnel::Switch, wire::state::State},
+    proxy::{tunnel::Switch, wire::state::ConnectionState},
     upstream::Response,
 };
 
-/// A client that asks for another protocol.
+/// A client's request for another protocol.
 #[derive(Debug)]
-pub(in crate::proxy) struct Asked {
-    /// Those that it names, without `h2c`: to that nobody switches, so nobody is asked to.
+pub(in crate::proxy) struct UpgradeRequest {
+    /// The requested protocols without `h2c`, which contrail does not forward.
     pub(in crate::proxy) protocols: HeaderValue,
     client: OnUpgrade,
 }
 
-impl Asked {
+impl UpgradeRequest {
     /// By this request.
     pub(in crate::proxy) fn of(request: &mut http::Request<Incoming>) -> Option<Self> {
-        let protocols = worth_asking(request.headers())?;
+        let protocols = forwardable(request.headers())?;
         Some(Self { protocols, client: hyper::upgrade::on(request) })
     }
 
-    /// The protocols that a 101 switches to, if each of them was asked for.
-    pub(in crate::proxy) fn granted(self, answer: &mut Response) -> Option<(Switch, HeaderValue)> {
-        let protocols = granted(&self.protocols, answer.headers())?;
+    /// The protocols that a 101 switches to, if the client requested each of them.
+    pub(in crate::proxy) fn accepted(self, answer: &mut Response) -> Option<(Switch, HeaderValue)> {
+        let protocols = accepted(&self.protocols, answer.headers())?;
         Some((Switch { client: self.client, upstream: hyper::upgrade::on(answer) }, protocols))
     }
 }
 
-fn worth_asking(headers: &HeaderMap) -> Option<HeaderValue> {
+fn forwardable(headers: &HeaderMap) -> Option<HeaderValue> {
     let named: Vec<&str> = protocols(headers).filter(|protocol| !protocol.eq_ignore_ascii_case("h2c")).collect();
     if named.is_empty() { None } else { HeaderValue::from_str(&named.join(", ")).ok() }
 }
 
-fn granted(asked: &HeaderValue, headers: &HeaderMap) -> Option<HeaderValue> {
-    let asked: Vec<&str> = list(asked).collect();
-    let granted: Vec<&str> = protocols(headers).collect();
-    let all = granted.iter().all(|protocol| asked.iter().any(|asked| asked.eq_ignore_ascii_case(protocol)));
-    if granted.is_empty() || !all { None } else { HeaderValue::from_str(&granted.join(", ")).ok() }
+fn accepted(upgrade: &HeaderValue, headers: &HeaderMap) -> Option<HeaderValue> {
+    let upgrade: Vec<&str> = list(upgrade).collect();
+    let accepted: Vec<&str> = protocols(headers).collect();
+    let all = accepted.iter().all(|protocol| upgrade.iter().any(|upgrade| upgrade.eq_ignore_ascii_case(protocol)));
+    if accepted.is_empty() || !all { None } else { HeaderValue::from_str(&accepted.join(", ")).ok() }
 }
 
 fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
@@ -53,11 +53,11 @@ fn list(value: &HeaderValue) -> impl Iterator<Item = &str> {
     value.to_str().unwrap_or_default().split(',').map(str::trim).filter(|protocol| !protocol.is_empty())
 }
 
-/// Settles, with its answer, what a request came to that asked for another protocol.
+/// Finishes a request for another protocol with its answer.
 ///
-/// Where nothing was switched, bytes that came before the answer may be of the other protocol or a pipelined request.
-/// Nobody knows which, so they are dropped, and the connection ends with the answer.
-pub(in crate::proxy) fn settle<B>(state: &State, answer: &mut http::Response<B>) {
+/// Where the protocol stays, bytes that came before the answer may be of the other protocol or a pipelined request. They are
+/// ambiguous, so they are dropped, and the connection ends with the answer.
+pub(in crate::proxy) fn finish_upgrade<B>(state: &ConnectionState, answer: &mut http::Response<B>) {
     match answer.extensions_mut().remove::<Switch>() {
         Some(switch) => state.switch(switch),
         None => {
@@ -77,20 +77,20 @@ mod tests {
     }
 
     #[test]
-    fn h2c_is_never_asked_for_and_the_rest_keeps_its_order() {
-        let told =
-            |values: &[&'static str]| worth_asking(&upgrade(values)).map(|value| value.to_str().unwrap().to_owned());
-        assert_eq!(told(&["websocket"]), Some("websocket".into()));
-        assert_eq!(told(&["h2c, a/1 ,, b", "H2C", "c"]), Some("a/1, b, c".into()));
-        assert_eq!(told(&["h2c"]), None);
-        assert_eq!(told(&[]), None);
+    fn h2c_is_never_requested_and_the_rest_keeps_its_order() {
+        let requested =
+            |values: &[&'static str]| forwardable(&upgrade(values)).map(|value| value.to_str().unwrap().to_owned());
+        assert_eq!(requested(&["websocket"]), Some("websocket".into()));
+        assert_eq!(requested(&["h2c, a/1 ,, b", "H2C", "c"]), Some("a/1, b, c".into()));
+        assert_eq!(requested(&["h2c"]), None);
+        assert_eq!(requested(&[]), None);
     }
 
     #[test]
-    fn a_protocol_is_granted_only_if_it_was_asked_for() {
-        let asked = HeaderValue::from_static("websocket, a/1");
-        let told = |values: &[&'static str]| granted(&asked, &upgrade(values)).is_some();
-        assert!(told(&["WebSocket"]) && told(&["a/1"]) && told(&["a/1", "websocket"]));
-        assert!(!told(&["a"]) && !told(&["websocket, b"]) && !told(&[]) && !told(&[""]));
+    fn a_protocol_is_accepted_only_if_it_was_requested() {
+        let requested = HeaderValue::from_static("websocket, a/1");
+        let accepts = |values: &[&'static str]| accepted(&requested, &upgrade(values)).is_some();
+        assert!(accepts(&["WebSocket"]) && accepts(&["a/1"]) && accepts(&["a/1", "websocket"]));
+        assert!(!accepts(&["a"]) && !accepts(&["websocket, b"]) && !accepts(&[]) && !accepts(&[""]));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use super::head::{Bounds, is_control, is_token, split_field};
 
 /// Longest line before a chunk, extensions included.
-const LONGEST_SIZE_LINE: usize = 4 << 10;
+const MAX_SIZE_LINE: usize = 4 << 10;
 
 /// Why a chunked body cannot be gone on with; what a body's reader finds inside the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Chunks {
     pub(super) fn size(&mut self, line: &[u8], bounds: &Bounds) -> Result<u64, ChunkFault> {
         let text =
             line.strip_suffix(b"\r\n").ok_or(ChunkFault::Malformed("a chunk's size ends in a bare line feed"))?;
-        if line.len() > LONGEST_SIZE_LINE {
+        if line.len() > MAX_SIZE_LINE {
             return Err(ChunkFault::Malformed("a chunk's extensions are too long"));
         }
         let digits = text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
@@ -61,7 +61,7 @@ impl Chunks {
 
     /// A line that is not whole yet.
     pub(super) fn unfinished(line: &[u8], bounds: &Bounds) -> Result<(), ChunkFault> {
-        if line.len() > LONGEST_SIZE_LINE.max(bounds.bytes) {
+        if line.len() > MAX_SIZE_LINE.max(bounds.bytes) {
             return Err(ChunkFault::Malformed("a line between its chunks is too long"));
         }
         Ok(())

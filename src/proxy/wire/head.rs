@@ -1,15 +1,15 @@
-//! What is wrong with a request head, line by line, as it was sent.
+//! Faults of a request head, line by line, as it was sent.
 
 use super::{fault::Fault, line::Line};
 use crate::proxy::host::is_authority;
 
-/// What is known of a good head only before hyper tidies it up.
+/// Facts of a good head that hyper drops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::proxy) struct Marks {
-    /// It asks for another protocol (RFC 9110, section 7.8: over HTTP/1.1 only).
-    pub(in crate::proxy) asks: bool,
+pub(in crate::proxy) struct HeadFacts {
+    /// It names another protocol in `Upgrade` (RFC 9110, section 7.8: over HTTP/1.1 only).
+    pub(in crate::proxy) asks_upgrade: bool,
     /// It is an `OPTIONS` of the server as a whole, written as an absolute URI without a path (RFC 9112, section 3.2.4).
-    pub(in crate::proxy) of_the_server: bool,
+    pub(in crate::proxy) asterisk_form: bool,
 }
 
 /// Bounds of a head.
@@ -22,7 +22,7 @@ pub(in crate::proxy) struct Bounds {
     pub(in crate::proxy) body: u64,
 }
 
-/// What the lines of a head said so far.
+/// The lines of a head so far.
 #[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 #[derive(Debug, Default)]
 pub(super) struct Head {
@@ -34,7 +34,7 @@ pub(super) struct Head {
     codings: usize,
     tunnel: bool,
     old: bool,
-    of_the_server: bool,
+    asterisk_form: bool,
     /// `Connection` names `upgrade`, and `Upgrade` another protocol than `h2c`.
     upgrade: (bool, bool),
     /// A `HEAD`, the answer to which has no body.
@@ -43,7 +43,7 @@ pub(super) struct Head {
     pub(super) ended: bool,
 }
 
-/// What comes behind a head.
+/// What follows a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Follows {
     Nothing,
@@ -53,9 +53,9 @@ pub(super) enum Follows {
 }
 
 impl Head {
-    pub(super) fn marks(&self) -> Marks {
-        let asks = self.upgrade == (true, true) && !self.tunnel && !self.old;
-        Marks { asks, of_the_server: self.of_the_server }
+    pub(super) fn facts(&self) -> HeadFacts {
+        let asks_upgrade = self.upgrade == (true, true) && !self.tunnel && !self.old;
+        HeadFacts { asks_upgrade, asterisk_form: self.asterisk_form }
     }
 
     fn fault(&mut self, fault: Fault) {
@@ -84,7 +84,7 @@ impl Head {
         };
         let (method, target, version) =
             (&text[..first], text.get(first + 1..last).unwrap_or_default(), &text[last + 1..]);
-        // Without a way out in the middle, so that many bytes are looked at in one step.
+        // No early exit, so that the compiler checks many bytes in one step.
         let usual = target.iter().fold(true, |usual, byte| usual & PLAIN[usize::from(*byte)]);
         if first == last || !usual && target.contains(&b' ') {
             return self.fault(Fault::REQUEST_LINE);
@@ -92,7 +92,7 @@ impl Head {
         self.tunnel = method == b"CONNECT";
         self.headless = method == b"HEAD";
         self.old = version == b"HTTP/1.0";
-        self.of_the_server = method == b"OPTIONS"
+        self.asterisk_form = method == b"OPTIONS"
             && strip_scheme(target).is_some_and(|rest| !rest.iter().any(|byte| matches!(byte, b'/' | b'?')));
         if target.len() > bounds.target {
             self.fault = Some(Fault::TARGET);
@@ -120,7 +120,7 @@ impl Head {
         let Some((name, value)) = split_field(text) else {
             return self.fault(Fault::bad("a header field's name contains invalid characters"));
         };
-        // Without a way out in the middle, so that many bytes are looked at in one step.
+        // No early exit, so that the compiler checks many bytes in one step.
         if !line.plain && value.iter().fold(false, |found, byte| found | is_control(*byte)) {
             self.fault(Fault::bad("a header field's value holds a control character"));
         }
@@ -173,7 +173,7 @@ impl Head {
     }
 }
 
-/// What is wrong with a line that is not whole yet, so that it need not be waited for.
+/// The fault of a line that has not ended yet, so that its end is not waited for.
 pub(super) fn unfinished(line: &[u8], request_line: bool, head: &Head, bounds: &Bounds) -> Option<Fault> {
     if request_line {
         let target = line.split(|byte| *byte == b' ').nth(1);
@@ -240,7 +240,7 @@ fn strip_scheme(target: &[u8]) -> Option<&[u8]> {
     })
 }
 
-/// What is said of [`is_framing_in_disguise`].
+/// The fault of [`is_framing_in_disguise`].
 pub(in crate::proxy) const DISGUISED: &str =
     "a header field's name decides framing once its underscore becomes a hyphen";
 

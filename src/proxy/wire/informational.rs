@@ -11,12 +11,12 @@ use std::{
 use bytes::BytesMut;
 use http::{HeaderMap, StatusCode, header};
 
-/// Most bytes of interim answers to one request; no more go on.
-const MOST: usize = 64 << 10;
+/// Maximum bytes of informational responses to one request; later ones are dropped.
+const MAX_BYTES: usize = 64 << 10;
 
-/// The interim answers of a connection.
+/// The informational responses of a connection.
 #[derive(Debug, Default)]
-pub(in crate::proxy) struct Interim {
+pub(in crate::proxy) struct InformationalQueue {
     waiting: Mutex<Waiting>,
     /// A request is with the upstream.
     pub(super) open: AtomicBool,
@@ -27,25 +27,25 @@ pub(in crate::proxy) struct Interim {
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     /// Which request of the connection.
-    turn: u64,
+    request_seq: u64,
     bytes: BytesMut,
-    /// Bytes of all interim answers to it.
+    /// Bytes of all informational responses to it.
     total: usize,
     pub(super) waker: Option<Waker>,
 }
 
-impl Interim {
+impl InformationalQueue {
     pub(super) fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request goes to the upstream; what is said about it comes under this number.
+    /// A request goes to the upstream; its informational responses carry this number.
     pub(in crate::proxy) fn begin(&self) -> u64 {
         let mut waiting = self.waiting();
-        waiting.turn += 1;
+        waiting.request_seq += 1;
         waiting.total = 0;
         self.open.store(true, Ordering::Release);
-        waiting.turn
+        waiting.request_seq
     }
 
     /// Its answer is here.
@@ -55,15 +55,15 @@ impl Interim {
         drop(waiting);
     }
 
-    pub(in crate::proxy) fn inform(&self, turn: u64, status: StatusCode, headers: &HeaderMap) {
+    pub(in crate::proxy) fn inform(&self, request_seq: u64, status: StatusCode, headers: &HeaderMap) {
         let mut waiting = self.waiting();
-        if waiting.turn != turn || !self.open.load(Ordering::Acquire) {
+        if waiting.request_seq != request_seq || !self.open.load(Ordering::Acquire) {
             return;
         }
         let before = waiting.bytes.len();
         write_head(status, headers, &mut waiting.bytes);
         waiting.total += waiting.bytes.len() - before;
-        if waiting.total > MOST {
+        if waiting.total > MAX_BYTES {
             waiting.bytes.truncate(before);
             return;
         }

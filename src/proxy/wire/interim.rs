@@ -1,7 +1,7 @@
-//! Interim answers (1xx) on their way to a client of HTTP/1.1, which hyper would not send.
+//! Writing informational responses (1xx) to a client of HTTP/1.1, which hyper does not do.
 //!
-//! They are written beside hyper, and only where nothing of hyper's own is on its way: what hyper was given to write is
-//! flushed, and the answer that they come before is not there yet. One that has no such moment goes nowhere.
+//! They are written only while hyper writes nothing: its output is flushed, and the final response is not there yet. One
+//! that gets no such moment is dropped.
 
 use std::{
     io,
@@ -13,13 +13,13 @@ use std::{
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::state::State;
+use super::state::ConnectionState;
 use crate::io::pass_on::pass_on;
 
 /// An IO that writes interim answers between what hyper writes.
 pub(in crate::proxy) struct Between<IO> {
     io: IO,
-    state: Arc<State>,
+    state: Arc<ConnectionState>,
     /// What is begun of them is written to its end before anything else is.
     out: BytesMut,
     /// hyper has written something that may not be all of a message.
@@ -27,7 +27,7 @@ pub(in crate::proxy) struct Between<IO> {
 }
 
 impl<IO> Between<IO> {
-    pub(in crate::proxy) fn new(io: IO, state: Arc<State>) -> Self {
+    pub(in crate::proxy) fn new(io: IO, state: Arc<ConnectionState>) -> Self {
         Self { io, state, out: BytesMut::new(), unflushed: false }
     }
 }
@@ -35,7 +35,7 @@ impl<IO> Between<IO> {
 impl<IO: AsyncWrite + Unpin> Between<IO> {
     fn pour(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.out.is_empty() {
-            self.out = self.state.interim().take();
+            self.out = self.state.informational().take();
             if self.out.is_empty() {
                 return Poll::Ready(Ok(()));
             }
@@ -54,9 +54,9 @@ impl<IO: AsyncWrite + Unpin> Between<IO> {
     fn make_way(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.unflushed {
             ready!(self.pour(cx))?;
-        } else if !self.state.interim().open.load(Ordering::Acquire) {
+        } else if !self.state.informational().open.load(Ordering::Acquire) {
             // Their answer may have begun.
-            self.state.interim().take();
+            self.state.informational().take();
         }
         self.unflushed = true;
         Poll::Ready(Ok(()))
@@ -66,7 +66,7 @@ impl<IO: AsyncWrite + Unpin> Between<IO> {
 impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncRead for Between<IO> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        let interim = this.state.interim();
+        let interim = this.state.informational();
         if interim.open.load(Ordering::Acquire) {
             let mut waiting = interim.waiting();
             if !waiting.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {

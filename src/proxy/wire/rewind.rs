@@ -1,4 +1,4 @@
-//! Looking at a connection's first bytes without taking them from whoever reads it next.
+//! Peeking at a connection's first bytes; the next reader gets them again.
 
 use std::{
     io,
@@ -43,7 +43,7 @@ impl<IO: AsyncRead + Unpin> Rewind<IO> {
             let read = match io.read(&mut rest[..wanted]).await {
                 Ok(0) => break,
                 Ok(read) => read,
-                // Whoever reads next is told once more.
+                // The next read reports it again.
                 Err(error) if error.kind() == io::ErrorKind::TimedOut && !looked_at.is_empty() => break,
                 Err(error) => return Err(error),
             };

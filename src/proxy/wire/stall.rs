@@ -1,9 +1,9 @@
-//! Clients that do not read: whoever takes no byte of what is there for it within `--write-timeout` is cut, so that the
-//! upstream is free again. Who reads, however slowly, is not.
+//! Clients that do not read: one that takes no byte within `--write-timeout` is cut, so that the upstream is free again.
+//! A client that reads, however slowly, is not cut.
 //!
-//! On a connection that is for the socket to tell ([`Patient`]). A stream of HTTP/2 can stand still on a connection that
-//! does not: its window is never opened. hyper asks for a body's next piece once there was room for the last one, so the
-//! time from one piece to the next question is the client's ([`Streams`]).
+//! On a connection the socket shows it ([`Patient`]). A stream of HTTP/2 can stall on a connection that does not, because
+//! the client never opens its window. hyper polls a body for its next piece once the last one had room, so the time between
+//! a piece and the next poll is the client's ([`Streams`]).
 
 use std::{
     fmt, io,
@@ -23,7 +23,7 @@ use tokio::{
 
 use crate::io::pass_on::pass_on;
 
-/// What is said of an exchange that ended for it.
+/// Why such an exchange ended.
 pub(in crate::proxy) const REASON: &str = "the client took no byte of its answer within --write-timeout";
 
 /// Inside the error of a connection that ended for it.

@@ -11,20 +11,20 @@ use std::{
     time::Duration,
 };
 
-use super::{fault::Fault, head::Marks, informational::Interim, stall};
+use super::{fault::Fault, head::HeadFacts, informational::InformationalQueue, stall};
 use crate::proxy::tunnel::Switch;
 
 /// How long an exchange in progress may go on after the client's last byte, and a connection of HTTP/2 after its client
-/// was told that it is over.
+/// got a GOAWAY.
 pub(super) const GRACE: Duration = Duration::from_millis(750);
 
-/// What a connection's IO and its requests tell each other.
+/// What a connection's layers and its requests share.
 #[derive(Debug, Default)]
-pub(in crate::proxy) struct State {
+pub(in crate::proxy) struct ConnectionState {
     in_flight: AtomicUsize,
     pub(super) head_done: AtomicBool,
     /// For each head that was read and not yet taken up: its fault, or what is known of it.
-    heads: Mutex<VecDeque<Result<Marks, Fault>>>,
+    heads: Mutex<VecDeque<Result<HeadFacts, Fault>>>,
     /// The begin of a head over HTTP/1 is here.
     pub(super) head_begun: AtomicBool,
     /// A head began and did not end in time.
@@ -33,15 +33,15 @@ pub(in crate::proxy) struct State {
     pub(super) tunnel: AtomicBool,
     /// The client took nothing of what was there for it.
     pub(super) stalled: AtomicBool,
-    /// A connection of HTTP/2 is over, and its client is to be told before it is cut.
+    /// A connection of HTTP/2 is over; its client gets a GOAWAY before it is cut.
     pub(super) leaving: AtomicBool,
     /// How often the client took bytes.
     pub(super) taken: AtomicUsize,
     upgrade: Mutex<Upgrade>,
-    interim: Interim,
+    informational: InformationalQueue,
 }
 
-/// How a request stands that asks for another protocol.
+/// The state of a request for another protocol.
 #[derive(Debug, Default)]
 struct Upgrade {
     /// What it came to, once it is answered.
@@ -54,37 +54,37 @@ struct Upgrade {
 /// Exists as long as an exchange is in progress on its connection.
 #[derive(Debug)]
 pub(in crate::proxy) struct InFlight {
-    state: Arc<State>,
+    state: Arc<ConnectionState>,
     /// What is known of its request.
-    pub(in crate::proxy) marks: Marks,
+    pub(in crate::proxy) facts: HeadFacts,
 }
 
-impl State {
-    /// A request head has arrived, of which this is known.
-    pub(in crate::proxy) fn begin(self: &Arc<Self>, marks: Marks) -> InFlight {
+impl ConnectionState {
+    /// A request head with these facts has arrived.
+    pub(in crate::proxy) fn begin(self: &Arc<Self>, facts: HeadFacts) -> InFlight {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
         self.head_done.store(true, Ordering::Release);
-        InFlight { state: Arc::clone(self), marks }
+        InFlight { state: Arc::clone(self), facts }
     }
 
     /// A head was read, and has this fault, or none; then this is known of it.
-    pub(in crate::proxy) fn head(&self, read: Result<Marks, Fault>) {
-        if read.is_ok_and(|marks| marks.asks) {
+    pub(in crate::proxy) fn head(&self, read: Result<HeadFacts, Fault>) {
+        if read.is_ok_and(|facts| facts.asks_upgrade) {
             *self.upgrade() = Upgrade::default();
         }
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).push_back(read);
     }
 
-    /// What was said by [`Self::head`] of the head that is taken up now; called once for each.
-    pub(in crate::proxy) fn next_head(&self) -> Result<Marks, Fault> {
-        self.heads.lock().unwrap_or_else(PoisonError::into_inner).pop_front().unwrap_or(Ok(Marks::default()))
+    /// The result that [`Self::head`] noted of the next head; called once for each.
+    pub(in crate::proxy) fn next_head(&self) -> Result<HeadFacts, Fault> {
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner).pop_front().unwrap_or(Ok(HeadFacts::default()))
     }
 
     fn upgrade(&self) -> MutexGuard<'_, Upgrade> {
         self.upgrade.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes came behind a request that asks for another protocol, before it was answered.
+    /// Bytes came behind a request for another protocol, before it was answered.
     pub(in crate::proxy) fn came_early(&self) {
         self.upgrade().early = true;
     }
@@ -130,19 +130,19 @@ impl State {
         self.too_slow.swap(false, Ordering::AcqRel)
     }
 
-    /// Resolves when the client is to be told that its connection is over. For the task that drives the connection, to be
+    /// Resolves when the connection is over and its client gets a GOAWAY. For the task that drives the connection, to be
     /// polled after it.
     pub(in crate::proxy) fn leaving(&self) -> impl Future<Output = ()> {
         poll_fn(|_| if self.leaving.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending })
     }
 
-    /// What is said before an answer.
-    pub(in crate::proxy) fn interim(&self) -> &Interim {
-        &self.interim
+    /// Informational responses that wait to be written.
+    pub(in crate::proxy) fn informational(&self) -> &InformationalQueue {
+        &self.informational
     }
 
-    /// Resolves when nothing was in progress for [`GRACE`], and the client took nothing: whoever neither reads nor answers
-    /// holds a connection without streams no longer. What is in progress is not cut, nor what still goes out.
+    /// Resolves when nothing was in progress for [`GRACE`], and the client took nothing: a client that neither reads nor
+    /// answers does not keep a connection without streams. Exchanges in progress are not cut, nor what still goes out.
     pub(in crate::proxy) async fn quiet(&self) {
         let mut taken = self.taken.load(Ordering::Acquire);
         loop {
@@ -166,7 +166,7 @@ impl InFlight {
     }
 
     /// Its connection.
-    pub(in crate::proxy) fn state(&self) -> &Arc<State> {
+    pub(in crate::proxy) fn state(&self) -> &Arc<ConnectionState> {
         &self.state
     }
 }

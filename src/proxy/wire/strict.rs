@@ -1,9 +1,8 @@
-//! Requests as they are on the wire, looked at before hyper tidies them up.
+//! Requests as they are on the wire, scanned before hyper normalises them.
 //!
 //! hyper takes what RFC 9112 allows a recipient to mend: both lengths at once (one is dropped), a repeated length, bare
-//! line feeds, odd chunk extensions. What two readers could read in two ways is not ours to mend: such a head is
-//! answered with 400, and its connection closed. The scanner follows the framing of bodies, so that pipelined heads are
-//! looked at too.
+//! line feeds, odd chunk extensions. A head that two readers could read in two ways is answered with 400, and its
+//! connection closed. The scanner follows the framing of bodies, so that it sees pipelined heads too.
 //!
 //! hyper gets heads only whole and only good ones; in place of one that has a fault it gets a harmless one, which is
 //! answered with the fault, so that this answer keeps its place in the order and says that it is contrail's.
@@ -26,17 +25,17 @@ use tokio::{
 use super::{
     chunk::{ChunkFault, Chunks},
     fault::Fault,
-    head::{self, Bounds, Follows, Head, Marks},
+    head::{self, Bounds, Follows, Head, HeadFacts},
     line::Line,
-    state::State,
+    state::ConnectionState,
 };
 use crate::io::pass_on::pass_on;
 
-/// Most empty lines before a request.
-const BLANKS: usize = 100;
+/// Maximum empty lines before a request.
+const MAX_BLANK_LINES: usize = 100;
 
-/// Most bytes that are read behind a request that asks for another protocol, before it is answered.
-const EARLY: usize = 16 << 10;
+/// Maximum bytes read behind a request for another protocol, before it is answered.
+const MAX_EARLY_BYTES: usize = 16 << 10;
 
 /// How long a client that still sends has to read why its connection is closed.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -45,7 +44,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(in crate::proxy) struct Scanner {
     bounds: Bounds,
-    place: Place,
+    state: ScanState,
     line: Vec<u8>,
     /// Empty lines since the last request.
     blanks: usize,
@@ -54,26 +53,26 @@ pub(in crate::proxy) struct Scanner {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ScanState {
     /// Before a request line.
     Start,
     /// Among header fields.
     Fields,
-    /// In a body of which this much is left.
+    /// In a body, with this much left.
     Body(u64),
     /// Before a chunk's size.
     Size,
-    /// In a chunk of which this much is left, its line end included.
+    /// In a chunk, with this much left, its line end included.
     Chunk(u64),
     /// Among trailer fields.
     Trailers,
-    /// Behind a request that asks for another protocol: who knows what comes is told by its answer.
-    Asked,
+    /// Behind a request for another protocol: its answer decides what the bytes are.
+    Upgrade,
     /// In a tunnel.
     Tunnel,
 }
 
-/// How far hyper may see what was read.
+/// The part of the read bytes that hyper may see.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     /// Up to here.
@@ -94,35 +93,35 @@ enum Then {
 impl Scanner {
     fn new(bounds: Bounds) -> Self {
         let (head, chunks) = (Head::default(), Chunks::default());
-        Self { bounds, place: Place::Start, line: Vec::new(), blanks: 0, head, chunks }
+        Self { bounds, state: ScanState::Start, line: Vec::new(), blanks: 0, head, chunks }
     }
 
-    /// Takes what was read; tells how many heads ended in it, and how far it is good.
-    fn feed(&mut self, bytes: &[u8], mut good_head: impl FnMut(Marks)) -> Seen {
+    /// Takes read bytes; calls `good_head` for each head that ended in them, and returns how far they are good.
+    fn feed(&mut self, bytes: &[u8], mut good_head: impl FnMut(HeadFacts)) -> Seen {
         let mut at = 0;
         let mut pass = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];
-            match self.place {
-                Place::Tunnel => return Seen { pass: bytes.len(), then: Then::More },
-                Place::Asked => return Seen { pass, then: Then::More },
-                Place::Body(left) => {
+            match self.state {
+                ScanState::Tunnel => return Seen { pass: bytes.len(), then: Then::More },
+                ScanState::Upgrade => return Seen { pass, then: Then::More },
+                ScanState::Body(left) => {
                     let skipped = skip(rest, left);
                     at += usize::try_from(skipped).unwrap_or(rest.len());
                     pass = at;
-                    self.place = if skipped == left { self.behind() } else { Place::Body(left - skipped) };
+                    self.state = if skipped == left { self.behind() } else { ScanState::Body(left - skipped) };
                 }
-                Place::Chunk(left) => {
+                ScanState::Chunk(left) => {
                     let skipped = skip(rest, left);
                     at += usize::try_from(skipped).unwrap_or(rest.len());
                     pass = at;
-                    self.place = if skipped == left { Place::Size } else { Place::Chunk(left - skipped) };
+                    self.state = if skipped == left { ScanState::Size } else { ScanState::Chunk(left - skipped) };
                 }
-                Place::Start | Place::Fields | Place::Size | Place::Trailers => {
+                ScanState::Start | ScanState::Fields | ScanState::Size | ScanState::Trailers => {
                     let Some(line) = Line::first(rest) else {
                         self.line.extend_from_slice(rest);
                         let then = self.unfinished();
-                        if then == Then::More && matches!(self.place, Place::Size | Place::Trailers) {
+                        if then == Then::More && matches!(self.state, ScanState::Size | ScanState::Trailers) {
                             pass = bytes.len();
                         }
                         return Seen { pass, then };
@@ -139,10 +138,10 @@ impl Scanner {
                         Then::More => {}
                         then => return Seen { pass, then },
                     }
-                    if self.place != Place::Fields {
+                    if self.state != ScanState::Fields {
                         pass = at;
                         if std::mem::take(&mut self.head.ended) {
-                            good_head(self.head.marks());
+                            good_head(self.head.facts());
                         }
                     }
                 }
@@ -152,67 +151,68 @@ impl Scanner {
     }
 
     /// What comes behind a request.
-    fn behind(&self) -> Place {
-        if self.head.marks().asks { Place::Asked } else { Place::Start }
+    fn behind(&self) -> ScanState {
+        if self.head.facts().asks_upgrade { ScanState::Upgrade } else { ScanState::Start }
     }
 
     /// Whether a head is begun and not ended.
     fn in_head(&self) -> bool {
-        self.place == Place::Fields || self.place == Place::Start && !self.line.is_empty()
+        self.state == ScanState::Fields || self.state == ScanState::Start && !self.line.is_empty()
     }
 
     fn unfinished(&self) -> Then {
-        let fault = match self.place {
-            Place::Start => head::unfinished(&self.line, true, &self.head, &self.bounds).map(Then::Refuse),
-            Place::Fields => head::unfinished(&self.line, false, &self.head, &self.bounds).map(Then::Refuse),
+        let fault = match self.state {
+            ScanState::Start => head::unfinished(&self.line, true, &self.head, &self.bounds).map(Then::Refuse),
+            ScanState::Fields => head::unfinished(&self.line, false, &self.head, &self.bounds).map(Then::Refuse),
             _ => Chunks::unfinished(&self.line, &self.bounds).err().map(Then::Break),
         };
         fault.unwrap_or(Then::More)
     }
 
     fn take(&mut self, line: Line<'_>) -> Then {
-        match self.place {
+        match self.state {
             // A client may leave an empty line behind its last body (RFC 9112, section 2.2).
-            Place::Start if line.bytes == b"\r\n" => {
+            ScanState::Start if line.bytes == b"\r\n" => {
                 self.blanks += 1;
-                if self.blanks > BLANKS {
+                if self.blanks > MAX_BLANK_LINES {
                     return Then::Refuse(Fault::bad("nothing but empty lines came in place of a request"));
                 }
             }
-            Place::Start => {
+            ScanState::Start => {
                 self.blanks = 0;
                 self.head = Head::default();
                 self.head.request_line(line.bytes, &self.bounds);
-                self.place = Place::Fields;
+                self.state = ScanState::Fields;
                 return self.faultless();
             }
-            Place::Fields if matches!(line.bytes, b"\r\n" | b"\n") => match self.head.end(line.bytes, &self.bounds) {
+            ScanState::Fields if matches!(line.bytes, b"\r\n" | b"\n") => match self.head.end(line.bytes, &self.bounds)
+            {
                 Err(fault) => return Then::Refuse(fault),
                 Ok(follows) => {
                     self.chunks = Chunks::default();
-                    self.place = match follows {
+                    self.state = match follows {
                         Follows::Nothing => self.behind(),
-                        Follows::Body(length) => Place::Body(length),
-                        Follows::Chunks => Place::Size,
-                        Follows::Tunnel => Place::Tunnel,
+                        Follows::Body(length) => ScanState::Body(length),
+                        Follows::Chunks => ScanState::Size,
+                        Follows::Tunnel => ScanState::Tunnel,
                     };
                 }
             },
-            Place::Fields => {
+            ScanState::Fields => {
                 self.head.field(line, &self.bounds);
                 return self.faultless();
             }
-            Place::Size => match self.chunks.size(line.bytes, &self.bounds) {
-                Ok(0) => self.place = Place::Trailers,
-                Ok(size) => self.place = Place::Chunk(size.saturating_add(2)),
+            ScanState::Size => match self.chunks.size(line.bytes, &self.bounds) {
+                Ok(0) => self.state = ScanState::Trailers,
+                Ok(size) => self.state = ScanState::Chunk(size.saturating_add(2)),
                 Err(fault) => return Then::Break(fault),
             },
-            Place::Trailers => match self.chunks.trailer(line.bytes, &self.bounds) {
+            ScanState::Trailers => match self.chunks.trailer(line.bytes, &self.bounds) {
                 Ok(false) => {}
-                Ok(true) => self.place = self.behind(),
+                Ok(true) => self.state = self.behind(),
                 Err(fault) => return Then::Break(fault),
             },
-            Place::Body(_) | Place::Chunk(_) | Place::Asked | Place::Tunnel => {}
+            ScanState::Body(_) | ScanState::Chunk(_) | ScanState::Upgrade | ScanState::Tunnel => {}
         }
         Then::More
     }
@@ -227,11 +227,11 @@ fn skip(bytes: &[u8], left: u64) -> u64 {
     left.min(bytes.len() as u64)
 }
 
-/// An IO whose requests are looked at as they are read.
+/// An IO that scans requests as they are read.
 pub(in crate::proxy) struct Strict<IO> {
     io: IO,
     scanner: Scanner,
-    state: Arc<State>,
+    state: Arc<ConnectionState>,
     /// The begin of a head that is not whole yet.
     held: BytesMut,
     /// What hyper gets before anything else is read.
@@ -249,7 +249,7 @@ enum Ending {
 }
 
 impl<IO> Strict<IO> {
-    pub(in crate::proxy) fn new(io: IO, state: Arc<State>, bounds: Bounds) -> Self {
+    pub(in crate::proxy) fn new(io: IO, state: Arc<ConnectionState>, bounds: Bounds) -> Self {
         Self {
             io,
             scanner: Scanner::new(bounds),
@@ -266,7 +266,7 @@ impl<IO> Strict<IO> {
     fn look(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
         let state = &self.state;
         let read = &buf.filled()[before..];
-        let Seen { pass, then } = self.scanner.feed(read, |marks| state.head(Ok(marks)));
+        let Seen { pass, then } = self.scanner.feed(read, |facts| state.head(Ok(facts)));
         if self.held.is_empty() {
             self.held.extend_from_slice(&read[pass..]);
             buf.set_filled(before + pass);
@@ -276,7 +276,7 @@ impl<IO> Strict<IO> {
             self.ready = self.held.split_to(pass);
             buf.set_filled(before);
         }
-        if self.scanner.place == Place::Asked && !self.held.is_empty() {
+        if self.scanner.state == ScanState::Upgrade && !self.held.is_empty() {
             self.state.came_early();
         }
         self.state.head_begun(self.scanner.in_head());
@@ -287,13 +287,13 @@ impl<IO> Strict<IO> {
         }
     }
 
-    /// Lets hyper see a harmless head in place of one that has this fault.
+    /// Gives hyper a harmless head in place of one with this fault.
     fn refuse(&mut self, fault: Fault) {
         self.state.head(Err(fault));
         self.held.clear();
         // An answer to HEAD has no body, whatever is wrong with the rest of it.
-        let headless = match self.scanner.place {
-            Place::Start => self.scanner.line.starts_with(b"HEAD "),
+        let headless = match self.scanner.state {
+            ScanState::Start => self.scanner.line.starts_with(b"HEAD "),
             _ => self.scanner.head.headless,
         };
         let method = if headless { "HEAD" } else { "GET" };
@@ -304,15 +304,15 @@ impl<IO> Strict<IO> {
 }
 
 impl<IO> Strict<IO> {
-    /// Goes on behind a request that asks for another protocol; whether its answer is known.
+    /// Continues behind a request for another protocol; whether its answer is here.
     fn went_on(&mut self) -> bool {
         match self.state.switched() {
             None => return false,
             Some(true) => {
-                self.scanner.place = Place::Tunnel;
+                self.scanner.state = ScanState::Tunnel;
                 self.ready = self.held.split();
             }
-            Some(false) if self.held.is_empty() => self.scanner.place = Place::Start,
+            Some(false) if self.held.is_empty() => self.scanner.state = ScanState::Start,
             Some(false) => self.ending = Some(Ending::Refused),
         }
         true
@@ -340,10 +340,10 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Strict<IO> {
                 }
                 None => {}
             }
-            if this.scanner.place == Place::Asked && this.went_on() {
+            if this.scanner.state == ScanState::Upgrade && this.went_on() {
                 continue;
             }
-            if this.scanner.place == Place::Asked && this.held.len() >= EARLY {
+            if this.scanner.state == ScanState::Upgrade && this.held.len() >= MAX_EARLY_BYTES {
                 // Nothing wakes for it: the answer is hyper's own turn.
                 return Poll::Pending;
             }
@@ -368,7 +368,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Strict<IO> {
             ready!(Pin::new(&mut this.io).poll_shutdown(cx))?;
             this.shut = true;
         }
-        if this.ending.is_none() && matches!(this.scanner.place, Place::Start | Place::Tunnel) {
+        if this.ending.is_none() && matches!(this.scanner.state, ScanState::Start | ScanState::Tunnel) {
             return Poll::Ready(Ok(()));
         }
         let timer = this.farewell.get_or_insert_with(|| Box::pin(tokio::time::sleep(FAREWELL)));
@@ -501,16 +501,16 @@ mod tests {
     ];
 
     /// The good heads of a connection that is read in pieces which end there, and whether anything in it is refused.
-    fn marks(bytes: &[u8], ends: impl IntoIterator<Item = usize>) -> (Vec<Marks>, Option<&'static str>) {
-        let (mut scanner, mut marks, mut begin) = (Scanner::new(BOUNDS), Vec::new(), 0);
+    fn facts(bytes: &[u8], ends: impl IntoIterator<Item = usize>) -> (Vec<HeadFacts>, Option<&'static str>) {
+        let (mut scanner, mut facts, mut begin) = (Scanner::new(BOUNDS), Vec::new(), 0);
         for end in ends {
-            match scanner.feed(&bytes[begin..end], |head| marks.push(head)).then {
+            match scanner.feed(&bytes[begin..end], |head| facts.push(head)).then {
                 Then::More => begin = end,
-                Then::Refuse(_) => return (marks, Some("a head")),
-                Then::Break(_) => return (marks, Some("a body")),
+                Then::Refuse(_) => return (facts, Some("a head")),
+                Then::Break(_) => return (facts, Some("a body")),
             }
         }
-        (marks, None)
+        (facts, None)
     }
 
     proptest! {
@@ -523,9 +523,9 @@ mod tests {
             let mut ends: Vec<_> = ends.into_iter().map(|end| end.index(bytes.len())).collect();
             ends.sort_unstable();
             ends.push(bytes.len());
-            let whole = marks(&bytes, [bytes.len()]);
-            prop_assert_eq!(&marks(&bytes, ends), &whole);
-            prop_assert_eq!(&marks(&bytes, 1..=bytes.len()), &whole);
+            let whole = facts(&bytes, [bytes.len()]);
+            prop_assert_eq!(&facts(&bytes, ends), &whole);
+            prop_assert_eq!(&facts(&bytes, 1..=bytes.len()), &whole);
         }
     }
 }

@@ -26,30 +26,30 @@ use tokio::{
 use super::{
     frames::Frames,
     stall,
-    state::{GRACE, State},
+    state::{ConnectionState, GRACE},
 };
 use crate::io::{pass_on::pass_on, timer::Timer};
 
 /// The IO of a connection, with its timers.
 pub(in crate::proxy) struct Guarded<IO> {
     io: IO,
-    state: Arc<State>,
+    state: Arc<ConnectionState>,
     header_timeout: Duration,
     keep_alive: Duration,
     phase: Phase,
     timer: Timer,
     begun: bool,
-    /// It was told that a head is too slow.
+    /// The state has been marked as too slow.
     late: bool,
     http2: Option<Blocks>,
 }
 
-/// HTTP/2 has frames between requests (pings, settings), so requests are told from their header blocks.
+/// HTTP/2 has frames between requests (pings, settings), so a request is recognised by its header block.
 struct Blocks {
     frames: Frames,
     /// Runs while a header block is unfinished, whatever else the connection does.
     timer: Option<Pin<Box<Sleep>>>,
-    /// Runs from when the client was told that the connection is over.
+    /// Runs from when the client got a GOAWAY.
     farewell: Option<Pin<Box<Sleep>>>,
 }
 
@@ -66,7 +66,12 @@ enum Phase {
 }
 
 impl<IO> Guarded<IO> {
-    pub(in crate::proxy) fn new(io: IO, state: Arc<State>, header_timeout: Duration, keep_alive: Duration) -> Self {
+    pub(in crate::proxy) fn new(
+        io: IO,
+        state: Arc<ConnectionState>,
+        header_timeout: Duration,
+        keep_alive: Duration,
+    ) -> Self {
         let timer = Timer::new(header_timeout);
         Self {
             io,
@@ -98,7 +103,7 @@ impl<IO> Guarded<IO> {
         timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(time))).as_mut().poll(cx).is_ready()
     }
 
-    /// The time is over. A client of HTTP/2 is told so (GOAWAY) before the connection is cut.
+    /// The time is over. A client of HTTP/2 gets a GOAWAY before the connection is cut.
     fn late(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.late && (self.begun || self.state.head_begun.load(Ordering::Acquire)) {
             self.late = true;
@@ -129,7 +134,7 @@ impl<IO> Guarded<IO> {
     /// Looks at what came of a write.
     fn wrote(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &written {
-            // Whoever still reads the last answer is not idle. HTTP/2 also writes where nobody asked for anything.
+            // A client that still reads the last answer is not idle. HTTP/2 also writes without a request.
             Poll::Ready(Ok(_)) if self.phase == Phase::Idle && self.http2.is_none() => self.enter(Phase::Idle),
             Poll::Ready(Ok(_)) if self.http2.is_some() => {
                 self.state.taken.fetch_add(1, Ordering::Release);

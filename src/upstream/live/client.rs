@@ -26,8 +26,8 @@ use super::{
 use crate::{
     io::timer::Timer,
     upstream::{
-        Answer, Answered, BodyError, Failure, FailureKind, Inform, MessageBody, Notes, Origin, Request, Response,
-        Upstream,
+        Answer, AnswerFuture, AnswerMeta, BodyError, Failure, FailureKind, Inform, MessageBody, Origin, Request,
+        Response, Upstream,
     },
 };
 
@@ -96,7 +96,7 @@ impl Live {
 
     /// Asks until there is an answer or a reason why there is none. What the future owns from the begin, and what lives while
     /// an answer is waited for, is all that it has room for.
-    fn ask(&self, request: Request) -> impl Future<Output = Result<Answered, Failure>> + Send {
+    fn ask(&self, request: Request) -> impl Future<Output = Result<Answer, Failure>> + Send {
         let Request { mut head, mut body, informed, .. } = request;
         let bodiless = body.is_end_stream();
         let repeatable = is_idempotent(&head.method) && bodiless;
@@ -191,7 +191,7 @@ impl Live {
     }
 
     /// The answer, if it can be read in one way and is the tenant's.
-    fn answered(&self, answer: http::Response<Incoming>, lease: Lease, retried: bool) -> Result<Answered, Failure> {
+    fn answered(&self, answer: http::Response<Incoming>, lease: Lease, retried: bool) -> Result<Answer, Failure> {
         let progress = Arc::clone(&lease.progress);
         self.of_the_tenant(&answer, retried)?;
         let response = response(answer, lease).map_err(|fault| {
@@ -199,12 +199,12 @@ impl Live {
             let cause = format!("the answer of {} cannot be read in one way: {fault}", self.connector.origin);
             Failure { retried, ..Failure::new(FailureKind::Broken, cause) }
         })?;
-        Ok(Answered { response, notes: Notes { retried, ..Notes::default() } })
+        Ok(Answer { response, notes: AnswerMeta { retried, ..AnswerMeta::default() } })
     }
 }
 
 impl Upstream for Live {
-    fn answer(&self, request: Request) -> Answer<'_> {
+    fn answer(&self, request: Request) -> AnswerFuture<'_> {
         Box::pin(self.ask(request))
     }
 }
@@ -271,7 +271,7 @@ fn response(answer: http::Response<Incoming>, lease: Lease) -> Result<Response, 
         // Its connection is no longer one of HTTP, whatever comes of it.
         return Ok(Response::from_parts(head, MessageBody::Empty));
     }
-    framing::settle(head.version, &mut head.headers)?;
+    framing::normalize_framing(head.version, &mut head.headers)?;
     let body = if body.is_end_stream() {
         lease.give_back();
         MessageBody::Empty

@@ -1,4 +1,4 @@
-//! Counts what is read, so that "not one byte of an answer" can be told, and heads without end are.
+//! Counts received bytes: it shows whether any byte of an answer came, and bounds what comes before an answer.
 
 use std::{
     io,
@@ -14,9 +14,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::io::pass_on::pass_on;
 
-/// Bytes that an upstream may send before its answer: the answer's head, and interim answers (1xx), each of which hyper
-/// takes for as good as none.
-const MOST_AHEAD: u64 = 1 << 20;
+/// Maximum bytes before an answer's body: its head, and informational responses (1xx), which hyper does not bound.
+const MAX_AHEAD: u64 = 1 << 20;
 
 /// What came in on a connection.
 #[derive(Debug)]
@@ -38,7 +37,7 @@ impl Meter {
 
     /// An answer is expected from here on.
     pub(super) fn expect(&self) {
-        self.most.store(self.read() + MOST_AHEAD, Ordering::Release);
+        self.most.store(self.read() + MAX_AHEAD, Ordering::Release);
     }
 
     /// It is here; its body may have any length.

@@ -1,13 +1,13 @@
-//! Answers whose end could be found in two ways.
+//! Answers whose length is ambiguous (RFC 9112, section 6.3).
 
 use http::{HeaderMap, Version, header};
 
-/// Refuses an answer whose length could be read in two ways; one that says its length twice says it once from here on.
+/// Refuses an answer whose length is ambiguous, and merges a repeated `Content-Length`.
 ///
 /// # Errors
 ///
 /// What is wrong with it.
-pub(super) fn settle(version: Version, headers: &mut HeaderMap) -> Result<(), &'static str> {
+pub(super) fn normalize_framing(version: Version, headers: &mut HeaderMap) -> Result<(), &'static str> {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     let chunked = match (codings.next(), codings.next()) {
         (None, _) => false,
@@ -39,19 +39,19 @@ mod tests {
 
     use super::*;
 
-    fn settled(version: Version, fields: &[(HeaderName, &'static str)]) -> Result<usize, &'static str> {
+    fn normalized(version: Version, fields: &[(HeaderName, &'static str)]) -> Result<usize, &'static str> {
         let mut headers: HeaderMap =
             fields.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
-        settle(version, &mut headers).map(|()| headers.len())
+        normalize_framing(version, &mut headers).map(|()| headers.len())
     }
 
     #[test]
     fn an_answer_says_its_end_in_one_way() {
         let (length, coding) = (header::CONTENT_LENGTH, header::TRANSFER_ENCODING);
         let new = Version::HTTP_11;
-        assert_eq!(settled(new, &[]), Ok(0));
-        assert_eq!(settled(new, &[(length.clone(), "5"), (length.clone(), "5")]), Ok(1));
-        assert_eq!(settled(new, &[(coding.clone(), "Chunked")]), Ok(1));
+        assert_eq!(normalized(new, &[]), Ok(0));
+        assert_eq!(normalized(new, &[(length.clone(), "5"), (length.clone(), "5")]), Ok(1));
+        assert_eq!(normalized(new, &[(coding.clone(), "Chunked")]), Ok(1));
         for fields in [
             &[(length.clone(), "5"), (length.clone(), "6")][..],
             &[(length.clone(), "5, 5")],
@@ -63,8 +63,8 @@ mod tests {
             &[(coding.clone(), "identity")],
             &[(coding.clone(), "xchunked")],
         ] {
-            assert!(settled(new, fields).is_err(), "{fields:?}");
+            assert!(normalized(new, fields).is_err(), "{fields:?}");
         }
-        assert!(settled(Version::HTTP_10, &[(coding, "chunked")]).is_err());
+        assert!(normalized(Version::HTTP_10, &[(coding, "chunked")]).is_err());
     }
 }

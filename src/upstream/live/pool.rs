@@ -133,7 +133,7 @@ impl Pool {
         }
     }
 
-    /// Gives this shared connection to nobody any more: an answer did not come on it, and nobody knows why.
+    /// Takes this shared connection out of use: an answer did not come on it, for an unknown reason.
     pub(super) fn forget(&self, connection: &Connection) {
         self.lock().shared.retain(|shared| !Arc::ptr_eq(&shared.meter, &connection.meter));
     }

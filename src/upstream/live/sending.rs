@@ -25,12 +25,12 @@ pub(super) struct Progress {
     pub(super) done: AtomicBool,
     /// When the upstream last took something; paused while the client has nothing for it.
     pub(super) clock: Clock,
-    /// Its body waits for leave at first. If not, nobody need ask how that stands.
+    /// Its body waits for leave at first. If not, its state is not checked.
     waits: bool,
     orders: Mutex<Orders>,
 }
 
-/// What the sending of a body is told, and who waits for it.
+/// Orders for the sending of a body, and its waker.
 #[derive(Debug, Default)]
 struct Orders {
     stop: bool,
@@ -38,7 +38,7 @@ struct Orders {
     waker: Option<Waker>,
 }
 
-/// Whether a body may go out of which its client said that it waits for leave (RFC 9110, section 10.1.1).
+/// Whether a body whose client waits for 100 Continue may go out (RFC 9110, section 10.1.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Leave {
     /// It need not be given, or was.

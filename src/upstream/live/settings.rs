@@ -5,24 +5,24 @@ use std::{path::PathBuf, time::Duration};
 use super::via::Via;
 use crate::upstream::own::OwnAddresses;
 
-/// Most header fields of an answer over HTTP/1 unless it is said otherwise; hyper's own bound.
+/// Default maximum of header fields in an answer over HTTP/1; hyper's own bound.
 pub(super) const HTTP1_FIELDS: usize = 100;
 
 /// Bounds of a live upstream.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Longest time to connect, TLS handshake included.
+    /// Maximum time to connect, TLS handshake included.
     pub connect: Duration,
-    /// Longest silence: before the first byte of an answer, and between two pieces of it.
+    /// Maximum silence: before the first byte of an answer, and between two pieces of it.
     pub silence: Duration,
     /// How long a connection is kept for another request.
     pub idle: Duration,
     /// How long a body whose client waits for 100 Continue waits for the upstream's. An upstream need not know of it, and
     /// a client that goes away meanwhile is not noticed.
     pub leave: Duration,
-    /// Most connections that are kept.
+    /// Maximum connections that are kept.
     pub kept: usize,
-    /// Most header fields of an answer over HTTP/1.
+    /// Maximum header fields of an answer over HTTP/1.
     pub fields: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contrail::{exchange::Presence, proxy::Holds, upstream::live};
+use contrail::{exchange::Presence, proxy::HoldPolicy, upstream::live};
 use tokio::io::AsyncWriteExt as _;
 
 use super::{expand, frames};
@@ -181,8 +181,8 @@ async fn an_interim_answer_reaches_the_client_before_the_answer_is_there() {
 async fn who_cannot_be_told_of_interim_answers_gets_none() {
     let hints = "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n";
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood";
-    let judging = Holds { responses: true, ..Holds::default() };
-    for (request, holds) in [("GET /x HTTP/1.0\r\nHost: a\r\n\r\n", Holds::default()), (GET, judging)] {
+    let judging = HoldPolicy { responses: true, ..HoldPolicy::default() };
+    for (request, holds) in [("GET /x HTTP/1.0\r\nHost: a\r\n\r\n", HoldPolicy::default()), (GET, judging)] {
         let mut harness = Harness::with(Setup { holds, ..Setup::default() }).await;
         let (_, got, _) = harness.exchange(request, &format!("{hints}{answer}")).await;
         assert!(status(&got) == 200 && got.ends_with("good"), "{got}");

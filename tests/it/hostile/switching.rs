@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contrail::proxy::{Holds, Settings};
+use contrail::proxy::{HoldPolicy, Settings};
 use tokio::io::AsyncWriteExt as _;
 
 use super::{
@@ -312,7 +312,10 @@ async fn a_tunnel_counts_as_a_connection() {
 
 #[tokio::test]
 async fn under_enforce_nobody_is_asked_to_switch() {
-    for holds in [Holds { requests: true, ..Holds::default() }, Holds { responses: true, ..Holds::default() }] {
+    for holds in [
+        HoldPolicy { requests: true, ..HoldPolicy::default() },
+        HoldPolicy { responses: true, ..HoldPolicy::default() },
+    ] {
         let mut harness = Harness::with(Setup { holds, ..Setup::default() }).await;
         let mut client = harness.client().await;
         client.send(ASK).await;

@@ -283,7 +283,7 @@ async fn a_request_beyond_those_that_may_be_with_the_upstream_waits_for_its_turn
 async fn a_request_whose_turn_does_not_come_in_time_gets_503_and_one_that_goes_away_leaves_the_line() {
     let setup = tight(|settings| {
         settings.max_upstream = 1;
-        settings.turn = Duration::from_millis(100);
+        settings.permit_timeout = Duration::from_millis(100);
     });
     let mut harness = Harness::with(setup).await;
     let (mut first, mut second) = (harness.client().await, harness.client().await);

@@ -8,7 +8,7 @@ use std::{
 
 use contrail::{
     exchange::Exchange,
-    proxy::{Ended, Holds, Observer, Proxy, Settings, Written, entry::listener},
+    proxy::{Committed, Completed, HoldPolicy, Observer, Proxy, Settings, entry::listener},
     upstream::{Origin, Problem, live},
 };
 use tokio::{
@@ -22,20 +22,20 @@ use tokio::{
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What the observer heard, and what releases its end.
-type Heard = (Ended, Option<oneshot::Sender<Result<(), Problem>>>);
+type Heard = (Completed, Option<oneshot::Sender<Result<(), Problem>>>);
 
 /// An observer that hands out what it sees, and releases ends when told to.
 #[derive(Debug)]
 pub struct Seen {
     ended: mpsc::UnboundedSender<Heard>,
     hold_ends: bool,
-    pub holds: Holds,
+    pub holds: HoldPolicy,
     pub refuse: Mutex<Option<Problem>>,
     pub turned_away: Mutex<Vec<(u16, String)>>,
 }
 
 impl Observer for Seen {
-    fn holds(&self) -> Holds {
+    fn holds(&self) -> HoldPolicy {
         self.holds
     }
 
@@ -44,23 +44,23 @@ impl Observer for Seen {
         self.refuse.lock().unwrap().clone().map_or(Ok(()), Err)
     }
 
-    fn ended(&self, ended: Ended) -> Written {
+    fn on_completed(&self, ended: Completed) -> Committed {
         let refused = self.refuse.lock().unwrap().clone().filter(|_| ended.held);
         if let Some(refused) = refused {
             assert!(ended.exchange.response.is_some());
             let _ = self.ended.send((ended, None));
-            return Written::refused(Problem { status: http::StatusCode::BAD_GATEWAY, ..refused });
+            return Committed::refused(Problem { status: http::StatusCode::BAD_GATEWAY, ..refused });
         }
         if !self.hold_ends {
             let _ = self.ended.send((ended, None));
-            return Written::now();
+            return Committed::now();
         }
         let (release, released) = oneshot::channel();
         let _ = self.ended.send((ended, Some(release)));
-        Written::when(released)
+        Committed::when(released)
     }
 
-    fn turned_away(&self, status: u16, reason: &str) {
+    fn on_rejected(&self, status: u16, reason: &str) {
         self.turned_away.lock().unwrap().push((status, reason.to_owned()));
     }
 }
@@ -70,7 +70,7 @@ pub struct Setup {
     pub settings: Box<dyn FnOnce(&mut Settings)>,
     pub limits: live::Limits,
     pub hold_ends: bool,
-    pub holds: Holds,
+    pub holds: HoldPolicy,
     pub refuse: Option<Problem>,
     pub https: Option<std::path::PathBuf>,
     pub http2: live::Http2,
@@ -84,7 +84,7 @@ impl Default for Setup {
             settings: Box::new(|_| {}),
             limits: live::Limits::default(),
             hold_ends: false,
-            holds: Holds::default(),
+            holds: HoldPolicy::default(),
             refuse: None,
             https: None,
             http2: live::Http2::default(),
@@ -144,12 +144,12 @@ impl Harness {
     }
 
     /// The next exchange that is over.
-    pub async fn ended(&mut self) -> Ended {
+    pub async fn ended(&mut self) -> Completed {
         within(self.ended.recv()).await.unwrap().0
     }
 
     /// The next exchange that is over, and what releases its end.
-    pub async fn held(&mut self) -> (Ended, oneshot::Sender<Result<(), Problem>>) {
+    pub async fn held(&mut self) -> (Completed, oneshot::Sender<Result<(), Problem>>) {
         let (ended, release) = within(self.ended.recv()).await.unwrap();
         (ended, release.unwrap())
     }
@@ -163,7 +163,7 @@ impl Harness {
     }
 
     /// One exchange on fresh connections: what the upstream got, what the client got, and the exchange.
-    pub async fn exchange(&mut self, request: &str, response: &str) -> (String, String, Ended) {
+    pub async fn exchange(&mut self, request: &str, response: &str) -> (String, String, Completed) {
         let mut client = self.client().await;
         client.send(request).await;
         let mut tenant = self.accept().await;

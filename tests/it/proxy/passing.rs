@@ -1,6 +1,6 @@
 //! What passes, byte for byte, and what waits for the observer.
 
-use contrail::{exchange::Presence, proxy::Holds, upstream::Problem};
+use contrail::{exchange::Presence, proxy::HoldPolicy, upstream::Problem};
 
 use super::harness::{Harness, Setup, status};
 
@@ -295,7 +295,7 @@ fn refusal() -> Problem {
 
 #[tokio::test]
 async fn a_held_request_that_is_refused_never_reaches_the_upstream() {
-    let holds = Holds { requests: true, ..Holds::default() };
+    let holds = HoldPolicy { requests: true, ..HoldPolicy::default() };
     let mut harness = Harness::with(Setup { holds, refuse: Some(refusal()), ..Setup::default() }).await;
     let mut client = harness.client().await;
     client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 2\r\n\r\nhi").await;
@@ -313,7 +313,7 @@ async fn a_held_request_that_is_refused_never_reaches_the_upstream() {
 #[tokio::test]
 async fn a_held_response_that_is_refused_becomes_502_or_424_where_the_method_is_unsafe() {
     for (method, expected) in [("GET", 502), ("POST", 424), ("PATCH", 424)] {
-        let holds = Holds { responses: true, ..Holds::default() };
+        let holds = HoldPolicy { responses: true, ..HoldPolicy::default() };
         let mut harness = Harness::with(Setup { holds, refuse: Some(refusal()), ..Setup::default() }).await;
         let (_, answer, ended) = harness
             .exchange(
@@ -330,7 +330,7 @@ async fn a_held_response_that_is_refused_becomes_502_or_424_where_the_method_is_
 
 #[tokio::test]
 async fn held_messages_that_are_admitted_pass_untouched() {
-    let holds = Holds { requests: true, responses: true, ..Holds::default() };
+    let holds = HoldPolicy { requests: true, responses: true, ..HoldPolicy::default() };
     let mut harness = Harness::with(Setup { holds, ..Setup::default() }).await;
     let response = "HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nhi";
     let (got, answer, _) =
@@ -341,7 +341,7 @@ async fn held_messages_that_are_admitted_pass_untouched() {
 
 #[tokio::test]
 async fn what_is_too_large_to_judge_is_refused_under_enforce() {
-    let holds = Holds { requests: true, responses: true, ..Holds::default() };
+    let holds = HoldPolicy { requests: true, responses: true, ..HoldPolicy::default() };
     let setup = Setup { holds, settings: Box::new(|settings| settings.max_capture = 4), ..Setup::default() };
     let mut harness = Harness::with(setup).await;
     let mut client = harness.client().await;

@@ -1,4 +1,4 @@
-//! From the end of an exchange to its place in the batches, for all that ended in one turn together.
+//! Processing a batch: judge, redact, count, encode.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -6,33 +6,34 @@ use std::{
 };
 
 use super::{
-    MOST_QUEUED, Pipeline, State, console,
+    MAX_QUEUED, Pipeline, State,
+    batches::{Batch, Pending, Waiting},
+    console,
     enforce::{self, Held},
     judge::Attestation,
-    turns::{Pending, Turn, Waiting},
     unrecorded,
 };
 use crate::{
-    proxy::{Ended, Observer as _, Written},
+    proxy::{Committed, Completed, Observer as _},
     redact::{Judged, Redacted},
     replay,
     report::{self, Place},
-    upstream::Notes,
+    upstream::AnswerMeta,
 };
 
-/// An exchange between its end and its entry.
-struct Settling<T> {
-    /// What became of it so far; `None` if that failed, and nothing of it may be written or shown.
+/// An exchange of a batch, at one of the stages.
+struct Processing<T> {
+    /// Its value at this stage; `None` if a stage failed, and nothing of it may be written or shown.
     of: Option<T>,
-    notes: Notes,
+    notes: AnswerMeta,
     took: Duration,
     /// Its response is held until it is judged.
     held: bool,
     waiting: Option<Waiting>,
 }
 
-/// What a report holds of a miss.
-fn told(miss: &replay::Miss) -> report::Miss {
+/// A miss, for reports.
+fn report_miss(miss: &replay::Miss) -> report::Miss {
     let difference = |one: &replay::Difference| report::Difference {
         place: one.place.clone(),
         yours: one.yours.clone(),
@@ -54,37 +55,38 @@ fn told(miss: &replay::Miss) -> report::Miss {
 }
 
 impl Pipeline {
-    /// Takes up what ended so far, on every event loop, since it may tell of secrets in what is to be redacted now.
-    pub fn take_up(&self) {
-        for turn in self.turns.each() {
-            self.settle(&turn);
+    /// Processes the batches of all event loops, since they may hold secrets of what is redacted next.
+    pub fn process_batches(&self) {
+        for turn in self.batches.each() {
+            self.process_batch(&turn);
         }
     }
 
     /// Takes an exchange that is over; its response waits for what is given, if it waits.
-    pub(super) fn record(&self, ended: Ended) -> Written {
+    pub(super) fn record(&self, ended: Completed) -> Committed {
         if let Some(denied) = &ended.notes.denied {
-            self.denied(denied);
-            return Written::now();
+            self.on_denied(denied);
+            return Committed::now();
         }
         if !self.judge.includes(&ended.exchange.request) {
             self.lock().counts.left_out += 1;
-            return Written::now();
+            return Committed::now();
         }
-        let turn = self.turns.here();
-        // What one event loop takes up later cannot be met sooner by itself, but it can by another one.
-        let waits =
-            ended.held || self.records && (self.durable || self.is_recorded(&ended.notes)) || self.turns.are_several();
+        let turn = self.batches.here();
+        // An exchange in another event loop could use a secret before this batch is processed.
+        let waits = ended.held
+            || self.records && (self.durable || self.is_recorded(&ended.notes))
+            || self.batches.are_several();
         let (waiting, written) = if waits {
             let (waiting, written) = Waiting::new();
             (Some(waiting), written)
         } else {
-            (None, Written::now())
+            (None, Committed::now())
         };
         let alone = ended.alone;
         let full = turn.add(Pending { ended, waiting });
         if alone || full {
-            self.settle(&turn);
+            self.process_batch(&turn);
         }
         if alone {
             self.write(&mut self.lock());
@@ -93,13 +95,13 @@ impl Pipeline {
         written
     }
 
-    /// Whether an exchange of which its upstream says this gets an entry; a recorded answer is in a recording already.
-    fn is_recorded(&self, notes: &Notes) -> bool {
+    /// Whether an exchange gets an entry; a recorded answer is in a recording already.
+    fn is_recorded(&self, notes: &AnswerMeta) -> bool {
         self.records && !notes.response_judged_elsewhere
     }
 
-    /// Judges and redacts what ended in a turn, and puts it into the batches.
-    pub(super) fn settle(&self, turn: &Turn) {
+    /// Judges and redacts a batch, and queues its entries and lines.
+    pub(super) fn process_batch(&self, turn: &Batch) {
         let pending = turn.take();
         if pending.is_empty() {
             return;
@@ -108,19 +110,19 @@ impl Pipeline {
         let settled: Vec<_> = judged.into_iter().map(|judged| self.redacted(judged)).collect();
         let mut state = self.lock();
         for settled in settled {
-            self.batch(&mut state, settled);
+            self.queue(&mut state, settled);
         }
     }
 
-    fn judged(&self, Pending { ended, waiting }: Pending) -> Settling<(Judged, bool)> {
-        let Ended { exchange, notes, took, held, alone: _ } = ended;
+    fn judged(&self, Pending { ended, waiting }: Pending) -> Processing<(Judged, bool)> {
+        let Completed { exchange, notes, took, held, alone: _ } = ended;
         // A panic costs this exchange, not those that ended with it.
         let judged = catch_unwind(AssertUnwindSafe(|| self.judge.judge(exchange, &notes))).ok();
-        Settling { of: judged, notes, took, held, waiting }
+        Processing { of: judged, notes, took, held, waiting }
     }
 
-    fn redacted(&self, judged: Settling<(Judged, bool)>) -> Settling<(Redacted<Judged>, Attestation, bool)> {
-        let Settling { of, mut notes, took, held, mut waiting } = judged;
+    fn redacted(&self, judged: Processing<(Judged, bool)>) -> Processing<(Redacted<Judged>, Attestation, bool)> {
+        let Processing { of, mut notes, took, held, mut waiting } = judged;
         let passes = !held
             || of
                 .as_ref()
@@ -137,17 +139,17 @@ impl Pipeline {
             };
             waiting.refused = Some(Box::new(refusal));
         }
-        // They were worded while the exchange went on, and secrets may have been learnt since.
+        // Remarks were written during the exchange; secrets may have been found since.
         for remark in &mut notes.remarks {
             let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.text(remark).into_inner()));
             *remark = redacted.unwrap_or_default();
         }
-        Settling { of: redacted, notes, took, held, waiting }
+        Processing { of: redacted, notes, took, held, waiting }
     }
 
-    /// Counts an exchange, and puts its line and its entry into the batches.
-    fn batch(&self, state: &mut State, settled: Settling<(Redacted<Judged>, Attestation, bool)>) {
-        let Settling { of, notes, took, waiting, held: _ } = settled;
+    /// Counts an exchange, and queues its line and its entry.
+    fn queue(&self, state: &mut State, settled: Processing<(Redacted<Judged>, Attestation, bool)>) {
+        let Processing { of, notes, took, waiting, held: _ } = settled;
         let Some((judged, attestation, panicked)) = of else {
             state.counts.unredacted += 1;
             console::unredacted(&mut state.line_batch, self.lines);
@@ -159,7 +161,7 @@ impl Pipeline {
             return;
         };
         state.counts.exchange(&judged.exchange, &notes, panicked);
-        let miss = notes.miss.as_deref().map(told);
+        let miss = notes.miss.as_deref().map(report_miss);
         let entry = usize::try_from(state.counts.exchanges - 1).unwrap_or(0);
         let place = Place { source: "live", entry, miss: miss.as_ref(), ..Place::default() };
         if let Err(error) = state.collector.exchange(place, &judged, None) {
@@ -171,7 +173,7 @@ impl Pipeline {
                 journal.add(&judged, attestation);
                 state.journal_batch = true;
                 state.waiting.extend(waiting);
-                if state.journal.as_ref().is_some_and(|journal| journal.queued() >= MOST_QUEUED) {
+                if state.journal.as_ref().is_some_and(|journal| journal.queued() >= MAX_QUEUED) {
                     self.write(state);
                 }
             }

@@ -1,4 +1,4 @@
-//! What ended in the turn of an event loop, until it is taken up at the turn's end.
+//! The exchanges that ended in one turn of an event loop, until the turn ends.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -8,7 +8,7 @@ use std::{
 use tokio::sync::{Notify, oneshot};
 
 use crate::{
-    proxy::{Ended, Written},
+    proxy::{Committed, Completed},
     upstream::Problem,
 };
 
@@ -22,9 +22,9 @@ pub(super) struct Waiting {
 
 impl Waiting {
     /// Waits with what is given.
-    pub(super) fn new() -> (Self, Written) {
+    pub(super) fn new() -> (Self, Committed) {
         let (end, written) = oneshot::channel();
-        (Self { end, refused: None }, Written::when(written))
+        (Self { end, refused: None }, Committed::when(written))
     }
 
     /// It is recorded, or will not be.
@@ -33,7 +33,7 @@ impl Waiting {
         let _ = self.end.send(recorded.and(refused));
     }
 
-    /// Whether nobody waits any more.
+    /// Whether its client has gone.
     pub(super) fn is_gone(&self) -> bool {
         self.end.is_closed()
     }
@@ -42,20 +42,20 @@ impl Waiting {
 /// An exchange that ended and is not judged yet.
 #[derive(Debug)]
 pub(super) struct Pending {
-    pub(super) ended: Ended,
+    pub(super) ended: Completed,
     pub(super) waiting: Option<Waiting>,
 }
 
 /// Exchanges that are taken up without waiting for the turn's end: the first of them waits for the last, and more in one
 /// batch gain nothing.
-pub(super) const MOST_PENDING: usize = 32;
+pub(super) const MAX_PENDING: usize = 32;
 
 /// Bytes of bodies that may wait for the turn's end.
-pub(super) const MOST_BYTES: usize = 4 << 20;
+pub(super) const MAX_BYTES: usize = 4 << 20;
 
-/// The turn of one event loop.
+/// The batch of one event loop.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct Batch {
     notify: Notify,
     queue: Mutex<Queue>,
 }
@@ -66,18 +66,18 @@ struct Queue {
     bytes: usize,
 }
 
-impl Turn {
-    /// Says whether it is time to take up what is there.
+impl Batch {
+    /// Whether the batch is full.
     pub(super) fn add(&self, pending: Pending) -> bool {
         let exchange = &pending.ended.exchange;
         let response = exchange.response.as_ref().map_or(0, |response| response.body.content.len());
         let mut queue = self.queue();
         queue.bytes += exchange.request.body.content.len() + response;
         queue.pending.push(pending);
-        queue.pending.len() >= MOST_PENDING || queue.bytes >= MOST_BYTES
+        queue.pending.len() >= MAX_PENDING || queue.bytes >= MAX_BYTES
     }
 
-    /// What is there, in the order in which it ended.
+    /// Its exchanges, in the order in which they ended.
     pub(super) fn take(&self) -> Vec<Pending> {
         std::mem::take(&mut *self.queue()).pending
     }
@@ -97,18 +97,18 @@ impl Turn {
     }
 }
 
-/// The turns of all event loops, by thread: an exchange waits for no other thread than its own.
+/// The batches of all event loops, by thread: an exchange waits for no other thread than its own.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct Batches {
     /// What ends on a thread that takes nothing up is taken up by the first one that does.
-    first: Arc<Turn>,
+    first: Arc<Batch>,
     /// Those that do, the first one first.
-    all: Mutex<Vec<(ThreadId, Arc<Turn>)>>,
+    all: Mutex<Vec<(ThreadId, Arc<Batch>)>>,
 }
 
-impl Turns {
+impl Batches {
     /// From now on this thread's event loop takes up what ends on it.
-    pub(super) fn begin(&self) -> Arc<Turn> {
+    pub(super) fn begin(&self) -> Arc<Batch> {
         let mut all = self.all();
         let here = thread::current().id();
         if !all.iter().any(|(thread, _)| *thread == here) {
@@ -122,8 +122,8 @@ impl Turns {
         turn
     }
 
-    /// The turn of this thread's event loop.
-    pub(super) fn here(&self) -> Arc<Turn> {
+    /// The batch of this thread's event loop.
+    pub(super) fn here(&self) -> Arc<Batch> {
         let all = self.all();
         if all.len() > 1 {
             let here = thread::current().id();
@@ -139,14 +139,14 @@ impl Turns {
         self.all().len() > 1
     }
 
-    /// The turns of all of them, the first one's even before it is there.
-    pub(super) fn each(&self) -> Vec<Arc<Turn>> {
+    /// The batches of all of them, the first one's even before it is there.
+    pub(super) fn each(&self) -> Vec<Arc<Batch>> {
         let mut each = vec![Arc::clone(&self.first)];
         each.extend(self.all().iter().skip(1).map(|(_, turn)| Arc::clone(turn)));
         each
     }
 
-    fn all(&self) -> MutexGuard<'_, Vec<(ThreadId, Arc<Turn>)>> {
+    fn all(&self) -> MutexGuard<'_, Vec<(ThreadId, Arc<Batch>)>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
