@@ -87,6 +87,13 @@ fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> {
     for told in not_implemented {
         writeln!(out, "  {}: {}", visible(&told.at), visible(&told.what))?;
     }
+    let unusable = contract.unusable_schemas();
+    if !unusable.is_empty() {
+        writeln!(out, "\nUnusable: contrail cannot judge by these places, so what they restrict is unchecked")?;
+    }
+    for place in unusable {
+        writeln!(out, "  {}: {}", visible(&place.at), visible(&place.reason))?;
+    }
     let warnings = contract.warnings();
     if !warnings.is_empty() {
         writeln!(out, "\nWarnings")?;
@@ -176,6 +183,8 @@ fn as_json(contract: &Contract) -> Value {
         "not_shown": outline.not_shown.iter().map(fact).collect::<Vec<_>>(),
         "not_implemented": contract.not_implemented().iter()
             .map(|told| json!({"at": told.at, "what": told.what})).collect::<Vec<_>>(),
+        "unusable": contract.unusable_schemas().iter()
+            .map(|place| json!({"at": place.at, "reason": place.reason})).collect::<Vec<_>>(),
         "warnings": contract.warnings(),
     })
 }

@@ -48,13 +48,6 @@ pub enum ContractError {
         /// What is wrong with it.
         error: Box<ContractError>,
     },
-    /// A schema cannot be compiled.
-    UnusableSchema {
-        /// JSON pointer to it.
-        at: String,
-        /// What is wrong.
-        reason: String,
-    },
     /// An overlay is no overlay, or one of its actions cannot be carried out.
     Overlay {
         /// The overlay's file.
@@ -85,7 +78,6 @@ impl fmt::Display for ContractError {
                 write!(f, "`{at}` refers to `{target}`, which the document does not define")
             }
             Self::Invalid { at, reason } => write!(f, "the contract is unusable at `{at}`: {reason}"),
-            Self::UnusableSchema { at, reason } => write!(f, "the schema at `{at}` is unusable: {reason}"),
             Self::Overlay { file, action: None, reason } => {
                 write!(f, "the overlay `{}` is unusable: {reason}", file.display())
             }

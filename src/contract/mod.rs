@@ -35,6 +35,7 @@ mod yaml;
 pub use compile::NotImplemented;
 pub use error::ContractError;
 use overlay::Slip;
+pub use schema::UnusableSchema;
 
 /// The built-in contract's text.
 const BUILT_IN: &str = include_str!("../../contracts/tenant-management.yaml");
@@ -53,7 +54,7 @@ pub struct Contract {
 /// What is made of a document.
 #[derive(Debug)]
 struct Made {
-    document: Value,
+    document: Arc<Value>,
     title: String,
     version: String,
     compiled: compile::Compiled,
@@ -185,6 +186,12 @@ impl Contract {
         &self.made().compiled.not_implemented
     }
 
+    /// Schemas that contrail cannot judge by: what they would restrict is unchecked.
+    #[must_use]
+    pub fn unusable_schemas(&self) -> &[UnusableSchema] {
+        self.made().compiled.schemas.unusable()
+    }
+
     /// What is allowed and mostly a slip, one line each: actions of overlays that changed nothing, keys that overlays do
     /// not have, and scopes that no security scheme declares.
     #[must_use]
@@ -255,6 +262,7 @@ impl Made {
         upgrade::upgrade(&mut document)?;
         refs::resolve_anchors(&mut document);
         refs::check(&document)?;
+        let document = Arc::new(document);
         let compiled = compile::compile(&document)?;
         let info = |key: &str| match document.pointer("/info").and_then(|info| info.get(key)) {
             Some(Value::String(text)) => text.clone(),

@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use super::schema::{Breach, Schema, Types};
+use super::schema::{Schema, SchemaViolation, Types};
 use crate::json::{Document, Fault, push_pointer, quote};
 
 /// Percent-encoding or UTF-8 that is broken.
@@ -75,12 +75,12 @@ pub(super) fn pairs(raw: &[u8]) -> impl Iterator<Item = Pair<'_>> {
 
 /// What the schema says against a parameter's text, as a clause that follows "expected"; nothing where it gives up.
 pub(super) fn breach_of_text(schema: &Schema, text: &str) -> Option<Cow<'static, str>> {
-    if schema.settles_integer(text) {
+    if schema.integer_certainly_conforms(text) {
         return None;
     }
     let breaches = match schema.types().coerce(text) {
         Some(document) => breaches(schema, &document),
-        None => schema.breaches_of_text(text).unwrap_or_default(),
+        None => schema.violations_of_text(text).unwrap_or_default(),
     };
     joined(breaches.into_iter().map(|breach| breach.expected))
 }
@@ -100,8 +100,8 @@ pub(super) fn breach_of_texts(schema: &Schema, texts: &[&str]) -> Option<Cow<'st
     joined(breaches(schema, &document).into_iter().map(|breach| breach.expected))
 }
 
-fn breaches(schema: &Schema, document: &Document) -> Vec<Breach> {
-    schema.judge(document, &|_| false).unwrap_or_default().breaches
+fn breaches(schema: &Schema, document: &Document) -> Vec<SchemaViolation> {
+    schema.judge(document, &|_| false).unwrap_or_default().violations
 }
 
 fn joined(clauses: impl Iterator<Item = Cow<'static, str>>) -> Option<Cow<'static, str>> {
@@ -183,7 +183,7 @@ mod tests {
 
     fn schema(text: &str) -> Schema {
         let document = serde_json::json!({ "s": serde_json::from_str::<serde_json::Value>(text).unwrap() });
-        Schemas::new(&document).unwrap().compile("/s").unwrap()
+        Schemas::new(std::sync::Arc::new(document)).at("/s")
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub use canonical::Number;
 pub use compare::{Care, Change, changes};
 pub use layout::{compact, pretty};
 pub use node::{Entries, Items, Kind, Node};
-pub use represent::{Tape, TapeNode};
+pub use represent::{Leaf, Tape, TapeNode};
 pub(crate) use strings::unfit;
 
 use parse::Slot;

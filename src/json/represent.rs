@@ -24,6 +24,27 @@ pub enum TapeNode<'a> {
     Value(Node<'a>),
     /// A string that stands in no document: a member's name, a path or query parameter.
     Text(&'a str),
+    /// An object with this one member. It selects one of the schemas that were compiled together, each under a property
+    /// of its own.
+    Under(&'a str, Leaf<'a>),
+}
+
+/// A value to judge, or a text that stands in no document.
+#[derive(Debug, Clone, Copy)]
+pub enum Leaf<'a> {
+    /// A value of a document.
+    Value(Node<'a>),
+    /// A string that stands in no document.
+    Text(&'a str),
+}
+
+impl<'a> From<Leaf<'a>> for TapeNode<'a> {
+    fn from(leaf: Leaf<'a>) -> Self {
+        match leaf {
+            Leaf::Value(node) => Self::Value(node),
+            Leaf::Text(text) => Self::Text(text),
+        }
+    }
 }
 
 /// A number by its text.
@@ -35,7 +56,14 @@ pub struct TapeNumber<'a> {
 
 /// An object's members.
 #[derive(Debug, Clone, Copy)]
-pub struct TapeObject<'a>(Node<'a>);
+pub struct TapeObject<'a>(ObjectOf<'a>);
+
+#[derive(Debug, Clone, Copy)]
+enum ObjectOf<'a> {
+    Document(Node<'a>),
+    /// See [`TapeNode::Under`].
+    Under(&'a str, Leaf<'a>),
+}
 
 /// An array's items.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +71,14 @@ pub struct TapeArray<'a>(Node<'a>);
 
 /// See [`Object::members`].
 #[derive(Debug)]
-pub struct TapeMembers<'a>(Members<'a>);
+pub struct TapeMembers<'a>(MembersOf<'a>);
+
+#[derive(Debug)]
+enum MembersOf<'a> {
+    Document(Members<'a>),
+    /// See [`TapeNode::Under`].
+    Under(Option<(&'a str, Leaf<'a>)>),
+}
 
 /// See [`Array::elements`].
 #[derive(Debug)]
@@ -70,7 +105,7 @@ impl<'a> TapeNode<'a> {
     fn value(self) -> Option<Node<'a>> {
         match self {
             Self::Value(node) => Some(node),
-            Self::Text(_) => None,
+            Self::Text(_) | Self::Under(..) => None,
         }
     }
 
@@ -85,7 +120,10 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
     type Number = TapeNumber<'a>;
 
     fn as_object(&self) -> Option<TapeObject<'a>> {
-        self.of_kind(Kind::Object).map(TapeObject)
+        match self {
+            Self::Under(name, leaf) => Some(TapeObject(ObjectOf::Under(name, *leaf))),
+            _ => self.of_kind(Kind::Object).map(|node| TapeObject(ObjectOf::Document(node))),
+        }
     }
 
     fn as_array(&self) -> Option<TapeArray<'a>> {
@@ -96,6 +134,7 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
         match self {
             Self::Value(node) => node.as_str(),
             Self::Text(text) => Some(Cow::Borrowed(text)),
+            Self::Under(..) => None,
         }
     }
 
@@ -118,6 +157,7 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
     fn json_type(&self) -> JsonType {
         match self {
             Self::Text(_) => JsonType::String,
+            Self::Under(..) => JsonType::Object,
             Self::Value(node) => match node.kind() {
                 Kind::Null => JsonType::Null,
                 Kind::Boolean => JsonType::Boolean,
@@ -133,6 +173,11 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
         match (self, expected) {
             (Self::Text(text), Value::String(expected)) => text == expected,
             (Self::Text(_), _) => false,
+            (Self::Under(name, leaf), Value::Object(expected)) => {
+                expected.len() == 1
+                    && expected.get(*name).is_some_and(|expected| Self::from(*leaf).equals_value(expected))
+            }
+            (Self::Under(..), _) => false,
             (Self::Value(node), Value::String(expected)) => node.is_str(expected),
             (Self::Value(node), Value::Null) => node.kind() == Kind::Null,
             (Self::Value(node), Value::Bool(expected)) => node.as_bool() == Some(*expected),
@@ -158,6 +203,9 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
         Cow::Owned(match self {
             Self::Value(node) => node.to_value(),
             Self::Text(text) => Value::String((*text).to_owned()),
+            Self::Under(name, leaf) => {
+                Value::Object([((*name).to_owned(), Self::from(*leaf).to_value().into_owned())].into_iter().collect())
+            }
         })
     }
 
@@ -173,15 +221,24 @@ impl<'a> Object<'a, Tape> for TapeObject<'a> {
     type MembersIter = TapeMembers<'a>;
 
     fn len(&self) -> usize {
-        self.0.len()
+        match self.0 {
+            ObjectOf::Document(node) => node.len(),
+            ObjectOf::Under(..) => 1,
+        }
     }
 
     fn get(&self, key: &String) -> Option<TapeNode<'a>> {
-        self.0.get(key).map(TapeNode::Value)
+        match self.0 {
+            ObjectOf::Document(node) => node.get(key).map(TapeNode::Value),
+            ObjectOf::Under(name, leaf) => (name == key).then_some(leaf.into()),
+        }
     }
 
     fn members(&self) -> TapeMembers<'a> {
-        TapeMembers(Members::of(self.0))
+        TapeMembers(match self.0 {
+            ObjectOf::Document(node) => MembersOf::Document(Members::of(node)),
+            ObjectOf::Under(name, leaf) => MembersOf::Under(Some((name, leaf))),
+        })
     }
 }
 
@@ -189,8 +246,13 @@ impl<'a> Iterator for TapeMembers<'a> {
     type Item = (Cow<'a, str>, TapeNode<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (name, value) = self.0.next()?;
-        Some((self.0.name_ref(name), TapeNode::Value(value)))
+        match &mut self.0 {
+            MembersOf::Document(members) => {
+                let (name, value) = members.next()?;
+                Some((members.name_ref(name), TapeNode::Value(value)))
+            }
+            MembersOf::Under(one) => one.take().map(|(name, leaf)| (Cow::Borrowed(name), leaf.into())),
+        }
     }
 }
 

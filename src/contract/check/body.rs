@@ -227,7 +227,10 @@ impl Check<'_> {
             self.unchecked.insert(side.unchecked);
             return;
         };
-        for (index, breach) in judged.breaches.into_iter().enumerate() {
+        if judged.partial {
+            self.unchecked.insert(side.unchecked);
+        }
+        for (index, breach) in judged.violations.into_iter().enumerate() {
             if !is_redacted(redacted, &breach.at) {
                 let seen = (index < SAMPLES).then(|| sample(document, &breach.at)).flatten();
                 self.find(Finding { rule: side.body, at: breach.at, expected: breach.expected, seen });

@@ -1,11 +1,9 @@
 //! What stands in a document beside its operations.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
-use super::{Compiler, child};
-use crate::contract::{ContractError, refs};
+use super::Compiler;
+use crate::contract::refs;
 
 /// Formats that are asserted: those of Draft 2020-12, and the tenant's. Any other is an annotation.
 pub(super) const ASSERTED_FORMATS: [&str; 18] = [
@@ -30,24 +28,6 @@ pub(super) const ASSERTED_FORMATS: [&str; 18] = [
 ];
 
 impl Compiler<'_> {
-    /// A schema that nothing refers to can be unusable as well as any other.
-    pub(super) fn unreferenced_schemas(&self) -> Result<(), ContractError> {
-        let Some(schemas) = self.document.pointer("/components/schemas").and_then(Value::as_object) else {
-            return Ok(());
-        };
-        let mut referenced = HashSet::new();
-        refs::walk(self.document, &mut |_, object| {
-            referenced.extend(object.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#')));
-        });
-        for name in schemas.keys() {
-            let at = child("/components/schemas", name);
-            if !referenced.contains(at.as_str()) {
-                self.schema(&at)?;
-            }
-        }
-        Ok(())
-    }
-
     /// What stands in the document beside its operations, or in its schemas, and is not checked.
     pub(super) fn elsewhere(&mut self) {
         if self.document.get("webhooks").is_some() {

@@ -103,10 +103,8 @@ impl<'d> Compiler<'d> {
             members(media_type, &at)?;
             let mut schema = None;
             if media_type.get("schema").is_some() {
-                // Compiled even where it is not used: an unusable schema never passes.
-                let compiled = self.schema(&child(&at, "schema"))?;
                 if is_judged(&plain) {
-                    schema = Some(compiled);
+                    schema = Some(self.schemas.at(&child(&at, "schema")));
                 } else {
                     self.not_implemented(&at, &format!("bodies of `{plain}` are not checked against their schema"));
                 }

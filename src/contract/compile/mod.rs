@@ -10,7 +10,7 @@ mod security;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use serde_json::{Map, Value};
 
@@ -24,7 +24,7 @@ use super::{
     model::{Model, Operation, Parameter, Place, Spread},
     refs,
     route::{Router, base_path},
-    schema::{Schema, SchemaError, Schemas},
+    schema::Schemas,
 };
 use crate::{
     finding::{Unchecked, UncheckedSet},
@@ -38,6 +38,7 @@ const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "
 #[derive(Debug)]
 pub(super) struct Compiled {
     pub(super) model: Model,
+    pub(super) schemas: Arc<Schemas>,
     pub(super) router: Router<Target>,
     /// Base paths of the document's servers, without a trailing slash.
     pub(super) bases: Vec<String>,
@@ -80,10 +81,10 @@ impl fmt::Display for UndeclaredScope {
 }
 
 /// Compiles a document whose references have been checked.
-pub(super) fn compile(document: &Value) -> Result<Compiled, ContractError> {
+pub(super) fn compile(document: &Arc<Value>) -> Result<Compiled, ContractError> {
     let mut compiler = Compiler {
         document,
-        schemas: Schemas::new(document).map_err(unusable)?,
+        schemas: Schemas::new(Arc::clone(document)),
         router: Router::new(),
         token_paths: token_paths(document),
         not_implemented: Vec::new(),
@@ -96,15 +97,14 @@ pub(super) fn compile(document: &Value) -> Result<Compiled, ContractError> {
             compiler.path_item(path, item, &bases, &mut model.operations)?;
         }
     }
-    compiler.unreferenced_schemas()?;
     compiler.elsewhere();
-    let Compiler { router, not_implemented, undeclared_scopes, .. } = compiler;
-    Ok(Compiled { model, router, bases, not_implemented, undeclared_scopes })
+    let Compiler { schemas, router, not_implemented, undeclared_scopes, .. } = compiler;
+    Ok(Compiled { model, schemas, router, bases, not_implemented, undeclared_scopes })
 }
 
 struct Compiler<'d> {
     document: &'d Value,
-    schemas: Schemas<'d>,
+    schemas: Arc<Schemas>,
     router: Router<Target>,
     token_paths: Vec<String>,
     not_implemented: Vec<NotImplemented>,
@@ -244,7 +244,7 @@ impl<'d> Compiler<'d> {
                 let keys = || keys.map(|key| key.as_str().into()).collect();
                 spread = (explode && place == Place::Query).then(|| Spread::Keys(keys()));
             } else {
-                schema = Some(self.schema(&child(at, "schema"))?);
+                schema = Some(self.schemas.at(&child(at, "schema")));
             }
         }
         Ok(Some(Parameter {
@@ -257,21 +257,12 @@ impl<'d> Compiler<'d> {
         }))
     }
 
-    fn schema(&self, at: &str) -> Result<Schema, ContractError> {
-        self.schemas.compile(at).map_err(unusable)
-    }
-
     fn not_implemented(&mut self, at: &str, what: &str) {
         let told = NotImplemented { at: at.to_owned(), what: what.to_owned() };
         if !self.not_implemented.contains(&told) {
             self.not_implemented.push(told);
         }
     }
-}
-
-fn unusable(error: SchemaError) -> ContractError {
-    let at = if error.at.is_empty() { "/".to_owned() } else { error.at };
-    ContractError::UnusableSchema { at, reason: error.reason }
 }
 
 fn child(at: &str, token: &str) -> String {

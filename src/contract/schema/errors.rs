@@ -1,4 +1,4 @@
-//! What the judge says, as breaches: one per place, at the place where a reader would look for it.
+//! What the judge says, as violations: one per place, at the place where a reader would look for it.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -8,15 +8,15 @@ use jsonschema::{
 };
 use serde_json::Value;
 
-use super::Unjudged;
+use super::Indeterminate;
 use crate::json::{push_pointer, reads_as_another_scalar};
 
-/// Most breaches that are told of one value.
-const MOST: usize = 1000;
+/// Bound on the violations reported of one value.
+const MAX_VIOLATIONS: usize = 1000;
 
 /// A place at which a value breaks its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Breach {
+pub struct SchemaViolation {
     /// JSON pointer into the value. A missing member has the pointer that it would have.
     pub at: String,
     /// What the schema says, as a clause that follows "expected".
@@ -30,27 +30,32 @@ enum Clause {
     Other(String),
 }
 
-/// One breach per place, in the order of the pointers.
+/// One violation per place, in the order of the pointers. `under` is the member that selected the schema
+/// ([`crate::json::TapeNode::Under`]), which no pointer shows.
 ///
 /// # Errors
 ///
-/// [`Unjudged`] where a pattern was too costly to be matched to its end.
-pub(super) fn collect(errors: ErrorIterator<'_>) -> Result<Vec<Breach>, Unjudged> {
+/// [`Indeterminate`] where a pattern was too costly to be matched to its end.
+pub(super) fn collect(errors: ErrorIterator<'_>, under: &str) -> Result<Vec<SchemaViolation>, Indeterminate> {
     let mut places = Places::default();
-    for error in errors.take(MOST) {
+    for error in errors.take(MAX_VIOLATIONS) {
         if is_unfinished(&error) {
-            return Err(Unjudged);
+            return Err(Indeterminate);
         }
         places.add(&error);
     }
-    Ok(places.breaches())
+    let mut violations = places.violations();
+    for violation in &mut violations {
+        violation.at.drain(..=under.len());
+    }
+    Ok(violations)
 }
 
 /// What is wrong with a value, for a person: what was expected, and what is there.
 pub(super) fn plainly(error: &ValidationError<'_>) -> String {
     let mut places = Places::default();
     places.add(error);
-    let expected: Vec<_> = places.breaches().into_iter().map(|breach| breach.expected).collect();
+    let expected: Vec<_> = places.violations().into_iter().map(|violation| violation.expected).collect();
     let seen = error.instance();
     let seen = if seen.is_object() || seen.is_array() { String::new() } else { format!(", saw {}", shown(seen)) };
     format!("expected {}{seen}", expected.join(" and "))
@@ -72,7 +77,7 @@ fn is_unfinished(error: &ValidationError<'_>) -> bool {
 struct Places(BTreeMap<String, Vec<Clause>>);
 
 impl Places {
-    fn breaches(self) -> Vec<Breach> {
+    fn violations(self) -> Vec<SchemaViolation> {
         self.0
             .into_iter()
             .map(|(at, clauses)| {
@@ -84,13 +89,13 @@ impl Places {
                         Clause::Other(text) => (!wrong_type).then_some(text),
                     })
                     .collect();
-                Breach { at, expected: texts.join(" and ").into() }
+                SchemaViolation { at, expected: texts.join(" and ").into() }
             })
             .collect()
     }
 
     fn push(&mut self, at: String, clause: Clause) {
-        if self.0.len() >= MOST && !self.0.contains_key(&at) {
+        if self.0.len() >= MAX_VIOLATIONS && !self.0.contains_key(&at) {
             return;
         }
         let clauses = self.0.entry(at).or_default();
@@ -127,7 +132,12 @@ impl Places {
             Rule::PropertyNames { error: name } => {
                 let mut below = Self::default();
                 below.add(name);
-                let text = below.breaches().into_iter().map(|breach| breach.expected).collect::<Vec<_>>().join(" and ");
+                let text = below
+                    .violations()
+                    .into_iter()
+                    .map(|violation| violation.expected)
+                    .collect::<Vec<_>>()
+                    .join(" and ");
                 self.say(error, format!("field names to be {text}"));
             }
             Rule::OneOfNotValid { context } | Rule::AnyOf { context } => self.branches(error, context),

@@ -3,25 +3,25 @@
 //! A set of schemas is compiled as one: those that lead to a value, and what `$ref` and `allOf` add. Each branch of a
 //! choice is compiled with the rest of its set, so that what any of them documents is accounted for.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 
 use jsonschema::Validator;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::{Branch, FEW, Format, Glance, Kinds, Members, Named, Others, Plain, Shape, formats};
+use super::{Branch, FEW, FastPath, Format, Kinds, Members, Named, Others, Plain, Shape, formats};
 use crate::{
-    contract::schema::gaps,
+    contract::schema::{gaps, judge},
     json::{Kind, Tape, push_pointer},
 };
 
-/// Most shapes of one schema; beyond, what is left is in doubt.
-const MOST: usize = 4096;
+/// Bound on the shapes of a document, beyond four for each place; what is left is in doubt.
+const MAX_SHAPES: usize = 1 << 16;
 
-/// Gives a judge of a schema without references; `None` where it asserts nothing or is none.
-type Ask<'a> = &'a dyn Fn(&Value) -> Option<Validator<Tape>>;
-
-/// The schemas that speak of one value, by their pointers, and the choices among them that are settled (each by the
+/// The schemas that apply to one value, by their pointers, and the choices among them that are settled (each by the
 /// pointer of its list). Both sorted.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 struct Set {
@@ -31,12 +31,15 @@ struct Set {
 
 struct Compiler<'a> {
     document: &'a Value,
-    ask: Ask<'a>,
     shapes: Vec<Shape>,
     known: HashMap<Set, usize>,
+    /// Sets that have an index and no shape yet.
+    todo: VecDeque<(usize, Set)>,
+    /// Judges of single keywords, by their text; `None` where the keyword asserts nothing or is unusable.
+    judges: HashMap<String, Option<Arc<Validator<Tape>>>>,
 }
 
-/// The set says something that this module does not know.
+/// The set states something that the fast path does not decide.
 struct Unknown;
 
 /// One schema of a set.
@@ -45,18 +48,71 @@ struct Part<'a> {
     schema: &'a Map<String, Value>,
 }
 
-impl Glance {
-    /// For the schema at `pointer` of `document`; `ask` gives judges of single keywords.
-    pub(in crate::contract::schema) fn compile(document: &Value, pointer: &str, ask: Ask<'_>) -> Self {
-        let mut compiler = Compiler { document, ask, shapes: Vec::new(), known: HashMap::new() };
-        let root = compiler.shape(Set { schemas: vec![pointer.to_owned()], settled: Vec::new() });
-        Self { shapes: compiler.shapes, root }
+impl FastPath {
+    /// For the schemas at `places` of `document`, with the index of each.
+    pub(in crate::contract::schema) fn compile(document: &Value, places: &[String]) -> (Self, Vec<usize>) {
+        if is_rebased(document) {
+            return (Self { shapes: vec![Shape::Doubt] }, vec![0; places.len()]);
+        }
+        let mut compiler = Compiler {
+            document,
+            shapes: Vec::new(),
+            known: HashMap::new(),
+            todo: VecDeque::new(),
+            judges: HashMap::new(),
+        };
+        let roots = places.iter().map(|place| compiler.shape(Set { schemas: vec![place.clone()], ..Set::default() }));
+        let roots = roots.collect();
+        while let Some((index, set)) = compiler.todo.pop_front() {
+            if let Ok(shape) = compiler.compile(&set) {
+                compiler.shapes[index] = shape;
+            }
+        }
+        let mut path = Self { shapes: compiler.shapes };
+        path.inline();
+        (path, roots)
     }
 
-    /// Nothing is settled.
-    pub(in crate::contract::schema) fn none() -> Self {
-        Self { shapes: vec![Shape::Doubt], root: 0 }
+    /// Puts shapes that need no walk where they are used.
+    fn inline(&mut self) {
+        let simple: Vec<Option<Others>> = self
+            .shapes
+            .iter()
+            .map(|shape| match shape {
+                Shape::Anything => Some(Others::Covered),
+                Shape::Scalar(kinds) => Some(Others::Scalar(*kinds)),
+                _ => None,
+            })
+            .collect();
+        let put = |others: &mut Others| {
+            if let Others::Shape(index) = others
+                && let Some(simple) = simple[*index]
+            {
+                *others = simple;
+            }
+        };
+        for shape in &mut self.shapes {
+            if let Shape::Plain(plain) = shape {
+                plain.members.named.iter_mut().for_each(|named| put(&mut named.shape));
+                put(&mut plain.members.others);
+                put(&mut plain.items.each);
+            }
+        }
     }
+}
+
+/// Whether any object in a document has a `$id` that may be a schema's: references below it start from there.
+fn is_rebased(document: &Value) -> bool {
+    let mut todo = vec![document];
+    while let Some(value) = todo.pop() {
+        match value {
+            Value::Object(members) if members.get("$id").is_some_and(Value::is_string) => return true,
+            Value::Object(members) => todo.extend(members.values()),
+            Value::Array(items) => todo.extend(items),
+            _ => {}
+        }
+    }
+    false
 }
 
 impl<'a> Compiler<'a> {
@@ -70,10 +126,20 @@ impl<'a> Compiler<'a> {
         let index = self.shapes.len();
         self.shapes.push(Shape::Doubt);
         self.known.insert(set.clone(), index);
-        if index < MOST {
-            self.shapes[index] = self.compile(&set).unwrap_or(Shape::Doubt);
+        if index < MAX_SHAPES {
+            self.todo.push_back((index, set));
         }
         index
+    }
+
+    /// The judge of a schema of one keyword, without references.
+    fn judge(&mut self, keyword: &str, value: &Value) -> Option<Arc<Validator<Tape>>> {
+        let schema = json!({ keyword: value });
+        let held = self.judges.entry(schema.to_string()).or_insert_with(|| {
+            // An unknown format asserts nothing: its build fails here.
+            judge::asserting_formats().should_ignore_unknown_formats(false).build(&schema).ok().map(Arc::new)
+        });
+        held.clone()
     }
 
     fn compile(&mut self, set: &Set) -> Result<Shape, Unknown> {
@@ -156,7 +222,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Takes over what one schema asks by itself; members and items come later.
-    fn keywords(&self, part: &Part<'_>, plain: &mut Plain) -> Result<(), Unknown> {
+    fn keywords(&mut self, part: &Part<'_>, plain: &mut Plain) -> Result<(), Unknown> {
         for (keyword, value) in part.schema {
             let length = || value.as_u64().and_then(|length| usize::try_from(length).ok()).ok_or(Unknown);
             let limit = || value.as_i64().filter(|limit| limit.unsigned_abs() < 1 << 53).ok_or(Unknown);
@@ -182,13 +248,13 @@ impl<'a> Compiler<'a> {
                         plain.kinds.0 &= Kinds::of(Kind::String).0;
                         plain.text.allowed = Some(texts);
                     }
-                    None => plain.asked.push((self.ask)(&json!({ keyword: value })).ok_or(Unknown)?),
+                    None => plain.asked.push(self.judge(keyword, value).ok_or(Unknown)?),
                 },
                 "pattern" | "multipleOf" | "uniqueItems" | "dependentRequired" => {
-                    plain.asked.push((self.ask)(&json!({ keyword: value })).ok_or(Unknown)?);
+                    plain.asked.push(self.judge(keyword, value).ok_or(Unknown)?);
                 }
                 "x-contrail-known-values" => {
-                    plain.text.known.extend(gaps::known(&part.pointer, Some(value)).map_err(|_| Unknown)?);
+                    plain.text.known.extend(gaps::known(Some(value)));
                 }
                 // Read elsewhere: parts, branches, members, items.
                 "$ref"
@@ -210,8 +276,8 @@ impl<'a> Compiler<'a> {
     }
 
     /// A format that the judge does not know asserts nothing.
-    fn format(&self, value: &Value, plain: &mut Plain) {
-        if let Some(judge) = (self.ask)(&json!({ "format": value })) {
+    fn format(&mut self, value: &Value, plain: &mut Plain) {
+        if let Some(judge) = self.judge("format", value) {
             let is_plain = formats::plain_form(value.as_str().unwrap_or_default());
             plain.text.formats.push(Format { is_plain, judge });
         }
@@ -285,13 +351,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn others(&mut self, set: Set) -> Others {
-        let shape = self.shape(set);
-        match self.shapes[shape] {
-            Shape::Anything => Others::Covered,
-            Shape::Scalar(kinds) => Others::Scalar(kinds),
-            // Or not known yet, where it refers to itself.
-            _ => Others::Shape(shape),
-        }
+        Others::Shape(self.shape(set))
     }
 }
 

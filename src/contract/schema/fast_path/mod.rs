@@ -9,16 +9,17 @@ mod compile;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use jsonschema::Validator;
 
 use super::{formats, gaps::Known};
 use crate::json::{Kind, Node, Tape, TapeNode};
 
-/// What looks at the values of one schema.
-pub(super) struct Glance {
-    /// What is asked of a value, by index; a shape may refer to itself.
+/// The fast path's table: every set of schemas of a document that applies to a value together.
+pub(super) struct FastPath {
+    /// By index; a shape may refer to itself.
     shapes: Vec<Shape>,
-    root: usize,
 }
 
 /// What is asked of a value by all schemas that speak of it together.
@@ -57,7 +58,7 @@ struct Plain {
     members: Members,
     items: Items,
     /// Judges for single keywords.
-    asked: Vec<Validator<Tape>>,
+    asked: Vec<Arc<Validator<Tape>>>,
 }
 
 /// JSON types, as a set of [`Kind`]s.
@@ -96,7 +97,7 @@ struct Text {
 /// A format with a reading of ours for its usual form; the judge is asked about every other.
 struct Format {
     is_plain: fn(&[u8]) -> bool,
-    judge: Validator<Tape>,
+    judge: Arc<Validator<Tape>>,
 }
 
 /// What is asked of an object.
@@ -144,19 +145,19 @@ struct Items {
 /// Up to here a name is looked for from the first to the last.
 const FEW: usize = 8;
 
-impl Glance {
-    /// Whether the value conforms and has no gap, for certain. Recurses as deep as the value is.
-    pub(super) fn settles(&self, root: Node<'_>, is_origin: &dyn Fn(&str) -> bool) -> bool {
-        Look { shapes: &self.shapes, is_origin }.shape(self.root, root)
+impl FastPath {
+    /// Whether a value certainly conforms to a shape and has no gap. Recurses as deep as the value is.
+    pub(super) fn certainly_conforms(&self, shape: usize, root: Node<'_>, is_origin: &dyn Fn(&str) -> bool) -> bool {
+        Look { shapes: &self.shapes, is_origin }.shape(shape, root)
     }
 
-    /// Whether a text that stands in no document conforms, for certain; what is known of its values is not asked.
-    pub(super) fn settles_text(&self, text: &str) -> bool {
-        match &self.shapes[self.root] {
+    /// Whether a text outside of any document certainly conforms; known values are not compared.
+    pub(super) fn text_certainly_conforms(&self, shape: usize, text: &str) -> bool {
+        match &self.shapes[shape] {
             Shape::Anything => true,
             Shape::Scalar(kinds) => kinds.has(Kind::String),
             Shape::Plain(plain) => {
-                let judges = |judge: &Validator<Tape>| judge.is_valid(TapeNode::Text(text));
+                let judges = |judge: &Arc<Validator<Tape>>| judge.is_valid(TapeNode::Text(text));
                 plain.kinds.has(Kind::String)
                     && plain.text.takes(text.as_bytes(), TapeNode::Text(text))
                     && plain.asked.iter().all(judges)
@@ -165,9 +166,9 @@ impl Glance {
         }
     }
 
-    /// Whether the text of a parameter stands for an integer that conforms, for certain.
-    pub(super) fn settles_integer(&self, text: &str) -> bool {
-        match &self.shapes[self.root] {
+    /// Whether the text of a parameter stands for an integer that certainly conforms.
+    pub(super) fn integer_certainly_conforms(&self, shape: usize, text: &str) -> bool {
+        match &self.shapes[shape] {
             Shape::Plain(plain) if !plain.kinds.has(Kind::String) && plain.kinds.has(Kind::Number) => {
                 plain.asked.is_empty() && small(text).is_some_and(|number| plain.bounds(number))
             }

@@ -1,128 +1,224 @@
-//! From a schema to its walker.
+//! From the schemas of a document to the table of the walker.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
-use jsonschema::Validator;
 use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::{Accounts, Additional, Branch, Condition, Entry, Known, Part, Types};
-use crate::{
-    contract::schema::SchemaError,
-    json::{Tape, push_pointer},
-};
+use super::{Additional, Branch, Condition, Coverage, Entry, Known, Part, Pattern, Reach, Types};
+use crate::json::push_pointer;
 
-/// Builds the judge of a branch, given its pointer into the document.
-type Judge<'a> = &'a dyn Fn(&str) -> Result<Validator<Tape>, SchemaError>;
+/// Bound on the schemas that [`Entry::closure`] lists.
+const MAX_CLOSURE: usize = 64;
 
-struct Compiler<'a> {
-    document: &'a Value,
-    judge: Judge<'a>,
+#[derive(Default)]
+struct Compiler {
     entries: Vec<Entry>,
     /// Index of each schema by its pointer, so that references may lead in circles.
     known: HashMap<String, usize>,
-    /// Indices of schemas that are being compiled.
-    open: HashSet<usize>,
-    recursive: bool,
+    /// Schemas that have an index and no entry yet.
+    todo: VecDeque<String>,
+    branches: Vec<String>,
+    patterns: HashMap<String, Option<Pattern>>,
 }
 
-impl Accounts {
-    /// For the schema at `pointer` of `document`.
+impl Coverage {
+    /// For the schemas at `places` of `document`, with the index of each. `broken` are those with an unusable place.
     pub(in crate::contract::schema) fn compile(
         document: &Value,
-        pointer: &str,
-        judge: Judge<'_>,
-    ) -> Result<Self, SchemaError> {
-        let (entries, known, open) = (Vec::new(), HashMap::new(), HashSet::new());
-        let mut compiler = Compiler { document, judge, entries, known, open, recursive: false };
-        let root = compiler.at(pointer)?;
-        let recursive = compiler.recursive;
-        let types = Types::default();
-        let mut accounts = Self { entries: compiler.entries, root, recursive, recursive_choice: false, types };
-        accounts.prepare();
-        Ok(accounts)
+        places: &[String],
+        broken: &HashSet<String>,
+    ) -> (Self, Vec<usize>) {
+        let mut compiler = Compiler::default();
+        let roots = places.iter().map(|place| compiler.at(place.clone())).collect();
+        while let Some(pointer) = compiler.todo.pop_front() {
+            let mut entry = match document.pointer(&pointer) {
+                Some(Value::Object(schema)) => compiler.entry(&pointer, schema),
+                Some(Value::Bool(false)) => Entry { additional: Additional::Closed, ..Entry::default() },
+                Some(_) => Entry { silent: true, ..Entry::default() },
+                // The walker cannot follow this reference. It may lead anywhere.
+                None => Entry { silent: true, reach: Reach { circle: true, ..Reach::default() }, ..Entry::default() },
+            };
+            entry.reach.broken |= broken.contains(&pointer);
+            let index = compiler.at(pointer);
+            compiler.entries[index] = entry;
+        }
+        let mut coverage = Self { entries: compiler.entries, branches: compiler.branches };
+        coverage.prepare();
+        (coverage, roots)
+    }
+
+    /// Works out what does not depend on the value.
+    fn prepare(&mut self) {
+        self.mark_recursion();
+        let known = |entry: &Entry| !entry.known.is_empty();
+        for index in self.leading_to(known) {
+            self.entries[index].has_known_values = true;
+        }
+        let depends =
+            |entry: &Entry| !entry.choices.is_empty() || entry.condition.is_some() || !entry.dependent.is_empty();
+        let dependent: HashSet<usize> = self.leading_to(depends).into_iter().collect();
+        for index in 0..self.entries.len() {
+            if !dependent.contains(&index) {
+                let closure = self.possible(&[index]);
+                self.entries[index].closure = (closure.len() <= MAX_CLOSURE).then_some(closure);
+            }
+        }
+    }
+
+    /// All schemas from which one that fits is reached for the same value.
+    fn leading_to(&self, fits: impl Fn(&Entry) -> bool) -> Vec<usize> {
+        let mut sources = vec![Vec::new(); self.entries.len()];
+        for (index, entry) in self.entries.iter().enumerate() {
+            for target in entry.same_value() {
+                sources[target].push(index);
+            }
+        }
+        let mut found: Vec<usize> = (0..self.entries.len()).filter(|index| fits(&self.entries[*index])).collect();
+        let mut seen: HashSet<usize> = found.iter().copied().collect();
+        let mut next = 0;
+        while let Some(index) = found.get(next).copied() {
+            next += 1;
+            found.extend(sources[index].iter().copied().filter(|source| seen.insert(*source)));
+        }
+        found
+    }
+
+    /// Works out what each schema reaches.
+    fn mark_recursion(&mut self) {
+        let circles = circles(&self.entries);
+        for index in 0..self.entries.len() {
+            let entry = &self.entries[index];
+            let is_circle = |target: usize| target == index || circles[target] == circles[index];
+            let circle = entry.leads_to().any(is_circle);
+            let choice = entry.branches().any(|branch| is_circle(branch.entry));
+            let reach = &mut self.entries[index].reach;
+            reach.circle |= circle;
+            reach.circle_of_choices |= choice;
+        }
+        // A component leads to those with a lower number.
+        let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        order.sort_unstable_by_key(|index| circles[*index]);
+        let mut reached = vec![Reach::default(); self.entries.len()];
+        for members in order.chunk_by(|a, b| circles[*a] == circles[*b]) {
+            let mut reach = Reach::default();
+            for entry in members.iter().map(|index| &self.entries[*index]) {
+                reach.add(entry.reach);
+                entry.leads_to().for_each(|target| reach.add(reached[circles[target]]));
+            }
+            reached[circles[members[0]]] = reach;
+        }
+        for (entry, circle) in self.entries.iter_mut().zip(circles) {
+            entry.reach = reached[circle];
+        }
     }
 }
 
-impl Compiler<'_> {
-    fn at(&mut self, pointer: &str) -> Result<usize, SchemaError> {
-        if let Some(index) = self.known.get(pointer) {
-            self.recursive |= self.open.contains(index);
-            return Ok(*index);
+/// The strongly connected component of each schema (Tarjan's algorithm, without recursion). A component has a higher
+/// number than those that it leads to.
+fn circles(entries: &[Entry]) -> Vec<usize> {
+    const NONE: usize = usize::MAX;
+    let targets: Vec<Vec<usize>> = entries.iter().map(|entry| entry.leads_to().collect()).collect();
+    let mut circle = vec![NONE; entries.len()];
+    let (mut order, mut low) = (vec![NONE; entries.len()], vec![NONE; entries.len()]);
+    let (mut next, mut circles) = (0, 0);
+    let mut open: Vec<usize> = Vec::new();
+    for start in 0..entries.len() {
+        if order[start] != NONE {
+            continue;
+        }
+        let mut path = vec![(start, 0)];
+        while let Some((index, step)) = path.last_mut() {
+            let index = *index;
+            if *step == 0 {
+                (order[index], low[index]) = (next, next);
+                next += 1;
+                open.push(index);
+            }
+            if let Some(target) = targets[index].get(*step).copied() {
+                *step += 1;
+                if order[target] == NONE {
+                    path.push((target, 0));
+                } else if circle[target] == NONE {
+                    low[index] = low[index].min(order[target]);
+                }
+                continue;
+            }
+            path.pop();
+            if let Some((parent, _)) = path.last() {
+                low[*parent] = low[*parent].min(low[index]);
+            }
+            if low[index] == order[index] {
+                while let Some(member) = open.pop() {
+                    circle[member] = circles;
+                    if member == index {
+                        break;
+                    }
+                }
+                circles += 1;
+            }
+        }
+    }
+    circle
+}
+
+impl Compiler {
+    /// The index of the schema at a pointer.
+    fn at(&mut self, pointer: String) -> usize {
+        if let Some(index) = self.known.get(&pointer) {
+            return *index;
         }
         let index = self.entries.len();
         self.entries.push(Entry::default());
-        self.known.insert(pointer.to_owned(), index);
-        self.open.insert(index);
-        let entry = match self.document.pointer(pointer) {
-            Some(Value::Object(schema)) => self.entry(pointer, schema)?,
-            Some(Value::Bool(false)) => Entry { additional: Additional::Closed, ..Entry::default() },
-            Some(_) => Entry { silent: true, ..Entry::default() },
-            // A reference that this walker cannot follow, of which it says nothing. It may lead anywhere.
-            None => {
-                self.recursive = true;
-                Entry { silent: true, ..Entry::default() }
-            }
-        };
-        self.open.remove(&index);
-        self.entries[index] = entry;
-        Ok(index)
+        self.known.insert(pointer.clone(), index);
+        self.todo.push_back(pointer);
+        index
     }
 
-    fn below(&mut self, pointer: &str, steps: &[&str]) -> Result<usize, SchemaError> {
-        let mut pointer = pointer.to_owned();
-        for step in steps {
-            push_pointer(&mut pointer, step);
-        }
-        self.at(&pointer)
-    }
-
-    fn entry(&mut self, pointer: &str, schema: &Map<String, Value>) -> Result<Entry, SchemaError> {
+    fn entry(&mut self, pointer: &str, schema: &Map<String, Value>) -> Entry {
         let mut entry = Entry {
             types: types(schema.get("type")),
             silent: !schema.keys().any(|keyword| says_something(keyword)),
-            unnamed: schema.get("x-contrail-unnamed-keys").map(|count| unnamed(pointer, count)).transpose()?,
-            known: known(pointer, schema.get("x-contrail-known-values"))?,
+            refers: schema.keys().filter(|keyword| says_something(keyword)).all(|keyword| refers(keyword)),
+            unnamed: schema.get("x-contrail-unnamed-keys").and_then(unnamed),
+            known: known(schema.get("x-contrail-known-values")),
             ..Entry::default()
         };
-        let objects = |keyword: &str| schema.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys);
-        let arrays = |keyword: &str| 0..schema.get(keyword).and_then(Value::as_array).map_or(0, Vec::len);
+        let names = |keyword: &str| schema.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        let items = |keyword: &str| 0..schema.get(keyword).and_then(Value::as_array).map_or(0, Vec::len);
         if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
             let fragment = target.strip_prefix('#').map(|fragment| percent_decode_str(fragment).decode_utf8_lossy());
-            entry.always.push(self.at(fragment.as_deref().unwrap_or("?"))?);
+            entry.always.push(self.at(fragment.as_deref().unwrap_or("?").to_owned()));
         }
         if schema.contains_key("$dynamicRef") {
-            entry.always.push(self.at("?")?);
+            entry.always.push(self.at("?".to_owned()));
         }
-        for index in arrays("allOf") {
-            entry.always.push(self.below(pointer, &["allOf", &index.to_string()])?);
+        for index in items("allOf") {
+            entry.always.push(self.at(below(pointer, &["allOf", &index.to_string()])));
         }
         for keyword in ["oneOf", "anyOf"] {
-            let mut branches = Vec::new();
-            for index in arrays(keyword) {
-                branches.push(self.branch(pointer, &[keyword, &index.to_string()])?);
-            }
+            let branches: Vec<_> =
+                items(keyword).map(|index| self.branch(below(pointer, &[keyword, &index.to_string()]))).collect();
             if !branches.is_empty() {
                 entry.choices.push(branches);
             }
         }
         if schema.contains_key("if") {
-            let mut one = |keyword| schema.contains_key(keyword).then(|| self.below(pointer, &[keyword])).transpose();
-            let (then, otherwise) = (one("then")?, one("else")?);
-            entry.condition = Some(Condition { test: self.branch(pointer, &["if"])?, then, otherwise });
+            let mut one = |keyword| schema.contains_key(keyword).then(|| self.at(below(pointer, &[keyword])));
+            let (then, otherwise) = (one("then"), one("else"));
+            entry.condition = Some(Condition { test: self.branch(below(pointer, &["if"])), then, otherwise });
         }
-        for name in objects("dependentSchemas") {
-            entry.dependent.push((name.as_str().into(), self.below(pointer, &["dependentSchemas", name])?));
+        for name in names("dependentSchemas") {
+            entry.dependent.push((name.as_str().into(), self.at(below(pointer, &["dependentSchemas", name]))));
         }
-        for name in objects("properties") {
-            entry.properties.push((name.as_str().into(), self.below(pointer, &["properties", name])?));
+        for name in names("properties") {
+            entry.properties.push((name.as_str().into(), self.at(below(pointer, &["properties", name]))));
         }
-        for pattern in objects("patternProperties") {
-            let validator =
-                jsonschema::options_for::<Tape>().build(&json!({ "pattern": pattern })).map_err(|error| {
-                    SchemaError { at: format!("{pointer}/patternProperties"), reason: error.to_string() }
-                })?;
-            entry.patterns.push((validator, self.below(pointer, &["patternProperties", pattern])?));
+        for pattern in names("patternProperties") {
+            let schema = self.at(below(pointer, &["patternProperties", pattern]));
+            if let Some(pattern) = self.pattern(pattern) {
+                entry.patterns.push((pattern, schema));
+            }
         }
         for keyword in ["additionalProperties", "unevaluatedProperties"] {
             entry.additional = match schema.get(keyword) {
@@ -130,29 +226,50 @@ impl Compiler<'_> {
                 Some(Value::Bool(false)) => Additional::Closed,
                 Some(Value::Bool(true)) => Additional::Free,
                 Some(Value::Object(schema)) if schema.is_empty() => Additional::Free,
-                Some(_) => Additional::Schema(self.below(pointer, &[keyword])?),
+                Some(_) => Additional::Schema(self.at(below(pointer, &[keyword]))),
             };
             break;
         }
-        for index in arrays("prefixItems") {
-            entry.prefix.push(self.below(pointer, &["prefixItems", &index.to_string()])?);
+        for index in items("prefixItems") {
+            entry.prefix.push(self.at(below(pointer, &["prefixItems", &index.to_string()])));
         }
         for keyword in ["items", "unevaluatedItems"] {
             if schema.contains_key(keyword) {
-                entry.items = Some(self.below(pointer, &[keyword])?);
+                entry.items = Some(self.at(below(pointer, &[keyword])));
                 break;
             }
         }
-        Ok(entry)
+        entry
     }
 
-    fn branch(&mut self, pointer: &str, steps: &[&str]) -> Result<Branch, SchemaError> {
-        let mut pointer = pointer.to_owned();
-        for step in steps {
-            push_pointer(&mut pointer, step);
-        }
-        Ok(Branch { validator: (self.judge)(&pointer)?, entry: self.at(&pointer)? })
+    fn branch(&mut self, pointer: String) -> Branch {
+        let judge = self.branches.len();
+        self.branches.push(pointer.clone());
+        Branch { judge, entry: self.at(pointer) }
     }
+
+    /// One judge for each pattern, however often it occurs; `None` for one that is unusable.
+    fn pattern(&mut self, pattern: &str) -> Option<Pattern> {
+        if let Some(held) = self.patterns.get(pattern) {
+            return held.clone();
+        }
+        let judge = Pattern::compile(pattern);
+        self.patterns.insert(pattern.to_owned(), judge.clone());
+        judge
+    }
+}
+
+fn below(pointer: &str, steps: &[&str]) -> String {
+    let mut pointer = pointer.to_owned();
+    for step in steps {
+        push_pointer(&mut pointer, step);
+    }
+    pointer
+}
+
+/// Whether a keyword only leads to other schemas for the same value.
+fn refers(keyword: &str) -> bool {
+    matches!(keyword, "$ref" | "$dynamicRef" | "allOf" | "anyOf" | "oneOf" | "if" | "then" | "else" | "discriminator")
 }
 
 /// Whether a keyword says anything about a value, beyond describing it to a reader.
@@ -201,30 +318,14 @@ fn types(keyword: Option<&Value>) -> Types {
     types
 }
 
-fn unnamed(pointer: &str, count: &Value) -> Result<usize, SchemaError> {
-    count.as_u64().and_then(|count| usize::try_from(count).ok()).ok_or_else(|| SchemaError {
-        at: format!("{pointer}/x-contrail-unnamed-keys"),
-        reason: "it has to be how many keys there are, a whole number".to_owned(),
-    })
+fn unnamed(count: &Value) -> Option<usize> {
+    count.as_u64().and_then(|count| usize::try_from(count).ok())
 }
 
-/// Reads `x-contrail-known-values`.
-pub(in crate::contract::schema) fn known(pointer: &str, keyword: Option<&Value>) -> Result<Vec<Known>, SchemaError> {
-    let fault = || SchemaError {
-        at: format!("{pointer}/x-contrail-known-values"),
-        reason: "it has to be a list of texts".to_owned(),
-    };
-    match keyword {
-        None => Ok(Vec::new()),
-        Some(Value::Array(values)) => values
-            .iter()
-            .map(|value| {
-                let written = value.as_str().ok_or_else(fault)?;
-                Ok(Known { written: written.into(), parts: parts(written) })
-            })
-            .collect(),
-        Some(_) => Err(fault()),
-    }
+/// Reads `x-contrail-known-values`. What is no text is left out.
+pub(in crate::contract::schema) fn known(keyword: Option<&Value>) -> Vec<Known> {
+    let texts = keyword.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    texts.map(|written| Known { written: written.into(), parts: parts(written) }).collect()
 }
 
 /// `client_id:{client_id}` is a text and any text; braces without a name between them are text.

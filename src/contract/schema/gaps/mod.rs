@@ -9,14 +9,16 @@ mod compile;
 
 pub(super) use compile::{known, says_something};
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use jsonschema::Validator;
+use serde_json::json;
 
+use super::judge;
 use crate::json::{Document, Entries, Items, Kind, Node, Tape, TapeNode, push_pointer};
 
-/// Most gaps that are told of one value.
-const MOST: usize = 1000;
+/// Bound on the gaps reported of one value.
+const MAX_GAPS: usize = 1000;
 
 /// A place that no schema accounts for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,18 +117,15 @@ impl Types {
     }
 }
 
-/// The walker of one schema.
-pub(super) struct Accounts {
-    /// All schemas that can be reached from the root, by index.
+/// The walker's table: every schema of a document that can be reached from the places in use.
+pub(super) struct Coverage {
     entries: Vec<Entry>,
-    root: usize,
-    /// A schema refers to itself, so that the judge recurses as deep as the value is.
-    pub(super) recursive: bool,
-    /// And it does so where several branches are tried.
-    pub(super) recursive_choice: bool,
-    /// The types that the root may have.
-    types: Types,
+    /// JSON pointers of the branches of choices and conditions; the judge decides which hold.
+    pub(super) branches: Vec<String>,
 }
+
+/// Whether a branch, given by its index in [`Coverage::branches`], holds for a value.
+type Holds<'a> = &'a dyn Fn(usize, Node<'_>) -> bool;
 
 /// What one schema object says about where things belong.
 #[derive(Default)]
@@ -135,7 +134,7 @@ struct Entry {
     /// It says nothing at all, so that anything goes.
     silent: bool,
     properties: Vec<(Box<str>, usize)>,
-    patterns: Vec<(Validator<Tape>, usize)>,
+    patterns: Vec<(Pattern, usize)>,
     additional: Additional,
     unnamed: Option<usize>,
     prefix: Vec<usize>,
@@ -152,12 +151,77 @@ struct Entry {
     /// All schemas that speak of a value to which this one leads, where that does not depend on the value.
     closure: Option<Vec<usize>>,
     /// This schema, or one that it leads to for the same value, has known values.
-    minds_strings: bool,
+    has_known_values: bool,
+    /// It only leads to other schemas for the same value.
+    refers: bool,
+    reach: Reach,
+}
+
+/// What a schema reaches through the schemas that it leads to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Reach {
+    /// A circle of references, so that the judge recurses as deep as the value is.
+    pub(super) circle: bool,
+    /// A circle that passes a branch of a choice.
+    pub(super) circle_of_choices: bool,
+    /// A schema with an unusable place.
+    pub(super) broken: bool,
+}
+
+impl Reach {
+    fn add(&mut self, other: Self) {
+        self.circle |= other.circle;
+        self.circle_of_choices |= other.circle_of_choices;
+        self.broken |= other.broken;
+    }
+}
+
+impl Entry {
+    fn branches(&self) -> impl Iterator<Item = &Branch> {
+        self.choices.iter().flatten().chain(self.condition.iter().map(|condition| &condition.test))
+    }
+
+    /// The schemas that this one leads to for the same value.
+    fn same_value(&self) -> impl Iterator<Item = usize> {
+        let condition =
+            self.condition.iter().flat_map(|condition| condition.then.into_iter().chain(condition.otherwise));
+        let branches = self.branches().map(|branch| branch.entry);
+        let dependent = self.dependent.iter().map(|(_, schema)| *schema);
+        self.always.iter().copied().chain(branches).chain(condition).chain(dependent)
+    }
+
+    /// The schemas that this one leads to.
+    fn leads_to(&self) -> impl Iterator<Item = usize> {
+        let additional = match self.additional {
+            Additional::Schema(schema) => Some(schema),
+            _ => None,
+        };
+        let properties = self.properties.iter().map(|(_, schema)| *schema);
+        let patterns = self.patterns.iter().map(|(_, schema)| *schema);
+        let items = self.prefix.iter().copied().chain(self.items);
+        self.same_value().chain(properties).chain(patterns).chain(additional).chain(items)
+    }
 }
 
 struct Branch {
-    validator: Validator<Tape>,
+    /// Its index in [`Coverage::branches`].
+    judge: usize,
     entry: usize,
+}
+
+/// A pattern for the names of members.
+#[derive(Clone)]
+struct Pattern(Arc<Validator<Tape>>);
+
+impl Pattern {
+    fn compile(pattern: &str) -> Option<Self> {
+        let validator = judge::asserting_formats().build(&json!({ "pattern": pattern })).ok()?;
+        Some(Self(validator.into()))
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        self.0.is_valid(TapeNode::Text(name))
+    }
 }
 
 struct Condition {
@@ -295,24 +359,52 @@ enum Says {
     Nothing,
 }
 
-impl Accounts {
-    pub(super) fn walk(&self, root: Node<'_>, is_origin: &dyn Fn(&str) -> bool) -> Vec<Gap> {
+/// Schemas that apply to one value, and whether a branch without any statement holds, which frees its content.
+type Found<'s> = (Applicable<'s>, bool);
+
+/// One walk through a value.
+struct Walk<'c> {
+    coverage: &'c Coverage,
+    holds: Holds<'c>,
+    is_origin: &'c dyn Fn(&str) -> bool,
+}
+
+impl Coverage {
+    /// What the schema with this index reaches.
+    pub(super) fn reach(&self, entry: usize) -> Reach {
+        self.entries[entry].reach
+    }
+
+    /// The gaps of a value under the schema with this index.
+    pub(super) fn walk(
+        &self,
+        entry: usize,
+        root: Node<'_>,
+        holds: Holds<'_>,
+        is_origin: &dyn Fn(&str) -> bool,
+    ) -> Vec<Gap> {
+        Walk { coverage: self, holds, is_origin }.walk(entry, root)
+    }
+}
+
+impl<'c> Walk<'c> {
+    fn walk(&self, entry: usize, root: Node<'_>) -> Vec<Gap> {
         let mut gaps = Vec::new();
         let mut open: Vec<Frame<'_, '_>> = Vec::new();
-        open.extend(self.enter(root, &[self.root], Step::Root, is_origin, &open, &mut gaps));
+        open.extend(self.enter(root, &[entry], Step::Root, &open, &mut gaps));
         while let Some(frame) = open.last_mut() {
-            if gaps.len() >= MOST {
+            if gaps.len() >= MAX_GAPS {
                 break;
             }
             let next = match &mut frame.children {
                 Children::Members(members) => members.next().map(|(name, value)| {
                     let name = name.as_str().unwrap_or_default();
-                    let says = self.member_of(&frame.applicable, &name);
+                    let says = self.coverage.member_of(&frame.applicable, &name);
                     (Step::Member(name), value, says)
                 }),
-                Children::Items(items) => {
-                    items.next().map(|(index, item)| (Step::Item(index), item, self.item_of(&frame.applicable, index)))
-                }
+                Children::Items(items) => items
+                    .next()
+                    .map(|(index, item)| (Step::Item(index), item, self.coverage.item_of(&frame.applicable, index))),
             };
             let Some((step, child, says)) = next else {
                 open.pop();
@@ -336,40 +428,50 @@ impl Accounts {
                 }
                 Says::Schemas(schemas) => schemas,
             };
-            let frame = self.enter(child, schemas.as_slice(), step, is_origin, &open, &mut gaps);
+            let frame = self.enter(child, schemas.as_slice(), step, &open, &mut gaps);
             open.extend(frame);
         }
         gaps
     }
 
-    /// Looks at one value; a container whose content is to be looked at gives a frame.
-    fn enter<'s, 'a>(
-        &'s self,
+    /// Reports on one value; a container with content to visit gives a frame.
+    fn enter<'a>(
+        &self,
         value: Node<'a>,
         schemas: &[usize],
         step: Step<'a>,
-        is_origin: &dyn Fn(&str) -> bool,
         open: &[Frame<'_, '_>],
         gaps: &mut Vec<Gap>,
-    ) -> Option<Frame<'s, 'a>> {
+    ) -> Option<Frame<'c, 'a>> {
+        let entries = &self.coverage.entries;
         match value.kind() {
             Kind::Object | Kind::Array if value.is_empty() => None,
             Kind::Object => {
-                let applicable = self.applicable(schemas, value);
+                let found = self.applicable(schemas, value);
                 let children = Children::Members(value.entries());
-                self.speaks(&applicable, Types::OBJECT).then_some(Frame { children, applicable, step, unnamed: 0 })
+                self.documents(&found, Types::OBJECT).then_some(Frame {
+                    children,
+                    applicable: found.0,
+                    step,
+                    unnamed: 0,
+                })
             }
             Kind::Array => {
-                let applicable = self.applicable(schemas, value);
+                let found = self.applicable(schemas, value);
                 let children = Children::Items(value.items().enumerate());
-                self.speaks(&applicable, Types::ARRAY).then_some(Frame { children, applicable, step, unnamed: 0 })
+                self.documents(&found, Types::ARRAY).then_some(Frame {
+                    children,
+                    applicable: found.0,
+                    step,
+                    unnamed: 0,
+                })
             }
-            Kind::String if schemas.iter().any(|index| self.entries[*index].minds_strings) => {
-                let applicable = self.applicable(schemas, value);
-                let mut known = applicable.iter().flat_map(|index| &self.entries[*index].known).peekable();
+            Kind::String if schemas.iter().any(|index| entries[*index].has_known_values) => {
+                let (applicable, _) = self.applicable(schemas, value);
+                let mut known = applicable.iter().flat_map(|index| &entries[*index].known).peekable();
                 known.peek()?;
                 let text = value.as_str().unwrap_or_default();
-                if !known.clone().any(|known| known.matches(&text, is_origin)) {
+                if !known.clone().any(|known| known.matches(&text, self.is_origin)) {
                     let known = known.map(|known| format!("`{}`", known.written)).collect::<Vec<_>>().join(", ");
                     gaps.push(Gap { at: pointer(open, &step), kind: GapKind::Value { known } });
                 }
@@ -379,13 +481,60 @@ impl Accounts {
         }
     }
 
-    /// Whether the schemas have something to say about the content of such a container: a free or a wrongly typed
-    /// value has no gaps below.
-    fn speaks(&self, applicable: &[usize], container: Types) -> bool {
-        let entries = || applicable.iter().map(|index| &self.entries[*index]);
-        !entries().any(|entry| entry.silent) && entries().all(|entry| entry.types.allows(container))
+    /// Whether the schemas document the content of such a container. A value that no schema restricts has no gaps below,
+    /// nor has one of a wrong type. Beside a schema that states something, one that states nothing frees nothing.
+    fn documents(&self, (applicable, freed): &Found<'_>, container: Types) -> bool {
+        let entries = || applicable.iter().map(|index| &self.coverage.entries[*index]);
+        let free =
+            *freed || (entries().any(|entry| entry.silent) && entries().all(|entry| entry.silent || entry.refers));
+        !free && entries().all(|entry| entry.types.allows(container))
     }
 
+    /// All schemas that apply to a value, given those that lead to it.
+    fn applicable(&self, from: &[usize], value: Node<'_>) -> Found<'c> {
+        let entries = &self.coverage.entries;
+        if let [only] = from
+            && let Some(always) = &entries[*only].closure
+        {
+            return (Cow::Borrowed(always), false);
+        }
+        let mut found = Vec::with_capacity(from.len() + 2);
+        let mut freed = false;
+        let mut todo: Vec<usize> = from.iter().rev().copied().collect();
+        while let Some(index) = todo.pop() {
+            if found.contains(&index) {
+                continue;
+            }
+            found.push(index);
+            let entry = &entries[index];
+            todo.extend(&entry.always);
+            for branches in &entry.choices {
+                let before = todo.len();
+                let holding = branches.iter().filter(|branch| (self.holds)(branch.judge, value));
+                todo.extend(holding.map(|branch| branch.entry));
+                freed |= todo[before..].iter().any(|branch| entries[*branch].silent);
+                if todo.len() == before {
+                    // No branch holds, which is a violation; what any of them documents is no gap.
+                    todo.extend(branches.iter().map(|branch| branch.entry));
+                }
+            }
+            if let Some(condition) = &entry.condition {
+                if (self.holds)(condition.test.judge, value) {
+                    todo.push(condition.test.entry);
+                    todo.extend(condition.then);
+                } else {
+                    todo.extend(condition.otherwise);
+                }
+            }
+            todo.extend(
+                entry.dependent.iter().filter(|(name, _)| value.get(name).is_some()).map(|(_, schema)| *schema),
+            );
+        }
+        (Cow::Owned(found), freed)
+    }
+}
+
+impl Coverage {
     fn member_of(&self, applicable: &[usize], name: &str) -> Says {
         let mut schemas = Few::default();
         let mut covered = false;
@@ -397,7 +546,7 @@ impl Accounts {
                 schemas.push(*schema);
                 named = true;
             }
-            for (_, schema) in entry.patterns.iter().filter(|(pattern, _)| pattern.is_valid(TapeNode::Text(name))) {
+            for (_, schema) in entry.patterns.iter().filter(|(pattern, _)| pattern.matches(name)) {
                 schemas.push(*schema);
                 named = true;
             }
@@ -435,107 +584,37 @@ impl Accounts {
         if schemas.as_slice().is_empty() { Says::Nothing } else { Says::Schemas(schemas) }
     }
 
-    /// All schemas that speak of a value, given those that lead to it.
-    fn applicable(&self, from: &[usize], value: Node<'_>) -> Applicable<'_> {
-        if let [only] = from
-            && let Some(always) = &self.entries[*only].closure
-        {
-            return Cow::Borrowed(always);
-        }
-        let mut found = Vec::with_capacity(from.len() + 2);
-        let mut todo: Vec<usize> = from.iter().rev().copied().collect();
-        while let Some(index) = todo.pop() {
-            if found.contains(&index) {
-                continue;
-            }
-            found.push(index);
-            let entry = &self.entries[index];
-            todo.extend(&entry.always);
-            for branches in &entry.choices {
-                let before = todo.len();
-                let holds = |branch: &&Branch| branch.validator.is_valid(TapeNode::Value(value));
-                todo.extend(branches.iter().filter(holds).map(|branch| branch.entry));
-                if todo.len() == before {
-                    // None holds, which the judge has told; what any of them knows is no gap.
-                    todo.extend(branches.iter().map(|branch| branch.entry));
-                }
-            }
-            if let Some(condition) = &entry.condition {
-                if condition.test.validator.is_valid(TapeNode::Value(value)) {
-                    todo.push(condition.test.entry);
-                    todo.extend(condition.then);
-                } else {
-                    todo.extend(condition.otherwise);
-                }
-            }
-            todo.extend(
-                entry.dependent.iter().filter(|(name, _)| value.get(name).is_some()).map(|(_, schema)| *schema),
-            );
-        }
-        Cow::Owned(found)
-    }
-
-    /// Works out what does not depend on the value.
-    fn prepare(&mut self) {
-        self.types = self.types_of(&[self.root]);
-        self.recursive_choice = self.recursive && self.entries.iter().any(|entry| !entry.choices.is_empty());
-        for index in 0..self.entries.len() {
-            let possible = self.possible(&[index]);
-            let depends = |index: &usize| {
-                let entry = &self.entries[*index];
-                !entry.choices.is_empty() || entry.condition.is_some() || !entry.dependent.is_empty()
-            };
-            let minds_strings = possible.iter().any(|index| !self.entries[*index].known.is_empty());
-            let closure = (!possible.iter().any(depends)).then_some(possible);
-            let entry = &mut self.entries[index];
-            entry.minds_strings = minds_strings;
-            entry.closure = closure;
-        }
-    }
-
-    /// Every schema that might speak of a value, whatever it is.
+    /// Every schema that might apply to a value, whatever it is.
     fn possible(&self, from: &[usize]) -> Vec<usize> {
-        let mut found = Vec::new();
-        let mut todo = from.to_vec();
-        while let Some(index) = todo.pop() {
-            if found.contains(&index) {
-                continue;
-            }
-            found.push(index);
-            let entry = &self.entries[index];
-            todo.extend(&entry.always);
-            todo.extend(entry.choices.iter().flatten().map(|branch| branch.entry));
-            if let Some(condition) = &entry.condition {
-                todo.push(condition.test.entry);
-                todo.extend(condition.then.into_iter().chain(condition.otherwise));
-            }
-            todo.extend(entry.dependent.iter().map(|(_, schema)| *schema));
+        let mut seen: HashSet<usize> = from.iter().copied().collect();
+        let mut found = from.to_vec();
+        let mut next = 0;
+        while let Some(index) = found.get(next).copied() {
+            next += 1;
+            found.extend(self.entries[index].same_value().filter(|target| seen.insert(*target)));
         }
         found
     }
 
-    fn types_of(&self, from: &[usize]) -> Types {
+    /// The types that a value under these schemas may have.
+    pub(super) fn types_of(&self, from: &[usize]) -> Types {
         self.possible(from).into_iter().fold(Types::default(), |mut types, index| {
             types.add(self.entries[index].types);
             types
         })
     }
 
-    pub(super) fn types(&self) -> Types {
-        self.types
-    }
-
-    /// The types that items may have, where the root is an array.
-    pub(super) fn items(&self) -> Types {
+    /// The types that items may have, where a value under this schema is an array.
+    pub(super) fn item_types(&self, entry: usize) -> Types {
         let items: Vec<usize> =
-            self.possible(&[self.root]).into_iter().filter_map(|index| self.entries[index].items).collect();
+            self.possible(&[entry]).into_iter().filter_map(|index| self.entries[index].items).collect();
         self.types_of(&items)
     }
 
-    /// The types that the root's member of this name may have.
-    pub(super) fn member(&self, name: &str) -> Types {
+    /// The types that the member of this name may have, where a value under this schema is an object.
+    pub(super) fn member_types(&self, entry: usize, name: &str) -> Types {
         let schemas: Vec<usize> = self
-            .possible(&[self.root])
+            .possible(&[entry])
             .into_iter()
             .filter_map(|index| {
                 let entry = &self.entries[index];

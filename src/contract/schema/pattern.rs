@@ -1,0 +1,152 @@
+//! Regular expressions as documents write them: ECMA-262 without the flag `u`, Annex B included.
+//!
+//! The judge reads the stricter grammar of the flag `u`. Here the loose forms become strict ones of the same meaning.
+
+/// The strict form of a pattern. What needs no change stays.
+pub(super) fn lenient(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len() + 8);
+    let mut rest = pattern;
+    let mut class = false;
+    // Inside a class: whether the last member stands for several characters (`\w`), so that no range starts with it.
+    let mut after_set = false;
+    while let Some(character) = rest.chars().next() {
+        let taken = match character {
+            '\\' => {
+                let escape = escape(rest, class);
+                out.push_str(&escape.text);
+                after_set = class && escape.is_set;
+                escape.length
+            }
+            '[' if !class => {
+                class = true;
+                after_set = false;
+                let negated = rest[1..].starts_with('^');
+                out.push_str(if negated { "[^" } else { "[" });
+                1 + usize::from(negated)
+            }
+            '[' => {
+                out.push_str("\\[");
+                after_set = false;
+                1
+            }
+            ']' if class => {
+                class = false;
+                out.push(']');
+                1
+            }
+            '-' if class && !rest[1..].starts_with(']') && (after_set || starts_with_set(&rest[1..])) => {
+                out.push_str("\\-");
+                after_set = false;
+                1
+            }
+            '{' if !class && !is_repetition(rest) => {
+                out.push_str("\\{");
+                1
+            }
+            '}' if !class && !closes_repetition(&out) => {
+                out.push_str("\\}");
+                1
+            }
+            ']' => {
+                out.push_str("\\]");
+                1
+            }
+            other => {
+                out.push(other);
+                after_set = false;
+                other.len_utf8()
+            }
+        };
+        rest = &rest[taken..];
+    }
+    out
+}
+
+/// An escape in its strict form.
+struct Escape {
+    text: String,
+    /// Bytes of the pattern.
+    length: usize,
+    /// It stands for several characters.
+    is_set: bool,
+}
+
+fn escape(rest: &str, class: bool) -> Escape {
+    let Some(character) = rest[1..].chars().next() else {
+        return Escape { text: "\\\\".to_owned(), length: 1, is_set: false };
+    };
+    let length = 1 + character.len_utf8();
+    let is_set = matches!(character, 'd' | 'D' | 'w' | 'W' | 's' | 'S' | 'p' | 'P');
+    let known = matches!(
+        character,
+        'd' | 'D' | 'w' | 'W' | 's' | 'S' | 'p' | 'P' | 't' | 'n' | 'v' | 'f' | 'r' | 'b' | 'x' | 'u' | 'c' | 'k'
+    );
+    let is_boundary = !class && character == 'B';
+    let syntax = "^$\\.*+?()[]{}|/".contains(character) || (class && character == '-');
+    let text = if known || is_boundary || syntax || character.is_ascii_digit() {
+        rest[..length].to_owned()
+    } else if character == '-' {
+        "-".to_owned()
+    } else {
+        // Any other character stands for itself.
+        character.to_string()
+    };
+    Escape { text, length, is_set }
+}
+
+/// Whether the next member of a class stands for several characters.
+fn starts_with_set(rest: &str) -> bool {
+    let mut characters = rest.chars();
+    characters.next() == Some('\\') && characters.next().is_some_and(|next| "dDwWsS".contains(next))
+}
+
+/// Whether a brace opens `{n}`, `{n,}` or `{n,m}`.
+fn is_repetition(rest: &str) -> bool {
+    let Some((inside, _)) = rest[1..].split_once('}') else { return false };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match inside.split_once(',') {
+        Some((least, most)) => is_number(least) && (most.is_empty() || is_number(most)),
+        None => is_number(inside),
+    }
+}
+
+/// Whether the closing brace belongs to an open repetition or to an escape such as `\u{…}` or `\p{…}`.
+fn closes_repetition(out: &str) -> bool {
+    let Some(open) = out.rfind('{') else { return false };
+    if out[open..].contains('}') {
+        return false;
+    }
+    !out[..open].ends_with('\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lenient;
+
+    #[test]
+    fn loose_forms_of_annex_b_become_strict_ones() {
+        for (loose, strict) in [
+            (r"^[\w-\.~%]+$", r"^[\w\-\.~%]+$"),
+            (r"^[a-\d]$", r"^[a\-\d]$"),
+            (r"^[\d-]$", r"^[\d-]$"),
+            (r"^[a-z]{2,3}$", r"^[a-z]{2,3}$"),
+            (r"^(?:[a-z]|{org_id})*$", r"^(?:[a-z]|\{org_id\})*$"),
+            (r"a{,3}", r"a\{,3\}"),
+            (r"a{2}b}", r"a{2}b\}"),
+            (r"\Z\-\_", "Z-_"),
+            (r"[[]", r"[\[]"),
+            (r"]", r"\]"),
+        ] {
+            assert_eq!(lenient(loose), strict, "{loose}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_cut_anywhere_gives_some_text_and_no_panic() {
+        for pattern in [r"^[\w-\.~%]+\u{10}(?=ä){2,}\", "{{}}[[]]--\\"] {
+            for (at, _) in pattern.char_indices() {
+                let _ = lenient(&pattern[..at]);
+            }
+        }
+    }
+}

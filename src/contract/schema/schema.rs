@@ -1,0 +1,176 @@
+//! One schema and its verdict on a value.
+
+use std::{fmt, sync::Arc};
+
+use super::{
+    Gap, SchemaViolation, Types,
+    set::{Compiled, Schemas},
+};
+use crate::json::{Document, Leaf, Node};
+
+/// Nesting up to which the stack of any thread suffices.
+const MAX_SHALLOW_DEPTH: usize = 64;
+
+/// Stack for one level of nesting, in bytes: sixteen times what the plainest recursive schema takes in a debug build.
+const STACK_PER_LEVEL: usize = 64 << 10;
+
+/// Nesting up to which contrail reports every place where a schema refers to itself from within a choice: each level may
+/// multiply the work of reporting (not of judging) by the number of branches.
+const MAX_REPORTED_DEPTH: usize = 8;
+
+/// A schema of a document.
+#[derive(Clone)]
+pub struct Schema {
+    schemas: Arc<Schemas>,
+    place: usize,
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schema").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// The verdict of a schema on a value.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Judged {
+    /// Where the value violates the schema.
+    pub violations: Vec<SchemaViolation>,
+    /// Where the schema is silent.
+    pub gaps: Vec<Gap>,
+    /// The schema leads to an unusable place, so that it may allow less than this.
+    pub partial: bool,
+}
+
+/// No verdict: the schema is unusable, the value is nested too deep for the stack or for a schema that refers to itself
+/// from within a choice, or a pattern is too costly to match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Indeterminate;
+
+impl Schema {
+    pub(super) fn new(schemas: Arc<Schemas>, place: usize) -> Self {
+        Self { schemas, place }
+    }
+
+    /// Judges a document: the places that violate the schema, in the order of the pointers, and the places that no
+    /// schema documents, in the order of the document.
+    ///
+    /// `is_origin` decides what `{origin}` in a known value stands for.
+    ///
+    /// # Errors
+    ///
+    /// [`Indeterminate`] if the value cannot be judged to its end.
+    pub fn judge(
+        &self,
+        document: &Document,
+        is_origin: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<Judged, Indeterminate> {
+        if document.depth() <= MAX_SHALLOW_DEPTH && self.fast_path_settles(document, is_origin) {
+            debug_assert_eq!(self.judge_in_full(document, is_origin), Ok(Judged::default()));
+            return Ok(Judged::default());
+        }
+        self.judge_in_full(document, is_origin)
+    }
+
+    /// The judge and the gap walker without the fast path; [`Schema::judge`] has to agree.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Schema::judge`].
+    pub fn judge_in_full(
+        &self,
+        document: &Document,
+        is_origin: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<Judged, Indeterminate> {
+        let compiled = self.schemas.compiled();
+        let entry = compiled.roots[self.place].entry;
+        let reach = compiled.coverage.reach(entry);
+        let judge = || {
+            let violations = self.violations(compiled, document)?;
+            if reach.circle_of_choices && document.depth() > MAX_SHALLOW_DEPTH {
+                // Each level would judge all branches anew.
+                let judged = Judged { violations, ..Judged::default() };
+                return if judged.violations.is_empty() { Err(Indeterminate) } else { Ok(judged) };
+            }
+            let holds = |branch: usize, value: Node<'_>| compiled.judge.holds(branch, Leaf::Value(value));
+            let gaps = compiled.coverage.walk(entry, document.root(), &holds, is_origin);
+            Ok(Judged { violations, gaps, partial: reach.broken })
+        };
+        if !reach.circle || document.depth() <= MAX_SHALLOW_DEPTH {
+            return judge();
+        }
+        // The judge recurses with the schema: a deep value needs a deep stack, and a hostile one must not end the process.
+        std::thread::scope(|scope| {
+            std::thread::Builder::new()
+                .stack_size(document.depth() * STACK_PER_LEVEL)
+                .spawn_scoped(scope, judge)
+                .map_err(|_| Indeterminate)?
+                .join()
+                .map_err(|_| Indeterminate)?
+        })
+    }
+
+    /// Whether the fast path alone settles a value.
+    pub(super) fn fast_path_settles(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> bool {
+        let compiled = self.schemas.compiled();
+        let root = &compiled.roots[self.place];
+        !compiled.coverage.reach(root.entry).broken
+            && compiled.fast_path.certainly_conforms(root.shape, document.root(), is_origin)
+    }
+
+    fn violations(&self, compiled: &Compiled, document: &Document) -> Result<Vec<SchemaViolation>, Indeterminate> {
+        let value = Leaf::Value(document.root());
+        let reach = compiled.coverage.reach(compiled.roots[self.place].entry);
+        if reach.circle_of_choices
+            && document.depth() > MAX_REPORTED_DEPTH
+            && !compiled.judge.is_valid(self.place, value)?
+        {
+            let expected = "what the document shows, at every level".into();
+            return Ok(vec![SchemaViolation { at: String::new(), expected }]);
+        }
+        compiled.judge.violations(self.place, value)
+    }
+
+    /// The violations of a text outside of any document (a parameter).
+    ///
+    /// # Errors
+    ///
+    /// [`Indeterminate`] if the schema is unusable or a pattern is too costly to match.
+    pub fn violations_of_text(&self, text: &str) -> Result<Vec<SchemaViolation>, Indeterminate> {
+        let compiled = self.schemas.compiled();
+        let in_full = || compiled.judge.violations(self.place, Leaf::Text(text));
+        if compiled.fast_path.text_certainly_conforms(compiled.roots[self.place].shape, text) {
+            debug_assert_eq!(in_full(), Ok(Vec::new()));
+            return Ok(Vec::new());
+        }
+        in_full()
+    }
+
+    /// Whether a text stands for an integer and certainly conforms; `false` decides nothing.
+    #[must_use]
+    pub fn integer_certainly_conforms(&self, text: &str) -> bool {
+        let compiled = self.schemas.compiled();
+        self.types().is_integer()
+            && compiled.fast_path.integer_certainly_conforms(compiled.roots[self.place].shape, text)
+    }
+
+    /// The types that a value may have.
+    #[must_use]
+    pub fn types(&self) -> Types {
+        self.schemas.compiled().types(self.place)
+    }
+
+    /// The types that the member of this name may have, where the value is an object (a form's field).
+    #[must_use]
+    pub fn member_types(&self, name: &str) -> Types {
+        let compiled = self.schemas.compiled();
+        compiled.coverage.member_types(compiled.roots[self.place].entry, name)
+    }
+
+    /// The types that an item may have, where the value is an array (a repeated parameter).
+    #[must_use]
+    pub fn item_types(&self) -> Types {
+        let compiled = self.schemas.compiled();
+        compiled.coverage.item_types(compiled.roots[self.place].entry)
+    }
+}
