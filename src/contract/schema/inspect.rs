@@ -136,12 +136,11 @@ impl Inspector<'_> {
     /// Holds a keyword to the meta-schema of Draft 2020-12, without the schemas below it.
     fn keyword(&mut self, pointer: &str, keyword: &str, value: &Value) {
         let alone = match holds(keyword) {
-            Holds::One if value.is_object() => return,
+            Holds::One | Holds::Members if value.is_object() => return,
             Holds::List => match value.as_array() {
                 Some(schemas) if !schemas.is_empty() => return,
                 _ => json!({ keyword: value }),
             },
-            Holds::Members if value.is_object() => return,
             _ if is_plain(keyword, value) => return,
             _ => json!({ keyword: value }),
         };

@@ -45,21 +45,21 @@ impl Judge {
         let Ok(registry) = registry else { return judge };
         let options = asserting_formats().should_ignore_unknown_formats(true).with_registry(&registry);
         let pointers: Vec<&str> = places.iter().chain(branches).map(String::as_str).collect();
-        let mut todo = vec![0..pointers.len()];
+        let mut todo = vec![(0, pointers.len())];
         let mut failures = 0;
-        while let Some(range) = todo.pop() {
-            match build(&options, &pointers[range.clone()]) {
+        while let Some((start, end)) = todo.pop() {
+            match build(&options, &pointers[start..end]) {
                 Some(validator) => {
-                    for (index, schema) in judge.schemas[range].iter_mut().enumerate() {
+                    for (index, schema) in judge.schemas[start..end].iter_mut().enumerate() {
                         let member = index.to_string().into();
                         *schema = Some(Selected { validator: judge.validators.len(), member });
                     }
                     judge.validators.push(validator);
                 }
-                None if range.len() > 1 && failures < MAX_FAILURES => {
+                None if end - start > 1 && failures < MAX_FAILURES => {
                     failures += 1;
-                    let middle = range.start + range.len() / 2;
-                    todo.extend([middle..range.end, range.start..middle]);
+                    let middle = start.midpoint(end);
+                    todo.extend([(middle, end), (start, middle)]);
                 }
                 None => {}
             }

@@ -11,13 +11,13 @@ mod gaps;
 mod inspect;
 mod judge;
 mod pattern;
-mod schema;
 mod set;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 pub use errors::SchemaViolation;
 pub use gaps::{Gap, GapKind, Types};
 pub use inspect::UnusableSchema;
-pub use schema::{Indeterminate, Judged, Schema};
 pub use set::Schemas;
+pub use verdict::{Indeterminate, Judged, Schema};
