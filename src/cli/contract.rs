@@ -87,8 +87,8 @@ fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> {
     for told in not_implemented {
         writeln!(out, "  {}: {}", visible(&told.at), visible(&told.what))?;
     }
-    let unusable = contract.unusable_schemas();
-    if !unusable.is_empty() {
+    let mut unusable = contract.unusable_places().peekable();
+    if unusable.peek().is_some() {
         writeln!(out, "\nUnusable: contrail cannot judge by these places, so what they restrict is unchecked")?;
     }
     for place in unusable {
@@ -183,7 +183,7 @@ fn as_json(contract: &Contract) -> Value {
         "not_shown": outline.not_shown.iter().map(fact).collect::<Vec<_>>(),
         "not_implemented": contract.not_implemented().iter()
             .map(|told| json!({"at": told.at, "what": told.what})).collect::<Vec<_>>(),
-        "unusable": contract.unusable_schemas().iter()
+        "unusable": contract.unusable_places()
             .map(|place| json!({"at": place.at, "reason": place.reason})).collect::<Vec<_>>(),
         "warnings": contract.warnings(),
     })

@@ -2,6 +2,8 @@
 
 use std::{fmt, io, path::PathBuf};
 
+use super::UnusablePlace;
+
 /// Why a document could not become a [`Contract`](super::Contract).
 #[derive(Debug)]
 #[non_exhaustive]
@@ -84,6 +86,24 @@ impl fmt::Display for ContractError {
             Self::Overlay { file, action: Some(action), reason } => {
                 write!(f, "the overlay `{}` is unusable: action {action}: {reason}", file.display())
             }
+        }
+    }
+}
+
+impl ContractError {
+    /// The place in the document that is unusable, with the reason; `None` where the document is unusable as a whole.
+    pub(super) fn place(self) -> Option<UnusablePlace> {
+        match self {
+            Self::Invalid { at, reason } => Some(UnusablePlace { at, reason }),
+            Self::DanglingRef { at, target } if target.starts_with('#') => {
+                let reason = format!("it refers to `{target}`, which the document does not define");
+                Some(UnusablePlace { at, reason })
+            }
+            Self::DanglingRef { at, target } => {
+                let reason = format!("it refers to `{target}`, and contrail reads one file; bundle the document first");
+                Some(UnusablePlace { at, reason })
+            }
+            _ => None,
         }
     }
 }

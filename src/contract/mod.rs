@@ -35,7 +35,7 @@ mod yaml;
 pub use compile::NotImplemented;
 pub use error::ContractError;
 use overlay::Slip;
-pub use schema::UnusableSchema;
+pub use schema::UnusablePlace;
 
 /// The built-in contract's text.
 const BUILT_IN: &str = include_str!("../../contracts/tenant-management.yaml");
@@ -186,10 +186,10 @@ impl Contract {
         &self.made().compiled.not_implemented
     }
 
-    /// Schemas that contrail cannot judge by: what they would restrict is unchecked.
-    #[must_use]
-    pub fn unusable_schemas(&self) -> &[UnusableSchema] {
-        self.made().compiled.schemas.unusable()
+    /// Places of the document that contrail cannot judge by: what they would restrict is unchecked.
+    pub fn unusable_places(&self) -> impl Iterator<Item = &UnusablePlace> {
+        let compiled = &self.made().compiled;
+        compiled.unusable.iter().chain(compiled.schemas.unusable())
     }
 
     /// What is allowed and mostly a slip, one line each: actions of overlays that changed nothing, keys that overlays do
@@ -261,9 +261,8 @@ impl Made {
     fn of(mut document: Value) -> Result<Self, ContractError> {
         upgrade::upgrade(&mut document)?;
         refs::resolve_anchors(&mut document);
-        refs::check(&document)?;
         let document = Arc::new(document);
-        let compiled = compile::compile(&document)?;
+        let compiled = compile::compile(&document);
         let info = |key: &str| match document.pointer("/info").and_then(|info| info.get(key)) {
             Some(Value::String(text)) => text.clone(),
             // `version: 2.0` without quotes is a number in YAML.

@@ -232,18 +232,6 @@ fn an_unusable_contract_or_overlay_is_status_2_and_one_line_that_names_its_place
         ("--contract", "b.yaml", "a: 1\na: 2\n", "`b.yaml` is not valid YAML: duplicate key `a` at line 2 column 1"),
         ("--contract", "c.yaml", "swagger: '2.0'\n", "it is a Swagger 2.0 document; it takes 3.1 and 3.0"),
         (
-            "--contract",
-            "d.yaml",
-            "openapi: 3.1.0\npaths: {/a: {get: {parameters: [{$ref: '#/x'}]}}}\n",
-            "`/paths/~1a/get/parameters/0` refers to `#/x`, which the document does not define",
-        ),
-        (
-            "--contract",
-            "e.yaml",
-            "openapi: 3.1.0\npaths: {/a: {get: {parameters: [{name: n, in: query, schema: {pattern: '('}}]}}}\n",
-            "the schema at `/paths/~1a/get/parameters/0/schema",
-        ),
-        (
             "--overlay",
             "f.yaml",
             "overlay: 1.0.0\nactions: [{target: '$['}]\n",
@@ -256,6 +244,27 @@ fn an_unusable_contract_or_overlay_is_status_2_and_one_line_that_names_its_place
     }
     let missing = run_in(folder.path(), ["contract", "--contract", "missing.yaml"]);
     assert!(missing.status == 2 && missing.stderr.contains("cannot read `missing.yaml`: "), "{}", missing.stderr);
+}
+
+#[test]
+fn a_bad_place_is_a_warning_at_the_start_and_listed_by_the_contract() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "openapi: 3.1.0\npaths: {/a: {get: {parameters: [{$ref: '#/x'}, {name: n, in: query, schema: {pattern: '('}}, \
+                {name: m, in: query, schema: {$ref: './other.yaml#/X'}}]}}}\n";
+    fs::write(folder.path().join("api.yaml"), text).unwrap();
+    let ran = run_in(folder.path(), ["contract", "--contract", "api.yaml"]);
+    let listed = "\nUnusable: contrail cannot judge by these places, so what they restrict is unchecked\n  \
+                  /paths/~1a/get/parameters/0: it refers to `#/x`, which the document does not define\n  \
+                  /paths/~1a/get/parameters/1/schema/pattern: contrail cannot run this regular expression\n  \
+                  /paths/~1a/get/parameters/2/schema/$ref: it refers to `./other.yaml#/X`, and contrail reads one file; \
+                  bundle the document first\n";
+    assert!(ran.stdout.contains(listed), "{}", ran.stdout);
+    assert_eq!(
+        ran.stderr,
+        "contrail: warning: 3 places of the contract are unusable, and what they restrict is unchecked; \
+         `contrail contract` lists them\n"
+    );
+    assert_eq!(ran.status, 0);
 }
 
 #[test]

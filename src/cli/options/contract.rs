@@ -35,6 +35,14 @@ impl ContractArgs {
         let contract = Contract::load(self.contract.as_deref(), &self.overlay)?;
         let warnings = contract.warnings();
         let mut stderr = std::io::stderr().lock();
+        let unusable = match contract.unusable_places().count() {
+            0 => None,
+            1 => Some("1 place of the contract is unusable, and what it restricts is unchecked".to_owned()),
+            more => Some(format!("{more} places of the contract are unusable, and what they restrict is unchecked")),
+        };
+        if let Some(unusable) = unusable {
+            let _ = writeln!(stderr, "contrail: warning: {unusable}; `contrail contract` lists them");
+        }
         for warning in warnings.iter().take(MAX_WARNINGS) {
             let _ = writeln!(stderr, "contrail: warning: {}", visible(warning));
         }

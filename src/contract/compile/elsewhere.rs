@@ -56,8 +56,17 @@ impl Compiler<'_> {
                 tell("undocumented fields below it are not looked for, because it has a `$dynamicRef`".to_owned());
             }
         });
+        // A document may have thousands of such fields: one line for each thing, with its first place.
+        let mut places: Vec<(String, String, usize)> = Vec::new();
         for (at, what) in told {
-            self.not_implemented(&at, &what);
+            match places.iter_mut().find(|(_, held, _)| *held == what) {
+                Some((_, _, count)) => *count += 1,
+                None => places.push((at, what, 1)),
+            }
+        }
+        for (at, what, count) in places {
+            let more = if count > 1 { format!(" (here and at {} more places)", count - 1) } else { String::new() };
+            self.not_implemented(&at, &format!("{what}{more}"));
         }
     }
 }

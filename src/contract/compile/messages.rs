@@ -6,7 +6,6 @@ use super::{Compiler, child, members};
 use crate::{
     contract::{
         ContractError,
-        error::invalid,
         model::{Content, RequestBody, Response, Responses, Status},
         refs,
     },
@@ -25,6 +24,7 @@ impl<'d> Compiler<'d> {
             return Ok(if silent { RequestBody::NotShown } else { RequestBody::None });
         };
         let (at, body) = refs::follow(self.document, &child(at, "requestBody"), body)?;
+        members(body, &at)?;
         let required = body.get("required").and_then(Value::as_bool).unwrap_or(false);
         if required {
             not_shown.remove(Unchecked::RequestRequired);
@@ -32,29 +32,38 @@ impl<'d> Compiler<'d> {
         Ok(RequestBody::Documented { content: self.content(&at, body)?, required })
     }
 
-    pub(super) fn responses(&mut self, at: &str, operation: &'d Value) -> Result<Responses, ContractError> {
+    pub(super) fn responses(&mut self, at: &str, operation: &'d Value, not_shown: &mut UncheckedSet) -> Responses {
         let mut responses = Responses::default();
-        let Some(documented) = operation.get("responses") else { return Ok(responses) };
+        let Some(documented) = operation.get("responses") else { return responses };
         let at = child(at, "responses");
-        for (key, response) in members(documented, &at)? {
+        for (key, response) in self.usable(members(documented, &at)).into_iter().flatten() {
             if key.starts_with("x-") {
                 continue;
             }
-            let (place, response) = refs::follow(self.document, &child(&at, key), response)?;
-            let response = Response {
-                content: self.content(&place, response)?,
-                headers: self.required_headers(&place, response)?,
-                scope_missing: self.means_scope_missing(&place, response),
+            let place = child(&at, key);
+            let Some(status) = status(key) else {
+                self.unusable(&place, format!("`{key}` is neither a status, a class of them nor `default`"));
+                not_shown.insert(Unchecked::SuccessStatus);
+                not_shown.insert(Unchecked::ErrorStatus);
+                continue;
             };
-            match status(key) {
-                Some(Some(status)) => responses.listed.push((status, response)),
-                Some(None) => responses.default = Some(response),
-                None => {
-                    return Err(invalid(&at, format!("`{key}` is neither a status, a class of them nor `default`")));
-                }
+            let response = self.response(&place, response);
+            let response = self.usable(response).unwrap_or_default();
+            match status {
+                Some(status) => responses.listed.push((status, response)),
+                None => responses.default = Some(response),
             }
         }
-        Ok(responses)
+        responses
+    }
+
+    fn response(&mut self, at: &str, response: &'d Value) -> Result<Response, ContractError> {
+        let (place, response) = refs::follow(self.document, at, response)?;
+        Ok(Response {
+            content: self.content(&place, response)?,
+            headers: self.required_headers(&place, response)?,
+            scope_missing: self.means_scope_missing(&place, response),
+        })
     }
 
     /// What OpenAPI has no word for: why the tenant answers so.
@@ -74,7 +83,8 @@ impl<'d> Compiler<'d> {
         let at = child(at, "headers");
         let mut required = Vec::new();
         for (name, header) in members(headers, &at)? {
-            let (place, header) = refs::follow(self.document, &child(&at, name), header)?;
+            let header = refs::follow(self.document, &child(&at, name), header);
+            let Some((place, header)) = self.usable(header) else { continue };
             // OpenAPI: "If a response header is defined with the name Content-Type, it SHALL be ignored."
             if name.eq_ignore_ascii_case("content-type") {
                 continue;
@@ -94,13 +104,18 @@ impl<'d> Compiler<'d> {
         let Some(content) = holder.get("content") else { return Ok(Vec::new()) };
         let at = child(at, "content");
         let mut media_types = Vec::new();
+        let mut unusable = false;
         for (name, media_type) in members(content, &at)? {
             let at = child(&at, name);
             let plain = name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-            if !plain.contains('/') {
-                return Err(invalid(&at, format!("`{name}` is no media type")));
+            if !plain.contains('/') || self.usable(members(media_type, &at)).is_none() {
+                if !plain.contains('/') {
+                    self.unusable(&at, format!("`{name}` is no media type"));
+                }
+                // Whatever it was meant for is not judged.
+                unusable = true;
+                continue;
             }
-            members(media_type, &at)?;
             let mut schema = None;
             if media_type.get("schema").is_some() {
                 if is_judged(&plain) {
@@ -113,6 +128,9 @@ impl<'d> Compiler<'d> {
                 self.encoding(&at, media_type);
             }
             media_types.push(Content { media_type: plain.as_str().into(), schema });
+        }
+        if unusable {
+            media_types.push(Content { media_type: "*/*".into(), schema: None });
         }
         Ok(media_types)
     }

@@ -21,10 +21,10 @@ use self::{
 use super::{
     ContractError,
     error::invalid,
-    model::{Model, Operation, Parameter, Place, Spread},
+    model::{Model, Operation, Parameter, Place, RequestBody, Spread},
     refs,
     route::{Router, base_path},
-    schema::Schemas,
+    schema::{Schemas, UnusablePlace},
 };
 use crate::{
     finding::{Unchecked, UncheckedSet},
@@ -43,6 +43,7 @@ pub(super) struct Compiled {
     /// Base paths of the document's servers, without a trailing slash.
     pub(super) bases: Vec<String>,
     pub(super) not_implemented: Vec<NotImplemented>,
+    pub(super) unusable: Vec<UnusablePlace>,
     /// Scopes that operations ask for and that no security scheme declares.
     pub(super) undeclared_scopes: Vec<UndeclaredScope>,
 }
@@ -80,26 +81,28 @@ impl fmt::Display for UndeclaredScope {
     }
 }
 
-/// Compiles a document whose references have been checked.
-pub(super) fn compile(document: &Arc<Value>) -> Result<Compiled, ContractError> {
+/// Compiles a document. A place that is unusable is listed and left out; it never refuses the document.
+pub(super) fn compile(document: &Arc<Value>) -> Compiled {
     let mut compiler = Compiler {
         document,
         schemas: Schemas::new(Arc::clone(document)),
         router: Router::new(),
         token_paths: token_paths(document),
         not_implemented: Vec::new(),
+        unusable: Vec::new(),
         undeclared_scopes: Vec::new(),
     };
-    let mut model = Model { media_types: media_types(document)?, scopes: catalogue(document), operations: Vec::new() };
-    let bases = bases(document, "")?.unwrap_or_else(|| vec![String::new()]);
-    for (path, item) in object(document, "/paths")? {
+    let media_types = compiler.usable(media_types(document)).unwrap_or_default();
+    let mut model = Model { media_types, scopes: catalogue(document), operations: Vec::new() };
+    let bases = compiler.bases("").unwrap_or_else(|| vec![String::new()]);
+    for (path, item) in compiler.usable(object(document, "/paths")).into_iter().flatten() {
         if !path.starts_with("x-") {
-            compiler.path_item(path, item, &bases, &mut model.operations)?;
+            compiler.path_item(path, item, &bases, &mut model.operations);
         }
     }
     compiler.elsewhere();
-    let Compiler { schemas, router, not_implemented, undeclared_scopes, .. } = compiler;
-    Ok(Compiled { model, schemas, router, bases, not_implemented, undeclared_scopes })
+    let Compiler { schemas, router, not_implemented, unusable, undeclared_scopes, .. } = compiler;
+    Compiled { model, schemas, router, bases, not_implemented, unusable, undeclared_scopes }
 }
 
 struct Compiler<'d> {
@@ -108,50 +111,78 @@ struct Compiler<'d> {
     router: Router<Target>,
     token_paths: Vec<String>,
     not_implemented: Vec<NotImplemented>,
+    unusable: Vec<UnusablePlace>,
     undeclared_scopes: Vec<UndeclaredScope>,
 }
 
 impl<'d> Compiler<'d> {
-    fn path_item(
-        &mut self,
-        path: &str,
-        item: &'d Value,
-        bases: &[String],
-        operations: &mut Vec<Operation>,
-    ) -> Result<(), ContractError> {
-        let (at, item) = refs::follow(self.document, &child("/paths", path), item)?;
-        let shared = self.parameters(&at)?;
-        let own_bases = self::bases(self.document, &at)?;
-        for (key, operation) in members(item, &at)? {
-            if !METHODS.contains(&key.as_str()) {
+    /// Gives what is usable, and lists what is not.
+    fn usable<T>(&mut self, result: Result<T, ContractError>) -> Option<T> {
+        match result {
+            Ok(usable) => Some(usable),
+            Err(error) => {
+                self.unusable.extend(error.place());
+                None
+            }
+        }
+    }
+
+    fn unusable(&mut self, at: &str, reason: impl Into<String>) {
+        let place = UnusablePlace { at: at.to_owned(), reason: reason.into() };
+        if !self.unusable.contains(&place) {
+            self.unusable.push(place);
+        }
+    }
+
+    fn path_item(&mut self, path: &str, item: &'d Value, bases: &[String], operations: &mut Vec<Operation>) {
+        let place = child("/paths", path);
+        let Some((at, item)) = self.usable(refs::follow(self.document, &place, item)) else { return };
+        let Some(item) = self.usable(members(item, &at)) else { return };
+        let shared = self.parameters(&at);
+        let own_bases = self.bases(&at);
+        for (key, operation) in item {
+            let known = METHODS.contains(&key.as_str());
+            let Some(method) = http::Method::from_bytes(key.to_ascii_uppercase().as_bytes()).ok().filter(|_| known)
+            else {
+                continue;
+            };
+            let at = child(&at, key);
+            if self.usable(members(operation, &at)).is_none() {
                 continue;
             }
-            let at = child(&at, key);
-            let nearer = self::bases(self.document, &at)?.or_else(|| own_bases.clone());
+            let nearer = self.bases(&at).or_else(|| own_bases.clone());
             let bases = nearer.as_deref().unwrap_or(bases);
-            let method = http::Method::from_bytes(key.to_ascii_uppercase().as_bytes())
-                .map_err(|_| invalid(&at, "it is no method"))?;
-            let compiled = self.operation(&at, operation, &method, path, &shared, bases)?;
+            let mut compiled = self.operation(&at, operation, &method, path, &shared, bases);
             if let Some(twin) = operations.iter().find(|held| held.id == compiled.id) {
-                return Err(invalid(&at, format!("the operation id `{}` is that of `{}`, too", twin.id, twin.path)));
+                let reason = format!("the operation id `{}` is that of `{}`, too", twin.id, twin.path);
+                self.unusable(&child(&at, "operationId"), reason);
+                compiled.id = format!("{method} {path}").into();
             }
-            let index = operations.len();
-            for base in bases {
-                let full = format!("{base}{path}");
-                let target = Target { operation: index, other_spelling: false };
-                self.router
-                    .add(method.clone(), &full, target)
-                    .map_err(|bad| invalid(&at, format!("the path `{path}` cannot be routed: {}", bad.0)))?;
-                if compiled.token_endpoint {
-                    let other = full.strip_suffix('/').map_or_else(|| format!("{full}/"), str::to_owned);
-                    // Where the document has the other spelling as well, that one stands.
-                    let target = Target { operation: index, other_spelling: true };
-                    let _ = self.router.add(method.clone(), &other, target);
-                }
+            if self.routes(&at, &compiled, path, bases, operations.len()) {
+                operations.push(compiled);
             }
-            operations.push(compiled);
         }
-        Ok(())
+    }
+
+    /// Adds the routes of an operation; `false` where there is none.
+    fn routes(&mut self, at: &str, compiled: &Operation, path: &str, bases: &[String], index: usize) -> bool {
+        let mut routed = false;
+        for base in bases {
+            let full = format!("{base}{path}");
+            let target = Target { operation: index, other_spelling: false };
+            if let Err(bad) = self.router.add(compiled.method.clone(), &full, target) {
+                self.unusable(at, format!("the path `{path}` cannot be routed: {}", bad.0));
+                continue;
+            }
+            routed = true;
+            if compiled.token_endpoint {
+                let other = full.strip_suffix('/').map_or_else(|| format!("{full}/"), str::to_owned);
+                // Where the document has the other spelling as well, that one stands.
+                let target = Target { operation: index, other_spelling: true };
+                let _ = self.router.add(compiled.method.clone(), &other, target);
+            }
+        }
+        routed
     }
 
     fn operation(
@@ -162,56 +193,88 @@ impl<'d> Compiler<'d> {
         path: &str,
         shared: &[(String, &'d Value)],
         bases: &[String],
-    ) -> Result<Operation, ContractError> {
-        members(operation, at)?;
+    ) -> Operation {
         let id = match operation.get("operationId") {
-            None => format!("{method} {path}"),
             Some(Value::String(id)) => id.clone(),
-            Some(_) => return Err(invalid(&child(at, "operationId"), "it has to be a string")),
+            other => {
+                if other.is_some() {
+                    self.unusable(&child(at, "operationId"), "it has to be a string");
+                }
+                format!("{method} {path}")
+            }
         };
-        let mut not_shown = not_shown(operation, at)?;
-        let (security, implemented) = self.security(at, operation)?;
+        let mut not_shown = self.usable(not_shown(operation, at)).unwrap_or_default();
+        let security = self.security(at, operation);
+        let (security, implemented) = self.usable(security).unwrap_or_default();
         if !implemented {
             not_shown.insert(Unchecked::Auth);
         }
         if !security.scopes.is_empty() {
             not_shown.remove(Unchecked::RequiredScope);
         }
-        let own = self.parameters(at)?;
+        let own = self.parameters(at);
         let inherited = shared.iter().filter(|(_, shared)| !own.iter().any(|(_, own)| same_parameter(own, shared)));
         let documented: Vec<_> = inherited.chain(&own).cloned().collect();
         let mut parameters = Vec::new();
         for (at, parameter) in &documented {
-            parameters.extend(self.parameter(at, parameter)?);
+            let parameter = self.parameter(at, parameter);
+            parameters.extend(self.usable(parameter).flatten());
         }
         if operation.get("callbacks").is_some() {
             self.not_implemented(&child(at, "callbacks"), "callbacks are not checked");
         }
-        let relations = relations(operation, at, &documented)?;
-        Ok(Operation {
+        let relations = self.usable(relations(operation, at, &documented)).unwrap_or_default();
+        let request_body = self.request_body(at, operation, &mut not_shown);
+        let request_body = self.usable(request_body).unwrap_or_else(|| {
+            not_shown.insert(Unchecked::RequestBody);
+            RequestBody::NotShown
+        });
+        Operation {
             id: id.into(),
             method: method.clone(),
             path: path.into(),
             parameters,
-            request_body: self.request_body(at, operation, &mut not_shown)?,
-            responses: self.responses(at, operation)?,
+            request_body,
+            responses: self.responses(at, operation, &mut not_shown),
             security,
             not_shown,
             relations,
             token_endpoint: bases.iter().any(|base| self.token_paths.contains(&format!("{base}{path}"))),
-        })
+        }
     }
 
-    /// The parameters that stand at a path item or an operation, with their places, references followed.
-    fn parameters(&self, at: &str) -> Result<Vec<(String, &'d Value)>, ContractError> {
+    /// The parameters of a path item or an operation, with their places, references followed.
+    fn parameters(&mut self, at: &str) -> Vec<(String, &'d Value)> {
         let at = child(at, "parameters");
-        let Some(parameters) = self.document.pointer(&at) else { return Ok(Vec::new()) };
-        let Some(parameters) = parameters.as_array() else { return Err(invalid(&at, "it has to be a list")) };
-        parameters
-            .iter()
-            .enumerate()
-            .map(|(index, parameter)| refs::follow(self.document, &format!("{at}/{index}"), parameter))
-            .collect()
+        let Some(parameters) = self.document.pointer(&at) else { return Vec::new() };
+        let Some(parameters) = parameters.as_array() else {
+            self.unusable(&at, "it has to be a list");
+            return Vec::new();
+        };
+        let document = self.document;
+        let followed = parameters.iter().enumerate().map(|(index, parameter)| {
+            let at = format!("{at}/{index}");
+            refs::follow(document, &at, parameter)
+        });
+        followed.filter_map(|followed| self.usable(followed)).collect()
+    }
+
+    /// Base paths of the servers at a place; `None` where it has none.
+    fn bases(&mut self, at: &str) -> Option<Vec<String>> {
+        let at = child(at, "servers");
+        let servers = self.document.pointer(&at)?.as_array()?;
+        let mut bases = Vec::new();
+        for (index, server) in servers.iter().enumerate() {
+            match base_path(server) {
+                Some(base) if bases.contains(&base) => {}
+                Some(base) => bases.push(base),
+                None => {
+                    let reason = "it needs a `url`, and each of its variables a `default`";
+                    self.unusable(&format!("{at}/{index}"), reason);
+                }
+            }
+        }
+        (!bases.is_empty()).then_some(bases)
     }
 
     fn parameter(&mut self, at: &str, parameter: &Value) -> Result<Option<Parameter>, ContractError> {
@@ -295,24 +358,6 @@ fn strings<'d>(value: &'d Value, at: &str) -> Result<Vec<&'d str>, ContractError
 
 fn same_parameter(a: &Value, b: &Value) -> bool {
     ["name", "in"].iter().all(|key| a.get(key) == b.get(key))
-}
-
-/// Base paths of the servers that stand at a place; `None` where none do.
-fn bases(document: &Value, at: &str) -> Result<Option<Vec<String>>, ContractError> {
-    let at = child(at, "servers");
-    let Some(servers) = document.pointer(&at).and_then(Value::as_array).filter(|servers| !servers.is_empty()) else {
-        return Ok(None);
-    };
-    let mut bases = Vec::new();
-    for (index, server) in servers.iter().enumerate() {
-        let place = format!("{at}/{index}");
-        let base = base_path(server)
-            .ok_or_else(|| invalid(&place, "it needs a `url`, and each of its variables a `default`"))?;
-        if !bases.contains(&base) {
-            bases.push(base);
-        }
-    }
-    Ok(Some(bases))
 }
 
 fn media_types(document: &Value) -> Result<Vec<Box<str>>, ContractError> {

@@ -14,10 +14,6 @@ fn contract(document: Value) -> Contract {
     Contract::from_document(document).unwrap()
 }
 
-fn refusal(document: Value) -> String {
-    Contract::from_document(document).unwrap_err().to_string()
-}
-
 fn not_implemented(document: Value) -> Vec<String> {
     contract(document).not_implemented().iter().map(|told| format!("{} {}", told.at, told.what)).collect()
 }
@@ -120,7 +116,7 @@ fn the_contract_covers_its_base_path_and_its_token_endpoint_and_nothing_else() {
 #[test]
 fn an_unusable_schema_is_listed_with_its_place_even_if_nothing_uses_it() {
     let unusable = |document: Value| -> Vec<String> {
-        contract(document).unusable_schemas().iter().map(|place| place.at.clone()).collect()
+        contract(document).unusable_places().map(|place| place.at.clone()).collect()
     };
     let mut document = minimal(json!({"/a": {"get": {"parameters": [
         {"name": "n", "in": "query", "schema": {"type": "integr"}},
@@ -132,36 +128,63 @@ fn an_unusable_schema_is_listed_with_its_place_even_if_nothing_uses_it() {
 }
 
 #[test]
-fn a_security_scheme_that_is_not_there_is_named() {
-    let document = minimal(json!({"/a": {"get": {"security": [{"nope": []}]}}}));
-    assert_eq!(
-        refusal(document),
-        "`/paths/~1a/get/security/0` refers to `#/components/securitySchemes/nope`, which the document does not define"
-    );
-}
-
-#[test]
-fn what_openapi_says_has_to_be_otherwise_is_refused_with_its_place() {
+fn a_bad_place_is_listed_and_never_refuses_the_document() {
     for (paths, expected) in [
-        (json!({"/a": {"get": []}}), "`/paths/~1a/get`: it has to be an object"),
-        (json!({"/a/{id": {"get": {}}}), "`/paths/~1a~1{id/get`: the path `/a/{id` cannot be routed"),
-        (json!({"/a": {"get": {"parameters": [{"in": "query"}]}}}), "`name` has to be a string"),
-        (json!({"/a": {"get": {"parameters": [{"name": "a", "in": "moon"}]}}}), "`in: moon` is no place"),
-        (json!({"/a": {"get": {"responses": {"2X": {}}}}}), "`2X` is neither a status"),
-        (json!({"/a": {"get": {"responses": {"200": {"content": {"json": {}}}}}}}), "`json` is no media type"),
+        (
+            json!({"/a": {"get": {"security": [{"nope": []}]}}}),
+            "/paths/~1a/get/security/0 it refers to `#/components/securitySchemes/nope`, which the document does not define",
+        ),
+        (json!({"/a": {"get": []}}), "/paths/~1a/get it has to be an object"),
+        (json!({"/a": 5}), "/paths/~1a it has to be an object"),
+        (
+            json!({"/a": {"$ref": "#/nowhere"}}),
+            "/paths/~1a it refers to `#/nowhere`, which the document does not define",
+        ),
+        (json!({"/a/{id": {"get": {}}}), "/paths/~1a~1{id/get the path `/a/{id` cannot be routed"),
+        (json!({"/a": {"get": {"parameters": {}}}}), "/paths/~1a/get/parameters it has to be a list"),
+        (json!({"/a": {"get": {"parameters": [{"in": "query"}]}}}), "/paths/~1a/get/parameters/0 `name` has to be"),
+        (
+            json!({"/a": {"get": {"parameters": [{"name": "a", "in": "moon"}]}}}),
+            "/paths/~1a/get/parameters/0 `in: moon`",
+        ),
+        (json!({"/a": {"get": {"responses": {"2X": {}}}}}), "/paths/~1a/get/responses/2X `2X` is neither a status"),
+        (
+            json!({"/a": {"get": {"responses": {"200": {"$ref": "other.yaml#/r"}}}}}),
+            "/paths/~1a/get/responses/200 it refers to `other.yaml#/r`, and contrail reads one file",
+        ),
+        (
+            json!({"/a": {"get": {"responses": {"200": {"content": {"json": {}}}}}}}),
+            "/paths/~1a/get/responses/200/content/json `json` is no media type",
+        ),
+        (json!({"/a": {"get": {"requestBody": []}}}), "/paths/~1a/get/requestBody it has to be an object"),
+        (json!({"/a": {"get": {"operationId": 5}}}), "/paths/~1a/get/operationId it has to be a string"),
         (
             json!({"/a": {"get": {"operationId": "x"}, "put": {"operationId": "x"}}}),
-            "`/paths/~1a/put`: the operation id `x` is that of `/a`, too",
+            "/paths/~1a/put/operationId the operation id `x` is that of `/a`, too",
         ),
         (
             json!({"/a": {"get": {"x-contrail-relations": [{"kind": "identity", "parameter": "id", "response": "/id"}]}}}),
-            "the operation documents no path parameter `id`",
+            "/paths/~1a/get/x-contrail-relations/0 the operation documents no path parameter `id`",
         ),
-        (json!({"/a": {"get": {"x-contrail-relations": [{"kind": "luck"}]}}}), "`luck` is no relation"),
+        (json!({"/a": {"get": {"servers": [{}]}}}), "/paths/~1a/get/servers/0 it needs a `url`"),
     ] {
-        let said = refusal(minimal(paths));
-        assert!(said.contains(expected), "{said}");
+        let mut paths = paths;
+        paths["/good"] = json!({"get": {"operationId": "good"}});
+        let contract = contract(minimal(paths));
+        let listed: Vec<String> =
+            contract.unusable_places().map(|place| format!("{} {}", place.at, place.reason)).collect();
+        assert!(listed.len() == 1 && listed[0].starts_with(expected), "{expected}: {listed:?}");
+        assert!(contract.find("GET", "/good").is_some(), "{expected}");
     }
+}
+
+#[test]
+fn an_unusable_media_type_leaves_the_body_unjudged() {
+    let response = json!({"200": {"content": {"json": {}, "application/json": {"schema": {"type": "object"}}}}});
+    let contract = contract(minimal(json!({"/a": {"get": {"responses": response}}})));
+    let content = &contract.model().operations[0].responses.find(200).unwrap().content;
+    let types: Vec<_> = content.iter().map(|content| (content.media_type.as_str(), content.schema.is_some())).collect();
+    assert_eq!(types, [("application/json", true), ("*/*", false)]);
 }
 
 #[test]

@@ -9,11 +9,11 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 use super::{errors, judge, pattern};
-use crate::json::push_pointer;
+use crate::{contract::refs, json::push_pointer};
 
 /// A place that contrail cannot judge by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnusableSchema {
+pub struct UnusablePlace {
     /// JSON pointer into the document.
     pub at: String,
     /// What is wrong.
@@ -23,7 +23,7 @@ pub struct UnusableSchema {
 /// What an inspection finds.
 #[derive(Debug, Default)]
 pub(super) struct Inspection {
-    pub(super) unusable: Vec<UnusableSchema>,
+    pub(super) unusable: Vec<UnusablePlace>,
     /// JSON pointers of the schemas that hold an unusable place.
     pub(super) broken: HashSet<String>,
     /// Changes that make the document usable for the build.
@@ -44,7 +44,8 @@ impl Inspection {
     pub(super) fn of<'p>(document: &Value, places: impl IntoIterator<Item = &'p str>) -> Self {
         let mut todo: VecDeque<String> = places.into_iter().map(str::to_owned).collect();
         let mut seen: HashSet<String> = HashSet::new();
-        let mut inspector = Inspector { document, found: Self::default(), patterns: HashMap::new() };
+        let rebased = refs::is_rebased(document);
+        let mut inspector = Inspector { document, rebased, found: Self::default(), patterns: HashMap::new() };
         while let Some(pointer) = todo.pop_front() {
             if !seen.insert(pointer.clone()) {
                 continue;
@@ -96,6 +97,8 @@ impl Inspection {
 
 struct Inspector<'d> {
     document: &'d Value,
+    /// References start from identifiers; the build resolves them.
+    rebased: bool,
     found: Inspection,
     /// The usable form of each pattern; `None` where there is none.
     patterns: HashMap<String, Option<String>>,
@@ -103,7 +106,7 @@ struct Inspector<'d> {
 
 impl Inspector<'_> {
     fn report(&mut self, at: String, reason: String) {
-        self.found.unusable.push(UnusableSchema { at, reason });
+        self.found.unusable.push(UnusablePlace { at, reason });
     }
 
     fn unusable(&mut self, pointer: &str, keyword: &str, reason: String) {
@@ -154,11 +157,16 @@ impl Inspector<'_> {
         let Some(target) = value.as_str() else {
             return self.unusable(pointer, "$ref", "expected a string".to_owned());
         };
-        let Some(fragment) = target.strip_prefix('#') else { return };
-        let is_pointer = fragment.is_empty() || fragment.starts_with('/');
+        if self.rebased {
+            return;
+        }
+        let Some(fragment) = target.strip_prefix('#') else {
+            let reason = format!("it refers to `{target}`, and contrail reads one file; bundle the document first");
+            return self.unusable(pointer, "$ref", reason);
+        };
         let decoded = percent_decode_str(fragment).decode_utf8();
-        if is_pointer && !decoded.is_ok_and(|to| self.document.pointer(&to).is_some()) {
-            self.unusable(pointer, "$ref", format!("refers to `{target}`, which the document does not define"));
+        if !decoded.is_ok_and(|to| self.document.pointer(&to).is_some()) {
+            self.unusable(pointer, "$ref", format!("it refers to `{target}`, which the document does not define"));
         }
     }
 

@@ -18,6 +18,6 @@ mod verdict;
 
 pub use errors::SchemaViolation;
 pub use gaps::{Gap, GapKind, Types};
-pub use inspect::UnusableSchema;
+pub use inspect::UnusablePlace;
 pub use set::Schemas;
 pub use verdict::{Indeterminate, Judged, Schema};

@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    Schema, UnusableSchema,
+    Schema, UnusablePlace,
     fast_path::FastPath,
     gaps::{self, Coverage},
     inspect::Inspection,
@@ -82,7 +82,7 @@ impl Schemas {
 
     /// The places that contrail cannot judge by.
     #[must_use]
-    pub fn unusable(&self) -> &[UnusableSchema] {
+    pub fn unusable(&self) -> &[UnusablePlace] {
         &self.inspection().unusable
     }
 

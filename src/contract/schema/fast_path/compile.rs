@@ -14,7 +14,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Branch, FEW, FastPath, Format, Kinds, Members, Named, Others, Plain, Shape, formats};
 use crate::{
-    contract::schema::{gaps, judge},
+    contract::{
+        refs,
+        schema::{gaps, judge},
+    },
     json::{Kind, Tape, push_pointer},
 };
 
@@ -51,7 +54,7 @@ struct Part<'a> {
 impl FastPath {
     /// For the schemas at `places` of `document`, with the index of each.
     pub(in crate::contract::schema) fn compile(document: &Value, places: &[String]) -> (Self, Vec<usize>) {
-        if is_rebased(document) {
+        if refs::is_rebased(document) {
             return (Self { shapes: vec![Shape::Doubt] }, vec![0; places.len()]);
         }
         let mut compiler = Compiler {
@@ -99,20 +102,6 @@ impl FastPath {
             }
         }
     }
-}
-
-/// Whether any object in a document has a `$id` that may be a schema's: references below it start from there.
-fn is_rebased(document: &Value) -> bool {
-    let mut todo = vec![document];
-    while let Some(value) = todo.pop() {
-        match value {
-            Value::Object(members) if members.get("$id").is_some_and(Value::is_string) => return true,
-            Value::Object(members) => todo.extend(members.values()),
-            Value::Array(items) => todo.extend(items),
-            _ => {}
-        }
-    }
-    false
 }
 
 impl<'a> Compiler<'a> {
