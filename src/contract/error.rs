@@ -95,14 +95,7 @@ impl ContractError {
     pub(super) fn place(self) -> Option<UnusablePlace> {
         match self {
             Self::Invalid { at, reason } => Some(UnusablePlace { at, reason }),
-            Self::DanglingRef { at, target } if target.starts_with('#') => {
-                let reason = format!("it refers to `{target}`, which the document does not define");
-                Some(UnusablePlace { at, reason })
-            }
-            Self::DanglingRef { at, target } => {
-                let reason = format!("it refers to `{target}`, and contrail reads one file; bundle the document first");
-                Some(UnusablePlace { at, reason })
-            }
+            Self::DanglingRef { at, target } => Some(UnusablePlace::dangling(&at, &target)),
             _ => None,
         }
     }

@@ -189,7 +189,8 @@ impl Contract {
     /// Places of the document that contrail cannot judge by: what they would restrict is unchecked.
     pub fn unusable_places(&self) -> impl Iterator<Item = &UnusablePlace> {
         let compiled = &self.made().compiled;
-        compiled.unusable.iter().chain(compiled.schemas.unusable())
+        let schemas = compiled.schemas.unusable().iter().filter(|place| !compiled.unusable.contains(place));
+        compiled.unusable.iter().chain(schemas)
     }
 
     /// What is allowed and mostly a slip, one line each: actions of overlays that changed nothing, keys that overlays do

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 
-use super::{ContractError, error::invalid};
+use super::{ContractError, UnusablePlace, error::invalid};
 use crate::json::push_pointer;
 
 /// What a URI fragment cannot hold as it is, and the percent sign.
@@ -14,6 +14,22 @@ const FRAGMENT: &AsciiSet =
 
 /// Longest chain of references that is followed before it is called a loop.
 const LONGEST_CHAIN: usize = 64;
+
+/// Every `$ref` of the document that names nothing in it.
+pub(super) fn dangling(document: &Value) -> Vec<UnusablePlace> {
+    let mut dangling = Vec::new();
+    if is_rebased(document) {
+        return dangling;
+    }
+    walk(document, &mut |at, object| {
+        let Some(target) = object.get("$ref").and_then(Value::as_str) else { return };
+        let named = target.strip_prefix('#').and_then(pointer);
+        if named.is_none_or(|pointer| document.pointer(&pointer).is_none()) {
+            dangling.push(UnusablePlace::dangling(at, target));
+        }
+    });
+    dangling
+}
 
 /// Follows the `$ref` of an OpenAPI object (a parameter, a response, a path item, …) to what it names, with the JSON
 /// pointer of the place where that stands.

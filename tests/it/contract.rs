@@ -254,15 +254,15 @@ fn a_bad_place_is_a_warning_at_the_start_and_listed_by_the_contract() {
     fs::write(folder.path().join("api.yaml"), text).unwrap();
     let ran = run_in(folder.path(), ["contract", "--contract", "api.yaml"]);
     let listed = "\nUnusable: contrail cannot judge by these places, so what they restrict is unchecked\n  \
-                  /paths/~1a/get/parameters/0: it refers to `#/x`, which the document does not define\n  \
-                  /paths/~1a/get/parameters/1/schema/pattern: contrail cannot run this regular expression\n  \
+                  /paths/~1a/get/parameters/0/$ref: it refers to `#/x`, which the document does not define\n  \
                   /paths/~1a/get/parameters/2/schema/$ref: it refers to `./other.yaml#/X`, and contrail reads one file; \
-                  bundle the document first\n";
+                  bundle the document first\n  \
+                  /paths/~1a/get/parameters/1/schema/pattern: contrail cannot run this regular expression\n";
     assert!(ran.stdout.contains(listed), "{}", ran.stdout);
     assert_eq!(
         ran.stderr,
-        "contrail: warning: 3 places of the contract are unusable, and what they restrict is unchecked; \
-         `contrail contract` lists them\n"
+        "contrail: warning: 3 places of the contract are unusable, first this: `/paths/~1a/get/parameters/0/$ref`: it \
+         refers to `#/x`, which the document does not define; `contrail contract` shows what it means\n"
     );
     assert_eq!(ran.status, 0);
 }

@@ -3,7 +3,7 @@
 use std::{io::Write as _, path::PathBuf, sync::Arc};
 
 use crate::{
-    contract::{Contract, ContractError},
+    contract::{Contract, ContractError, UnusablePlace},
     report::Title,
     visible::visible,
 };
@@ -35,13 +35,17 @@ impl ContractArgs {
         let contract = Contract::load(self.contract.as_deref(), &self.overlay)?;
         let warnings = contract.warnings();
         let mut stderr = std::io::stderr().lock();
-        let unusable = match contract.unusable_places().count() {
-            0 => None,
-            1 => Some("1 place of the contract is unusable, and what it restricts is unchecked".to_owned()),
-            more => Some(format!("{more} places of the contract are unusable, and what they restrict is unchecked")),
-        };
-        if let Some(unusable) = unusable {
-            let _ = writeln!(stderr, "contrail: warning: {unusable}; `contrail contract` lists them");
+        let unusable: Vec<&UnusablePlace> = contract.unusable_places().collect();
+        if let [UnusablePlace { at, reason }, more @ ..] = &unusable[..] {
+            let (at, reason) = (visible(at), visible(reason));
+            let what = match more.len() {
+                0 => "1 place of the contract is unusable".to_owned(),
+                more => format!("{} places of the contract are unusable, first this", more + 1),
+            };
+            let _ = writeln!(
+                stderr,
+                "contrail: warning: {what}: `{at}`: {reason}; `contrail contract` shows what it means"
+            );
         }
         for warning in warnings.iter().take(MAX_WARNINGS) {
             let _ = writeln!(stderr, "contrail: warning: {}", visible(warning));

@@ -89,7 +89,7 @@ pub(super) fn compile(document: &Arc<Value>) -> Compiled {
         router: Router::new(),
         token_paths: token_paths(document),
         not_implemented: Vec::new(),
-        unusable: Vec::new(),
+        unusable: refs::dangling(document),
         undeclared_scopes: Vec::new(),
     };
     let media_types = compiler.usable(media_types(document)).unwrap_or_default();
@@ -121,7 +121,9 @@ impl<'d> Compiler<'d> {
         match result {
             Ok(usable) => Some(usable),
             Err(error) => {
-                self.unusable.extend(error.place());
+                if let Some(place) = error.place().filter(|place| !self.unusable.contains(place)) {
+                    self.unusable.push(place);
+                }
                 None
             }
         }

@@ -34,7 +34,8 @@ impl Compiler<'_> {
             }
             for (name, needed) in schemes {
                 let Some(scheme) = self.document.pointer(&child("/components/securitySchemes", name)) else {
-                    return Err(ContractError::DanglingRef { at, target: child("#/components/securitySchemes", name) });
+                    let reason = format!("the document does not define the security scheme `{name}`");
+                    return Err(invalid(&at, reason));
                 };
                 let (place, scheme) = refs::follow(self.document, &child("/components/securitySchemes", name), scheme)?;
                 if !is_bearer(scheme) {

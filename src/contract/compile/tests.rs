@@ -132,13 +132,13 @@ fn a_bad_place_is_listed_and_never_refuses_the_document() {
     for (paths, expected) in [
         (
             json!({"/a": {"get": {"security": [{"nope": []}]}}}),
-            "/paths/~1a/get/security/0 it refers to `#/components/securitySchemes/nope`, which the document does not define",
+            "/paths/~1a/get/security/0 the document does not define the security scheme `nope`",
         ),
         (json!({"/a": {"get": []}}), "/paths/~1a/get it has to be an object"),
         (json!({"/a": 5}), "/paths/~1a it has to be an object"),
         (
             json!({"/a": {"$ref": "#/nowhere"}}),
-            "/paths/~1a it refers to `#/nowhere`, which the document does not define",
+            "/paths/~1a/$ref it refers to `#/nowhere`, which the document does not define",
         ),
         (json!({"/a/{id": {"get": {}}}), "/paths/~1a~1{id/get the path `/a/{id` cannot be routed"),
         (json!({"/a": {"get": {"parameters": {}}}}), "/paths/~1a/get/parameters it has to be a list"),
@@ -150,7 +150,7 @@ fn a_bad_place_is_listed_and_never_refuses_the_document() {
         (json!({"/a": {"get": {"responses": {"2X": {}}}}}), "/paths/~1a/get/responses/2X `2X` is neither a status"),
         (
             json!({"/a": {"get": {"responses": {"200": {"$ref": "other.yaml#/r"}}}}}),
-            "/paths/~1a/get/responses/200 it refers to `other.yaml#/r`, and contrail reads one file",
+            "/paths/~1a/get/responses/200/$ref it refers to `other.yaml#/r`, and contrail reads one file",
         ),
         (
             json!({"/a": {"get": {"responses": {"200": {"content": {"json": {}}}}}}}),

@@ -20,6 +20,18 @@ pub struct UnusablePlace {
     pub reason: String,
 }
 
+impl UnusablePlace {
+    /// A `$ref` at `at` to a place that the document does not have.
+    pub(in crate::contract) fn dangling(at: &str, target: &str) -> Self {
+        let reason = if target.starts_with('#') {
+            format!("it refers to `{target}`, which the document does not define")
+        } else {
+            format!("it refers to `{target}`, and contrail reads one file; bundle the document first")
+        };
+        Self { at: below(at, &["$ref"]), reason }
+    }
+}
+
 /// What an inspection finds.
 #[derive(Debug, Default)]
 pub(super) struct Inspection {
@@ -160,13 +172,10 @@ impl Inspector<'_> {
         if self.rebased {
             return;
         }
-        let Some(fragment) = target.strip_prefix('#') else {
-            let reason = format!("it refers to `{target}`, and contrail reads one file; bundle the document first");
-            return self.unusable(pointer, "$ref", reason);
-        };
+        let fragment = target.strip_prefix('#').unwrap_or("?");
         let decoded = percent_decode_str(fragment).decode_utf8();
         if !decoded.is_ok_and(|to| self.document.pointer(&to).is_some()) {
-            self.unusable(pointer, "$ref", format!("it refers to `{target}`, which the document does not define"));
+            self.unusable(pointer, "$ref", UnusablePlace::dangling(pointer, target).reason);
         }
     }
 
