@@ -199,6 +199,6 @@ fn a_number_of_workers_out_of_range_is_status_2_and_says_the_range() {
     for wrong in ["0", "65", "-1", "two", ""] {
         let ran = Workspace::new().run(&["watch", "--upstream", "sandbox", &format!("--workers={wrong}")]);
         assert_eq!(ran.status, 2, "{wrong}");
-        assert!(ran.stderr.contains("a whole number from 1 to 64 is expected"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("expected a whole number from 1 to 64"), "{}", ran.stderr);
     }
 }
