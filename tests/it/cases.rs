@@ -59,7 +59,7 @@ fn differences(case: &Case, verdict: &Verdict) -> String {
 }
 
 #[test]
-fn every_case_gives_the_findings_that_it_foretells() {
+fn every_case_gives_its_expected_findings() {
     let mut contracts: HashMap<Option<PathBuf>, Arc<Contract>> = HashMap::new();
     let mut failures = String::new();
     let cases = cases::all();
