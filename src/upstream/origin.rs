@@ -137,7 +137,7 @@ mod tests {
         for text in ["https://user:hun/ter2@tenant.example", "https://tenant.example/a?key=ter2", "https://h?key=ter2"]
         {
             let error = text.parse::<Origin>().unwrap_err().to_string();
-            assert!(!error.contains("ter2") && !error.contains("user"), "{error}");
+            assert!(!error.contains("ter2") && !error.contains("user:"), "{error}");
         }
     }
 
