@@ -1,23 +1,19 @@
 //! `contrail audit`: who called what with which scopes, over recordings; a trail's chain is checked first.
 
-use std::{
-    io::Write as _,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
     options::policy::PolicyArgs,
     printer::{Printer, warn},
-    sources,
-    verify::{self, Chain, Judge},
+    trails::{self, Source},
+    verify::{self, Judge},
 };
 use crate::{
     exchange::Exchange,
-    recording::{ChainHead, Entry, Note},
+    recording::{Entry, Note},
     redact::{Judged, Plan, Redactor},
-    report::{Integrity, audit::Audit},
+    report::audit::Audit,
     token::{Credential, Jwks},
 };
 
@@ -27,9 +23,10 @@ pub struct Args {
     /// Trails, journals, fixtures, HAR files of any tool, or folders of them
     #[arg(value_name = "FILE|DIR", required = true)]
     recordings: Vec<PathBuf>,
-    /// File with heads of the trail's hash chain, written by `--head-to`; the chain must contain them
+    /// File with heads of the trail's hash chain, written by `--head-to`; the chain must contain those of its
+    /// trail; repeatable
     #[arg(long, value_name = "FILE")]
-    head: Option<PathBuf>,
+    head: Vec<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -49,17 +46,24 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
     let judge = Judge::new(args.contract.load()?, args.clock_skew, keys);
     let redactor = Redactor::new(Plan::default());
-    let kept = verify::kept_heads(args.head.as_deref())?;
     let mut found = Found::default();
-    for named in sources::recordings(&args.recordings)? {
-        let chain = integrity(named.path, &named.all, &kept, &mut found.audit)?;
-        for source in named.new {
+    for inspected in trails::inspect(&args.recordings, &args.head)? {
+        // A folder without a trail counts as one recording.
+        let others =
+            if inspected.trails.is_empty() { std::slice::from_ref(&inspected.name) } else { &inspected.others };
+        for other in others {
+            found.audit.file(&other.display().to_string());
+        }
+        for integrity in inspected.trails {
+            found.audit.integrity(integrity);
+        }
+        for source in &inspected.sources {
             let before = found.audit.exchanges();
-            match read(&source, &judge, &redactor, &args.policy, &mut found) {
-                Ok(()) => verify::warn_if_empty(&source, found.audit.exchanges() - before, chain),
-                Err(error) if chain != Chain::Altered => return Err(error),
-                // An altered line may be no entry any more; the report states where it is.
-                Err(error) => warn(&format!("the rest of it is not checked: {error}")),
+            match read(source, &judge, &redactor, &args.policy, &mut found) {
+                Ok(()) => verify::warn_if_empty(source, found.audit.exchanges() - before),
+                // An altered line may be no entry any more. The report names it.
+                Err(error) if source.altered => warn(&format!("the rest of it is not checked: {error}")),
+                Err(error) => return Err(error),
             }
         }
     }
@@ -100,7 +104,7 @@ impl Found {
 /// Takes in one recording. A browser's export carries no `Authorization` anywhere, and then nobody can say who called.
 /// That shows at the end only, and standard input can be read only once: until an entry carries one, both are kept.
 fn read(
-    source: &Path,
+    source: &Source,
     judge: &Judge,
     redactor: &Redactor,
     policy: &PolicyArgs,
@@ -118,27 +122,9 @@ fn read(
         }
         found.take(exchange, note.as_ref(), judge, redactor, policy);
     }
-    verify::say_torn(source, recording.head().torn);
+    verify::say_torn(&source.path, recording.head().torn);
     if let Some(stripped) = stripped.filter(|_| !recording.head().by_contrail) {
         *found = stripped;
     }
     Ok(())
-}
-
-/// Checks the chain of what was named, if it is a trail.
-fn integrity(named: &Path, sources: &[PathBuf], kept: &[ChainHead], audit: &mut Audit) -> Result<Chain, Failure> {
-    let trail = named.display().to_string();
-    let segments = verify::journals(sources);
-    if segments.is_empty() && kept.is_empty() {
-        audit.file(&trail);
-        return Ok(Chain::None);
-    }
-    let checked = verify::check_chain(named, &segments, kept)?;
-    for other in sources.iter().filter(|source| !segments.contains(source)) {
-        audit.file(&other.display().to_string());
-    }
-    let integrity = Integrity::new(trail, checked.as_ref(), !kept.is_empty());
-    let chain = Chain::of(&integrity);
-    audit.integrity(integrity);
-    Ok(chain)
 }

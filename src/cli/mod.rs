@@ -45,6 +45,7 @@ pub mod scan;
 pub mod serve;
 mod sources;
 mod summary;
+mod trails;
 pub mod verify;
 pub mod watch;
 pub mod wrap;

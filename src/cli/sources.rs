@@ -14,9 +14,7 @@ use crate::recording;
 pub(super) struct Named<'a> {
     /// The argument.
     pub(super) path: &'a Path,
-    /// Every recording that it names.
-    pub(super) all: Vec<PathBuf>,
-    /// Those of them that no earlier argument names.
+    /// The recordings that it names and no earlier argument does.
     pub(super) new: Vec<PathBuf>,
 }
 
@@ -29,7 +27,7 @@ pub(super) fn recordings(arguments: &[PathBuf]) -> Result<Vec<Named<'_>>, Failur
         let all = recording::sources(path)?;
         let new = seen.once(path, &all);
         if !new.is_empty() {
-            named.push(Named { path, all, new });
+            named.push(Named { path, new });
         }
     }
     Ok(named)

@@ -187,9 +187,7 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
             plural(queue.most_bytes, "byte")
         );
     }
-    if let Some(error) = &counts.journal_error {
-        let _ = writeln!(out, "the journal could not be written: {}", visible(error));
-    }
+    errors(counts, &mut out);
     for (name, value) in extra {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let _ = writeln!(out, "{name}: {}", visible(&value));
@@ -212,6 +210,19 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
         let _ = writeln!(out, "next: {}", visible(next));
     }
     out
+}
+
+/// Adds what went wrong with the journal.
+fn errors(counts: &Counts, out: &mut String) {
+    for (what, error) in [
+        ("the journal could not be written", &counts.journal_error),
+        ("the head of the trail could not be kept", &counts.head_error),
+        ("the trail could not be read again", &counts.reread_error),
+    ] {
+        if let Some(error) = error {
+            let _ = writeln!(out, "{what}: {}", visible(error));
+        }
+    }
 }
 
 /// Most lines of a list that are shown.
@@ -308,6 +319,8 @@ fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) ->
     put("denied", json!(run.denied().collect::<Vec<_>>()));
     put("unwritten", counts.unwritten.into());
     put("journal_error", json!(counts.journal_error));
+    put("head_error", json!(counts.head_error));
+    put("reread_error", json!(counts.reread_error));
     put("late", counts.late.into());
     put("lines_dropped", dropped.into());
     let queue = &counts.queue;

@@ -20,7 +20,7 @@ use super::{
     options::policy::PolicyArgs,
     printer::{Printer, warn},
     report_files::{self, Used},
-    sources,
+    trails::{self, Source},
 };
 use crate::{
     contract::{CheckOptions, Contract},
@@ -28,7 +28,7 @@ use crate::{
     finding::{Rule, Verdict},
     json,
     plural::plural,
-    recording::{self, ChainHead, Checked, Entry, Note, ReadError, Recording, settle},
+    recording::{self, Entry, Note, ReadError, Recording, settle},
     redact::{Judged, Plan, Redactor},
     report::{Collector, Exit, Integrity, Kind, Place, Reason, Request, Unauthenticated, Unremarkable},
     token::{Credential, Jwks, TokenCache, TokenFacts},
@@ -56,9 +56,10 @@ pub struct Args {
     /// JSON Web Key Set to check the signatures of tokens that a file still contains
     #[arg(long, value_name = "FILE")]
     jwks: Option<PathBuf>,
-    /// File with heads of the trail's hash chain, written by `--head-to`; the chain must contain them
+    /// File with heads of the trail's hash chain, written by `--head-to`; the chain must contain those of its
+    /// trail; repeatable
     #[arg(long, value_name = "FILE")]
-    head: Option<PathBuf>,
+    head: Vec<PathBuf>,
     #[command(flatten)]
     policy: PolicyArgs,
     #[command(flatten)]
@@ -80,16 +81,18 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let mut collector = Collector::new(super::options::contract::title(&judge.contract), failing, listed);
     let redactor = Redactor::new(Plan::default());
 
-    let kept = kept_heads(args.head.as_deref())?;
-    for named in sources::recordings(&args.recordings)? {
-        let chain = chain(named.path, &named.all, &kept, &mut collector)?;
-        for source in named.new {
+    for inspected in trails::inspect(&args.recordings, &args.head)? {
+        let chained = integrity(inspected.trails, &mut collector);
+        for other in inspected.others.iter().filter(|_| chained) {
+            warn(&format!("`{}` is no part of the chain: nothing proves it", other.display()));
+        }
+        for source in &inspected.sources {
             let before = collector.tally().exchanges;
-            match read(&source, &judge, &redactor, &mut collector) {
-                Ok(()) => warn_if_empty(&source, collector.tally().exchanges - before, chain),
-                Err(error) if chain != Chain::Altered => return Err(error),
-                // An altered line may be no entry any more; the report states where it is.
-                Err(error) => warn(&format!("the rest of it is not checked: {error}")),
+            match read(source, &judge, &redactor, &mut collector) {
+                Ok(()) => warn_if_empty(source, collector.tally().exchanges - before),
+                // An altered line may be no entry any more. The result of the chain's check names it.
+                Err(error) if source.altered => warn(&format!("the rest of it is not checked: {error}")),
+                Err(error) => return Err(error),
             }
         }
     }
@@ -125,78 +128,22 @@ impl Args {
     }
 }
 
-/// The heads of `--head`, if it was given.
-pub(super) fn kept_heads(file: Option<&Path>) -> Result<Vec<ChainHead>, Failure> {
-    let Some(file) = file else { return Ok(Vec::new()) };
-    let name = file.display();
-    let heads = recording::heads(file).map_err(|error| format!("cannot read the kept heads `{name}`: {error}"))?;
-    if heads.is_empty() {
-        return Err(
-            format!("`{name}` keeps no head, so nothing can be held to it; name the file of `--head-to`").into()
-        );
+/// States the results of the checks of chains; whether there are any.
+fn integrity(trails: Vec<Integrity>, collector: &mut Collector) -> bool {
+    let mut chained = false;
+    for integrity in trails.into_iter().filter(|integrity| integrity.entries.is_some()) {
+        chained = true;
+        warn(integrity.broken.as_ref().unwrap_or(&integrity.sentence()));
+        collector.integrity(integrity);
     }
-    Ok(heads)
+    chained
 }
 
-/// Those of the sources that may be segments of a trail.
-pub(super) fn journals(sources: &[PathBuf]) -> Vec<PathBuf> {
-    sources.iter().filter(|path| is_journal(path)).cloned().collect()
-}
-
-fn is_journal(path: &Path) -> bool {
-    path.extension().is_some_and(|name| name == "journal")
-}
-
-/// What the chain in these journals of what was named says; `None` if there is none.
-pub(super) fn check_chain(named: &Path, journals: &[PathBuf], kept: &[ChainHead]) -> Result<Option<Checked>, Failure> {
-    if journals.is_empty() && !kept.is_empty() {
-        return Err(
-            format!("`{}` is no trail, so `--head` has no effect on it; check it without", named.display()).into()
-        );
-    }
-    let checked = recording::check_chain(journals, kept, named.is_dir());
-    Ok(checked.map_err(|error| format!("cannot read the trail `{}`: {error}", named.display()))?)
-}
-
-/// The hash chain of what was named.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Chain {
-    /// It has none.
-    None,
-    /// It is whole.
-    Whole,
-    /// A line was altered, removed or moved.
-    Altered,
-}
-
-impl Chain {
-    pub(super) fn of(integrity: &Integrity) -> Self {
-        match integrity {
-            Integrity { broken: Some(_), .. } => Self::Altered,
-            Integrity { entries: Some(_), .. } => Self::Whole,
-            Integrity { .. } => Self::None,
-        }
-    }
-}
-
-/// Checks the chain of a trail, if it is one.
-fn chain(named: &Path, sources: &[PathBuf], kept: &[ChainHead], collector: &mut Collector) -> Result<Chain, Failure> {
-    let journals = journals(sources);
-    let Some(checked) = check_chain(named, &journals, kept)? else { return Ok(Chain::None) };
-    for other in sources.iter().filter(|source| !journals.contains(source)) {
-        warn(&format!("`{}` is no part of the chain: nothing proves it", other.display()));
-    }
-    let integrity = Integrity::new(named.display().to_string(), Some(&checked), !kept.is_empty());
-    warn(integrity.broken.as_ref().unwrap_or(&integrity.sentence()));
-    let chain = Chain::of(&integrity);
-    collector.integrity(integrity);
-    Ok(chain)
-}
-
-/// Warns where a recording held no exchange. A chain that was checked states by itself how many entries it covers.
-pub(super) fn warn_if_empty(source: &Path, exchanges: u64, chain: Chain) {
-    if exchanges == 0 && (chain == Chain::None || !is_journal(source)) {
-        let name = if source.as_os_str() == "-" { "standard input".into() } else { source.to_string_lossy() };
+/// Warns of a recording without an exchange, unless a chain proves that it is empty.
+pub(super) fn warn_if_empty(source: &Source, exchanges: u64) {
+    if exchanges == 0 && !source.chained {
+        let path = source.path.as_path();
+        let name = if path.as_os_str() == "-" { "standard input".into() } else { path.to_string_lossy() };
         warn(&format!("nothing was checked in `{name}`: it holds no exchange"));
     }
 }
@@ -239,9 +186,9 @@ enum Said {
     Something(Box<Judged>),
 }
 
-fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collector) -> Result<(), Failure> {
-    let name = path.display().to_string();
-    let recording = judge.open(path)?;
+fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Collector) -> Result<(), Failure> {
+    let name = source.path.display().to_string();
+    let recording = judge.open(source)?;
     let by_contrail = recording.head().by_contrail;
     let listed = collector.lists();
     // Settled as soon as an entry carries the header, else at the end: see `Collector`. Threads that check may learn of it
@@ -283,7 +230,7 @@ fn read(path: &Path, judge: &Judge, redactor: &Redactor, collector: &mut Collect
     collector.source(&name);
     collector.end_of_file(&name, !settled && !ended.head.by_contrail)?;
     collector.skipped(ended.skipped as u64);
-    say_torn(path, ended.head.torn);
+    say_torn(&source.path, ended.head.torn);
     if ended.head.unproven {
         warn(&format!("`{name}` is unproven: it was folded after a crash and never replayed against itself"));
     }
@@ -321,8 +268,8 @@ impl Judge {
     }
 
     /// Opens a recording whose tokens are read with this run's tolerance and keys.
-    pub(super) fn open(&self, path: &Path) -> Result<Recording, ReadError> {
-        Ok(recording::open(path)?.with_tokens(Arc::clone(&self.tokens)))
+    pub(super) fn open(&self, source: &Source) -> Result<Recording, ReadError> {
+        Ok(recording::open_up_to(&source.path, source.length)?.with_tokens(Arc::clone(&self.tokens)))
     }
 
     /// The verdict on an entry: what the file gives on its own, with what was attested.

@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{self, BufRead as _, BufReader},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -134,7 +134,10 @@ impl TrailArgs {
     pub(super) fn open(&self, context: &JournalContext, format: Format) -> Result<Option<Journal>, Failure> {
         let Some(folder) = &self.trail else { return Ok(None) };
         let options = TrailOptions { segment: self.trail_segment, head_to: self.head_to.clone() };
-        let (journal, leftover) = Journal::open_trail(folder, context.clone(), &options)?;
+        let (mut journal, leftover) = Journal::open_trail(folder, context.clone(), &options)?;
+        for alarm in journal.alarms() {
+            summary::event(format, "alarm", alarm.as_str(), &format!("ALARM: {alarm}"));
+        }
         if leftover.torn > 0 {
             let (folder, bytes) = (folder.display(), plural(leftover.torn, "byte"));
             let said = format!(
@@ -155,30 +158,42 @@ impl TrailArgs {
     ) -> summary::Extra {
         let Some(folder) = &self.trail else { return Vec::new() };
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+        // What could not be written before may fit now.
+        if let Err(error) = journal.write() {
+            counts.journal_error.get_or_insert(error.to_string());
+        }
         let mut said: summary::Extra = vec![("trail", folder.display().to_string().into())];
         said.extend(journal.head().map(|head| ("head of its chain", head.hash.clone().into())));
-        let whole = journal.ensure();
-        said.extend(journal.alarms().pop().map(|alarm| ("ALARM", alarm.into())));
-        journal.anchor();
-        let failed = [whole.err().map(|error| error.to_string()), journal.alarms().pop()];
-        let late = late(&journal.segments(), redactor).map(|late| counts.late = late).err();
-        let failed = failed.into_iter().flatten().chain(late.map(|error| format!("it cannot be read again: {error}")));
-        if let Some(error) = failed.into_iter().next() {
-            counts.journal_error.get_or_insert(error);
+        if let Err(error) = journal.ensure() {
+            counts.journal_error.get_or_insert(error.to_string());
         }
+        counts.head_error = journal.keep_head().err().map(|error| error.with_cause());
+        let alarms = journal.alarms();
+        if !alarms.is_empty() {
+            said.push(("ALARM", alarms.join("; ").into()));
+        }
+        (counts.late, counts.reread_error) = late(&journal.segments(), redactor);
         said
     }
 }
 
-/// How many entries hold a secret that is known by now.
-fn late(segments: &[PathBuf], redactor: &Redactor) -> io::Result<u64> {
-    let mut late = 0;
+/// How many entries hold a secret that was recognised after they were written; also the first segment that cannot be
+/// read again, with the cause.
+fn late(segments: &[PathBuf], redactor: &Redactor) -> (u64, Option<String>) {
+    let (mut late, mut unread) = (0, None);
     for segment in segments {
-        for line in BufReader::new(File::open(segment)?).split(b'\n') {
-            late += u64::from(!redactor.scan(&line?).is_empty());
+        if let Err(error) = late_in(segment, redactor, &mut late) {
+            unread.get_or_insert_with(|| format!("`{}`: {error}", segment.display()));
         }
     }
-    Ok(late)
+    (late, unread)
+}
+
+fn late_in(segment: &Path, redactor: &Redactor, late: &mut u64) -> io::Result<()> {
+    for line in BufReader::new(File::open(segment)?).split(b'\n') {
+        *late += u64::from(!redactor.scan(&line?).is_empty());
+    }
+    Ok(())
 }
 
 /// Which exchanges count, and which may pass

@@ -29,6 +29,10 @@ pub struct Counts {
     pub unwritten: u64,
     /// The first reason why.
     pub journal_error: Option<String>,
+    /// Why the last head of a trail could not be kept (`--head-to`).
+    pub head_error: Option<String>,
+    /// Why segments of a trail could not be read again at the end.
+    pub reread_error: Option<String>,
     /// Entries of a kept trail in which a secret stands that was recognised only after they were written.
     pub late: u64,
     /// How the journal kept up.
@@ -54,7 +58,8 @@ impl Counts {
     /// Whether an exchange was not recorded that was to be, or not judged because the check failed on it.
     #[must_use]
     pub fn lost(&self) -> bool {
-        self.unwritten > 0 || self.unredacted > 0 || self.unjudged > 0 || self.journal_error.is_some()
+        let errors = [&self.journal_error, &self.head_error, &self.reread_error];
+        self.unwritten > 0 || self.unredacted > 0 || self.unjudged > 0 || errors.into_iter().any(Option::is_some)
     }
 
     /// An exchange ended; `panicked` if nothing about it was checked.

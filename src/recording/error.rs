@@ -168,6 +168,14 @@ impl WriteError {
     }
 }
 
+impl WriteError {
+    /// The error and its cause, in one line.
+    #[must_use]
+    pub fn with_cause(&self) -> String {
+        self.source().map_or_else(|| self.to_string(), |cause| format!("{self}: {cause}"))
+    }
+}
+
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

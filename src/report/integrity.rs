@@ -1,11 +1,16 @@
 //! Whether a trail is as it was written: the result of the check of its hash chain, for every report.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 
 use crate::{
     plural::plural,
-    recording::{Broken, Checked},
+    recording::{Broken, Checked, Unrecorded},
 };
+
+/// Maximum files, and maximum statements of unrecorded exchanges, that a sentence lists.
+const MAX_LISTED: usize = 20;
 
 /// The result of the check of one trail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -15,6 +20,8 @@ pub struct Integrity {
     pub trail: String,
     /// Entries that its chain covers; `None` where it has no chain.
     pub entries: Option<u64>,
+    /// The trail's id; `None` for a trail of an earlier version.
+    pub id: Option<String>,
     /// Whole lines after the chain's last link.
     pub unsealed: u64,
     /// The chain's end.
@@ -25,6 +32,10 @@ pub struct Integrity {
     pub kept_heads: Option<u64>,
     /// What was altered, removed or moved, and where.
     pub broken: Option<String>,
+    /// Exchanges that could not be recorded, as the chain states.
+    pub unrecorded: Vec<Unrecorded>,
+    /// Files in the trail's folder that are no recording, so that nothing reads them.
+    pub unread: Vec<String>,
 }
 
 impl Integrity {
@@ -34,11 +45,14 @@ impl Integrity {
         Self {
             trail,
             entries: checked.map(|checked| checked.entries),
+            id: checked.and_then(|checked| checked.head.trail.clone()),
             unsealed: checked.map_or(0, |checked| checked.unsealed),
             head: checked.map(|checked| checked.head.hash.clone()),
             part: checked.is_some_and(|checked| checked.part),
             kept_heads: checked.filter(|_| held).map(|checked| checked.kept_heads),
             broken: checked.and_then(|checked| checked.broken.as_ref()).map(Broken::to_string),
+            unrecorded: checked.map(|checked| checked.unrecorded.clone()).unwrap_or_default(),
+            unread: Vec::new(),
         }
     }
 
@@ -46,11 +60,12 @@ impl Integrity {
     #[must_use]
     pub fn sentence(&self) -> String {
         let trail = &self.trail;
+        let missing = self.missing();
         if let Some(broken) = &self.broken {
-            return format!("ALTERED: {broken}");
+            return format!("ALTERED: {broken}{missing}");
         }
         let Some(entries) = self.entries else {
-            return format!("`{trail}` has no chain: nothing proves that it is as it was written");
+            return format!("`{trail}` has no chain: nothing proves that it is as it was written{missing}");
         };
         let kept = self.kept_heads.map(|heads| format!(", through {}", plural(heads, "kept head")));
         let part = if self.part {
@@ -59,11 +74,35 @@ impl Integrity {
             ""
         };
         format!(
-            "the chain of `{trail}` is whole: {}, {} after its last link, head {}{}{part}",
+            "the chain of `{trail}` is whole: {}, {} after its last link, head {}{}{part}{missing}",
             plural(entries, "entry"),
             self.unsealed,
             self.head.as_deref().unwrap_or_default(),
             kept.unwrap_or_default()
         )
     }
+
+    /// What the trail does not hold, and what was not read.
+    fn missing(&self) -> String {
+        let mut text = String::new();
+        for lost in self.unrecorded.iter().take(MAX_LISTED) {
+            let exchanges = plural(lost.exchanges, "exchange");
+            let _ = write!(text, "; NOT RECORDED: {exchanges} from {:.3} to {:.3}", lost.from, lost.to);
+        }
+        for file in self.unread.iter().take(MAX_LISTED) {
+            let _ = write!(text, "; `{file}` is not read{}", unpacking(file));
+        }
+        let more = [&self.unrecorded.len(), &self.unread.len()].map(|count| count.saturating_sub(MAX_LISTED));
+        if more.iter().any(|count| *count > 0) {
+            let _ = write!(text, "; and {} more", more.iter().sum::<usize>());
+        }
+        text
+    }
+}
+
+/// What to do about a file that was not read.
+fn unpacking(file: &str) -> String {
+    let tool = [(".gz", "gunzip"), (".zst", "unzstd"), (".xz", "unxz"), (".bz2", "bunzip2"), (".zip", "unzip")];
+    let tool = tool.into_iter().find(|(ending, _)| file.to_ascii_lowercase().ends_with(ending));
+    tool.map_or_else(String::new, |(_, tool)| format!(" ({tool} it first)"))
 }

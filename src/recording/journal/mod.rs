@@ -8,9 +8,12 @@
 //! next start knows whether the entries are in the fixture.
 
 pub(super) mod chain;
+pub(super) mod check;
 pub(super) mod fold_log;
+pub(super) mod heads;
 pub(super) mod pending;
 pub(super) mod trail;
+pub(super) mod unrecorded;
 
 use std::{
     fs::{self, File, TryLockError},
@@ -29,6 +32,7 @@ use super::{
         chain::ChainHead,
         fold_log::{FoldLog, Renewal},
         trail::{Trail, TrailOptions},
+        unrecorded::Unrecorded,
     },
 };
 use crate::{
@@ -46,6 +50,10 @@ pub struct Journal {
     /// A failed batch could not be taken back yet.
     torn: bool,
     batch: Vec<u8>,
+    /// The exchanges of the batch.
+    batched: Option<Unrecorded>,
+    /// Exchanges of batches that could not be written, to be stated once writing works again.
+    unrecorded: Option<Unrecorded>,
     context: JournalContext,
     tokens: encode::Tokens,
     trail: Option<Trail>,
@@ -177,8 +185,9 @@ impl Journal {
         context: JournalContext,
         options: &TrailOptions,
     ) -> Result<(Self, Leftover), WriteError> {
-        let (trail, path, file, length, leftover) = Trail::open(folder, options)?;
+        let (mut trail, path, file, length, leftover) = Trail::open(folder, options)?;
         let mut journal = Self::new(&path, file, length, context);
+        journal.alarms = trail.warnings();
         journal.trail = Some(trail);
         Ok((journal, leftover))
     }
@@ -192,6 +201,8 @@ impl Journal {
             writes: 0,
             torn: false,
             batch: Vec::new(),
+            batched: None,
+            unrecorded: None,
             context,
             tokens: encode::Tokens::default(),
             trail: None,
@@ -264,6 +275,7 @@ impl Journal {
     /// Adds an entry to the batch.
     pub fn add(&mut self, judged: &Redacted<Judged>, attested: Option<&Attested>) {
         encode::encode_next(judged, attested, &self.context, &mut self.tokens, &mut self.batch);
+        unrecorded::add(&mut self.batched, Unrecorded::one(judged.exchange.started));
     }
 
     /// Gives the batch to the kernel, in one write.
@@ -271,14 +283,27 @@ impl Journal {
     /// # Errors
     ///
     /// The system's. The batch is dropped and what got into the file of it is taken back, so that the journal stays
-    /// usable.
+    /// usable. The next batch that can be written begins with a line that states how many exchanges were dropped.
     pub fn write(&mut self) -> io::Result<()> {
-        if self.batch.is_empty() {
+        if self.batch.is_empty() && self.unrecorded.is_none() {
             return Ok(());
+        }
+        if let Some(unrecorded) = &self.unrecorded {
+            let mut line = Vec::new();
+            unrecorded.write(&mut line);
+            self.batch.splice(0..0, line);
         }
         let written = self.write_batch();
         self.batch.clear();
         self.batch.shrink_to(1 << 20);
+        let batched = self.batched.take();
+        if written.is_err() {
+            if let Some(batched) = batched {
+                unrecorded::add(&mut self.unrecorded, batched);
+            }
+        } else {
+            self.unrecorded = None;
+        }
         written?;
         if self.trail.as_ref().is_some_and(|trail| trail.is_full(self.length)) {
             self.rotate();
@@ -328,13 +353,20 @@ impl Journal {
             }
             Err(error) => self.alarms.push(format!("the trail goes on in a segment that is full: {error}")),
         }
-        self.anchor();
+        if let Err(error) = self.keep_head() {
+            self.alarms.push(format!("the head of the trail was not kept: {}", error.with_cause()));
+        }
     }
 
-    /// Writes the head of a trail to the file that is to keep it; what fails is among the [alarms](Self::alarms).
-    pub fn anchor(&mut self) {
-        let Some(Err(error)) = self.trail.as_mut().map(Trail::anchor) else { return };
-        self.alarms.push(format!("the head of the trail was not kept: {error}"));
+    /// Adds the head of a trail to the file that keeps it, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError`]; the next head can be written all the same.
+    pub fn keep_head(&mut self) -> Result<(), WriteError> {
+        let warning = self.trail.as_mut().map_or(Ok(None), Trail::keep_head)?;
+        self.alarms.extend(warning);
+        Ok(())
     }
 
     /// Looks whether the file still is where it was made. One that was removed is made anew with all that it held; the

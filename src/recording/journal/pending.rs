@@ -9,7 +9,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{chain, fold_log, trail::is_segment};
+use super::{chain, fold_log, trail::is_segment, unrecorded};
 use crate::json::write;
 use crate::recording::{WriteError, disk::refused};
 
@@ -67,7 +67,7 @@ fn opened(segment: &Path) -> io::Result<File> {
 
 /// Whether a line of a journal is an entry, and none that says something of the journal.
 pub(in crate::recording) fn is_entry(line: &[u8]) -> bool {
-    ![START, chain::START, fold_log::START].iter().any(|start| line.starts_with(start))
+    ![START, chain::START, unrecorded::START, fold_log::START].iter().any(|start| line.starts_with(start))
 }
 
 fn lines(path: &Path) -> Result<impl Iterator<Item = io::Result<Vec<u8>>>, WriteError> {

@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 
-use super::{chain, *};
+use super::{check, *};
 
 fn context() -> JournalContext {
     JournalContext { upstream: "https://up.example".into(), contract: "c".into() }
@@ -120,8 +120,9 @@ fn a_trail_is_one_chain_across_its_segments_and_runs() {
     let (first, _) = trail(folder.path(), &[&["{1}", "{2}"], &["{3}"]]);
     let (second, head) = trail(folder.path(), &[&["{4}"]]);
     assert_eq!(segments(folder.path()), [first, second].concat());
-    let checked = chain::check_chain(&segments(folder.path()), &[], true).unwrap().unwrap();
-    assert_eq!(checked, chain::Checked { head, entries: 4, ..chain::Checked::default() });
+    let checked = check::check_chain(&segments(folder.path()), &[], true).unwrap().unwrap();
+    let lengths = checked.lengths.clone();
+    assert_eq!(checked, check::Checked { head, entries: 4, lengths, ..check::Checked::default() });
     let said = Journal::open_trail(folder.path(), context(), &TrailOptions::default()).map(|opened| {
         Journal::open_trail(folder.path(), context(), &TrailOptions::default())
             .map(|_| drop(opened))
@@ -142,7 +143,7 @@ fn a_trail_goes_on_in_a_new_segment_when_one_is_full() {
     }
     assert!(journal.segments().len() > 1);
     assert_eq!(journal.segments(), segments(folder.path()));
-    let checked = chain::check_chain(&journal.segments(), &[], true).unwrap().unwrap();
+    let checked = check::check_chain(&journal.segments(), &[], true).unwrap().unwrap();
     assert_eq!((checked.entries, checked.broken), (4, None));
 }
 
@@ -153,10 +154,10 @@ fn what_a_killed_process_left_is_sealed_at_the_next_start() {
     let mut text = fs::read(&first[0]).unwrap();
     text.extend_from_slice(b"{2}\n{3");
     fs::write(&first[0], text).unwrap();
-    let unsealed = chain::check_chain(&first, &[], true).unwrap().unwrap();
+    let unsealed = check::check_chain(&first, &[], true).unwrap().unwrap();
     assert_eq!((unsealed.entries, unsealed.unsealed, unsealed.broken), (1, 1, None));
     trail(folder.path(), &[&["{4}"]]);
-    let checked = chain::check_chain(&segments(folder.path()), &[], true).unwrap().unwrap();
+    let checked = check::check_chain(&segments(folder.path()), &[], true).unwrap().unwrap();
     assert_eq!((checked.entries, checked.unsealed, checked.broken), (3, 0, None));
 }
 
@@ -167,7 +168,7 @@ fn a_plain_journal_has_no_chain_and_one_link_anywhere_makes_it_a_trail_whatever_
     let plain = folder.path().join("plain.journal");
     let check = |text: &str| {
         fs::write(&plain, text).unwrap();
-        chain::check_chain(std::slice::from_ref(&plain), &[], false).unwrap()
+        check::check_chain(std::slice::from_ref(&plain), &[], false).unwrap()
     };
     for text in ["", "\n", "{1}", "{1}\n\n{\"_chain", "a long line with {\"_chain\" in it\n"] {
         assert_eq!(check(text), None, "{text}");
@@ -190,7 +191,7 @@ fn the_first_line_that_was_altered_is_named() {
         let mut lines: Vec<String> = whole.split_inclusive('\n').map(str::to_owned).collect();
         change(&mut lines);
         fs::write(&first[0], lines.concat()).unwrap();
-        let broken = chain::check_chain(&segments, &[], true).unwrap().unwrap().broken.unwrap();
+        let broken = check::check_chain(&segments, &[], true).unwrap().unwrap().broken.unwrap();
         (broken.segment == first[0], broken.line, broken.reason)
     };
     let said = |line, reason: &str| (true, line, reason.to_owned());

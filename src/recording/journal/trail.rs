@@ -3,13 +3,14 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
 };
 
 use super::{
     Leftover,
     chain::{self, ChainHead},
+    heads::HeadFile,
     is_at, locked, recover,
 };
 use crate::recording::{
@@ -43,7 +44,8 @@ pub(in crate::recording) struct Trail {
     pub(in crate::recording) segments: Vec<PathBuf>,
     number: u64,
     pub(in crate::recording) rotate_at: u64,
-    anchor: Option<(PathBuf, File)>,
+    heads: Option<HeadFile>,
+    warnings: Vec<String>,
 }
 
 impl Trail {
@@ -58,25 +60,40 @@ impl Trail {
             let reason = "it is in the trail's folder, where it proves nothing; name a file elsewhere for `--head-to`";
             return Err(WriteError::Place { path: path.clone(), reason: reason.to_owned() });
         }
-        let anchor = options.head_to.as_ref().map(|path| {
-            let file = private().append(true).create(true).open(path).map_err(refused("write the head to", path))?;
-            Ok::<_, WriteError>((path.clone(), file))
-        });
-        let anchor = anchor.transpose()?;
+        let (heads, kept) = options.head_to.as_deref().map(HeadFile::open).transpose()?.unzip();
         let mut numbers: Vec<u64> = Vec::new();
         for item in fs::read_dir(folder).map_err(refused("read", folder))? {
             let item = item.map_err(refused("read", folder))?;
             numbers.extend(item.file_name().to_str().and_then(segment_number));
         }
         numbers.sort_unstable();
-        let (head, leftover) = recovered(folder, &numbers)?;
+        let (mut head, leftover) = recovered(folder, &numbers)?;
+        head.identify().map_err(refused("make an id for the trail", folder))?;
+        let mut warnings = Vec::new();
+        if let Some(kept) = kept {
+            kept.refuse_other(&head)?;
+            warnings.extend(kept.doubt(&head));
+        }
         let number = numbers.last().map_or(0, |last| *last);
         let folder = folder.to_path_buf();
-        let mut trail =
-            Self { folder, lock, head, segments: Vec::new(), number, rotate_at: options.segment.max(1), anchor };
+        let mut trail = Self {
+            folder,
+            lock,
+            head,
+            segments: Vec::new(),
+            number,
+            rotate_at: options.segment.max(1),
+            heads,
+            warnings,
+        };
         let (path, file, length) = trail.next_segment()?;
-        trail.anchor()?;
+        trail.keep_head()?;
         Ok((trail, path, file, length, leftover))
+    }
+
+    /// The warnings of its start.
+    pub(super) fn warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
     }
 
     pub(in crate::recording) fn is_full(&self, length: u64) -> bool {
@@ -91,7 +108,7 @@ impl Trail {
             private().read(true).append(true).create_new(true).open(&path).map_err(refused("make", &path))?;
         let mut head = self.head.clone();
         let mut line = Vec::new();
-        head.seal(&[], &mut line);
+        head.begin(&mut line);
         if let Err(error) = file.write_all(&line) {
             let _ = fs::remove_file(&path);
             return Err(refused("write", &path)(error));
@@ -102,14 +119,9 @@ impl Trail {
         Ok((path, file, line.len() as u64))
     }
 
-    /// Adds the head to the file that keeps it, if there is one, and waits for the disk.
-    pub(in crate::recording) fn anchor(&mut self) -> Result<(), WriteError> {
-        let Some((path, file)) = &mut self.anchor else { return Ok(()) };
-        let line = format!("{{\"seq\":{},\"hash\":\"{}\"}}\n", self.head.seq, self.head.hash);
-        // A pipe or a terminal has no disk to wait for.
-        file.write_all(line.as_bytes()).map_err(refused("write the head to", path))?;
-        let _ = file.sync_data();
-        Ok(())
+    /// Adds the head to the file that keeps it, if there is one, and waits for the disk. The text is a warning.
+    pub(in crate::recording) fn keep_head(&mut self) -> Result<Option<String>, WriteError> {
+        self.heads.as_mut().map_or(Ok(None), |heads| heads.add(&self.head))
     }
 
     /// Takes the lock anew if the folder was removed under it.
@@ -128,7 +140,7 @@ fn is_within(path: &Path, folder: &Path) -> bool {
 }
 
 /// The file whose lock says that a process writes to the trail.
-const LOCK: &str = "lock";
+pub(in crate::recording) const LOCK: &str = "lock";
 
 fn lock(folder: &Path) -> Result<File, WriteError> {
     let lock = locked(&folder.join(LOCK), folder)?;
@@ -161,25 +173,11 @@ fn segment_name(number: u64) -> String {
     format!("trail-{number:08}.journal")
 }
 
-fn segment_number(name: &str) -> Option<u64> {
+pub(in crate::recording) fn segment_number(name: &str) -> Option<u64> {
     name.strip_prefix("trail-")?.strip_suffix(".journal")?.parse().ok()
 }
 
 /// Whether a file has the name of a segment, and so has to hold a chain.
 pub(in crate::recording) fn is_segment(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).and_then(segment_number).is_some()
-}
-
-/// The heads that a file keeps ([`TrailOptions::head_to`]).
-///
-/// # Errors
-///
-/// It cannot be read, or a line of it is no head.
-pub fn heads(path: &Path) -> io::Result<Vec<ChainHead>> {
-    let text = fs::read_to_string(path)?;
-    let head = |(number, line): (usize, &str)| {
-        serde_json::from_str(line)
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, format!("line {} is no head", number + 1)))
-    };
-    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(head).collect()
 }

@@ -5,10 +5,11 @@
 pub(super) mod parallel;
 pub(super) mod reread;
 pub(super) mod scan;
+pub(super) mod trails;
 
 use std::{
     fs::{self, File},
-    io::{self, BufRead, BufReader},
+    io::{self, BufRead, BufReader, Read as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -133,6 +134,15 @@ impl Reader {
 ///
 /// [`ReadError`] if there is none, it cannot be read, it is neither HAR nor journal, or it is of a newer version.
 pub fn open(path: &Path) -> Result<Recording, ReadError> {
+    open_up_to(path, None)
+}
+
+/// Opens one recording and reads no more than its first `length` bytes: those of a live trail whose chain was checked.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn open_up_to(path: &Path, length: Option<u64>) -> Result<Recording, ReadError> {
     let name = if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() };
     if path.as_os_str() == "-" {
         return Recording::new(name, Box::new(BufReader::with_capacity(CHUNK, io::stdin())), None);
@@ -142,7 +152,7 @@ pub fn open(path: &Path) -> Result<Recording, ReadError> {
     if metadata.is_dir() {
         let inside = sources(path)?;
         return match inside.as_slice() {
-            [only] => open(only),
+            [only] => open_up_to(only, length),
             _ => Err(fail(ReadFault::NotHar {
                 reason: format!("it is a folder of {} recordings; name one", inside.len()),
             })),
@@ -153,6 +163,7 @@ pub fn open(path: &Path) -> Result<Recording, ReadError> {
     // A pipe can be read only once.
     let again = if metadata.is_file() { file.try_clone().map(Some) } else { Ok(None) };
     let again = again.map_err(|error| fail(ReadFault::Io(error)))?;
+    let file = file.take(length.unwrap_or(u64::MAX));
     let recording = Recording::new(name, Box::new(BufReader::with_capacity(CHUNK, file)), folder)?;
     Ok(Recording { file: again, ..recording })
 }

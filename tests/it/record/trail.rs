@@ -5,10 +5,10 @@ use std::fs;
 use super::harness::{SECRET, TEMPLATES, Workspace, get, objects, token};
 use crate::support::{command::Ran, wire::call};
 
-const SMALL: [&str; 6] = ["--trail", "trail", "--trail-segment", "2000", "--head-to", "heads"];
+pub const SMALL: [&str; 6] = ["--trail", "trail", "--trail-segment", "2000", "--head-to", "heads"];
 
 /// A trail of some segments, its heads kept in `heads`.
-fn trail() -> Workspace {
+pub fn trail() -> Workspace {
     let workspace = Workspace::new();
     for _ in 0..2 {
         let running = workspace.start("watch", &SMALL);
@@ -20,7 +20,7 @@ fn trail() -> Workspace {
     workspace
 }
 
-fn segments(workspace: &Workspace) -> Vec<String> {
+pub fn segments(workspace: &Workspace) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(workspace.path().join("trail"))
         .unwrap()
         .map(|item| item.unwrap().file_name().into_string().unwrap())
@@ -30,12 +30,12 @@ fn segments(workspace: &Workspace) -> Vec<String> {
     names
 }
 
-fn verify(workspace: &Workspace, options: &[&str]) -> Ran {
+pub fn verify(workspace: &Workspace, options: &[&str]) -> Ran {
     workspace.run(&[&["verify", "trail", "--allow", "auth.missing", "--allow", "query.undocumented"], options].concat())
 }
 
 /// Changes the lines of a segment.
-fn change(workspace: &Workspace, segment: &str, change: impl FnOnce(&mut Vec<String>)) {
+pub fn change(workspace: &Workspace, segment: &str, change: impl FnOnce(&mut Vec<String>)) {
     let path = workspace.path().join("trail").join(segment);
     let mut lines: Vec<String> = fs::read_to_string(&path).unwrap().split_inclusive('\n').map(str::to_owned).collect();
     change(&mut lines);
@@ -57,7 +57,7 @@ fn a_torn_last_line_of_a_trail_is_said_by_its_next_start() {
 }
 
 #[test]
-fn segments_rotate_at_the_size_that_was_asked_for_and_are_one_chain_with_the_heads_that_were_kept() {
+pub fn segments_rotate_at_the_size_that_was_asked_for_and_are_one_chain_with_the_heads_that_were_kept() {
     let workspace = trail();
     assert!(segments(&workspace).len() > 4, "{:?}", segments(&workspace));
     let verified = verify(&workspace, &["--head", "heads"]);
@@ -123,7 +123,7 @@ fn a_chain_alone_does_not_tell_that_its_end_was_cut_off_and_a_kept_head_does() {
 }
 
 #[test]
-fn segments_that_changed_places_and_a_torn_end_are_told_apart() {
+pub fn segments_that_changed_places_and_a_torn_end_are_told_apart() {
     let workspace = trail();
     let names = segments(&workspace);
     let path = |name: &str| workspace.path().join("trail").join(name);
@@ -183,11 +183,12 @@ fn a_trail_that_was_written_anew_is_not_the_one_whose_head_was_kept() {
     }
     running.finish();
     fs::write(workspace.path().join("heads"), heads.lines().next().unwrap()).unwrap();
-    // The first link holds nothing yet, so its hash is that of every trail.
-    assert_eq!(verify(&workspace, &["--head", "heads"]).status, 0);
-    fs::write(workspace.path().join("heads"), heads.lines().nth(1).unwrap()).unwrap();
-    let verified = verify(&workspace, &["--head", "heads"]);
-    assert!(verified.status == 1 && verified.stderr.contains("written anew"), "{}", verified.stderr);
+    // Even the first link, which covers nothing yet, has another hash.
+    for head in heads.lines().take(2) {
+        fs::write(workspace.path().join("heads"), head).unwrap();
+        let verified = verify(&workspace, &["--head", "heads"]);
+        assert!(verified.status == 1 && verified.stderr.contains("written anew"), "{}", verified.stderr);
+    }
 }
 
 #[test]
@@ -223,7 +224,10 @@ fn a_segment_by_itself_is_a_part_of_a_chain_and_nothing_else_is_claimed_of_it() 
     let ran = workspace.run(&["audit", "trail", "--format", "json", "--head", "heads"]);
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["integrity"][0]["part"], false);
-    assert_eq!(report["integrity"][0]["keptHeads"], workspace.read("heads").lines().count());
+    let heads = workspace.read("heads");
+    // The first one covers no entry.
+    let distinct: std::collections::BTreeSet<&str> = heads.lines().skip(1).collect();
+    assert_eq!(report["integrity"][0]["keptHeads"], distinct.len());
 }
 
 #[test]

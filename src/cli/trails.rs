@@ -1,0 +1,192 @@
+//! The trails among the recordings that `verify` and `audit` read: each chain is checked by itself, and held to the kept
+//! heads that are its own.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Failure,
+    printer::warn,
+    sources::{Named, recordings},
+};
+use crate::{
+    plural::plural,
+    recording::{self, Broken, ChainHead, Checked, KeptHeads, TrailFiles},
+    report::Integrity,
+};
+
+/// One thing that was named, after its chains were checked.
+pub(super) struct Inspected {
+    pub(super) name: PathBuf,
+    /// Its trails, and its journals that have no chain.
+    pub(super) trails: Vec<Integrity>,
+    /// Its recordings that are no journal, so that nothing proves them.
+    pub(super) others: Vec<PathBuf>,
+    /// All its recordings, to be read.
+    pub(super) sources: Vec<Source>,
+}
+
+/// A recording to be read.
+pub(super) struct Source {
+    pub(super) path: PathBuf,
+    /// Its bytes when its chain was checked; a live trail has grown since.
+    pub(super) length: Option<u64>,
+    /// A chain covers it.
+    pub(super) chained: bool,
+    /// Its trail was altered, so that it may not be readable.
+    pub(super) altered: bool,
+}
+
+/// Checks the trails among these recordings against the heads that these files keep.
+pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspected>, Failure> {
+    let heads = heads.iter().map(|file| kept_heads(file)).collect::<Result<Vec<_>, Failure>>()?;
+    let mut found = Vec::new();
+    for Named { path, new, .. } in recordings(named)? {
+        let named = recording::find(path)?;
+        if named.trails.is_empty() && !heads.is_empty() {
+            return Err(no_trail(path));
+        }
+        let mut trails = Vec::new();
+        for trail in named.trails {
+            let id = trail.id().map_err(|error| unreadable(&trail.name, &error))?;
+            trails.push((trail, id));
+        }
+        found.push((path, new, trails, named.others));
+    }
+    let own = Own::of(&heads, &found.iter().flat_map(|(_, _, trails, _)| trails))?;
+    let mut inspected = Vec::new();
+    for (path, new, trails, others) in found {
+        let mut one =
+            Inspected { name: path.to_path_buf(), trails: Vec::new(), others: others.clone(), sources: Vec::new() };
+        let mut chained = false;
+        for (trail, id) in trails {
+            let checked = check(&trail, id.as_deref(), &own)?;
+            chained |= checked.is_some();
+            one.sources.extend(trail.segments.iter().enumerate().map(|(at, segment)| Source {
+                path: segment.clone(),
+                length: checked.as_ref().and_then(|checked| checked.lengths.get(at).copied()),
+                chained: checked.is_some(),
+                altered: checked.as_ref().is_some_and(|checked| checked.broken.is_some()),
+            }));
+            let mut integrity = Integrity::new(trail.name.display().to_string(), checked.as_ref(), !heads.is_empty());
+            integrity.unread = trail.unread.iter().map(|file| file.display().to_string()).collect();
+            one.trails.push(integrity);
+        }
+        if !chained && !heads.is_empty() {
+            return Err(no_trail(path));
+        }
+        one.sources.extend(others.into_iter().map(|path| Source {
+            path,
+            length: None,
+            chained: false,
+            altered: false,
+        }));
+        // An earlier argument can name some of them, too.
+        let new: HashSet<PathBuf> = new.into_iter().collect();
+        one.sources.retain(|source| new.contains(&source.path));
+        inspected.push(one);
+    }
+    Ok(inspected)
+}
+
+/// The heads of a file of `--head`.
+fn kept_heads(file: &Path) -> Result<KeptHeads, Failure> {
+    let name = file.display();
+    let kept = KeptHeads::read(file).map_err(|error| format!("cannot read the kept heads `{name}`: {error}"))?;
+    if kept.torn > 0 {
+        let lines = plural(kept.torn, "torn line");
+        warn(&format!(
+            "skipped {lines} of the kept heads `{name}`: the write was cut short (a full disk, a power cut)"
+        ));
+    }
+    if kept.heads.is_empty() {
+        return Err(
+            format!("`{name}` keeps no head, so nothing can be held to it; name the file of `--head-to`").into()
+        );
+    }
+    Ok(kept)
+}
+
+fn no_trail(path: &Path) -> Failure {
+    format!("`{}` is no trail, so `--head` has no effect on it; check it without", path.display()).into()
+}
+
+fn unreadable(trail: &Path, error: &std::io::Error) -> Failure {
+    format!("cannot read the trail `{}`: {error}", trail.display()).into()
+}
+
+/// Which heads a trail is held to.
+#[derive(Default)]
+struct Own {
+    heads: Vec<ChainHead>,
+    /// The first head whose trail was not named, and its file.
+    orphan: Option<(String, PathBuf)>,
+}
+
+impl Own {
+    fn of<'a>(
+        kept: &[KeptHeads],
+        trails: &(impl Iterator<Item = &'a (TrailFiles, Option<String>)> + Clone),
+    ) -> Result<Self, Failure> {
+        let mut own = Self::default();
+        let ids: Vec<&str> = trails.clone().filter_map(|(_, id)| id.as_deref()).collect();
+        let several = trails.clone().filter(|(trail, _)| trail.whole).count() > 1;
+        for file in kept {
+            for head in &file.heads {
+                match &head.trail {
+                    Some(trail) if !ids.contains(&trail.as_str()) => {
+                        own.orphan.get_or_insert_with(|| (trail.clone(), file.file.clone()));
+                    }
+                    None if several => {
+                        return Err(format!(
+                            "`{}` keeps heads that do not name their trail (an earlier version wrote them); \
+                             check the trail that they are of by itself",
+                            file.file.display()
+                        )
+                        .into());
+                    }
+                    _ => {}
+                }
+            }
+            own.heads.extend(file.heads.iter().cloned());
+        }
+        // Heads of a trail that is not there accuse a trail that has none: it may have been put in its place.
+        let has_head = |id: &Option<String>| own.heads.iter().any(|head| head.trail.is_some() && head.trail == *id);
+        match &own.orphan {
+            Some((trail, file)) if trails.clone().all(|(_, id)| has_head(id)) => Err(format!(
+                "`{}` keeps heads of the trail {trail}, which was not named; name that trail, too",
+                file.display()
+            )
+            .into()),
+            _ => Ok(own),
+        }
+    }
+
+    /// The heads of the trail with this id. Those that name no trail are of the only one.
+    fn heads(&self, id: Option<&str>) -> Vec<ChainHead> {
+        self.heads.iter().filter(|head| head.trail.is_none() || head.trail.as_deref() == id).cloned().collect()
+    }
+}
+
+/// Checks one trail.
+fn check(trail: &TrailFiles, id: Option<&str>, own: &Own) -> Result<Option<Checked>, Failure> {
+    let heads = own.heads(id);
+    let checked = recording::check_chain(&trail.segments, &heads, trail.whole);
+    let mut checked = checked.map_err(|error| unreadable(&trail.name, &error))?;
+    let Some(found) = checked.as_mut().filter(|found| found.broken.is_none() && heads.is_empty()) else {
+        return Ok(checked);
+    };
+    // A segment of an earlier version does not name its trail.
+    if let Some((orphan, file)) = own.orphan.as_ref().filter(|_| trail.whole || id.is_some()) {
+        let reason = format!(
+            "none of the kept heads is of this trail; `{}` keeps heads of the trail {orphan}: this one was written anew, \
+             or took its place",
+            file.display()
+        );
+        let segment = trail.segments.first().cloned().unwrap_or_default();
+        found.broken = Some(Broken { segment, line: 1, reason });
+    }
+    Ok(checked)
+}

@@ -1,0 +1,294 @@
+//! The check of a trail's chain: that every line is as it was written, and that the chain goes through the heads that were
+//! kept elsewhere.
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, BufRead as _, BufReader, Read as _},
+    path::{Path, PathBuf},
+};
+
+use memchr::memmem;
+
+use super::{
+    chain::{ChainHead, Line, Link, START, line_digest},
+    trail::is_segment,
+    unrecorded::Unrecorded,
+};
+use crate::plural::plural;
+
+/// Where a trail was first altered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// The segment.
+    pub segment: PathBuf,
+    /// The line in it, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the trail was altered at `{}`, line {}: {}", self.segment.display(), self.line, self.reason)
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// The result of the check of a trail.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// The chain's end.
+    pub head: ChainHead,
+    /// Entries that the chain covers.
+    pub entries: u64,
+    /// Whole lines at the end that no chain line covers yet (a killed process left them; the next run seals them).
+    pub unsealed: u64,
+    /// Kept heads that the chain goes through, and that cover at least one entry.
+    pub kept_heads: u64,
+    /// Only one segment was named; its neighbours are not checked.
+    pub part: bool,
+    /// The first line that was altered, removed, added or moved.
+    pub broken: Option<Broken>,
+    /// Exchanges that could not be recorded, as lines of the chain state.
+    pub unrecorded: Vec<Unrecorded>,
+    /// Bytes of each segment that was checked. A live trail has grown since.
+    pub lengths: Vec<u64>,
+}
+
+/// Maximum statements of unrecorded exchanges that are kept apart; the last one holds the sum of further ones.
+const MAX_UNRECORDED: usize = 1000;
+
+/// Checks the chain of a trail, its segments in order, and that it goes through the heads of it that were kept elsewhere.
+/// `None` if there is no chain in them: they are plain journals. `whole` states that they are all of the trail; else the
+/// first may be any of its segments.
+///
+/// # Errors
+///
+/// The system's, for a segment that cannot be read.
+pub fn check_chain(segments: &[PathBuf], kept: &[ChainHead], whole: bool) -> io::Result<Option<Checked>> {
+    let mut kept = kept.to_vec();
+    kept.sort_by_key(|head| head.seq);
+    let mut check = Check { kept, ..Check::default() };
+    check.checked.part = !whole;
+    check.chained = segments.iter().any(|segment| is_segment(segment));
+    if !check.chained && !holds_link(segments)? {
+        return Ok(None);
+    }
+    for (index, segment) in segments.iter().enumerate() {
+        check.last = index + 1 == segments.len();
+        check.checked.broken = check.segment(segment, !whole && index == 0)?;
+        if check.checked.broken.is_some() {
+            return Ok(Some(check.checked));
+        }
+    }
+    check.checked.unsealed = check.pending.len() as u64;
+    let seq = check.checked.head.seq;
+    if let Some(kept) = check.kept.last().filter(|kept| whole && kept.seq > seq) {
+        let reason = format!(
+            "the chain ends after {}, and the head that was kept elsewhere has {}; the end was cut off",
+            plural(seq, "link"),
+            kept.seq
+        );
+        let (segment, line) = check.end.unwrap_or_else(|| (segments.last().cloned().unwrap_or_default(), 1));
+        check.checked.broken = Some(Broken { segment, line, reason });
+    }
+    Ok(check.chained.then_some(check.checked))
+}
+
+/// Whether any line of these files belongs to a chain. Most journals have none, and then no line needs a digest.
+fn holds_link(files: &[PathBuf]) -> io::Result<bool> {
+    let mut start = Vec::with_capacity(START.len());
+    for file in files {
+        let mut input = BufReader::with_capacity(256 << 10, File::open(file)?);
+        loop {
+            start.clear();
+            if input.by_ref().take(START.len() as u64).read_until(b'\n', &mut start)? == 0 {
+                break;
+            }
+            if start == START {
+                return Ok(true);
+            }
+            if !start.ends_with(b"\n") {
+                input.skip_until(b'\n')?;
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// A line that no chain line covers yet.
+struct Pending {
+    segment: PathBuf,
+    line: usize,
+    digest: String,
+    kind: Kind,
+}
+
+enum Kind {
+    Entry,
+    Unrecorded(Unrecorded),
+    /// No line that contrail writes.
+    Unknown,
+}
+
+impl Kind {
+    fn of(line: &[u8]) -> Self {
+        match Unrecorded::parse(line) {
+            Some(unrecorded) => Self::Unrecorded(unrecorded),
+            None if line.starts_with(b"{\"startedDateTime\"") => Self::Entry,
+            None => Self::Unknown,
+        }
+    }
+}
+
+/// A check on its way through the segments.
+#[derive(Default)]
+struct Check {
+    /// Sorted.
+    kept: Vec<ChainHead>,
+    checked: Checked,
+    chained: bool,
+    /// The chain covers entries by now. A part may go on behind some.
+    covers: bool,
+    pending: Vec<Pending>,
+    /// The last line that was read.
+    end: Option<(PathBuf, usize)>,
+    /// Whether no segment follows.
+    last: bool,
+}
+
+impl Check {
+    /// Checks one segment; where it was altered, if it was.
+    fn segment(&mut self, segment: &Path, any: bool) -> io::Result<Option<Broken>> {
+        let mut input = BufReader::with_capacity(256 << 10, File::open(segment)?);
+        let mut buffer = Vec::new();
+        let mut number = 0;
+        self.checked.lengths.push(0);
+        loop {
+            buffer.clear();
+            let read = input.read_until(b'\n', &mut buffer)? as u64;
+            if read == 0 {
+                return Ok(None);
+            }
+            if let Some(length) = self.checked.lengths.last_mut() {
+                *length += read;
+            }
+            number += 1;
+            self.end = Some((segment.to_path_buf(), number));
+            if let Some(broken) = self.line(segment, number, &buffer, any) {
+                return Ok(Some(broken));
+            }
+        }
+    }
+
+    fn line(&mut self, segment: &Path, number: usize, line: &[u8], any: bool) -> Option<Broken> {
+        let broken =
+            |reason: &str| Some(Broken { segment: segment.to_path_buf(), line: number, reason: reason.to_owned() });
+        let is_whole = line.ends_with(b"\n");
+        if number == 1 && self.chained && !line.starts_with(START) {
+            return broken("a segment begins with the chain, and this line is none of it");
+        }
+        if self.chained && !self.last && !is_whole {
+            return broken("this line was added: the next segment was begun behind whole lines only");
+        }
+        if !line.starts_with(START) {
+            if is_link(line) {
+                return broken("this line of the chain was altered");
+            }
+            // A killed process leaves a torn last line, which counts for nothing.
+            if is_whole {
+                let (digest, kind) = (line_digest(line), Kind::of(line));
+                self.pending.push(Pending { segment: segment.to_path_buf(), line: number, digest, kind });
+            }
+            return None;
+        }
+        self.chained = true;
+        let Ok(Line { chain: link }) = serde_json::from_slice::<Line>(line) else {
+            return if is_whole { broken("this line of the chain cannot be read") } else { None };
+        };
+        let mut written = Vec::with_capacity(line.len());
+        link.write(&mut written);
+        if line.strip_suffix(b"\n").unwrap_or(line) != &written[..written.len() - 1] {
+            return broken("this line of the chain was altered");
+        }
+        if any && number == 1 {
+            self.covers = link.seq > 0;
+            self.checked.head = ChainHead { seq: link.seq, hash: link.prev.clone(), trail: link.trail.clone() };
+        }
+        compare(&link, &self.checked.head, &self.pending, segment, number).or_else(|| {
+            let held = self.step(link);
+            held.err().and_then(broken)
+        })
+    }
+
+    /// Goes on behind a link that is as it was written.
+    fn step(&mut self, link: Link) -> Result<(), &'static str> {
+        for pending in self.pending.drain(..) {
+            match pending.kind {
+                Kind::Unrecorded(unrecorded) => match self.checked.unrecorded.get_mut(MAX_UNRECORDED - 1) {
+                    Some(last) => last.merge(&unrecorded),
+                    None => self.checked.unrecorded.push(unrecorded),
+                },
+                Kind::Entry | Kind::Unknown => self.checked.entries += 1,
+            }
+        }
+        self.covers |= self.checked.entries > 0;
+        self.checked.head = link.head(self.checked.head.trail.take());
+        let head = &self.checked.head;
+        let first = self.kept.partition_point(|kept| kept.seq < head.seq);
+        for kept in self.kept[first..].iter().take_while(|kept| kept.seq == head.seq) {
+            if kept.hash != head.hash {
+                return Err("the head that was kept elsewhere is another; the trail was written anew");
+            }
+            self.checked.kept_heads += u64::from(self.covers);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a line is a chain line in another form than contrail writes.
+fn is_link(line: &[u8]) -> bool {
+    memmem::find(line, b"\"_chain\"").is_some() && serde_json::from_slice::<Line>(line).is_ok()
+}
+
+/// The first line at which a batch differs from its chain line, if any.
+fn compare(link: &Link, head: &ChainHead, pending: &[Pending], segment: &Path, line: usize) -> Option<Broken> {
+    let here = |reason: String| Some(Broken { segment: segment.to_path_buf(), line, reason });
+    if link.computed_hash() != link.hash {
+        return here("this line of the chain was altered".to_owned());
+    }
+    if link.trail.is_some() && head.trail.is_some() && link.trail != head.trail {
+        return here("this segment is of another trail".to_owned());
+    }
+    if link.seq != head.seq || link.prev != head.hash {
+        // A line of no known kind among those that no link covers was a link.
+        let of_link = pending.len().saturating_sub(link.lines.len());
+        if let Some(altered) = pending[..of_link].iter().find(|pending| matches!(pending.kind, Kind::Unknown)) {
+            let reason = "this line was altered".to_owned();
+            return Some(Broken { segment: altered.segment.clone(), line: altered.line, reason });
+        }
+        // Lines before it that belong to no batch were put there; else something before it is gone.
+        return here(format!(
+            "batch {} of the chain is expected here and this is batch {}; lines before it were removed, or put elsewhere",
+            head.seq, link.seq
+        ));
+    }
+    let differs = |(at, line): &(usize, &Pending)| link.lines.get(*at) != Some(&line.digest);
+    if let Some((index, first)) = pending.iter().enumerate().find(differs) {
+        let reason = match link.lines.iter().position(|digest| *digest == first.digest) {
+            Some(at) if at > index => "this line stands too early; a line before it was removed, or put elsewhere",
+            Some(_) => "this line stands twice, or too late",
+            None if link.lines.len() < pending.len() => "this line was added",
+            None => "this line was altered",
+        };
+        return Some(Broken { segment: first.segment.clone(), line: first.line, reason: reason.to_owned() });
+    }
+    if pending.len() < link.lines.len() {
+        let gone = link.lines.len() - pending.len();
+        let were = if gone == 1 { "was" } else { "were" };
+        return here(format!("{gone} of the lines before this one {were} removed"));
+    }
+    None
+}

@@ -1,0 +1,136 @@
+//! The trails among what a path names: each folder with segments is a trail of its own.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::sources;
+use crate::recording::{
+    ReadError, ReadFault,
+    journal::{
+        chain,
+        trail::{LOCK, segment_number},
+    },
+};
+
+/// The recordings that a path names, its trails kept apart.
+#[derive(Debug, Default)]
+pub struct Named {
+    /// Folders with segments, and journals by themselves, which may be segments too.
+    pub trails: Vec<TrailFiles>,
+    /// Recordings that no chain covers.
+    pub others: Vec<PathBuf>,
+}
+
+/// The files of a trail.
+#[derive(Debug)]
+pub struct TrailFiles {
+    /// Its folder; of a journal by itself, the journal.
+    pub name: PathBuf,
+    /// Its segments, in order.
+    pub segments: Vec<PathBuf>,
+    /// Whether these are all of its segments.
+    pub whole: bool,
+    /// Files in its folder that are no recording, so that nothing reads them.
+    pub unread: Vec<PathBuf>,
+}
+
+impl TrailFiles {
+    /// The trail's id; `None` for a trail of an earlier version and for a plain journal.
+    ///
+    /// # Errors
+    ///
+    /// A segment cannot be read.
+    pub fn id(&self) -> io::Result<Option<String>> {
+        for segment in &self.segments {
+            if let Some(id) = chain::begin_of(segment)?.and_then(|head| head.trail) {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Finds the recordings that `path` names, as [`sources`] does, and the trails among them.
+///
+/// # Errors
+///
+/// As [`sources`].
+pub fn find(path: &Path) -> Result<Named, ReadError> {
+    let mut found = Named::default();
+    let sources = sources(path)?;
+    let fail = |error| ReadError { source_name: path.display().to_string(), fault: ReadFault::Io(error) };
+    let is_folder = path.is_dir();
+    let mut folders: BTreeMap<PathBuf, Vec<(u64, PathBuf)>> = BTreeMap::new();
+    for source in sources {
+        let number = source.file_name().and_then(|name| name.to_str()).and_then(segment_number);
+        match number.zip(source.parent()).filter(|_| is_folder) {
+            Some((number, folder)) => {
+                let folder = if folder == path { path } else { folder };
+                folders.entry(folder.to_path_buf()).or_default().push((number, source));
+            }
+            None if source.extension().is_some_and(|extension| extension == "journal") => {
+                let segments = vec![source.clone()];
+                found.trails.push(TrailFiles { name: source, segments, whole: false, unread: Vec::new() });
+            }
+            None => found.others.push(source),
+        }
+    }
+    let mut trails = Vec::new();
+    for (name, mut numbered) in folders {
+        numbered.sort();
+        let segments: Vec<PathBuf> = numbered.into_iter().map(|(_, segment)| segment).collect();
+        let unread = unread(&name).map_err(fail)?;
+        trails.push(TrailFiles { name, segments, whole: true, unread });
+    }
+    let mut whole = joined(trails).map_err(fail)?;
+    whole.append(&mut found.trails);
+    found.trails = whole;
+    Ok(found)
+}
+
+/// Joins a folder of earlier segments with the folder whose first segment continues them.
+fn joined(trails: Vec<TrailFiles>) -> io::Result<Vec<TrailFiles>> {
+    let mut begun = Vec::new();
+    for trail in trails {
+        let first = trail.segments.first().map(|segment| chain::begin_of(segment)).transpose()?.flatten();
+        begun.push((first.unwrap_or_default(), trail));
+    }
+    begun.sort_by_key(|(first, _)| first.seq);
+    let mut joined: Vec<TrailFiles> = Vec::new();
+    for (first, trail) in begun {
+        let mut earlier = None;
+        for (at, candidate) in joined.iter().enumerate().filter(|_| first.seq > 0) {
+            let Some(last) = candidate.segments.last() else { continue };
+            if chain::end_of(last)?.0.is_some_and(|end| (end.seq, &end.hash) == (first.seq, &first.hash)) {
+                earlier = Some(at);
+            }
+        }
+        match earlier {
+            Some(at) => {
+                let earlier = &mut joined[at];
+                earlier.name = trail.name;
+                earlier.segments.extend(trail.segments);
+                earlier.unread.extend(trail.unread);
+            }
+            None => joined.push(trail),
+        }
+    }
+    joined.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(joined)
+}
+
+/// The files in a trail's folder that are no recording.
+fn unread(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut unread = Vec::new();
+    for item in fs::read_dir(folder)? {
+        let item = item?;
+        if !item.file_type()?.is_dir() && item.file_name() != LOCK && !super::is_recording_name(&item.path()) {
+            unread.push(item.path());
+        }
+    }
+    unread.sort();
+    Ok(unread)
+}

@@ -1,0 +1,236 @@
+//! `--head-to` and `--head`: heads of a trail's chain that are kept elsewhere, and what can happen to their file.
+
+use std::fs;
+
+use super::{
+    harness::{TEMPLATES, Workspace, objects},
+    trail::{SMALL, segments, trail, verify},
+};
+use crate::support::{command::Ran, wire::call};
+
+/// What the exchanges of these tests break.
+const ALLOWED: [&str; 4] = ["--allow", "auth.missing", "--allow", "query.undocumented"];
+
+/// Runs `watch` over six exchanges; `meanwhile` happens after three of them.
+fn watch(workspace: &Workspace, options: &[&str], meanwhile: impl FnOnce()) -> Ran {
+    let options = [&ALLOWED[..], options].concat();
+    let running = workspace.start("watch", &options);
+    for number in 0..3 {
+        call(running.address, "GET", &format!("{TEMPLATES}?n={number}"), &[], b"");
+    }
+    meanwhile();
+    for number in 3..6 {
+        call(running.address, "GET", &format!("{TEMPLATES}?n={number}"), &[], b"");
+    }
+    running.finish()
+}
+
+/// Starts `watch` with a command that ends at once.
+fn start(workspace: &Workspace, options: &[&str]) -> Ran {
+    workspace.run(&[&["watch", "--upstream", "sandbox"], options, &["--", "true"]].concat())
+}
+
+fn cut(workspace: &Workspace, name: &str, bytes: usize) {
+    let text = fs::read(workspace.path().join(name)).unwrap();
+    fs::write(workspace.path().join(name), &text[..text.len() - bytes]).unwrap();
+}
+
+#[test]
+fn a_torn_head_is_ended_by_the_next_start_and_skipped_with_a_word_by_readers() {
+    let workspace = trail();
+    let lines = workspace.read("heads").lines().count();
+    cut(&workspace, "heads", 30);
+    assert_eq!(start(&workspace, &SMALL).status, 0);
+    let heads = workspace.read("heads");
+    assert_eq!(heads.lines().count(), lines + 2, "{heads}");
+    for command in ["verify", "audit"] {
+        let ran = workspace.run(&[command, "trail", "--head", "heads", "--allow", "auth.missing"]);
+        assert_eq!(ran.status, 0, "{command}: {}", ran.stderr);
+        assert!(ran.stderr.contains("skipped 1 torn line of the kept heads `heads`"), "{command}: {}", ran.stderr);
+        assert!(ran.stdout.contains("is whole"), "{command}: {}", ran.stdout);
+    }
+    // What earlier versions made of a torn line: the next head right behind it.
+    let text = workspace.read("heads");
+    let torn = text.lines().nth(lines - 1).unwrap();
+    fs::write(workspace.path().join("heads"), text.replace(&format!("{torn}\n"), torn)).unwrap();
+    let ran = verify(&workspace, &["--head", "heads"]);
+    assert!(ran.status == 0 && ran.stderr.contains("skipped 1 torn line"), "{}", ran.stderr);
+    assert_eq!(start(&workspace, &SMALL).status, 0);
+}
+
+#[test]
+fn a_file_that_holds_anything_but_heads_is_not_added_to() {
+    let workspace = Workspace::new();
+    for rubbish in ["my notes\n", "{\"seq\":1}\n", "\u{0}\u{1}", "{\"log\":{\"entries\":[]}}"] {
+        fs::write(workspace.path().join("notes"), rubbish).unwrap();
+        let ran = start(&workspace, &["--trail", "trail", "--head-to", "notes"]);
+        assert!(ran.status == 2 && ran.stderr.contains("`notes`: it is no file of heads (line 1"), "{}", ran.stderr);
+        assert_eq!(workspace.read("notes"), rubbish);
+    }
+    assert!(segments(&workspace).is_empty());
+    let folder = start(&workspace, &["--trail", "trail", "--head-to", "."]);
+    assert!(folder.status == 2 && folder.stderr.contains("cannot write the head to `.`"), "{}", folder.stderr);
+}
+
+#[test]
+fn the_file_of_heads_that_was_removed_during_a_run_is_made_anew_with_all_of_them() {
+    let workspace = Workspace::new();
+    let before = || workspace.read("heads").lines().count();
+    let ran = watch(&workspace, &["--trail", "trail", "--head-to", "heads"], || {
+        assert_eq!(before(), 1);
+        fs::remove_file(workspace.path().join("heads")).unwrap();
+    });
+    let said = "ALARM: `heads` was removed during the run; it was made anew with all heads that it held";
+    assert!(ran.status == 0 && ran.stderr.contains(said), "{}", ran.stderr);
+    assert_eq!(workspace.read("heads").lines().count(), 2);
+    assert_eq!(verify(&workspace, &["--head", "heads"]).status, 0);
+}
+
+#[test]
+fn a_head_that_cannot_be_kept_is_named_as_that_and_not_as_the_journal() {
+    let workspace = Workspace::new();
+    let instead = || {
+        fs::rename(workspace.path().join("heads"), workspace.path().join("aside")).unwrap();
+        fs::write(workspace.path().join("heads"), "mine").unwrap();
+    };
+    let ran = watch(&workspace, &["--trail", "trail", "--head-to", "heads"], instead);
+    let said = "the head of the trail could not be kept: `heads`: another file has taken its place; move it away";
+    assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("the journal could not be written"), "{}", ran.stderr);
+    assert_eq!(workspace.read("heads"), "mine");
+    fs::remove_file(workspace.path().join("heads")).unwrap();
+    let ran = watch(&workspace, &["--trail", "trail", "--head-to", "heads", "--format", "json"], instead);
+    let summary = &objects(&ran, "summary")[0]["summary"];
+    assert!(summary["head_error"].as_str().unwrap().contains("another file"), "{}", ran.stderr);
+    assert!(summary["journal_error"].is_null(), "{}", ran.stderr);
+}
+
+#[test]
+fn a_full_disk_is_named_where_the_first_head_cannot_be_kept() {
+    let workspace = Workspace::new();
+    let ran = start(&workspace, &["--trail", "trail", "--head-to", "/dev/full"]);
+    let said = "cannot write the head to `/dev/full`: No space left";
+    assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+}
+
+#[test]
+fn a_segment_that_was_removed_during_a_run_is_named_as_that() {
+    let workspace = Workspace::new();
+    let ran = watch(&workspace, &["--trail", "trail", "--trail-segment", "2000"], || {
+        fs::remove_file(workspace.path().join("trail").join(&segments(&workspace)[0])).unwrap();
+    });
+    let said = "the trail could not be read again: `trail/trail-00000001.journal`: No such file";
+    assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("the journal could not be written"), "{}", ran.stderr);
+    let workspace = Workspace::new();
+    let ran = watch(&workspace, &["--trail", "trail", "--trail-segment", "2000", "--format", "json"], || {
+        fs::rename(workspace.path().join("trail"), workspace.path().join("moved")).unwrap();
+    });
+    let summary = &objects(&ran, "summary")[0]["summary"];
+    assert!(summary["reread_error"].as_str().unwrap().contains("trail-00000001.journal"), "{}", ran.stderr);
+    assert!(ran.status == 2 && summary["journal_error"].is_null(), "{}", ran.stderr);
+}
+
+#[test]
+fn two_trails_do_not_keep_their_heads_in_one_file_at_once() {
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--trail", "one", "--head-to", "heads"]);
+    let second = start(&workspace, &["--trail", "two", "--head-to", "heads"]);
+    let said = "`heads`: another process keeps the heads of its trail there";
+    assert!(second.status == 2 && second.stderr.contains(said), "{}", second.stderr);
+    assert_eq!(running.finish().status, 0);
+    assert_eq!(workspace.read("heads").lines().count(), 2);
+}
+
+/// A trail in a folder of this name, its heads in `NAME.heads`.
+fn named(workspace: &Workspace, name: &str) {
+    let heads = format!("{name}.heads");
+    watch(workspace, &["--trail", name, "--head-to", &heads], || {});
+}
+
+fn check(workspace: &Workspace, arguments: &[&str]) -> (i32, String) {
+    let ran = workspace.run(&[&["audit"], arguments, &["--allow", "auth.missing"]].concat());
+    (ran.status, ran.stdout + &ran.stderr)
+}
+
+#[test]
+fn each_trail_is_held_to_the_heads_that_carry_its_id() {
+    let workspace = Workspace::new();
+    named(&workspace, "one");
+    named(&workspace, "two");
+    let (status, said) = check(&workspace, &["one", "two", "--head", "one.heads"]);
+    assert!(status == 0 && said.contains("through 1 kept head\n") && said.contains("through 0 kept heads"), "{said}");
+    let (status, said) = check(&workspace, &["one", "two", "--head", "one.heads", "--head", "two.heads"]);
+    assert!(status == 0 && said.matches("through 1 kept head\n").count() == 2, "{said}");
+    let (status, said) = check(&workspace, &["one", "--head", "two.heads"]);
+    assert!(status == 1 && said.contains("none of the kept heads is of this trail"), "{said}");
+    // One that was put in the place of another is found out, whatever stands beside it.
+    fs::remove_dir_all(workspace.path().join("one")).unwrap();
+    watch(&workspace, &["--trail", "one"], || {});
+    let (status, said) = check(&workspace, &["one", "two", "--head", "one.heads", "--head", "two.heads"]);
+    assert!(status == 1 && said.contains("altered at `one/trail-00000001.journal`, line 1: none of"), "{said}");
+    assert!(said.contains("`two` is whole"), "{said}");
+    let (status, said) = check(&workspace, &["two", "--head", "one.heads", "--head", "two.heads"]);
+    assert!(status == 2 && said.contains("which was not named"), "{said}");
+}
+
+#[test]
+fn heads_of_two_trails_do_not_go_to_one_file() {
+    let workspace = Workspace::new();
+    named(&workspace, "one");
+    let heads = workspace.read("one.heads");
+    let ran = start(&workspace, &["--trail", "two", "--head-to", "one.heads"]);
+    assert!(ran.status == 2 && ran.stderr.contains("it keeps heads of another trail"), "{}", ran.stderr);
+    assert_eq!(workspace.read("one.heads"), heads);
+    // The same where the trail's folder was emptied.
+    fs::remove_dir_all(workspace.path().join("one")).unwrap();
+    let ran = start(&workspace, &["--trail", "one", "--head-to", "one.heads"]);
+    assert!(ran.status == 2 && ran.stderr.contains("it proves what was removed"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_start_warns_where_the_trail_was_cut_off_before_a_kept_head() {
+    let workspace = trail();
+    for name in segments(&workspace).into_iter().skip(2) {
+        fs::remove_file(workspace.path().join("trail").join(name)).unwrap();
+    }
+    let ran = start(&workspace, &SMALL);
+    assert!(ran.stderr.contains("ALARM: the trail was cut off: it ends after "), "{}", ran.stderr);
+    let ran = verify(&workspace, &["--head", "heads"]);
+    assert!(ran.status == 1 && ran.stderr.contains("the trail was altered"), "{}", ran.stderr);
+}
+
+#[test]
+fn heads_that_cover_no_entry_prove_nothing_and_none_before_the_first_link_is_one() {
+    let workspace = Workspace::new();
+    assert_eq!(start(&workspace, &["--trail", "trail", "--head-to", "heads"]).status, 0);
+    let (status, said) = check(&workspace, &["trail", "--head", "heads"]);
+    assert!(status == 0 && said.contains("through 0 kept heads"), "{said}");
+    fs::write(workspace.path().join("zero"), format!("{{\"seq\":0,\"hash\":\"{}\"}}", "0".repeat(64))).unwrap();
+    let (status, said) = check(&workspace, &["trail", "--head", "zero"]);
+    assert!(status == 2 && said.contains("`zero` keeps no head"), "{said}");
+}
+
+#[test]
+fn a_trail_of_an_earlier_version_keeps_its_heads_and_gets_an_id_at_its_next_start() {
+    let workspace = Workspace::new();
+    copy("tests/data/trail-without-id", workspace.path());
+    let heads = workspace.read("heads");
+    assert!(!heads.contains("trail") && !workspace.read("trail/trail-00000001.journal").contains("\"trail\":"));
+    let (status, said) = check(&workspace, &["trail", "--head", "heads"]);
+    assert!(status == 0 && said.contains("through 1 kept head\n"), "{said}");
+    watch(&workspace, &["--trail", "trail", "--head-to", "heads"], || {});
+    assert!(workspace.read("heads").starts_with(&heads) && workspace.read("heads").contains("\"trail\":"));
+    let (status, said) = check(&workspace, &["trail", "--head", "heads"]);
+    assert!(status == 0 && said.contains("through 3 kept heads"), "{said}");
+    named(&workspace, "two");
+    let (status, said) = check(&workspace, &["trail", "two", "--head", "heads"]);
+    assert!(status == 2 && said.contains("do not name their trail"), "{said}");
+}
+
+fn copy(from: &str, to: &std::path::Path) {
+    fs::create_dir(to.join("trail")).unwrap();
+    for file in ["heads", "trail/trail-00000001.journal"] {
+        fs::copy(std::path::Path::new(from).join(file), to.join(file)).unwrap();
+    }
+}

@@ -1,0 +1,201 @@
+//! Folders with several trails, with files that are no recording, and trails that are still written.
+
+use std::{
+    fs,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use serde_json::Value;
+
+use super::{
+    harness::{TEMPLATES, Workspace, objects},
+    trail::{change, segments, trail, verify},
+};
+use crate::support::{command::Ran, wire::call};
+
+fn record(workspace: &Workspace, folder: &str) {
+    let running = workspace.start("watch", &["--trail", folder, "--trail-segment", "2000"]);
+    for _ in 0..4 {
+        call(running.address, "GET", TEMPLATES, &[], b"");
+    }
+    running.finish();
+}
+
+fn both(workspace: &Workspace, path: &str) -> [Ran; 2] {
+    ["verify", "audit"].map(|command| workspace.run(&[command, path, "--allow", "auth.missing"]))
+}
+
+#[test]
+fn each_folder_with_segments_is_a_trail_and_is_proven_by_itself() {
+    let workspace = Workspace::new();
+    record(&workspace, "p/a");
+    record(&workspace, "p/b");
+    for ran in both(&workspace, "p") {
+        assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
+        for name in ["p/a", "p/b"] {
+            assert!(ran.stdout.contains(&format!("the chain of `{name}` is whole: 4 entries")), "{}", ran.stdout);
+        }
+    }
+    fs::remove_file(workspace.path().join("p/b/trail-00000002.journal")).unwrap();
+    for ran in both(&workspace, "p") {
+        assert!(ran.status == 1 && ran.stdout.contains("`p/a` is whole"), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains("altered at `p/b/trail-00000003.journal`, line 1"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn segments_that_were_put_into_a_folder_below_are_still_the_beginning_of_the_trail() {
+    let workspace = trail();
+    fs::create_dir(workspace.path().join("trail/old")).unwrap();
+    for name in segments(&workspace).into_iter().take(3) {
+        let folder = workspace.path().join("trail");
+        fs::rename(folder.join(&name), folder.join("old").join(&name)).unwrap();
+    }
+    let ran = verify(&workspace, &["--head", "heads"]);
+    assert!(ran.status == 0 && ran.stdout.contains("`trail` is whole: 12 entries"), "{}{}", ran.stdout, ran.stderr);
+    // Another trail there is one of its own.
+    let workspace = trail();
+    fs::rename(workspace.path().join("trail"), workspace.path().join("old")).unwrap();
+    record(&workspace, "trail");
+    fs::rename(workspace.path().join("old"), workspace.path().join("trail/old")).unwrap();
+    for ran in both(&workspace, "trail") {
+        assert!(ran.stdout.contains("`trail` is whole: 4 entries"), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains("`trail/old` is whole: 12 entries"), "{}{}", ran.stdout, ran.stderr);
+    }
+}
+
+#[test]
+fn every_file_of_a_trails_folder_that_is_not_read_is_named() {
+    let workspace = trail();
+    let last = segments(&workspace).pop().unwrap();
+    let folder = workspace.path().join("trail");
+    fs::rename(folder.join(&last), folder.join(format!("{last}.gz"))).unwrap();
+    for name in ["notes.txt", "trail-00000001.journal.bak"] {
+        fs::write(folder.join(name), "x").unwrap();
+    }
+    for ran in both(&workspace, "trail") {
+        for said in [
+            format!("`trail/{last}.gz` is not read (gunzip it first)"),
+            "`trail/notes.txt` is not read;".to_owned(),
+            "`trail/trail-00000001.journal.bak` is not read;".to_owned(),
+        ] {
+            assert!(ran.stdout.contains(&said), "{said}: {}{}", ran.stdout, ran.stderr);
+        }
+        assert!(!ran.stdout.contains("`trail/lock`"), "{}", ran.stdout);
+    }
+    for command in ["verify", "audit"] {
+        let ran = workspace.run(&[command, "trail", "--format", "json"]);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(report["integrity"][0]["unread"].as_array().unwrap().len(), 3, "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn exchanges_that_could_not_be_recorded_are_stated_by_a_line_that_the_chain_covers() {
+    for ends_at_once in [false, true] {
+        let workspace = Workspace::new();
+        let running = workspace.start("watch", &["--trail", "trail", "--format", "json"]);
+        let segment = workspace.path().join("trail/trail-00000001.journal");
+        let calls = |count| (0..count).for_each(|_| drop(call(running.address, "GET", TEMPLATES, &[], b"")));
+        calls(2);
+        fs::remove_file(&segment).unwrap();
+        fs::write(&segment, "not ours").unwrap();
+        calls(3);
+        fs::remove_file(&segment).unwrap();
+        if !ends_at_once {
+            calls(1);
+        }
+        let ran = running.finish();
+        assert!(ran.status == 2 && objects(&ran, "summary")[0]["summary"]["unwritten"] == 3, "{}", ran.stderr);
+        let entries = if ends_at_once { 2 } else { 3 };
+        for ran in both(&workspace, "trail") {
+            let said = format!("`trail` is whole: {}", if ends_at_once { "2 entries" } else { "3 entries" });
+            assert!(ran.status == 0 && ran.stdout.contains(&said), "{}{}", ran.stdout, ran.stderr);
+            assert!(ran.stdout.contains("; NOT RECORDED: 3 exchanges from 20"), "{}", ran.stdout);
+        }
+        for command in ["verify", "audit"] {
+            let ran = workspace.run(&[command, "trail", "--format", "json"]);
+            let integrity = &serde_json::from_str::<Value>(&ran.stdout).unwrap()["integrity"][0];
+            assert_eq!(integrity["entries"], entries, "{integrity}");
+            let lost = &integrity["unrecorded"][0];
+            assert_eq!(lost["exchanges"], 3, "{integrity}");
+            assert!(lost["from"].as_str().unwrap() <= lost["to"].as_str().unwrap(), "{integrity}");
+        }
+        // Who takes that line away alters the trail.
+        change(&workspace, "trail-00000001.journal", |lines| {
+            lines.retain(|line| !line.starts_with("{\"_unrecorded\""));
+        });
+        assert_eq!(verify(&workspace, &[]).status, 1);
+    }
+}
+
+#[test]
+fn a_line_of_the_chain_that_was_altered_is_named_by_its_own_number() {
+    for alter in [
+        (|line: &str| line.replacen('{', "{\"note\":\"x\",", 1)) as fn(&str) -> String,
+        |line| line.replacen('{', "{ ", 1),
+        |line| line.replacen("_chain", "_chaim", 1),
+        |line| line.replacen('{', "[", 1),
+    ] {
+        let workspace = trail();
+        let second = &segments(&workspace)[1];
+        change(&workspace, second, |lines| {
+            assert!(lines[2].starts_with("{\"_chain\""));
+            lines[2] = alter(&lines[2]);
+        });
+        let ran = verify(&workspace, &[]);
+        let named = format!("the trail was altered at `trail/{second}`, line 3: ");
+        assert!(ran.status == 1 && ran.stderr.contains(&named), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn an_end_that_was_cut_off_is_named_by_the_last_line_that_is_there() {
+    let workspace = trail();
+    let last = segments(&workspace).pop().unwrap();
+    change(&workspace, &last, Vec::clear);
+    let ran = verify(&workspace, &["--head", "heads"]);
+    assert!(ran.status == 1 && ran.stderr.contains("the end was cut off"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("line 0"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_trail_that_is_still_written_is_read_as_far_as_its_chain_was_checked() {
+    let workspace = Workspace::new();
+    let running = workspace.start("watch", &["--trail", "trail"]);
+    let (address, done) = (running.address, AtomicBool::new(false));
+    let reports = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                call(address, "GET", TEMPLATES, &[], b"");
+            }
+        });
+        let reports: Vec<Ran> = (0..4).map(|_| workspace.run(&["verify", "trail", "--format", "json"])).collect();
+        done.store(true, Ordering::Relaxed);
+        reports
+    });
+    for ran in reports {
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.stderr));
+        let integrity = &report["integrity"][0];
+        let covered = integrity["entries"].as_u64().unwrap() + integrity["unsealed"].as_u64().unwrap();
+        assert_eq!(report["summary"]["exchanges"], covered, "{integrity}");
+        assert!(integrity["broken"].is_null(), "{integrity}");
+    }
+    running.finish();
+}
+
+#[test]
+fn a_segment_that_is_rubbish_at_the_start_is_left_as_it_is_and_the_trail_goes_on_behind_it() {
+    for rubbish in ["", "\n", "x", "x\ny\n", "{\"_chain\":", "{\"_chain\":{}}\n"] {
+        let workspace = Workspace::new();
+        fs::create_dir(workspace.path().join("trail")).unwrap();
+        fs::write(workspace.path().join("trail/trail-00000007.journal"), rubbish).unwrap();
+        let ran = workspace.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--", "true"]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert_eq!(segments(&workspace).last().unwrap(), "trail-00000008.journal");
+        // What a process that was killed at its start leaves is no alteration; whole lines of something else are.
+        let whole = !rubbish.ends_with('\n');
+        let ran = verify(&workspace, &[]);
+        assert_eq!(ran.status, i32::from(!whole), "{rubbish:?}: {}", ran.stderr);
+    }
+}
