@@ -38,12 +38,14 @@ expression!(
         r"|hvs\.[0-9A-Za-z_-]{20,}|AccountKey=[0-9A-Za-z+/]{40,}={0,2})"
     )
 );
+expression!(FIELD, r#"(?-u)([A-Za-z][A-Za-z0-9_.-]{1,60})(?:\\?["'])?\]?\s{0,20}(=>|:=|={1,3}|:)"#);
+// Searched only after the name of a secret: a value may reach to the end of the text.
 expression!(
-    FIELD,
+    VALUE,
     concat!(
-        r#"(?-u)([A-Za-z][A-Za-z0-9_.-]{1,60})(\\?["'])?\]?\s{0,20}(=>|:=|={1,3}|:)\s{0,20}"#,
-        // What YAML writes before a value: a block's sign, a tag, an anchor, an item's dash;.
-        r#"(?:(?:[|>][0-9+-]{0,2}|[!&][A-Za-z!]{1,40}|-)\s{1,20})?"#,
+        r"\A(?-u)\s{0,20}",
+        // What YAML writes before a value: a block's sign, a tag, an anchor, an item's dash.
+        r"(?:(?:[|>][0-9+-]{0,2}|[!&][A-Za-z!]{1,40}|-)\s{1,20})?",
         r#"(?:"""((?s:.*?))"""|[bBrRuU]{0,2}\\?"((?:[^"\\]|\\[^"])*)\\?"|[bBrRuU]{0,2}'([^']*)'|([^\s"'&;,<>(){}\\]+))"#
     )
 );
@@ -122,30 +124,7 @@ pub(in crate::redact) fn find_fields(text: &[u8], emit: &mut dyn FnMut(Range<usi
             emit(value.range(), Kind::Credential);
         }
     }
-    if let Some(field) = &*FIELD {
-        let mut from = 0;
-        while let Some(hit) = field.captures_at(text, from) {
-            let (Some(name), Some(sign)) = (hit.get(1), hit.get(3)) else { break };
-            let quoted = hit.get(4).or_else(|| hit.get(5)).or_else(|| hit.get(6));
-            from = sign.end();
-            let Some(value) = quoted.or_else(|| hit.get(7)) else { continue };
-            let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
-            // `.` joins names in properties files (`app.client.secret=`); the last one tells.
-            let last = name.rsplit('.').next().unwrap_or_default();
-            let assigned = sign.as_bytes() == b"=";
-            let place = if assigned { Place::Parameter } else { Place::Text };
-            let Some(kind) = kind::by_name(last, place).or_else(|| kind::by_name(name, place)) else { continue };
-            let bare = kind == Kind::Code && last.eq_ignore_ascii_case("code") || kind == Kind::ApiKey && last == "key";
-            let telling = kind::is_opaque(value.as_bytes());
-            if value.is_empty() || (bare && !telling) || (!assigned && quoted.is_none() && !telling) {
-                continue;
-            }
-            if !label::holds(value.as_bytes()) {
-                emit(value.range(), kind);
-            }
-            from = value.end();
-        }
-    }
+    find_assigned(text, emit);
     if let Some(element) = &*ELEMENT {
         let mut from = 0;
         while let Some(hit) = element.captures_at(text, from) {
@@ -162,6 +141,45 @@ pub(in crate::redact) fn find_fields(text: &[u8], emit: &mut dyn FnMut(Range<usi
         }
     }
     find_in_tags(text, emit);
+}
+
+/// Values after a name and a sign: `name=value`, `"name": "value"`.
+fn find_assigned(text: &[u8], emit: &mut dyn FnMut(Range<usize>, Kind)) {
+    /// Longest that stands before a value in YAML.
+    const MAX_PREFIX: usize = 64;
+    let (Some(field), Some(expression)) = (&*FIELD, &*VALUE) else { return };
+    let mut from = 0;
+    // The end of an unquoted value that is not opaque. No part of it up to this end is opaque either.
+    let mut plain_until = 0;
+    while let Some(hit) = field.captures_at(text, from) {
+        let (Some(name), Some(sign)) = (hit.get(1), hit.get(2)) else { break };
+        from = sign.end();
+        let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
+        // `.` joins names in properties files (`app.client.secret=`); the last one tells.
+        let last = name.rsplit('.').next().unwrap_or_default();
+        let assigned = sign.as_bytes() == b"=";
+        let place = if assigned { Place::Parameter } else { Place::Text };
+        let Some(kind) = kind::by_name(last, place).or_else(|| kind::by_name(name, place)) else { continue };
+        let bare = kind == Kind::Code && last.eq_ignore_ascii_case("code") || kind == Kind::ApiKey && last == "key";
+        if (bare || !assigned) && from + MAX_PREFIX < plain_until {
+            continue;
+        }
+        let Some(hit) = expression.captures(&text[from..]) else { continue };
+        let quoted = hit.get(1).or_else(|| hit.get(2)).or_else(|| hit.get(3));
+        let Some(value) = quoted.or_else(|| hit.get(4)) else { continue };
+        let range = from + value.start()..from + value.end();
+        let telling = kind::is_opaque(value.as_bytes());
+        if value.is_empty() || (bare && !telling) || (!assigned && quoted.is_none() && !telling) {
+            if quoted.is_none() {
+                plain_until = range.end;
+            }
+            continue;
+        }
+        if !label::holds(value.as_bytes()) {
+            emit(range.clone(), kind);
+        }
+        from = range.end;
+    }
 }
 
 /// Elements whose attribute `name` names their content; a button's does not.
@@ -251,6 +269,7 @@ mod tests {
             &AUTHORIZATION,
             &VENDOR,
             &FIELD,
+            &VALUE,
             &ELEMENT,
             &TAG,
             &ATTRIBUTE,
@@ -304,6 +323,22 @@ mod tests {
         for prose in ["password: must not be empty", "code=invalid_token", "token: missing", "no secret here"] {
             assert!(fields(prose).is_empty(), "{prose}");
         }
+    }
+
+    #[test]
+    fn a_hostile_text_is_read_in_time_that_grows_with_it_and_no_faster() {
+        for piece in
+            ["a://token", "code=", "token:", "key:", "token: ", "ab:\"token", "code=\"code:", "token:\"\"\"", "<token>"]
+        {
+            let text = piece.repeat((256 << 10) / piece.len());
+            let began = std::time::Instant::now();
+            find_fields(text.as_bytes(), &mut |_, _| {});
+            let took = began.elapsed();
+            assert!(took < std::time::Duration::from_secs(20), "{piece} took {took:?}");
+        }
+        let late = format!("{}code=G9eh6Yo4aBcD {}", "token:".repeat(100), "token:x token=abc");
+        assert_eq!(fields(&late).last().map(String::as_str), Some("abc"));
+        assert!(fields(&late).iter().any(|value| value.ends_with("G9eh6Yo4aBcD")));
     }
 
     #[test]
