@@ -304,7 +304,9 @@ mod second {
             while let Some(byte) = bytes.next() {
                 let digits = {
                     let two: Vec<u8> = bytes.clone().take(2).collect();
-                    String::from_utf8(two).ok().filter(|two| two.len() == 2)
+                    // `from_str_radix` also reads `+a`.
+                    let is_coded = two.len() == 2 && two.iter().all(u8::is_ascii_hexdigit);
+                    String::from_utf8(two).ok().filter(|_| is_coded)
                 };
                 let coded = digits.filter(|_| byte == b'%').and_then(|two| u8::from_str_radix(&two, 16).ok());
                 match (byte, coded) {
@@ -350,6 +352,17 @@ fn parameter() -> impl Strategy<Value = String> {
         3 => format!("{key}=\"x\\\"{text}\""),
         _ => format!("{key}=\"{text}\""),
     })
+}
+
+#[test]
+fn a_field_that_ends_inside_of_a_secret_is_masked_where_a_sign_follows_a_percent_sign() {
+    let body = r#"{"refresh_token":"aaaa0AAA0%+aaaa0AAA0","client_secret":"aaaa0AAA1&aaaa0AAA1"}"#;
+    let fields = second::fields(body);
+    assert_eq!(fields[0].0, r#"{"refresh_token":"aaaa0AAA0% aaaa0AAA0","client_secret":"aaaa0AAA1"#);
+    let places: Vec<String> = fields.iter().map(|(name, _)| format!("/{name}")).collect();
+    let text =
+        kept(&Redactor::default(), FORM, body.as_bytes(), &places.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(!text.contains("aaaa0AAA"), "{text}");
 }
 
 proptest! {
@@ -426,6 +439,8 @@ proptest! {
         let text = kept(&Redactor::default(), media, body.as_bytes(), &places);
         for (name, value) in &members {
             let word = &value.as_str().unwrap()[..9];
+            // A value that another member has as well may stay there: it only begins the secret.
+            prop_assume!(members.iter().all(|(other, value)| other == name || !value.as_str().unwrap().contains(word)));
             prop_assert!(!SENSITIVE.contains(&name.as_str()) || !text.contains(word), "{word} of\n{body}\nis in\n{text}");
         }
     }
