@@ -1,4 +1,5 @@
-//! One file per promise. Real sockets on port 0, real files, no network, no sleeps.
+//! One file per promise. Real sockets on port 0, real files, no network. A test sleeps only where its promise is
+//! about time.
 
 #![allow(unreachable_pub)] // one crate, nobody outside
 #![allow(clippy::unwrap_used)] // clippy.toml allows it inside test functions only, not in what they share

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     contract::model::{Operation, Response as Documented, Status},
-    exchange::{Exchange, Response},
+    exchange::{Exchange, Response, media},
     finding::{Finding, Rule, Unchecked},
 };
 
@@ -50,10 +50,14 @@ impl Check<'_> {
 
     fn response_body(&mut self, response: &Response, documented: Option<&Documented>, success: bool) {
         let content = documented.map(|documented| &documented.content[..]).unwrap_or_default();
-        // What comes behind a 101 is of another protocol.
+        // What follows a 101 is of another protocol.
         let switched = response.status == 101;
+        // The content of a 206 is a part of the representation (RFC 9110, 15.3.7), and no schema describes a part.
+        let ranges = |value: &http::HeaderValue| media::essence(value.as_bytes()) == "multipart/byteranges";
+        let partial = response.status == 206
+            && (response.headers.contains("content-range") || response.headers.get("content-type").is_some_and(ranges));
         let hidden = is_redacted(&response.body.redacted, "") && !response.body.malformed;
-        if switched || self.exchange.transport.incomplete.is_some() || hidden {
+        if switched || partial || self.exchange.transport.incomplete.is_some() || hidden {
             self.unchecked.insert(Unchecked::ResponseBody);
             return;
         }

@@ -14,6 +14,14 @@ fn statuses_count_only_where_the_document_lists_some() {
 }
 
 #[test]
+fn a_part_of_a_representation_is_held_to_no_schema() {
+    let part = || Case::list("").answer(206, r#"{"isbn":"4"#);
+    part().header("content-range").finds(&[]).leaves(&["required-scope", "success-status", "response-body"]);
+    Case::list("").answer_as(206, "multipart/byteranges; boundary=b", "--b--").finds(&[]);
+    part().finds(&["response.body.malformed"]);
+}
+
+#[test]
 fn documented_headers_have_to_be_there() {
     Case::book().answer(429, "").finds(&["response.headers X-Rate"]);
     Case::book().answer(429, "").header("x-rate").finds(&[]);

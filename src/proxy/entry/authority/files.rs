@@ -50,6 +50,16 @@ pub fn default_folder() -> Result<PathBuf, AuthorityError> {
         .ok_or(AuthorityError::NoHome)
 }
 
+/// Keeps other processes from reading or replacing the authorities below `base` while one is out of its place; `None`
+/// where there is no such folder yet.
+pub(super) fn lock(base: &Path) -> Result<Option<fs::File>, AuthorityError> {
+    match fs::File::open(base) {
+        Ok(folder) => folder.lock().map(|()| Some(folder)).map_err(at(base)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(at(base)(error)),
+    }
+}
+
 /// The folders of authorities below `base`, by name.
 pub(super) fn folders(base: &Path) -> Result<Vec<PathBuf>, AuthorityError> {
     let entries = match fs::read_dir(base) {

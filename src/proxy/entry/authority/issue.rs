@@ -58,6 +58,7 @@ impl Authority {
     pub fn open(base: &Path, hosts: &[String]) -> Result<Self, AuthorityError> {
         let hosts = canonical(hosts);
         let folder = base.join(folder_name(&hosts));
+        let _alone = files::lock(base)?;
         if !files::is_made(&folder) {
             files::make(base, &folder, &hosts)?;
         }
@@ -85,6 +86,11 @@ impl Authority {
     ///
     /// As [`Authority::open`].
     pub fn rotate(base: &Path, hosts: &[String]) -> Result<Self, AuthorityError> {
+        let _alone = files::lock(base)?;
+        Self::replace(base, hosts)
+    }
+
+    fn replace(base: &Path, hosts: &[String]) -> Result<Self, AuthorityError> {
         let folder = base.join(folder_name(&canonical(hosts)));
         files::replace(base, &folder, &canonical(hosts))?;
         Self::read(folder)
@@ -98,10 +104,11 @@ impl Authority {
     /// As [`Authority::open`], and where `base` exists and cannot be listed.
     pub fn rotate_all(base: &Path) -> Result<Rotated, AuthorityError> {
         let mut rotated = Rotated::default();
+        let _alone = files::lock(base)?;
         for folder in folders(base)? {
             let hosts = read_facts(&folder).map(|(hosts, _)| hosts);
             match hosts {
-                Ok(hosts) => rotated.authorities.push(Self::rotate(base, &hosts)?),
+                Ok(hosts) => rotated.authorities.push(Self::replace(base, &hosts)?),
                 Err(_) => {
                     files::remove(&folder)?;
                     rotated.removed.push(folder);
@@ -117,6 +124,7 @@ impl Authority {
     ///
     /// [`AuthorityError::Io`] where `base` exists and cannot be listed.
     pub fn list(base: &Path) -> Result<Vec<Result<Self, AuthorityError>>, AuthorityError> {
+        let _alone = files::lock(base)?;
         Ok(folders(base)?.into_iter().map(Self::read).collect())
     }
 
