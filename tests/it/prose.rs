@@ -1,4 +1,4 @@
-//! The words of README, pages and help: short lines, plain English, and paths that exist.
+//! The words of README, pages, changelog and help: short lines, plain English, and paths that exist.
 
 use std::{
     fs,
@@ -35,7 +35,8 @@ fn root() -> &'static Path {
 }
 
 fn pages() -> Vec<PathBuf> {
-    let mut pages: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root().join(name)).into();
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root().join(name)).into();
     let docs = fs::read_dir(root().join("docs")).unwrap().map(|item| item.unwrap().path());
     pages.extend(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
     pages
