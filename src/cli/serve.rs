@@ -496,6 +496,9 @@ impl ProxyArgs {
             let address = line.strip_prefix("listening on ").and_then(|rest| rest.split(' ').next());
             super::summary::event(format, "listening", address, line);
         }
+        // The first exchange finds the schemas compiled, or waits for them.
+        let contract = Arc::clone(pipeline.contract());
+        std::thread::spawn(move || contract.prepare());
         ready();
         let ended = match self.command.split_first() {
             None => {

@@ -186,6 +186,11 @@ impl Contract {
         &self.made().compiled.not_implemented
     }
 
+    /// Compiles the schemas now and not with the first value to judge.
+    pub fn prepare(&self) {
+        self.made().compiled.schemas.prepare();
+    }
+
     /// Places of the document that contrail cannot judge by: what they would restrict is unchecked.
     pub fn unusable_places(&self) -> impl Iterator<Item = &UnusablePlace> {
         let compiled = &self.made().compiled;

@@ -49,6 +49,7 @@ pub use self::{
     verdict_cache::VerdictCache,
 };
 use crate::{
+    contract::Contract,
     exchange::{Exchange, Headers, Request},
     finding::{Kind, Rule, Verdict},
     proxy::{Committed, Completed, HoldPolicy, Observer},
@@ -365,6 +366,12 @@ impl Pipeline {
             }
             release(&mut waiting, &answer);
         }
+    }
+
+    /// The contract in force.
+    #[must_use]
+    pub fn contract(&self) -> &Arc<Contract> {
+        &self.judge.contract
     }
 
     /// How exchange lines are shaped.

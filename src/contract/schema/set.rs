@@ -97,6 +97,11 @@ impl Schemas {
         })
     }
 
+    /// Makes the build.
+    pub fn prepare(&self) {
+        let _ = self.compiled();
+    }
+
     /// The build, made at the first call.
     pub(super) fn compiled(&self) -> &Compiled {
         self.compiled.get_or_init(|| {
