@@ -159,8 +159,10 @@ fn replay() -> Replay {
         ignore: Vec::new(),
         exhausted: Some(Exhausted::Loop),
         operation_of: Arc::new(move |method, path| contract.operation_id(method, path)),
+        tenant: Contract::built_in(),
         has_label: Arc::new(|_| false),
         redact: Arc::new(Request::clone),
+        redact_failure: Arc::new(str::to_owned),
     };
     let mut builder = Builder::new(settings).expect("randomness for a key");
     builder.source("bench.har", None);

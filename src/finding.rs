@@ -67,6 +67,8 @@ rules! {
     OperationUndocumented "operation.undocumented" Gap "no documented operation has this method and path";
     PathParameter "path.parameter" Violation "a documented path parameter breaks its schema";
     QueryParameter "query.parameter" Violation "a documented query parameter breaks its schema, is missing or is repeated";
+    HeaderParameter "header.parameter" Violation "a documented header parameter breaks its schema or is missing";
+    CookieParameter "cookie.parameter" Violation "a documented cookie parameter breaks its schema or is missing";
     QueryUndocumented "query.undocumented" Gap "a query parameter that is not documented";
     RequestContentType "request.content-type" Violation "a request media type that is not documented";
     ResponseContentType "response.content-type" Violation "a response media type that is not documented";
@@ -77,7 +79,7 @@ rules! {
     RequestBodyUnexpected "request.body.unexpected" Violation "a request body where the document says none";
     RequestBodyUndocumented "request.body.undocumented" Gap "a request field or value that the document does not show";
     ResponseBodyUndocumented "response.body.undocumented" Gap "a response field or value that the document does not show";
-    AuthMissing "auth.missing" Violation "no Authorization header, an empty one, or another scheme than Bearer";
+    AuthMissing "auth.missing" Violation "no credential of a kind that the document asks for (a bearer token, an API key, …)";
     AuthMalformed "auth.malformed" Violation "the bearer token is no JWT, where the document says that tokens are JWTs";
     AuthExpired "auth.expired" Violation "the token is outside its time at the instant of the exchange";
     AuthSignature "auth.signature" Violation "the token fails its signature";
@@ -88,6 +90,7 @@ rules! {
     StatusSuccess "status.success" Violation "another 2xx than the documented one";
     StatusUndocumented "status.undocumented" Gap "a status that the document does not list, where it lists some";
     ResponseHeaders "response.headers" Violation "a documented response header is missing";
+    ResponseHeader "response.header" Violation "the value of a documented response header breaks its schema";
     ExchangeIdentity "exchange.identity" Violation "the response is about another resource than the one asked for";
     ExchangePageSize "exchange.page-size" Violation "a page holds more items than were asked for";
     ExchangeEcho "exchange.echo" Violation "a field that was sent came back different";
@@ -236,11 +239,15 @@ pub enum Unchecked {
     ResponseRequired,
     /// Authentication.
     Auth,
+    /// Parameters of the request.
+    RequestParameters,
+    /// Values of response headers.
+    ResponseHeaders,
 }
 
 impl Unchecked {
     /// Every aspect, in the order of output.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::RequiredScope,
         Self::SuccessStatus,
         Self::ErrorStatus,
@@ -250,6 +257,8 @@ impl Unchecked {
         Self::ResponseBody,
         Self::ResponseRequired,
         Self::Auth,
+        Self::RequestParameters,
+        Self::ResponseHeaders,
     ];
 
     /// The public name, for example `required-scope`.
@@ -265,6 +274,8 @@ impl Unchecked {
             Self::ResponseBody => "response-body",
             Self::ResponseRequired => "response-required",
             Self::Auth => "auth",
+            Self::RequestParameters => "request-parameters",
+            Self::ResponseHeaders => "response-headers",
         }
     }
 

@@ -23,6 +23,7 @@ pub mod finding;
 mod hex;
 pub mod io;
 pub mod json;
+pub mod mock;
 pub mod pipeline;
 mod plural;
 pub mod proxy;

@@ -20,8 +20,8 @@ const STAGES: [(&str, &str); 5] = [
     ("credential", "contrail::token::cache::TokenCache::credential"),
     ("match", "contrail::replay::Replay::answer"),
     ("check", "contrail::contract::Contract::check"),
-    ("redaction", "contrail::redact::Redactor::redact"),
-    ("entry", "contrail::pipeline::Journal>::add"),
+    ("redaction", "contrail::redact::redactor::Redactor::redact"),
+    ("entry", "contrail::pipeline::journal::Journal>::add"),
 ];
 
 /// Three that pass on after one that does nothing else, and one that answers after one that does nothing else.

@@ -10,7 +10,7 @@ use std::{
 use super::{
     ContractArgs, Failure, Format, Outcome,
     printer::{Printer, warn},
-    verify,
+    sources, verify,
 };
 use crate::{
     contract::Contract,
@@ -44,6 +44,7 @@ pub struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.contract.load()?;
     let redactor = Redactor::new(Plan::default());
+    sources::warn_of_journals(&[args.a.clone(), args.b.clone()]);
     let (a, b) = (read(&args.a, &contract, &redactor)?, read(&args.b, &contract, &redactor)?);
     if a.is_empty() && b.is_empty() {
         return Err(format!("neither `{}` nor `{}` holds an exchange", args.a.display(), args.b.display()).into());

@@ -7,13 +7,13 @@ use std::{
     sync::Arc,
 };
 
-use super::{ContractArgs, Failure, Outcome, printer::line};
+use super::{ContractArgs, Failure, Outcome, printer::line, sources};
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::Exchange,
     pipeline::ContractShapes,
     plural::plural,
-    recording::{self, Check, FoldOptions, FoldSource, Folded, Keep, Place, Take},
+    recording::{self, Check, FoldOptions, FoldSource, Folded, Keep, Place, Renew, Take},
     redact::{Plan, Redactor},
     upstream::{Origin, masked},
     visible::visible,
@@ -62,6 +62,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         let out = args.out.display();
         return Err(format!("{out} exists already; --append adds to it, --overwrite replaces it").into());
     }
+    sources::refuse_journals(&args.out, &[])?;
+    if there {
+        refuse_foreign(args, place.har())?;
+    }
     let origin = match &args.upstream {
         Some(origin) => named(origin)?,
         None => guessed(&args.recordings, &contract)?,
@@ -84,11 +88,57 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         keep: &args.keep,
         keep_host: args.keep_host,
         origin: Some(&origin),
+        renews: Some(if args.overwrite { Renew::Everything } else { Renew::Nothing }),
         ..FoldOptions::new(&redactor, &today)
     };
     let folded = recording::fold(&from, &args.out, &options)?;
+    if folded.nothing {
+        return Err(nothing(&folded, &args.out, there).into());
+    }
     say(&folded, &origin, &args.out, &redactor);
     Ok(Outcome::CLEAN)
+}
+
+/// Why a file without any lasting answer of the tenant changed nothing.
+fn nothing(folded: &Folded, out: &Path, there: bool) -> String {
+    let mut causes = Vec::new();
+    if !folded.transient.is_empty() {
+        let list: Vec<String> = folded.transient.iter().map(|(status, count)| format!("{status} × {count}")).collect();
+        causes.push(format!("only transient answers ({}), which --keep keeps", list.join(", ")));
+    }
+    let without: usize = folded.no_answers.values().sum();
+    for (count, what) in [(without, "without an answer"), (folded.own_answers, "that contrail answered itself")] {
+        if count > 0 {
+            causes.push(format!("{} {what}", plural(count, "exchange")));
+        }
+    }
+    if !folded.elsewhere.is_empty() {
+        causes.push(format!("exchanges with other sites ({})", sites(&folded.elsewhere)));
+    }
+    let cause = if causes.is_empty() { "no exchange".to_owned() } else { causes.join("; ") };
+    let kept = if there { "is as it was" } else { "was not made" };
+    format!("nothing imported: the recording holds {cause}; {} {kept}", out.display())
+}
+
+/// Refuses to add to another tool's recording, and to replace one that is the input: it would be lost.
+fn refuse_foreign(args: &Args, har: &Path) -> Result<(), Failure> {
+    let Ok(mut opened) = recording::open(har) else { return Ok(()) };
+    // The creator may follow the entries.
+    if opened.head().by_contrail || opened.by_ref().any(|entry| entry.is_err()) || opened.head().by_contrail {
+        return Ok(());
+    }
+    let shown = har.display();
+    if args.append {
+        let hint = "name a fixture of contrail, or a new path";
+        return Err(format!("--append: `{shown}` is another tool's recording, and no fixture; {hint}").into());
+    }
+    for named in &args.recordings {
+        if recording::sources(named)?.iter().any(|source| recording::resolved(source) == recording::resolved(har)) {
+            let hint = "name another path for the fixture";
+            return Err(format!("--overwrite: `{shown}` is the recording to import, and would be lost; {hint}").into());
+        }
+    }
+    Ok(())
 }
 
 /// The origin that an option names.
@@ -117,6 +167,20 @@ fn guessed(recordings: &[PathBuf], contract: &Contract) -> Result<String, Failur
     })
 }
 
+/// Entries that lack the body of their response: how many, and the first of them.
+fn unsaved(folded: &Folded) -> String {
+    let entries = plural(folded.unsaved, "entry");
+    let lack = if folded.unsaved == 1 { "lacks its response body" } else { "lack their response bodies" };
+    let named: Vec<String> =
+        folded.first_unsaved.iter().map(|(file, index)| format!("`{}` entry {index}", file.display())).collect();
+    let more = folded.unsaved - named.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(
+        "{entries} {lack} in the file, and replay never serves such an entry: {}{more}; export the file with content",
+        named.join(", ")
+    )
+}
+
 /// Sites that were left out, most exchanges first: `https://a.example 3, https://b.example 1`.
 fn sites(elsewhere: &BTreeMap<String, usize>) -> String {
     let mut sites: Vec<_> = elsewhere.iter().collect();
@@ -142,10 +206,9 @@ fn say(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
         let other = if elsewhere == 1 { "another site" } else { "other sites" };
         let _ = writeln!(told, "{elsewhere} with {other} left out ({})", sites(&folded.elsewhere));
     }
-    let withheld = usize::try_from(counters.withheld).unwrap_or(usize::MAX);
     for (count, one, many) in [
         (
-            withheld,
+            folded.withheld,
             "body left out: contrail cannot tell where its secrets are",
             "bodies left out: contrail cannot tell where their secrets are",
         ),
@@ -160,6 +223,9 @@ fn say(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
         if count > 0 {
             let _ = writeln!(told, "{count} {}", if count == 1 { one } else { many });
         }
+    }
+    if folded.unsaved > 0 {
+        line(&unsaved(folded));
     }
     if !counters.secrets.is_empty() {
         let list: Vec<String> = counters.secrets.iter().map(|(kind, count)| format!("{count} {kind}")).collect();

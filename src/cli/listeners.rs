@@ -1,19 +1,20 @@
-//! The listeners of a proxy: which are asked for, opening them, and what they say once they are ready.
+//! The listeners of a proxy: opening them, and the lines that say where they listen.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::net::TcpListener;
 
 use super::{
     Failure,
+    options::listen::DoorArgs,
     printer::warn,
-    serve::{Reach, Site},
+    run::{Reach, Site},
 };
 use crate::proxy::{
     HostPort, Proxy,
     entry::{
         authority::{self, Authority},
-        forward::{Forward, Tunnel},
+        forward::Forward,
         listener::ListenerKind,
         tls::Certificates,
     },
@@ -25,40 +26,6 @@ const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 
 /// Where listeners around a command listen unless they are named: any free port, this machine only.
 const WRAP_LISTEN: &str = "127.0.0.1:0";
-
-/// Where the proxy listens
-#[derive(Debug, Clone, clap::Args)]
-#[command(next_help_heading = "Listeners")]
-pub struct DoorArgs {
-    /// Address of the plain listener; port 0 picks a free port [default: 127.0.0.1:8080, or a free port with CMD; none
-    /// if another listener is set]
-    #[arg(long, value_name = "ADDR")]
-    pub listen: Option<String>,
-    /// Address of the TLS listener (HTTP/1.1 and HTTP/2)
-    #[arg(long, value_name = "ADDR")]
-    pub tls_listen: Option<String>,
-    /// Certificate chain of the TLS listener, PEM [default: issued by contrail's own authority]
-    #[arg(long, value_name = "FILE")]
-    pub cert: Option<PathBuf>,
-    /// Private key of --cert, PEM
-    #[arg(long, value_name = "FILE")]
-    pub key: Option<PathBuf>,
-    /// Folder of the certificate authorities [default: `$XDG_DATA_HOME/contrail/ca` or `~/.local/share/contrail/ca`]
-    #[arg(long, value_name = "DIR")]
-    pub ca_dir: Option<PathBuf>,
-    /// Address of the forward proxy (absolute-form requests and CONNECT)
-    #[arg(long, value_name = "ADDR")]
-    pub forward_listen: Option<String>,
-    /// Additional host to intercept on the forward proxy, by default port 443; repeatable
-    #[arg(long, value_name = "HOST[:PORT]")]
-    pub intercept: Vec<String>,
-    /// How the forward proxy treats requests to other hosts
-    #[arg(long, value_enum, default_value_t)]
-    pub tunnel: Tunnel,
-    /// Credentials for clients of the forward proxy; required unless it listens on loopback
-    #[arg(long, value_name = "USER:PASSWORD", hide_env_values = true)]
-    pub proxy_auth: Option<String>,
-}
 
 /// An open listener.
 #[derive(Debug)]
@@ -110,65 +77,7 @@ impl Doors {
     }
 }
 
-/// What is wrong with an option that has no effect without another one.
-pub(super) fn lacking(option: &str, other: &str) -> String {
-    format!("--{option} has no effect without {other}; add it, or leave --{option} out")
-}
-
 impl DoorArgs {
-    /// What is wrong with an option that was `typed` and lacks another one, if one was.
-    pub(super) fn misplaced(&self, around_command: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
-        let forward = self.forward_listen.is_some() || around_command;
-        if !forward && typed("proxy-auth") {
-            let wrong = "--proxy-auth is for the forward listener, and there is none; add --forward-listen ADDR, or leave it out";
-            return Some(wrong.to_owned());
-        }
-        let (cert, key, tls) = (self.cert.is_some(), self.key.is_some(), self.tls_listen.is_some());
-        [("cert", !tls, "--tls-listen ADDR"), ("cert", !key, "--key FILE"), ("key", !cert, "--cert FILE")]
-            .into_iter()
-            .find(|(option, lacks, _)| *lacks && typed(option))
-            .map(|(option, _, other)| lacking(option, other))
-    }
-
-    /// Checks what can be checked before a port is bound.
-    ///
-    /// # Errors
-    ///
-    /// An unusable `--intercept`, `--proxy-auth` or address.
-    pub fn check(&self) -> Result<(), Failure> {
-        self.intercepted()?;
-        if let Some(credentials) = &self.proxy_auth
-            && !credentials.contains(':')
-        {
-            return Err("--proxy-auth wants a name and a password with a colon between them: USER:PASSWORD".into());
-        }
-        Ok(())
-    }
-
-    /// The origins of intercepted hosts, as clients call them.
-    ///
-    /// # Errors
-    ///
-    /// An unusable `--intercept`.
-    pub fn intercepted_origins(&self) -> Result<Vec<String>, Failure> {
-        Ok(self.intercepted()?.iter().map(|target| format!("https://{}", target.authority("https"))).collect())
-    }
-
-    fn intercepted(&self) -> Result<Vec<HostPort>, Failure> {
-        let parse = |text: &String| {
-            let shown = masked(text);
-            if text.contains('*') {
-                return Err(format!(
-                    "--intercept {shown}: it takes no patterns; name each host, as in --intercept api.example"
-                )
-                .into());
-            }
-            let wrong = |wrong| format!("--intercept {shown}: {wrong}; write HOST or HOST:PORT");
-            Ok(HostPort::parse(text, Some(443)).map_err(wrong)?)
-        };
-        self.intercept.iter().map(parse).collect()
-    }
-
     /// Opens the listeners. `around_command` adds a forward listener and takes free ports.
     ///
     /// # Errors

@@ -10,6 +10,11 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::{config::Sources, upstream::masked, visible::visible};
 
+/// What is wrong with an option that has no effect without another one.
+pub(super) fn lacking(option: &str, other: &str) -> String {
+    format!("--{option} has no effect without {other}; add it, or leave --{option} out")
+}
+
 /// Prints an error and its chain of causes as one line, with the variables and lines of the file that set the options
 /// that it names.
 pub(super) fn complain(error: &(dyn Error + 'static), sources: &Sources) -> ExitCode {

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ContractArgs, Failure, Outcome};
+use super::{ContractArgs, Failure, Outcome, sources};
 use crate::{
     contract::CheckOptions,
     exchange::Exchange,
@@ -14,10 +14,10 @@ use crate::{
     redact::{Plan, Redactor},
 };
 
-/// Pack a recording (folder, journal) into one self-contained HAR file
+/// Pack a recording (folder, journal, trail) into one self-contained HAR file
 #[derive(Debug, clap::Args)]
 pub struct PackArgs {
-    /// Fixture or journal; a PATH includes its PATH.journal
+    /// Fixture, journal or trail; a PATH includes its PATH.journal
     recording: PathBuf,
     /// Output file; its name ends in .har
     #[arg(long, value_name = "FILE")]
@@ -32,7 +32,7 @@ pub struct PackArgs {
 /// Unpack a recording into a folder with one file per body
 #[derive(Debug, clap::Args)]
 pub struct UnpackArgs {
-    /// Fixture or journal; a PATH includes its PATH.journal
+    /// Fixture, journal or trail; a PATH includes its PATH.journal
     recording: PathBuf,
     /// Output folder
     #[arg(long, value_name = "FOLDER")]
@@ -74,6 +74,7 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
     if !overwrite && place.is_taken() {
         return Err(format!("`{}` exists already; add --overwrite to replace it", to.display()).into());
     }
+    sources::refuse_journals(to, &[])?;
     let contract = contract.load()?;
     let options = CheckOptions { tenant_origins: vec![recording::TENANT_ORIGIN.to_owned()], ..CheckOptions::default() };
     let check = |exchange: &Exchange| contract.check(exchange, &options);
@@ -100,11 +101,31 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
     if found.unproven {
         line.push_str(" (unproven: it was never replayed, verified and scanned at the end of its recording)");
     }
+    if let Some(unrecorded) = &folded.unrecorded {
+        super::printer::warn(&unrecorded.sentence());
+    }
     for (journal, bytes) in &folded.torn {
         super::verify::say_torn(journal, *bytes);
     }
     super::printer::line(&line);
     Ok(Outcome::CLEAN)
+}
+
+/// The segments of the trail at `path`, after its chain was checked; `None` if it is no trail.
+fn trail(path: &Path) -> Result<Option<Vec<PathBuf>>, Failure> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let found = recording::find(path)?;
+    let ([trail], []) = (found.trails.as_slice(), found.others.as_slice()) else { return Ok(None) };
+    let unreadable = |error: std::io::Error| format!("cannot read the trail `{}`: {error}", trail.name.display());
+    let Some(checked) = recording::check_chain(&trail.segments, &[], trail.whole).map_err(unreadable)? else {
+        return Ok(None);
+    };
+    match checked.broken {
+        Some(broken) => Err(format!("{broken}; nothing was packed").into()),
+        None => Ok(Some(trail.segments.clone())),
+    }
 }
 
 /// The recording at `path`, with the journal beside it that was not folded yet.
@@ -113,6 +134,10 @@ fn find(path: &Path) -> Result<Found, Failure> {
     let mut sources = Vec::new();
     let mut recorded = None;
     let mut unproven = false;
+    if let Some(segments) = trail(path)? {
+        let whole = FoldSource { paths: segments, take: Take::All };
+        return Ok(Found { sources: vec![whole], recorded: None, unproven: true });
+    }
     if path.exists() || journal.is_none() {
         let inside = recording::sources(path)?;
         let [only] = inside.as_slice() else {

@@ -11,10 +11,13 @@ use clap::{FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 use super::{
     Failure, Outcome, audit, ca, contract, demo, diff, explain, import,
     messages::{complain, usage_error},
-    pack, record, redact, replay, sandbox, scan, verify, watch,
+    options::Network,
+    pack,
+    printer::warn,
+    record, redact, replay, sandbox, scan, verify, watch,
 };
 use crate::{
-    config::{self, Completed, Sources},
+    config::{self, Completed, Ignored, Sources},
     visible::visible,
 };
 
@@ -61,9 +64,14 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
     for (wrong, meant) in config::misspelt_variables(&command, given.filter_map(|(name, _)| name.into_string().ok())) {
         let _ = writeln!(io::stderr(), "contrail: no option reads {}; did you mean {meant}?", visible(&wrong));
     }
-    let Completed { arguments, sources } =
+    let completed =
         config::complete(&command, env::args_os().collect(), |name| env::var_os(name), config::FILE.as_ref())
             .map_err(|error| complain(&error, &Sources::default()))?;
+    for Ignored { setting, because_of } in &completed.ignored {
+        warn(&format!("{setting} has no effect, because {because_of} excludes it"));
+    }
+    let command = completed.without_unread_variables(command);
+    let Completed { arguments, sources, .. } = completed;
     let ends_in_dashes = arguments.last().is_some_and(|last| last == "--");
     let name = arguments.get(1).and_then(|name| command.find_subcommand(name)).map(|sub| sub.get_name().to_owned());
     let parsed = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
@@ -130,7 +138,7 @@ impl Command {
     }
 
     /// The options of a proxy command that may need each other.
-    fn network(&self) -> Option<watch::Network<'_>> {
+    fn network(&self) -> Option<Network<'_>> {
         match self {
             Self::Record(args) => Some(args.network()),
             Self::Watch(args) => Some(args.network()),

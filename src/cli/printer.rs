@@ -11,7 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{recording::is_at, visible::visible};
+use crate::{
+    recording::{is_at, resolved},
+    visible::visible,
+};
 
 /// Opens a file that only its owner may read, as recordings are: reports show what was recorded. It is made if it is not
 /// there; `empty` says what becomes of what is in it.
@@ -25,13 +28,16 @@ pub(super) fn private_file(path: &Path, empty: bool) -> io::Result<File> {
     options.write(true).create(true).truncate(empty).open(path)
 }
 
-/// Writes such a file by rename, so that it is either the old one, whose permissions it keeps, or the new one. Where that
-/// cannot be (a link, a pipe, a folder that takes no file), it is written in its place.
+/// Writes such a file by rename, so that it is either the old one, whose permissions it keeps, or the new one. A link stays
+/// one: what it leads to is replaced. Where no rename is possible (a pipe, a folder that takes no file), the file is
+/// written in its place.
 ///
 /// # Errors
 ///
 /// The system's.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let linked = fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()).then(|| resolved(path));
+    let path = linked.as_deref().unwrap_or(path);
     let old = fs::symlink_metadata(path).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {
         return private_file(path, true)?.write_all(bytes);

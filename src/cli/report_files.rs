@@ -14,14 +14,11 @@ use super::{
 };
 use crate::{
     config,
-    recording::{self, Journal, Place},
+    recording::{self, Journal, Place, SetAside, resolved},
     redact::{Plan, Redactor},
     report::{Collector, Exit, Kind, Reason, Request, Title},
     visible::visible,
 };
-
-/// Symbolic links that are followed from one name.
-const MAX_LINKS: usize = 40;
 
 /// What a command reads or writes besides its reports, and what it is called in messages.
 #[derive(Debug, Default)]
@@ -70,20 +67,27 @@ impl Used {
             self.file("fixture", place.har());
         }
         let journal = Journal::path_for(path);
-        self.file("journal", &journal.with_extension("before.journal"));
+        for aside in [SetAside::Before, SetAside::Failed] {
+            for path in aside.all(&journal).into_iter().chain([aside.path(&journal, 1)]) {
+                self.file("journal", &path);
+            }
+        }
         self.file("journal", &journal);
     }
 }
 
-/// Checks that each report can be written, and that it replaces nothing else.
+/// Checks that each report can be written, and that it replaces nothing else. Then each says that the command did not
+/// end, until its end replaces that.
 ///
 /// # Errors
 ///
 /// A report names a file that is `used`, the file of another report, or one that cannot be written.
 pub(super) fn check(reports: &[Request], used: &mut Used) -> Result<(), Failure> {
     used.file("settings file", config::FILE.as_ref());
+    let mut checked = Vec::new();
     let mut earlier: Vec<Identity> = Vec::new();
-    for path in reports.iter().filter_map(|request| request.file.as_deref()) {
+    for request in reports {
+        let Some(path) = request.file.as_deref() else { continue };
         // A terminal or a pipe takes any number of reports, and probing it would write to its reader.
         if fs::metadata(path).is_ok_and(|file| !file.is_file() && !file.is_dir()) {
             continue;
@@ -101,9 +105,18 @@ pub(super) fn check(reports: &[Request], used: &mut Used) -> Result<(), Failure>
             return Err(format!("--report: two reports go to {shown}; give each a file of its own").into());
         }
         earlier.push(report);
+        checked.push(request.clone());
+    }
+    for path in checked.iter().filter_map(|request| request.file.as_deref()) {
+        let shown = path.display();
         probe(path).map_err(|error| format!("--report: cannot write to {shown}: {error}; name another file"))?;
     }
-    Ok(())
+    // What a killed command leaves is this.
+    let reason = Reason::new("failed", "contrail was stopped before the end of its work", "");
+    match write_failure(&checked, reason).into_iter().next() {
+        Some(unwritten) => Err(format!("--report: {}; name another file", unwritten.what).into()),
+        None => Ok(()),
+    }
 }
 
 /// Writes the reports that go to files; gives those that could not be written. A folder that went meanwhile is made again.
@@ -140,20 +153,28 @@ pub(super) fn or_failure(
     run: impl FnOnce() -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
     run().inspect_err(|failure| {
-        let listed = requests.iter().any(|request| request.kind == Kind::Json);
-        let mut collector = Collector::new(Title::default(), Vec::new(), listed);
-        let reasons = vec![Reason::new("failed", error_chain(&**failure), "")];
-        collector.ended(Exit { status: Outcome { failed: true, ..Outcome::CLEAN }.status(), reasons });
-        for unwritten in write(&mut collector, &Redactor::new(Plan::default()), requests) {
+        for unwritten in write_failure(requests, Reason::new("failed", error_chain(&**failure), "")) {
             let _ = writeln!(io::stderr(), "contrail: {}", visible(&unwritten.what));
         }
     })
 }
 
-/// Finds out whether a file can be written, and leaves it as it is; none is left where there was none.
+/// Writes reports of a command that could not do its work; gives those that could not be written.
+fn write_failure(requests: &[Request], reason: Reason) -> Vec<Reason> {
+    let listed = requests.iter().any(|request| request.kind == Kind::Json);
+    let mut collector = Collector::new(Title::default(), Vec::new(), listed);
+    let status = Outcome { failed: true, ..Outcome::CLEAN }.status();
+    collector.ended(Exit { status, reasons: vec![reason] });
+    write(&mut collector, &Redactor::new(Plan::default()), requests)
+}
+
+/// Finds out whether a file can be written, and leaves it as it is; none is left where there was none. Its folder is made.
 fn probe(path: &Path) -> io::Result<()> {
     let target = resolved(path);
     let is_new = !target.exists();
+    if let Some(folder) = target.parent().filter(|_| is_new) {
+        fs::create_dir_all(folder)?;
+    }
     private_file(path, false)?;
     if is_new { fs::remove_file(target) } else { Ok(()) }
 }
@@ -222,25 +243,4 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
         }
     }
     files
-}
-
-/// A path without links; its end may not exist yet.
-fn resolved(path: &Path) -> PathBuf {
-    let mut path = path.to_owned();
-    for _ in 0..MAX_LINKS {
-        if let Ok(path) = fs::canonicalize(&path) {
-            return path;
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        match fs::read_link(&path) {
-            Ok(target) => path = folder.join(target),
-            Err(_) => {
-                let folder = fs::canonicalize(folder)
-                    .or_else(|_| std::path::absolute(folder))
-                    .unwrap_or_else(|_| folder.to_owned());
-                return path.file_name().map_or_else(|| folder.clone(), |name| folder.join(name));
-            }
-        }
-    }
-    path
 }

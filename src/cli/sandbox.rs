@@ -1,6 +1,12 @@
 //! `contrail sandbox`: the embedded tenant, on its own.
 
-use std::{fmt::Write as _, io::Write as _, net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    fmt::Write as _,
+    io::Write as _,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::{Value, json};
 use tokio::{
@@ -8,13 +14,16 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-use super::{Failure, Format, Outcome, printer::Printer, summary::event};
+use super::{ContractArgs, Failure, Format, Outcome, printer::Printer, summary::event};
 use crate::{
+    contract::{BUILT_IN, Contract, ContractDocument},
+    mock::Mock,
     plural::plural,
-    sandbox::{self, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant},
+    sandbox::{self, Answers, BUILT_IN_SEED, CHOICES, Client, Misbehaviour, Seed, Tenant},
+    visible::visible,
 };
 
-/// Serve the embedded tenant
+/// Serve the embedded tenant, or a mock of any contract
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Address to listen on; port 0 picks a free port
@@ -24,6 +33,16 @@ pub struct Args {
     /// repeatable
     #[arg(long, value_name = "RULE[=RATE]")]
     misbehave: Vec<Misbehaviour>,
+    /// OpenAPI document to mock: answers come from its examples, or are made from its schemas, and what it refuses is
+    /// refused; repeatable, `built-in` adds the embedded tenant
+    #[arg(long, value_name = "FILE")]
+    contract: Vec<PathBuf>,
+    /// OpenAPI Overlay 1.0 to apply to the documents of --contract; repeatable, in order
+    #[arg(long, value_name = "FILE", requires = "contract")]
+    overlay: Vec<PathBuf>,
+    /// Number that selects among the values which the schemas of --contract allow; equal numbers give equal answers
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed_number: usize,
     /// JSON file with the tenant's data, clock and ids [default: built-in data]
     #[arg(long, value_name = "FILE")]
     seed: Option<PathBuf>,
@@ -48,16 +67,39 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             Format::Json => choices_json(),
         });
     }
-    let seed = match &args.seed {
-        Some(file) => Seed::load(file)?,
-        None => Seed::built_in()?,
-    };
-    let tenant = Arc::new(Tenant::new(seed, &args.misbehave)?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(serve(args, tenant))
+    if args.contract.iter().all(|file| file == Path::new(BUILT_IN)) {
+        let tenant = Arc::new(args.tenant()?);
+        let welcome = |address| match args.format {
+            Format::Text => welcome_text(address, &tenant),
+            Format::Json => welcome_json(address, &tenant),
+        };
+        return runtime.block_on(serve(args, Arc::clone(&tenant), welcome));
+    }
+    let options = ContractArgs { contract: args.contract.clone(), overlay: args.overlay.clone() };
+    let contract = options.load()?;
+    let has_built_in = args.contract.iter().any(|file| file == Path::new(BUILT_IN));
+    let tenant = if has_built_in { Some(Arc::new(args.tenant()?)) } else { None };
+    let mock = Mock::new(Arc::clone(&contract), tenant, args.seed_number)?;
+    let welcome = |address| mock_welcome(address, &contract, args.format);
+    runtime.block_on(serve(args, Arc::new(mock), welcome))
 }
 
-async fn serve(args: &Args, tenant: Arc<Tenant>) -> Result<Outcome, Failure> {
+impl Args {
+    fn tenant(&self) -> Result<Tenant, Failure> {
+        let seed = match &self.seed {
+            Some(file) => Seed::load(file)?,
+            None => Seed::built_in()?,
+        };
+        Ok(Tenant::new(seed, &self.misbehave)?)
+    }
+}
+
+async fn serve<T: Answers + 'static>(
+    args: &Args,
+    tenant: Arc<T>,
+    welcome: impl FnOnce(SocketAddr) -> String,
+) -> Result<Outcome, Failure> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| {
@@ -69,10 +111,7 @@ async fn serve(args: &Args, tenant: Arc<Tenant>) -> Result<Outcome, Failure> {
     let address = listener.local_addr()?;
     let url = format!("http://{address}");
     event(args.format, "listening", url.as_str(), &format!("listening on {url}"));
-    print(&match args.format {
-        Format::Text => welcome_text(address, &tenant),
-        Format::Json => welcome_json(address, &tenant),
-    })?;
+    print(&welcome(address))?;
     let stop = async move {
         tokio::select! {
             _ = interrupt.recv() => {}
@@ -88,6 +127,37 @@ fn print(text: &str) -> Result<Outcome, Failure> {
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(Outcome::CLEAN)
+}
+
+fn mock_welcome(address: SocketAddr, contract: &Contract, format: Format) -> String {
+    let operations = contract.operations().count();
+    let (title, version) = (contract.title(), contract.version());
+    if format == Format::Json {
+        let contract = json!({"title": title, "version": version});
+        return format!(
+            "{}\n",
+            json!({"url": format!("http://{address}"), "contract": contract, "operations": operations})
+        );
+    }
+    let mut text = format!(
+        "\nThe sandbox answers {} of {} {}",
+        plural(operations, "operation"),
+        visible(&title),
+        visible(&version)
+    );
+    let bases: Vec<&str> =
+        contract.documents().iter().flat_map(ContractDocument::base_paths).map(String::as_str).collect();
+    let _ = writeln!(
+        text,
+        " at http://{address}{}",
+        bases.first().map_or_else(String::new, |base| visible(base).into_owned())
+    );
+    let tokens = contract.documents().iter().flat_map(ContractDocument::token_paths);
+    for path in tokens {
+        let _ = writeln!(text, "Tokens: POST http://{address}{}", visible(path));
+    }
+    text.push_str("Answers hold the contract's examples, or values that its schemas allow. No state is kept.\n");
+    text
 }
 
 fn welcome_json(address: SocketAddr, tenant: &Tenant) -> String {

@@ -4,7 +4,7 @@
 //! all of them, in whatever coding.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashSet},
     fs, io,
     io::{Read as _, Write as _},
     path::{Path, PathBuf},
@@ -80,9 +80,16 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             }
         }
     }
+    let unsearched = unsearched(&contents.iter().collect::<Vec<_>>());
+    for (name, reason) in &unsearched {
+        failed = true;
+        warn(&format!("`{name}` was not searched: {reason}"));
+    }
     let mut found = Vec::new();
+    let mut unread = 0;
     for content in &contents {
         content.parts(&redactor, |line, cleaned| {
+            unread += cleaned.withheld;
             found.extend(cleaned.sightings.into_iter().map(|sighting| Found {
                 line: line.or_else(|| content.line_of(&sighting)),
                 source: content.name.clone(),
@@ -90,8 +97,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             }));
         });
     }
-    print(args.format, &redactor, contents.len(), &found)?;
-    Ok(Outcome { findings: !found.is_empty(), failed, ..Outcome::CLEAN })
+    print(args.format, &redactor, contents.len() - unsearched.len(), &found)?;
+    if unread > 0 {
+        let bodies = plural(unread, "body");
+        let _ = writeln!(
+            io::stderr(),
+            "{bodies} not searched: not what the media type says; `contrail redact` empties such a body"
+        );
+    }
+    Ok(Outcome { findings: !found.is_empty() || unread > 0, failed, ..Outcome::CLEAN })
 }
 
 fn print(format: Format, redactor: &Redactor, files: usize, found: &[Found]) -> Result<(), Failure> {
@@ -114,6 +128,8 @@ fn print(format: Format, redactor: &Redactor, files: usize, found: &[Found]) -> 
             let places = found.len();
             let distinct = found.iter().map(|found| &found.sighting.label).collect::<BTreeSet<_>>().len();
             let _ = match places {
+                // Why none was searched is printed already.
+                0 if files == 0 => Ok(()),
                 0 => writeln!(io::stderr(), "no secret in {}", plural(files, "file")),
                 _ => writeln!(
                     io::stderr(),
@@ -145,7 +161,26 @@ fn print(format: Format, redactor: &Redactor, files: usize, found: &[Found]) -> 
     Ok(())
 }
 
-/// The files that are named: themselves, and every regular file in a folder and below (no links), in order.
+/// The files whose secrets cannot be found by their places, with the reason. A body file is searched as it is.
+pub(super) fn unsearched(contents: &[&Content]) -> Vec<(String, String)> {
+    let beside = |content: &Content, name: &str| Path::new(&content.name).with_file_name(name);
+    let bodies: HashSet<PathBuf> = contents
+        .iter()
+        .flat_map(|content| {
+            let names = recording::body_file_names(&content.bytes);
+            names.into_iter().map(|name| beside(content, &name))
+        })
+        .collect();
+    let mut unsearched = Vec::new();
+    for content in contents.iter().filter(|content| !bodies.contains(Path::new(&content.name))) {
+        let reason = recording::unsearchable(&content.name, &content.bytes);
+        unsearched.extend(reason.map(|reason| (content.name.clone(), reason)));
+    }
+    unsearched
+}
+
+/// The files that are named, in order: themselves with the body files of a HAR file, and every regular file in a folder
+/// and below. Symbolic links are followed; one that leads nowhere is named by a warning.
 pub(super) fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let mut seen = Seen::default();
@@ -156,15 +191,27 @@ pub(super) fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         }
         let unreadable = |error: io::Error| format!("cannot read `{}`: {error}", path.display());
         if !fs::metadata(path).map_err(unreadable)?.is_dir() {
-            files.extend(seen.once(path, std::slice::from_ref(path)));
+            let mut all = vec![path.clone()];
+            all.extend(recording::body_files(path));
+            files.extend(seen.once(path, &all));
             continue;
         }
         let mut inside = Vec::new();
-        let mut folders = vec![path.clone()];
-        while let Some(folder) = folders.pop() {
+        let mut folders = recording::Folders::below(path);
+        while let Some(folder) = folders.take().map_err(unreadable)? {
             let (files, below) = recording::files_of(&folder).map_err(unreadable)?;
             inside.extend(files);
-            folders.extend(below);
+            for below in below {
+                folders.add(below);
+            }
+            for link in recording::links_of(&folder).map_err(unreadable)? {
+                match fs::metadata(&link) {
+                    Ok(target) if target.is_dir() => folders.add_linked(link),
+                    Ok(target) if target.is_file() => inside.push(link),
+                    Ok(_) => {}
+                    Err(error) => warn(&format!("`{}` is a symbolic link and is not read: {error}", link.display())),
+                }
+            }
         }
         inside.sort();
         files.extend(seen.once(path, &inside));
@@ -187,7 +234,10 @@ impl Content {
             io::stdin().read_to_end(&mut bytes).map_err(|error| format!("cannot read standard input: {error}"))?;
             ("standard input".to_owned(), bytes)
         } else {
-            let bytes = fs::read(path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+            let current = recording::current(path).map_err(|reason| {
+                format!("`{}` cannot be used: a change of its folder was interrupted, and {reason}", path.display())
+            })?;
+            let bytes = fs::read(current).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
             (path.display().to_string(), bytes)
         };
         Ok(Self::of(name, bytes))
@@ -224,6 +274,7 @@ impl Content {
 /// Whether each of the first lines is a JSON object by itself.
 fn is_lines(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let object = |line: &[u8]| line.starts_with(b"{") && crate::json::Document::parse(line.to_vec()).is_ok();
+    let parses = |line: &[u8]| crate::json::Document::parsed_or_mended(&Bytes::copy_from_slice(line)).is_some();
+    let object = |line: &[u8]| line.starts_with(b"{") && parses(line);
     lines.next().is_some_and(object) && lines.next().is_some_and(|line| line.starts_with(b"{"))
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{Failure, printer::warn};
-use crate::recording;
+use crate::recording::{self, Journal};
 
 /// What one argument names.
 pub(super) struct Named<'a> {
@@ -21,6 +21,7 @@ pub(super) struct Named<'a> {
 /// The recordings of each argument. Where arguments name a file again (by another spelling, a link or a folder), it is
 /// read once, with a warning; an argument that names nothing new is left out.
 pub(super) fn recordings(arguments: &[PathBuf]) -> Result<Vec<Named<'_>>, Failure> {
+    warn_of_journals(arguments);
     let mut seen = Seen::default();
     let mut named = Vec::new();
     for path in arguments {
@@ -31,6 +32,46 @@ pub(super) fn recordings(arguments: &[PathBuf]) -> Result<Vec<Named<'_>>, Failur
         }
     }
     Ok(named)
+}
+
+/// Warns of each journal with exchanges of a fixture that is read without them.
+pub(super) fn warn_of_journals(arguments: &[PathBuf]) {
+    for (fixture, journal) in left(arguments) {
+        warn(&format!(
+            "`{}` holds exchanges that are not in `{fixture}`: their recording did not end; the next `contrail record \
+             --append` folds them into it, and `contrail pack {fixture}` includes them",
+            journal.display(),
+            fixture = fixture.display()
+        ));
+    }
+}
+
+/// Refuses to replace a fixture whose journal would be folded into what replaces it.
+pub(super) fn refuse_journals(out: &Path, named: &[PathBuf]) -> Result<(), Failure> {
+    let Some(journal) = Journal::left_beside(out).filter(|journal| !named.iter().any(|path| same(path, journal)))
+    else {
+        return Ok(());
+    };
+    Err(format!(
+        "`{}` holds exchanges of a recording that did not end, and the next recording would add them to `{}`; keep them \
+         with `contrail pack {0} --out ANOTHER.har`, then remove the journal",
+        journal.display(),
+        out.display()
+    )
+    .into())
+}
+
+/// The arguments that have a journal beside them, which no argument names.
+fn left(arguments: &[PathBuf]) -> impl Iterator<Item = (&Path, PathBuf)> {
+    arguments.iter().filter_map(|path| {
+        let journal = Journal::left_beside(path)?;
+        let named = arguments.iter().any(|named| same(named, &journal));
+        (!named && path.exists()).then_some((path.as_path(), journal))
+    })
+}
+
+fn same(path: &Path, other: &Path) -> bool {
+    File::of(path).is_some_and(|file| File::of(other) == Some(file))
 }
 
 /// Files that were named so far, and by which argument.

@@ -55,12 +55,18 @@ fn lost(counts: &Counts) -> impl Iterator<Item = Reason> {
     };
     let error = counts.journal_error.as_deref().unwrap_or_default();
     let unwritten = reason("not-recorded", counts.unwritten, "NOT RECORDED", error);
-    let journal = (counts.unwritten == 0 && !error.is_empty())
-        .then(|| Reason::new("journal", "the journal could not be written", error));
+    let journal = (counts.unwritten == 0 && !error.is_empty()).then(|| Reason::new("journal", NO_JOURNAL, error));
     let unredacted = reason("not-redacted", counts.unredacted, "NOT RECORDED", "redaction failed; please report it");
     let unjudged = reason("not-judged", counts.unjudged, "not judged", "the check failed; please report it");
-    [unwritten, journal, unredacted, unjudged].into_iter().flatten()
+    let failed = |kind, what: &str, error: &Option<String>| error.as_ref().map(|error| Reason::new(kind, what, error));
+    let head = failed("head", NO_HEAD, &counts.head_error);
+    let reread = failed("reread", NO_REREAD, &counts.reread_error);
+    [unwritten, journal, head, reread, unredacted, unjudged].into_iter().flatten()
 }
+
+const NO_JOURNAL: &str = "the journal could not be written";
+const NO_HEAD: &str = "the head of the trail could not be kept";
+const NO_REREAD: &str = "the trail could not be read again";
 
 /// Settles the exit status and writes the reports that go to files. A report that cannot be written is a reason itself,
 /// so the others are written again.
@@ -214,11 +220,9 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
 
 /// Adds what went wrong with the journal.
 fn errors(counts: &Counts, out: &mut String) {
-    for (what, error) in [
-        ("the journal could not be written", &counts.journal_error),
-        ("the head of the trail could not be kept", &counts.head_error),
-        ("the trail could not be read again", &counts.reread_error),
-    ] {
+    for (what, error) in
+        [(NO_JOURNAL, &counts.journal_error), (NO_HEAD, &counts.head_error), (NO_REREAD, &counts.reread_error)]
+    {
         if let Some(error) = error {
             let _ = writeln!(out, "{what}: {}", visible(error));
         }
@@ -254,11 +258,11 @@ fn said(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 
             "secrets were evicted (--max-secrets); later copies were found only by field, header or format",
         ),
         (
-            secrets.withheld,
-            "body withheld: it does not parse, and contrail cannot tell where its secrets are",
-            "bodies withheld: they do not parse, and contrail cannot tell where their secrets are",
+            counts.withheld,
+            "body withheld: it cannot be decoded or parsed, so contrail cannot tell where its secrets are",
+            "bodies withheld: they cannot be decoded or parsed, so contrail cannot tell where their secrets are",
         ),
-        (secrets.cut, "cut body whose kept part was dropped", "cut bodies whose kept part was dropped"),
+        (counts.cut, "cut body whose kept part was dropped", "cut bodies whose kept part was dropped"),
         any(counts.left_out, "left out by --only or --exclude"),
         any(counts.incomplete, "not whole"),
         any(counts.retried, "sent again on a fresh connection"),
@@ -308,7 +312,7 @@ fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) ->
     put("secrets", json!(outcome.secrets.secrets));
     put("personal", json!(outcome.secrets.personal));
     put("forgotten", outcome.secrets.forgotten.into());
-    put("withheld", outcome.secrets.withheld.into());
+    put("withheld", counts.withheld.into());
     put("left_out", counts.left_out.into());
     put("incomplete", counts.incomplete.into());
     put("retried", counts.retried.into());

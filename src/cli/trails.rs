@@ -55,7 +55,8 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
         }
         found.push((path, new, trails, named.others));
     }
-    let own = Own::of(&heads, &found.iter().flat_map(|(_, _, trails, _)| trails))?;
+    let readable = found.iter().flat_map(|(_, _, trails, _)| trails).filter(|(trail, _)| !trail.segments.is_empty());
+    let own = Own::of(&heads, &readable)?;
     let mut inspected = Vec::new();
     for (path, new, trails, others) in found {
         let mut one =

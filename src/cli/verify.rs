@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -24,14 +24,14 @@ use super::{
 };
 use crate::{
     contract::{CheckOptions, Contract},
-    exchange::Exchange,
-    finding::{Rule, Verdict},
+    exchange::{Exchange, Request as ExchangeRequest},
+    finding::{Rule, Unchecked, Verdict},
     json,
     plural::plural,
     recording::{self, Entry, Note, ReadError, Recording, settle},
     redact::{Judged, Plan, Redactor},
     report::{Collector, Exit, Integrity, Kind, Place, Reason, Request, Unauthenticated, Unremarkable},
-    token::{Credential, Jwks, TokenCache, TokenFacts},
+    token::{Credential, Jwks, SignatureCheck, TokenCache, TokenFacts},
 };
 
 /// Check recordings against the contract
@@ -96,7 +96,9 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
             }
         }
     }
-    let nothing = collector.tally().exchanges == 0 && collector.run().integrity.is_empty();
+    judge.warn_of_unchecked_signatures();
+    let altered = collector.run().integrity.iter().any(|one| one.broken.is_some());
+    let nothing = collector.tally().exchanges == 0 && !altered;
     let outcome = Outcome { findings: collector.fails(), failed: nothing, ..Outcome::CLEAN };
     let nothing = nothing.then(|| Reason::new("nothing-checked", "there was no exchange to check", ""));
     let reasons = nothing.into_iter().chain(collector.failing_reasons()).collect();
@@ -131,8 +133,8 @@ impl Args {
 /// States the results of the checks of chains; whether there are any.
 fn integrity(trails: Vec<Integrity>, collector: &mut Collector) -> bool {
     let mut chained = false;
-    for integrity in trails.into_iter().filter(|integrity| integrity.entries.is_some()) {
-        chained = true;
+    for integrity in trails.into_iter().filter(|one| one.entries.is_some() || !one.unread.is_empty()) {
+        chained |= integrity.entries.is_some();
         warn(integrity.broken.as_ref().unwrap_or(&integrity.sentence()));
         collector.integrity(integrity);
     }
@@ -232,7 +234,7 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
     collector.skipped(ended.skipped as u64);
     say_torn(&source.path, ended.head.torn);
     if ended.head.unproven {
-        warn(&format!("`{name}` is unproven: it was folded after a crash and never replayed against itself"));
+        warn(&format!("`{name}` is unproven: it was never replayed, verified and scanned at the end of its recording"));
     }
     Ok(())
 }
@@ -252,19 +254,43 @@ pub(super) fn torn(journal: &Path, bytes: u64) -> String {
     )
 }
 
+/// Whether a request has a token whose signature nobody can check any more.
+fn is_unsigned(request: &ExchangeRequest) -> bool {
+    match &request.credential {
+        Credential::Token(facts) => facts.signature == SignatureCheck::NotChecked,
+        Credential::Unknown => request.headers.contains("authorization"),
+        _ => false,
+    }
+}
+
 /// Judges entries of recordings.
 pub(super) struct Judge {
     pub(super) contract: Arc<Contract>,
     options: CheckOptions,
     keys: Option<Arc<Jwks>>,
     tokens: Arc<TokenCache>,
+    /// Exchanges with a token whose signature cannot be checked, though there are keys.
+    unsigned: AtomicU64,
 }
 
 impl Judge {
     pub(super) fn new(contract: Arc<Contract>, clock_skew: Duration, keys: Option<Jwks>) -> Self {
         let keys = keys.map(Arc::new);
         let tokens = Arc::new(TokenCache::new(clock_skew, keys.clone()));
-        Self { contract, options: CheckOptions { clock_skew, ..CheckOptions::default() }, keys, tokens }
+        let options = CheckOptions { clock_skew, signatures: keys.is_some(), ..CheckOptions::default() };
+        Self { contract, options, keys, tokens, unsigned: AtomicU64::new(0) }
+    }
+
+    /// Warns of the signatures that `--jwks` could not check. Call it once, after the last entry.
+    pub(super) fn warn_of_unchecked_signatures(&self) {
+        let count = self.unsigned.load(Ordering::Relaxed);
+        if count > 0 {
+            let exchanges = plural(count, "exchange");
+            warn(&format!(
+                "signatures: not checked in {exchanges}, where labels replace the tokens; record with --jwks to check them, and verify \
+                 without it"
+            ));
+        }
     }
 
     /// Opens a recording whose tokens are read with this run's tolerance and keys.
@@ -275,8 +301,29 @@ impl Judge {
     /// The verdict on an entry: what the file gives on its own, with what was attested.
     pub(super) fn settled(&self, exchange: &mut Exchange, note: Option<&Note>) -> Verdict {
         self.credential(exchange, note.is_none());
+        let forgotten = note.is_some() && self.forget_signature(&mut exchange.request);
+        if self.keys.is_some() && is_unsigned(&exchange.request) {
+            self.unsigned.fetch_add(1, Ordering::Relaxed);
+        }
         let verdict = self.contract.check(exchange, &self.options);
-        settle(verdict, note.and_then(|note| note.attested.as_ref()), self.contract.hash())
+        let unchecked = forgotten && verdict.unchecked.contains(Unchecked::Auth);
+        let mut verdict = settle(verdict, note.and_then(|note| note.attested.as_ref()), self.contract.hash());
+        if unchecked {
+            verdict.unchecked.insert(Unchecked::Auth);
+        }
+        verdict
+    }
+
+    /// Leaves out the result of a signature's check that stands in the file, where this run has keys: it is of the keys
+    /// of the recording, and they may be others. Whether there was one.
+    fn forget_signature(&self, request: &mut ExchangeRequest) -> bool {
+        let Credential::Token(facts) = &request.credential else { return false };
+        if self.keys.is_none() || facts.signature == SignatureCheck::NotChecked {
+            return false;
+        }
+        let facts = TokenFacts { signature: SignatureCheck::NotChecked, ..(**facts).clone() };
+        request.credential = Credential::Token(Arc::new(facts));
+        true
     }
 
     /// Judges the token with the tolerance and the keys of this run. Where the file has it, it was read with them

@@ -17,7 +17,7 @@ use nix::{
 };
 use tokio::process::{Child, Command};
 
-use super::{Failure, environment::Environment, serve::Signals};
+use super::{Failure, environment::Environment, signals::Signals};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, ArgAction, Command, builder::Resettable};
 use toml::{Table, Value, de::DeTable};
 
 use super::{ConfigError, NO_SETTINGS, Source, Sources};
@@ -19,10 +19,48 @@ pub struct Completed {
     pub arguments: Vec<OsString>,
     /// Where the value of each option comes from.
     pub sources: Sources,
+    /// Settings that have no effect, because one that ranks higher excludes them.
+    pub ignored: Vec<Ignored>,
+    /// Options whose variables clap must not read.
+    unread: Vec<String>,
+}
+
+/// A setting that has no effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ignored {
+    /// What to call it in a message; see [`Sources::name`].
+    pub setting: String,
+    /// The setting that excludes it.
+    pub because_of: String,
+}
+
+impl Completed {
+    /// The command without the variables that have no effect on it.
+    #[must_use]
+    pub fn without_unread_variables(&self, command: Command) -> Command {
+        let Some(sub) = self.arguments.get(1).and_then(|name| command.find_subcommand(name)) else { return command };
+        let name = sub.get_name().to_owned();
+        let is_unread = |arg: &Arg| arg.get_long().is_some_and(|long| self.unread.iter().any(|unread| unread == long));
+        command.mut_subcommand(name, |sub| {
+            sub.mut_args(|arg| if is_unread(&arg) { arg.env(Resettable::Reset) } else { arg })
+        })
+    }
+}
+
+/// An option that has a value other than its default.
+struct Setting<'a> {
+    argument: &'a Arg,
+    long: &'a str,
+    source: Source,
+    /// What the command line gains by it.
+    added: Vec<OsString>,
+    /// It is a switch that is turned off, so it excludes nothing.
+    off: bool,
 }
 
 /// Adds the options of `file` that neither the arguments nor a variable (read by `value`) give, and the items of lists in
-/// variables: an option that can be repeated takes a list with commas there.
+/// variables: an option that can be repeated takes a list with commas there. Of two options that exclude each other, the
+/// one that ranks lower is left out.
 ///
 /// # Errors
 ///
@@ -34,33 +72,87 @@ pub fn complete(
     file: &Path,
 ) -> Result<Completed, ConfigError> {
     let file = File::read(command, file)?;
-    let mut completed = Completed { arguments, sources: Sources::default() };
+    let mut completed = Completed { arguments, ..Completed::default() };
     let Some(sub) = completed.arguments.get(1).and_then(|name| command.find_subcommand(name)) else {
         return Ok(completed);
     };
-    let mut added = Vec::new();
+    let mut settings = Vec::new();
     for argument in sub.get_arguments() {
         let Some(long) = argument.get_long() else { continue };
-        let variable = argument.get_env().and_then(|name| name.to_str()).filter(|name| value(name).is_some());
-        let source = if given(&completed.arguments, long) {
-            Source::Flag
-        } else if let Some(variable) = variable {
+        let variable = argument.get_env().and_then(|name| name.to_str());
+        let mut added = Vec::new();
+        let (source, off) = if given(&completed.arguments, long) {
+            (Source::Flag, false)
+        } else if let Some((variable, value)) = variable.and_then(|name| Some((name, value(name)?))) {
             if matches!(argument.get_action(), ArgAction::Append) {
-                let list = value(variable).unwrap_or_default();
-                added.extend(items(&list).map(|item| OsString::from(format!("--{long}={item}"))));
+                added.extend(items(&value).map(|item| OsString::from(format!("--{long}={item}"))));
             }
-            Source::Variable(variable.to_owned())
+            (Source::Variable(variable.to_owned()), is_switch(argument) && is_off(&value))
         } else if let Some(file) = &file
             && let Some(source) = file.option(sub.get_name(), argument, long, &mut added)?
         {
-            source
+            (source, added.is_empty())
         } else {
             continue;
         };
-        completed.sources.0.insert(long.to_owned(), source);
+        settings.push(Setting { argument, long, source, added, off });
     }
+    let excluded_by = |one: &Setting<'_>, other: &Setting<'_>| {
+        let (one, other) = (one.argument, other.argument);
+        let declares = |one: &Arg, other: &Arg| {
+            sub.get_arg_conflicts_with(one).iter().any(|conflict| conflict.get_id() == other.get_id())
+        };
+        declares(one, other) || declares(other, one)
+    };
+    settings.sort_by_key(|setting| rank(&setting.source));
+    let mut kept: Vec<Setting<'_>> = Vec::new();
+    let mut ignored = Vec::new();
+    for setting in settings {
+        let stronger = |other: &&Setting<'_>| {
+            !setting.off && !other.off && rank(&other.source) < rank(&setting.source) && excluded_by(&setting, other)
+        };
+        match kept.iter().find(stronger) {
+            Some(other) => ignored.push((setting, other.long)),
+            None => kept.push(setting),
+        }
+    }
+    for Setting { long, source, .. } in kept.iter().chain(ignored.iter().map(|(setting, _)| setting)) {
+        completed.sources.0.insert((*long).to_owned(), source.clone());
+    }
+    let unread = |setting: &&Setting<'_>| matches!(setting.source, Source::Variable(_));
+    let off = kept.iter().filter(|setting| setting.off);
+    let without_effect = off.chain(ignored.iter().map(|(setting, _)| setting)).filter(unread);
+    completed.unread = without_effect.map(|setting| setting.long.to_owned()).collect();
+    for (Setting { long, .. }, because_of) in ignored {
+        let (setting, because_of) = (completed.sources.name(long), completed.sources.name(because_of));
+        completed.ignored.push(Ignored { setting, because_of });
+        completed.sources.0.remove(long);
+    }
+    kept.sort_by_key(|setting| sub.get_arguments().position(|argument| argument.get_id() == setting.argument.get_id()));
+    let added: Vec<OsString> = kept.into_iter().flat_map(|setting| setting.added).collect();
     completed.arguments.splice(2..2, added);
     Ok(completed)
+}
+
+/// A setting beats those of a higher rank.
+fn rank(source: &Source) -> u8 {
+    match source {
+        Source::Flag => 0,
+        Source::Variable(_) => 1,
+        Source::File { table: Some(_), .. } => 2,
+        Source::File { table: None, .. } => 3,
+    }
+}
+
+/// Whether an option takes no value.
+fn is_switch(argument: &Arg) -> bool {
+    matches!(argument.get_action(), ArgAction::SetTrue | ArgAction::SetFalse | ArgAction::Count)
+}
+
+/// Whether the variable of a switch turns it off, by clap's `BoolishValueParser`.
+fn is_off(value: &OsStr) -> bool {
+    const OFF: [&str; 6] = ["n", "no", "f", "false", "off", "0"];
+    value.to_str().is_some_and(|value| OFF.iter().any(|off| value.eq_ignore_ascii_case(off)))
 }
 
 /// The items of a variable that holds a list: clap would take it for one.
@@ -147,8 +239,7 @@ impl<'a> File<'a> {
             _ => return Ok(None),
         };
         let line = self.line(table, long);
-        let flag = matches!(argument.get_action(), ArgAction::SetTrue | ArgAction::SetFalse | ArgAction::Count);
-        push(long, flag, value, added).map_err(|expected| {
+        push(long, is_switch(argument), value, added).map_err(|expected| {
             let key = table.map_or_else(|| long.to_owned(), |table| format!("{table}.{long}"));
             ConfigError::Value { path: self.path.to_owned(), key, line, expected }
         })?;

@@ -1,6 +1,7 @@
 //! Settings: flags, then `CONTRAIL_*` variables, then `contrail.toml`; all checked before a port is bound.
 //!
-//! A flag beats a variable beats the file. Every option `--some-name` of every command has the variable
+//! A flag beats a variable beats the file, and a table of the file beats its top; so does an option beat those that it
+//! excludes. Every option `--some-name` of every command has the variable
 //! `CONTRAIL_SOME_NAME` and the key `some-name` in the file, at its top for every command that has the option or in a
 //! table named after a command for that one alone. An empty variable counts as unset.
 //!
@@ -16,7 +17,7 @@ mod variables;
 
 pub use self::{
     error::ConfigError,
-    file::{Completed, complete},
+    file::{Completed, Ignored, complete},
     sources::{Source, Sources},
     variables::{misspelt_variables, with_variables},
 };

@@ -1,9 +1,10 @@
-//! The contract: an OpenAPI 3.1 document, compiled once, and the check of an exchange against it.
+//! The contract: one or more OpenAPI documents, each compiled once, and the check of an exchange against them.
 //!
 //! `document` (read, overlay) → `refs` → `compile` ([`Contract`]) → `route`, `schema`, `params` → `check`.
 //! The check is pure: `(&Contract, &Exchange, &CheckOptions) -> Verdict`. It never sees a socket or a file.
 
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::{Arc, LazyLock, OnceLock},
     time::Duration,
@@ -22,6 +23,7 @@ pub mod check;
 mod compile;
 mod document;
 mod error;
+mod media_type;
 pub mod model;
 pub mod outline;
 mod overlay;
@@ -29,6 +31,8 @@ mod params;
 mod refs;
 mod route;
 pub mod schema;
+mod tenant;
+mod union;
 mod upgrade;
 mod yaml;
 
@@ -38,26 +42,33 @@ use overlay::Slip;
 pub use schema::UnusablePlace;
 
 /// The built-in contract's text.
-const BUILT_IN: &str = include_str!("../../contracts/tenant-management.yaml");
-/// The name of the built-in contract in messages.
-const BUILT_IN_NAME: &str = "contracts/tenant-management.yaml";
+const BUILT_IN_TEXT: &str = include_str!("../../contracts/tenant-management.yaml");
+/// The name of the built-in contract, in place of a file's.
+pub const BUILT_IN: &str = "built-in";
 
-/// A compiled contract. The built-in one, in which nothing can be wrong, is compiled when it is first asked something.
+/// A compiled contract: the first of its documents that has an exchange's operation judges the exchange.
 #[derive(Debug)]
 pub struct Contract {
-    made: OnceLock<Made>,
-    /// Made when it is first asked for.
+    /// At least one. The built-in document alone is compiled at its first use, because nothing in it can be wrong.
+    documents: OnceLock<Vec<ContractDocument>>,
+    /// Computed at its first use.
     hash: OnceLock<String>,
+    /// The union of several documents, built at its first use.
+    union: OnceLock<Value>,
     slips: Vec<Slip>,
 }
 
-/// What is made of a document.
+/// One document of a contract, compiled.
 #[derive(Debug)]
-struct Made {
+pub struct ContractDocument {
+    /// [`BUILT_IN`], or the file as it was named.
+    name: String,
     document: Arc<Value>,
     title: String,
     version: String,
     compiled: compile::Compiled,
+    /// Computed at its first use.
+    hash: OnceLock<String>,
 }
 
 /// Which parts of an exchange are judged, and how.
@@ -70,6 +81,8 @@ pub struct CheckOptions {
     pub response: bool,
     /// Judge authentication; otherwise `auth` is unchecked and no `auth.*` rule fires.
     pub auth: bool,
+    /// Keys for signatures are given: a token whose signature was not checked leaves `auth` unchecked.
+    pub signatures: bool,
     /// Tolerance for `exp` and `nbf`.
     pub clock_skew: Duration,
     /// Deepest nesting of JSON that is judged; deeper bodies are unchecked.
@@ -85,6 +98,7 @@ impl Default for CheckOptions {
             request: true,
             response: true,
             auth: true,
+            signatures: false,
             clock_skew: Duration::ZERO,
             max_depth: json::MAX_DEPTH,
             tenant_origins: Vec::new(),
@@ -97,54 +111,60 @@ impl Contract {
     #[must_use]
     pub fn built_in() -> Arc<Self> {
         static CONTRACT: LazyLock<Arc<Contract>> =
-            LazyLock::new(|| Arc::new(Contract { made: OnceLock::new(), hash: OnceLock::new(), slips: Vec::new() }));
+            LazyLock::new(|| Arc::new(Contract::new(OnceLock::new(), Vec::new())));
         Arc::clone(&CONTRACT)
     }
 
-    /// Reads a document (`None`: the built-in one), applies the overlays in order, and compiles it.
+    /// Reads documents in order ([`BUILT_IN`] names the built-in one; it is also the default), applies the overlays in
+    /// order to each, and compiles them.
     ///
     /// # Errors
     ///
     /// [`ContractError`] names the file and the place in it.
-    pub fn load(document: Option<&Path>, overlays: &[PathBuf]) -> Result<Arc<Self>, ContractError> {
-        Self::load_with(document, overlays).map(Arc::new)
-    }
-
-    fn load_with(file: Option<&Path>, overlays: &[PathBuf]) -> Result<Self, ContractError> {
-        let mut document = match file {
-            None => built_in_document()?,
-            Some(file) => document::read(file)?,
-        };
-        let mut slips = Vec::new();
-        for overlay in overlays {
-            slips.extend(overlay::apply(overlay, &mut document)?);
+    pub fn load(files: &[PathBuf], overlays: &[PathBuf]) -> Result<Arc<Self>, ContractError> {
+        let built_in = [PathBuf::from(BUILT_IN)];
+        let files = if files.is_empty() { &built_in } else { files };
+        let mut documents = Vec::new();
+        // A slip is one where it is one in every document: an action may be for one of them.
+        let mut slips: Option<Vec<Slip>> = None;
+        for file in files {
+            let (document, own) = ContractDocument::load(file, overlays)?;
+            documents.push(document);
+            slips = Some(match slips {
+                None => own,
+                Some(held) => held.into_iter().filter(|slip| own.contains(slip)).collect(),
+            });
         }
-        let contract = Self::from_document(document).map_err(|error| match file {
-            Some(file) => ContractError::In { file: file.to_owned(), error: Box::new(error) },
-            None => error,
-        })?;
-        Ok(Self { slips, ..contract })
+        Ok(Arc::new(Self::new(documents.into(), slips.unwrap_or_default())))
     }
 
-    /// Compiles a document that is there as a value, of OpenAPI 3.1 or 3.0.
+    /// Compiles a document of OpenAPI 3.1 or 3.0 that is a value already.
     ///
     /// # Errors
     ///
     /// [`ContractError`] names the place in it.
     pub fn from_document(document: Value) -> Result<Self, ContractError> {
-        let made = Made::of(document)?;
-        Ok(Self { made: made.into(), hash: OnceLock::new(), slips: Vec::new() })
+        let document = ContractDocument::compile(String::new(), document)?;
+        Ok(Self::new(vec![document].into(), Vec::new()))
     }
 
-    fn made(&self) -> &Made {
-        // Any other was made when it was loaded.
-        self.made.get_or_init(Made::built_in)
+    fn new(documents: OnceLock<Vec<ContractDocument>>, slips: Vec<Slip>) -> Self {
+        Self { documents, hash: OnceLock::new(), union: OnceLock::new(), slips }
     }
 
-    /// The effective document: upgraded to 3.1, overlays applied.
+    /// The documents, in their order.
+    #[must_use]
+    pub fn documents(&self) -> &[ContractDocument] {
+        self.documents.get_or_init(|| vec![ContractDocument::built_in()])
+    }
+
+    /// The effective document: upgraded to 3.1, overlays applied; of several documents, their [union](union::union).
     #[must_use]
     pub fn document(&self) -> &Value {
-        &self.made().document
+        match self.documents() {
+            [one] => &one.document,
+            several => self.union.get_or_init(|| union::union(several)),
+        }
     }
 
     /// The effective document as YAML that reads back as the same value.
@@ -153,49 +173,42 @@ impl Contract {
         yaml::write(self.document())
     }
 
-    /// SHA-256 of the effective document, as 64 hex digits; attested findings carry it.
+    /// SHA-256 of the effective document, as 64 hex digits; of several documents, of their hashes in order. Attested
+    /// findings carry it.
     #[must_use]
     pub fn hash(&self) -> &str {
-        self.hash.get_or_init(|| {
-            let digest = ring::digest::digest(&ring::digest::SHA256, self.document().to_string().as_bytes());
-            hex(digest.as_ref())
-        })
+        match self.documents() {
+            [one] => one.hash(),
+            several => {
+                self.hash.get_or_init(|| sha256(&several.iter().map(ContractDocument::hash).collect::<String>()))
+            }
+        }
     }
 
-    /// `info.title`.
+    /// `info.title` of each document.
     #[must_use]
-    pub fn title(&self) -> &str {
-        &self.made().title
+    pub fn title(&self) -> String {
+        self.joined(|document| &document.title)
     }
 
-    /// `info.version`.
+    /// `info.version` of each document.
     #[must_use]
-    pub fn version(&self) -> &str {
-        &self.made().version
+    pub fn version(&self) -> String {
+        self.joined(|document| &document.version)
     }
 
-    /// What the check reads.
-    #[must_use]
-    pub fn model(&self) -> &model::Model {
-        &self.made().compiled.model
+    fn joined(&self, text: impl Fn(&ContractDocument) -> &str) -> String {
+        self.documents().iter().map(text).collect::<Vec<_>>().join(" + ")
     }
 
-    /// What the document says and contrail does not check.
-    #[must_use]
-    pub fn not_implemented(&self) -> &[NotImplemented] {
-        &self.made().compiled.not_implemented
+    /// The documented operations that can judge an exchange, in the order of the documents.
+    pub fn operations(&self) -> impl Iterator<Item = &model::Operation> {
+        self.documents().iter().flat_map(|document| &document.model().operations)
     }
 
     /// Compiles the schemas now and not with the first value to judge.
     pub fn prepare(&self) {
-        self.made().compiled.schemas.prepare();
-    }
-
-    /// Places of the document that contrail cannot judge by: what they would restrict is unchecked.
-    pub fn unusable_places(&self) -> impl Iterator<Item = &UnusablePlace> {
-        let compiled = &self.made().compiled;
-        let schemas = compiled.schemas.unusable().iter().filter(|place| !compiled.unusable.contains(place));
-        compiled.unusable.iter().chain(schemas)
+        self.documents().iter().for_each(|document| document.compiled.schemas.prepare());
     }
 
     /// What is allowed and mostly a slip, one line each: actions of overlays that changed nothing, keys that overlays do
@@ -203,39 +216,46 @@ impl Contract {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let overlays = self.slips.iter().map(ToString::to_string);
-        overlays.chain(self.made().compiled.undeclared_scopes.iter().map(ToString::to_string)).collect()
-    }
-
-    /// Base paths of the document's servers, without a trailing slash.
-    #[must_use]
-    pub fn base_paths(&self) -> &[String] {
-        &self.made().compiled.bases
+        let scopes = self.documents().iter().flat_map(|document| &document.compiled.undeclared_scopes);
+        overlays.chain(scopes.map(ToString::to_string)).collect()
     }
 
     /// Checks one exchange.
     #[must_use]
     pub fn check(&self, exchange: &Exchange, options: &CheckOptions) -> Verdict {
         let path = exchange.request.target.path();
-        let matched = self.find(exchange.request.method.as_str(), path);
-        let methods = if matched.is_none() { self.made().compiled.router.methods(path) } else { Vec::new() };
-        let mut verdict = check::check(self.model(), matched.as_ref(), &methods, exchange, options);
-        if matched.is_none() && !self.covers(path) {
-            // Another site in a browser's export, where requests fail every day: counted, not blamed.
-            verdict.findings.retain(|finding| finding.rule == Rule::OperationUndocumented);
-        }
-        verdict
+        let found = self.locate(exchange.request.method.as_str(), path);
+        let Some((document, matched)) = found else {
+            let mut methods = Vec::new();
+            for method in self.documents().iter().flat_map(|document| document.compiled.router.methods(path)) {
+                if !methods.contains(&method) {
+                    methods.push(method);
+                }
+            }
+            let mut verdict = check::undocumented(&methods, exchange, options);
+            if !self.covers(path) {
+                // Another site in a browser's export, where requests fail every day: counted, not blamed.
+                verdict.findings.retain(|finding| finding.rule == Rule::OperationUndocumented);
+            }
+            return verdict;
+        };
+        check::check(document.model(), &matched, exchange, options)
     }
 
     /// The documented operation that has this method and raw path, if there is one.
     #[must_use]
     pub fn find<'m, 'e>(&'m self, method: &str, path: &'e str) -> Option<model::Matched<'m, 'e>> {
-        let Made { compiled, .. } = self.made();
-        let route = compiled.router.find(method, path)?;
-        Some(model::Matched {
-            operation: compiled.model.operations.get(route.to.operation)?,
-            raw: route.raw,
-            other_spelling: route.to.other_spelling,
-        })
+        self.locate(method, path).map(|(_, matched)| matched)
+    }
+
+    /// The operation that judges a request of this method and raw path, with its document.
+    #[must_use]
+    pub fn locate<'m, 'e>(
+        &'m self,
+        method: &str,
+        path: &'e str,
+    ) -> Option<(&'m ContractDocument, model::Matched<'m, 'e>)> {
+        self.documents().iter().find_map(|document| Some((document, document.find(method, path)?)))
     }
 
     /// The id of the documented operation that has this method and raw path, if there is one.
@@ -248,25 +268,41 @@ impl Contract {
     /// documented operation's outside of it (the token endpoint). What is not is another site in a browser's export.
     #[must_use]
     pub fn covers(&self, path: &str) -> bool {
-        let under =
-            |base: &String| path.strip_prefix(&**base).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        let Made { compiled, .. } = self.made();
-        compiled.bases.iter().any(under) || compiled.router.knows(path)
+        self.documents().iter().any(|document| document.covers(path))
     }
 }
 
-impl Made {
+impl ContractDocument {
+    /// The document with each reference of a schema as a JSON pointer.
+    fn resolved(&self) -> &Value {
+        self.compiled.schemas.document()
+    }
+
     /// # Panics
     ///
     /// Never: a test compiles the embedded document.
     fn built_in() -> Self {
-        let made = built_in_document().and_then(Self::of);
-        made.expect("a test compiles the embedded document")
+        let compiled = built_in_document().and_then(|document| Self::compile(BUILT_IN.to_owned(), document));
+        compiled.expect("a test compiles the embedded document")
     }
 
-    fn of(mut document: Value) -> Result<Self, ContractError> {
+    /// Reads, overlays and compiles a document; gives what of the overlays has no effect on it.
+    fn load(file: &Path, overlays: &[PathBuf]) -> Result<(Self, Vec<Slip>), ContractError> {
+        let is_built_in = file == Path::new(BUILT_IN);
+        let mut document = if is_built_in { built_in_document()? } else { document::read(file)? };
+        let mut slips = Vec::new();
+        for overlay in overlays {
+            slips.extend(overlay::apply(overlay, &mut document)?);
+        }
+        match Self::compile(file.display().to_string(), document) {
+            Ok(document) => Ok((document, slips)),
+            Err(error) if is_built_in => Err(error),
+            Err(error) => Err(ContractError::In { file: file.to_owned(), error: Box::new(error) }),
+        }
+    }
+
+    fn compile(name: String, mut document: Value) -> Result<Self, ContractError> {
         upgrade::upgrade(&mut document)?;
-        refs::resolve_anchors(&mut document);
         let document = Arc::new(document);
         let compiled = compile::compile(&document);
         let info = |key: &str| match document.pointer("/info").and_then(|info| info.get(key)) {
@@ -276,10 +312,98 @@ impl Made {
             _ => String::new(),
         };
         let (title, version) = (info("title"), info("version"));
-        Ok(Self { document, title, version, compiled })
+        Ok(Self { name, document, title, version, compiled, hash: OnceLock::new() })
+    }
+
+    /// [`BUILT_IN`], or the file as it was named.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// SHA-256 of the effective document, as 64 hex digits.
+    #[must_use]
+    pub fn hash(&self) -> &str {
+        self.hash.get_or_init(|| sha256(&self.document.to_string()))
+    }
+
+    /// `info.title`.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// `info.version`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The effective document: upgraded to 3.1, overlays applied.
+    #[must_use]
+    pub fn document(&self) -> &Value {
+        &self.document
+    }
+
+    /// What the check reads.
+    #[must_use]
+    pub fn model(&self) -> &model::Model {
+        &self.compiled.model
+    }
+
+    /// What the document says and contrail does not check.
+    #[must_use]
+    pub fn not_implemented(&self) -> &[NotImplemented] {
+        &self.compiled.not_implemented
+    }
+
+    /// Places of the document that contrail cannot judge by: what they would restrict is unchecked.
+    pub fn unusable_places(&self) -> impl Iterator<Item = &UnusablePlace> {
+        let schemas = self.compiled.schemas.unusable();
+        let known: HashSet<&UnusablePlace> = self.compiled.unusable.iter().collect();
+        let more = schemas.iter().filter(move |place| !known.contains(place));
+        self.compiled.unusable.iter().chain(more)
+    }
+
+    /// Base paths of the document's servers, without a trailing slash.
+    #[must_use]
+    pub fn base_paths(&self) -> &[String] {
+        &self.compiled.bases
+    }
+
+    /// Paths of the token endpoints that the OAuth 2.0 schemes name.
+    #[must_use]
+    pub fn token_paths(&self) -> &[String] {
+        &self.compiled.token_paths
+    }
+
+    /// Whether a raw path is a token endpoint's, with or without a slash at its end.
+    #[must_use]
+    pub fn is_token_path(&self, path: &str) -> bool {
+        let plain = path.trim_end_matches('/');
+        self.compiled.token_paths.iter().any(|held| held.trim_end_matches('/') == plain)
+    }
+
+    fn find<'m, 'e>(&'m self, method: &str, path: &'e str) -> Option<model::Matched<'m, 'e>> {
+        let route = self.compiled.router.find(method, path)?;
+        Some(model::Matched {
+            operation: self.compiled.model.operations.get(route.to.operation)?,
+            raw: route.raw,
+            other_spelling: route.to.other_spelling,
+        })
+    }
+
+    fn covers(&self, path: &str) -> bool {
+        let under =
+            |base: &String| path.strip_prefix(&**base).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.compiled.bases.iter().any(under) || self.compiled.router.knows(path)
     }
 }
 
+fn sha256(text: &str) -> String {
+    hex(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()).as_ref())
+}
+
 fn built_in_document() -> Result<Value, ContractError> {
-    document::parse(BUILT_IN, Path::new(BUILT_IN_NAME))
+    document::parse(BUILT_IN_TEXT, Path::new(BUILT_IN))
 }

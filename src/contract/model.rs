@@ -4,7 +4,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::schema::Schema;
+use super::{media_type::MediaRange, params::Style, schema::Schema};
 use crate::finding::UncheckedSet;
 
 /// A document, compiled.
@@ -14,7 +14,13 @@ pub struct Model {
     pub operations: Vec<Operation>,
     /// Media types of every message with a body that documents none of its own (`x-contrail-media-types` of the
     /// document: "requests and responses are JSON"); empty where the document says no such thing.
-    pub(crate) media_types: Vec<Box<str>>,
+    ///
+    /// Such a document takes every `+json` type of a response for `application/json`.
+    pub(crate) media_types: Vec<MediaRange>,
+    /// A field of a form never comes twice, whatever it is (`x-contrail-repeated-fields: none`).
+    pub(crate) no_repeated_fields: bool,
+    /// The document shows the body of an error of some operation.
+    pub(crate) error_bodies: bool,
     /// The declared catalogue of scopes; `None` where no security scheme declares any.
     pub scopes: Option<Catalogue>,
 }
@@ -50,11 +56,13 @@ impl<'a> FromIterator<&'a str> for Catalogue {
 pub struct Operation {
     /// `operationId`, or method and path where the document has none.
     pub id: Arc<str>,
+    /// JSON pointer of the operation in its document.
+    pub at: Box<str>,
     /// The method, case-sensitive.
     pub method: http::Method,
     /// The path as the document writes it, without the base path.
     pub path: Box<str>,
-    /// Path and query parameters, those of the path item included.
+    /// Its parameters, those of the path item included.
     pub parameters: Vec<Parameter>,
     /// What the document says of a request body.
     pub request_body: RequestBody,
@@ -70,40 +78,88 @@ pub struct Operation {
     pub token_endpoint: bool,
 }
 
-/// A path or query parameter.
+/// A parameter.
 #[derive(Debug)]
 pub struct Parameter {
-    /// Its name, case-sensitive.
+    /// Its name, case-sensitive but in a header.
     pub name: Arc<str>,
     /// Where it stands.
     pub place: Place,
     /// Whether a request without it breaks the contract.
     pub required: bool,
-    /// For arrays: each item is a repeat of its own (`explode`), not one text with commas.
-    pub explode: bool,
-    /// For objects whose members have names of their own in the query.
-    pub spread: Option<Spread>,
-    /// What its value has to be; `None` where the document says nothing, or says it in a way that is not implemented.
-    pub schema: Option<Schema>,
+    /// Whether an empty value is taken for none (`allowEmptyValue`).
+    pub allow_empty: bool,
+    /// How it is written.
+    pub(crate) notation: Notation,
+    /// For objects whose members have names of their own.
+    pub(crate) spread: Option<Spread>,
+    /// What its value has to be.
+    pub(crate) says: Says,
 }
 
-/// Which names of a query belong to a parameter that is an object. What they hold is not checked.
+/// How arrays and objects are written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Notation {
+    pub(crate) style: Style,
+    /// Items and members come one by one, not as one text with separators.
+    pub(crate) explode: bool,
+    /// Reserved characters are not percent-encoded (`allowReserved`).
+    pub(crate) allow_reserved: bool,
+}
+
+/// What the document says of the value of a parameter or of a header.
+#[derive(Debug)]
+pub(crate) enum Says {
+    /// Nothing.
+    Nothing,
+    /// It conforms to a schema.
+    Schema(Schema),
+    /// It is JSON text (`content`).
+    Json(Option<Schema>),
+    /// It is a form (`content` of `in: querystring`).
+    Form(Option<Schema>),
+    /// It is plain text (`content`).
+    Text(Option<Schema>),
+    /// Something that contrail does not read, so that it is unchecked.
+    NotRead,
+}
+
+/// Which names belong to a parameter that is an object.
 #[derive(Debug, Clone)]
-pub enum Spread {
+pub(crate) enum Spread {
     /// `name[key]` (the style `deepObject`).
     Brackets,
-    /// These documented keys, as names of their own (the style `form`, exploded).
-    Keys(Box<[Box<str>]>),
+    /// The keys of the object, as names of their own (the style `form`, exploded).
+    Keys {
+        /// Those that the document names.
+        named: Box<[Box<str>]>,
+        /// There may be others, so that any name that nothing else claims is one.
+        open: bool,
+    },
 }
 
 impl Parameter {
-    /// Whether this name of a query is a member of the object that the parameter is.
+    /// Whether this name is a member of the object that the parameter is.
     pub(super) fn spreads_to(&self, name: &str) -> bool {
         match &self.spread {
             None => false,
             Some(Spread::Brackets) => name.strip_prefix(&*self.name).is_some_and(|rest| rest.starts_with('[')),
-            Some(Spread::Keys(keys)) => keys.iter().any(|key| **key == *name),
+            Some(Spread::Keys { named, .. }) => named.iter().any(|key| **key == *name),
         }
+    }
+
+    /// The name of the field that the member at a JSON pointer is written as.
+    pub(super) fn field(&self, at: &str) -> Option<String> {
+        let mut keys = at.split('/').skip(1).map(|key| key.replace("~1", "/").replace("~0", "~"));
+        match &self.spread {
+            Some(Spread::Keys { .. }) => keys.next(),
+            _ => Some(keys.fold(self.name.to_string(), |name, key| format!("{name}[{key}]"))),
+        }
+    }
+
+    /// Whether any name that nothing else claims is a member of the object that the parameter is.
+    pub(super) fn takes_any(&self) -> bool {
+        matches!(self.spread, Some(Spread::Keys { open: true, .. }))
     }
 }
 
@@ -114,6 +170,12 @@ pub enum Place {
     Path,
     /// In the query.
     Query,
+    /// It is the whole query (`in: querystring`, OpenAPI 3.2).
+    QueryString,
+    /// In a header.
+    Header,
+    /// In a cookie.
+    Cookie,
 }
 
 /// What the document says of a request body.
@@ -136,10 +198,27 @@ pub enum RequestBody {
 /// A documented media type.
 #[derive(Debug)]
 pub struct Content {
-    /// Type and subtype, lower case, without parameters; `*` stands for anything (`text/*`, `*/*`).
-    pub(crate) media_type: Box<str>,
+    /// The media types that it is for.
+    pub(crate) range: MediaRange,
     /// What the body has to be; `None` where the document does not say, or says it in a way that is not implemented.
     pub schema: Option<Schema>,
+    /// What each item of a sequence has to be (`itemSchema`, OpenAPI 3.2).
+    pub(crate) item: Option<Schema>,
+    /// How the fields of a form are written.
+    pub(crate) encodings: Box<[Encoding]>,
+}
+
+/// How a field of a form is written.
+#[derive(Debug)]
+pub(crate) struct Encoding {
+    /// The field's name.
+    pub(crate) field: Box<str>,
+    /// As a parameter of this style; `None` where the document names none.
+    pub(crate) style: Option<Style>,
+    /// See [`Notation::explode`].
+    pub(crate) explode: bool,
+    /// Media types of a part of a multipart body; empty where the document names none.
+    pub(crate) content_types: Box<[MediaRange]>,
 }
 
 /// Documented responses of an operation.
@@ -165,22 +244,83 @@ pub enum Status {
 pub struct Response {
     /// Media types with their schemas; empty where none is documented.
     pub content: Vec<Content>,
-    /// Names, as written, of the headers that it always carries.
-    pub headers: Vec<Box<str>>,
+    /// Its documented headers.
+    pub(crate) headers: Vec<Header>,
     /// It says that the token lacks the required scope (`x-contrail-means: scope-missing`).
     pub scope_missing: bool,
+}
+
+/// A documented header of a response.
+#[derive(Debug)]
+pub(crate) struct Header {
+    /// Its name, as written.
+    pub(crate) name: Box<str>,
+    /// Whether a response without it breaks the contract.
+    pub(crate) required: bool,
+    /// How it is written.
+    pub(crate) notation: Notation,
+    /// What its value has to be.
+    pub(crate) says: Says,
 }
 
 /// What an operation asks of a caller.
 #[derive(Debug, Default)]
 pub struct Security {
-    /// Whether it takes a bearer token at all.
+    /// Whether every alternative takes a bearer token.
     pub required: bool,
     /// Alternatives; holding all scopes of one is enough. Empty where the document shows no required scope, or shows that
     /// none is needed.
     pub scopes: Vec<Vec<Box<str>>>,
-    /// Whether the document says that the token is a JWT (`bearerFormat: JWT`, `x-contrail-token: jwt`).
-    pub jwt: bool,
+    /// The alternatives, in the order of the document; a request has to satisfy one. Empty where nothing is needed.
+    pub(crate) alternatives: Vec<Alternative>,
+}
+
+/// Credentials that belong together; none in the alternative that is open to anybody.
+#[derive(Debug, Default)]
+pub(crate) struct Alternative {
+    /// A bearer token.
+    pub(crate) bearer: Option<Bearer>,
+    /// What else it takes.
+    pub(crate) others: Vec<Scheme>,
+}
+
+/// A bearer token that an operation takes.
+#[derive(Debug, Default)]
+pub(crate) struct Bearer {
+    /// The document says that it is a JWT (`bearerFormat: JWT`, `x-contrail-token: jwt`).
+    pub(crate) jwt: bool,
+    /// Scopes that it has to carry.
+    pub(crate) scopes: Vec<Box<str>>,
+}
+
+/// A credential that is no bearer token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    /// An `Authorization` header of this scheme.
+    Http(Box<str>),
+    /// An API key in a header, a query parameter or a cookie.
+    ApiKey {
+        /// Where it stands.
+        place: Place,
+        /// The name there.
+        name: Box<str>,
+    },
+    /// Something that no message shows (mutual TLS).
+    Unseen(Box<str>),
+}
+
+impl Security {
+    /// Whether bearer tokens are all that it takes.
+    pub(crate) fn is_bearer_only(&self) -> bool {
+        self.alternatives.iter().all(|one| one.bearer.is_some() && one.others.is_empty())
+    }
+
+    /// Whether a name of the query is that of an API key.
+    pub(crate) fn names_in_query(&self, field: &str) -> bool {
+        let is_key =
+            |scheme: &Scheme| matches!(scheme, Scheme::ApiKey { place: Place::Query, name } if **name == *field);
+        self.alternatives.iter().any(|one| one.others.iter().any(is_key))
+    }
 }
 
 /// A rule across request and response.
@@ -243,6 +383,12 @@ impl Responses {
     pub fn find(&self, status: u16) -> Option<&Response> {
         let listed = |wanted| self.listed.iter().find(|(held, _)| *held == wanted).map(|(_, response)| response);
         listed(Status::Exactly(status)).or_else(|| listed(Status::Class(status / 100))).or(self.default.as_ref())
+    }
+
+    /// Whether the body of any response but a success is documented.
+    pub(crate) fn show_error_bodies(&self) -> bool {
+        let errors = self.listed.iter().filter(|(status, _)| !status.is_success()).map(|(_, response)| response);
+        errors.chain(&self.default).any(|response| !response.content.is_empty())
     }
 
     /// The first documented success.

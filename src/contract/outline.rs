@@ -1,10 +1,14 @@
 //! A contract for reading: operations, scopes, limits, and everything that is not shown, each with its passage.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use serde_json::{Map, Value};
 
-use super::{Contract, refs};
+use super::{
+    ContractDocument,
+    model::{Response, Status},
+    refs,
+};
 use crate::finding::Unchecked;
 
 /// The verbs of scopes, in the order in which the documentation names them.
@@ -47,13 +51,30 @@ pub struct Operation {
     pub scope_not_shown: bool,
     /// Whether it takes a bearer token.
     pub bearer: bool,
-    /// Alternatives of what it asks of a caller, as the document names it: `bearerAuth (http bearer)`, `key (apiKey in
-    /// header X-Key)`; an empty alternative asks for nothing.
-    pub asks_for: Vec<Vec<String>>,
+    /// Whether the document says anything of security, if only that nothing is needed.
+    pub states_security: bool,
+    /// Alternatives of what it asks of a caller; an empty one asks for nothing.
+    pub asks_for: Vec<Vec<AskedScheme>>,
     /// Statuses as documented: `200`, `2XX`.
     pub statuses: Vec<String>,
     /// Media types of the request body; empty where there is none.
     pub request_types: Vec<String>,
+}
+
+/// A security scheme that an operation asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedScheme {
+    /// As the document names it: `bearerAuth (http bearer)`, `key (apiKey in header X-Key)`.
+    pub scheme: String,
+    /// The scopes that it asks for.
+    pub scopes: Vec<String>,
+}
+
+impl fmt::Display for AskedScheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.scheme)?;
+        if self.scopes.is_empty() { Ok(()) } else { write!(f, " with {}", self.scopes.join(" and ")) }
+    }
 }
 
 /// Something about a place of the document.
@@ -67,8 +88,8 @@ pub struct Fact {
     pub source: String,
 }
 
-impl Contract {
-    /// The contract for reading.
+impl ContractDocument {
+    /// The document for reading.
     #[must_use]
     pub fn outline(&self) -> Outline {
         let document = self.document();
@@ -119,6 +140,33 @@ impl Contract {
         outline
     }
 
+    /// What operations lack, each aspect with the operation's id: statuses and bodies that the document does not show.
+    #[must_use]
+    pub fn not_shown(&self) -> Vec<(&'static str, String)> {
+        let mut not_shown = Vec::new();
+        for operation in &self.model().operations {
+            let mut lacks = |aspect: Unchecked| not_shown.push((aspect.name(), operation.id.to_string()));
+            let responses = &operation.responses;
+            let (successes, failures): (Vec<_>, Vec<_>) =
+                responses.listed.iter().partition(|(status, _)| status.is_success());
+            let mut failures = failures.iter().map(|(_, response)| response).chain(&responses.default).peekable();
+            if successes.is_empty() && responses.default.is_none() {
+                lacks(Unchecked::SuccessStatus);
+            }
+            let has_schema = |response: &Response| response.content.iter().any(|content| content.schema.is_some());
+            if successes.iter().any(|(status, response)| *status != Status::Exactly(204) && !has_schema(response)) {
+                lacks(Unchecked::ResponseBody);
+            }
+            if failures.peek().is_none() {
+                lacks(Unchecked::ErrorStatus);
+            }
+            if !failures.any(has_schema) {
+                lacks(Unchecked::ErrorBody);
+            }
+        }
+        not_shown
+    }
+
     fn operations(&self) -> Vec<Operation> {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         self.model()
@@ -149,6 +197,7 @@ impl Contract {
                     },
                     scope_not_shown: operation.not_shown.contains(Unchecked::RequiredScope),
                     bearer: operation.security.required,
+                    states_security: get("security").or_else(|| self.document().get("security")).is_some(),
                     asks_for: asks_for(self.document(), get("security")),
                     statuses: get("responses")
                         .and_then(Value::as_object)
@@ -170,19 +219,21 @@ impl Contract {
 }
 
 /// What `security` (of an operation, else of the document) asks for.
-fn asks_for(document: &Value, own: Option<&Value>) -> Vec<Vec<String>> {
-    let scheme = |name: &String| {
+fn asks_for(document: &Value, own: Option<&Value>) -> Vec<Vec<AskedScheme>> {
+    let scheme = |(name, scopes): (&String, &Value)| {
         let at = format!("/components/securitySchemes/{}", name.replace('~', "~0").replace('/', "~1"));
         let says = |key: &str| document.pointer(&at).and_then(|scheme| scheme.get(key)?.as_str());
         let kind = says("type").unwrap_or_default();
-        match (says("scheme"), says("in"), says("name")) {
+        let scheme = match (says("scheme"), says("in"), says("name")) {
             (Some(scheme), ..) => format!("{name} ({kind} {scheme})"),
             (_, Some(place), Some(field)) => format!("{name} ({kind} in {place} {field})"),
             _ => format!("{name} ({kind})"),
-        }
+        };
+        let scopes = scopes.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        AskedScheme { scheme, scopes: scopes.collect() }
     };
     let requirements = own.or_else(|| document.get("security")).and_then(Value::as_array);
-    let schemes = |one: &Value| one.as_object().into_iter().flat_map(Map::keys).map(scheme).collect();
+    let schemes = |one: &Value| one.as_object().into_iter().flatten().map(scheme).collect();
     requirements.into_iter().flatten().map(schemes).collect()
 }
 
@@ -289,7 +340,7 @@ impl Names {
             (Some("components"), Some(_), Some(name)) => {
                 format!(
                     "{}{}",
-                    unescape(name),
+                    refs::unescape(name),
                     parts.next().map(|rest| Self::steps(&format!("/{rest}"))).unwrap_or_default()
                 )
             }
@@ -305,14 +356,14 @@ impl Names {
             match token {
                 "properties" => {
                     out.push('.');
-                    out.push_str(&unescape(tokens.next().unwrap_or_default()));
+                    out.push_str(&refs::unescape(tokens.next().unwrap_or_default()));
                 }
                 "items" => out.push_str("[]"),
                 "additionalProperties" => out.push_str(".*"),
                 "schema" | "content" | "responses" | "requestBody" => {}
                 other => {
                     out.push('.');
-                    out.push_str(&unescape(other));
+                    out.push_str(&refs::unescape(other));
                 }
             }
         }
@@ -320,13 +371,10 @@ impl Names {
     }
 }
 
-fn unescape(token: &str) -> String {
-    token.replace("~1", "/").replace("~0", "~")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::Contract;
 
     fn facts(facts: &[Fact]) -> Vec<String> {
         facts.iter().map(|fact| format!("{} | {} | {}", fact.place, fact.says, fact.source)).collect()
@@ -334,7 +382,7 @@ mod tests {
 
     #[test]
     fn every_limit_of_section_8_is_told_with_its_place_and_its_passage() {
-        let limits = facts(&Contract::built_in().outline().limits);
+        let limits = facts(&Contract::built_in().documents()[0].outline().limits);
         for expected in [
             "RequestsPerSecond | integer: 0 to 10000 | 2.1, 8",
             "RateLimitPolicy.id | string: at most 26 characters; format `rate-limit-policy-id` | 2.1, 8",
@@ -358,7 +406,7 @@ mod tests {
 
     #[test]
     fn every_not_shown_of_the_document_is_told() {
-        let not_shown = facts(&Contract::built_in().outline().not_shown);
+        let not_shown = facts(&Contract::built_in().documents()[0].outline().not_shown);
         for expected in [
             "the interface | effects | 1",
             "the interface | request-quotas | 8",
@@ -376,7 +424,7 @@ mod tests {
 
     #[test]
     fn scopes_are_told_by_resource_with_their_verbs_in_the_order_of_the_documentation() {
-        let outline = Contract::built_in().outline();
+        let outline = Contract::built_in().documents()[0].outline();
         assert_eq!((outline.scope_count, outline.scopes.len()), (242, 89));
         assert_eq!(outline.scopes["branding"], ["read", "update", "delete"]);
         assert_eq!(outline.scopes["actions"], ["create", "read", "update", "delete"]);

@@ -1,11 +1,9 @@
 //! `$ref`: where it stands, what it names, and whether that exists. Within one document only.
 
-use std::collections::HashMap;
-
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 
-use super::{ContractError, UnusablePlace, error::invalid};
+use super::{ContractError, UnusablePlace, error::invalid, schema::is_meta_schema};
 use crate::json::push_pointer;
 
 /// What a URI fragment cannot hold as it is, and the percent sign.
@@ -18,13 +16,10 @@ const LONGEST_CHAIN: usize = 64;
 /// Every `$ref` of the document that names nothing in it.
 pub(super) fn dangling(document: &Value) -> Vec<UnusablePlace> {
     let mut dangling = Vec::new();
-    if is_rebased(document) {
-        return dangling;
-    }
     walk(document, &mut |at, object| {
         let Some(target) = object.get("$ref").and_then(Value::as_str) else { return };
-        let named = target.strip_prefix('#').and_then(pointer);
-        if named.is_none_or(|pointer| document.pointer(&pointer).is_none()) {
+        let named = self::target(target);
+        if named.is_none_or(|pointer| document.pointer(&pointer).is_none()) && !is_meta_schema(target) {
             dangling.push(UnusablePlace::dangling(at, target));
         }
     });
@@ -45,7 +40,7 @@ pub(super) fn follow<'a>(
     let mut place = at.to_owned();
     for _ in 0..LONGEST_CHAIN {
         let Some(target) = value.get("$ref").and_then(Value::as_str) else { return Ok((place, value)) };
-        let named = target.strip_prefix('#').and_then(pointer);
+        let named = self::target(target);
         match named.and_then(|pointer| document.pointer(&pointer).map(|value| (pointer, value))) {
             Some((pointer, found)) => (place, value) = (pointer, found),
             None => return Err(ContractError::DanglingRef { at: place, target: target.to_owned() }),
@@ -54,49 +49,30 @@ pub(super) fn follow<'a>(
     Err(invalid(at, "its `$ref` leads in a circle"))
 }
 
-/// The JSON pointer that a URI fragment stands for; `None` if its percent-encoding is broken.
-pub(super) fn pointer(fragment: &str) -> Option<String> {
+/// The JSON pointer that a reference within the document stands for; `None` for any other, and for broken
+/// percent-encoding.
+pub(super) fn target(reference: &str) -> Option<String> {
+    let fragment = reference.strip_prefix('#')?;
     percent_encoding::percent_decode_str(fragment).decode_utf8().ok().map(Into::into)
 }
 
-/// Whether any object in a document has a `$id` that may be a schema's: references below it start from there.
-pub(super) fn is_rebased(document: &Value) -> bool {
-    let mut todo = vec![document];
-    while let Some(value) = todo.pop() {
-        match value {
-            Value::Object(members) if members.get("$id").is_some_and(Value::is_string) => return true,
-            Value::Object(members) => todo.extend(members.values()),
-            Value::Array(items) => todo.extend(items),
-            _ => {}
-        }
-    }
-    false
+/// A reference within the document to the place at a JSON pointer.
+pub(super) fn reference(pointer: &str) -> String {
+    format!("#{}", utf8_percent_encode(pointer, FRAGMENT))
 }
 
-/// Rewrites references to an `$anchor` into references to the place where it stands, the only ones that are followed.
-/// What refers to an anchor that does not exist stays, and dangles.
-/// A document with a `$id` stays: its references start elsewhere, and the judge resolves them.
-pub(super) fn resolve_anchors(document: &mut Value) {
-    if is_rebased(document) {
-        return;
+/// A token of a JSON pointer as the name that it stands for (RFC 6901, section 4).
+pub(super) fn unescape(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
+}
+
+/// The JSON pointer of what is `steps` below another.
+pub(super) fn below(pointer: &str, steps: &[&str]) -> String {
+    let mut pointer = pointer.to_owned();
+    for step in steps {
+        push_pointer(&mut pointer, step);
     }
-    let mut anchors: HashMap<String, String> = HashMap::new();
-    let mut named: Vec<(String, String)> = Vec::new();
-    walk(document, &mut |at, object| {
-        if let Some(anchor) = object.get("$anchor").and_then(Value::as_str) {
-            anchors.entry(anchor.to_owned()).or_insert_with(|| at.to_owned());
-        }
-        let target = object.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
-        if let Some(anchor) = target.filter(|target| !target.is_empty() && !target.starts_with('/')) {
-            named.push((at.to_owned(), anchor.to_owned()));
-        }
-    });
-    for (at, anchor) in named {
-        let Some(place) = anchors.get(&anchor) else { continue };
-        if let Some(target) = document.pointer_mut(&at).and_then(|object| object.get_mut("$ref")) {
-            *target = Value::String(format!("#{}", utf8_percent_encode(place, FRAGMENT)));
-        }
-    }
+    pointer
 }
 
 /// Visits every object of the document that OpenAPI or JSON Schema gives a meaning to, with its JSON pointer: not
@@ -104,6 +80,31 @@ pub(super) fn resolve_anchors(document: &mut Value) {
 pub(super) fn walk<'a>(document: &'a Value, visit: &mut impl FnMut(&str, &'a serde_json::Map<String, Value>)) {
     let mut at = String::new();
     descend(document, &mut at, false, visit);
+}
+
+/// [`walk`], for changes. An object is visited before what it holds.
+pub(super) fn walk_mut(value: &mut Value, visit: &mut impl FnMut(&mut serde_json::Map<String, Value>)) {
+    descend_mut(value, false, visit);
+}
+
+fn descend_mut(value: &mut Value, names: bool, visit: &mut impl FnMut(&mut serde_json::Map<String, Value>)) {
+    match value {
+        Value::Object(object) => {
+            if !names {
+                visit(object);
+            }
+            for (key, member) in object.iter_mut().filter(|(key, _)| names || !is_opaque(key)) {
+                descend_mut(member, !names && holds_names(key), visit);
+            }
+        }
+        Value::Array(array) => array.iter_mut().for_each(|item| descend_mut(item, false, visit)),
+        _ => {}
+    }
+}
+
+/// Keywords below which a document holds data, and extensions.
+fn is_opaque(keyword: &str) -> bool {
+    matches!(keyword, "example" | "examples" | "default" | "enum" | "const" | "mapping") || keyword.starts_with("x-")
 }
 
 /// Keywords whose members are names that the author chose.
@@ -145,9 +146,7 @@ fn descend<'a>(
                 visit(at, object);
             }
             for (key, member) in object {
-                let opaque = matches!(key.as_str(), "example" | "examples" | "default" | "enum" | "const" | "mapping")
-                    || key.starts_with("x-");
-                if !names && opaque {
+                if !names && is_opaque(key) {
                     continue;
                 }
                 push_pointer(at, key);
@@ -171,17 +170,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn a_ref_to_an_anchor_becomes_one_to_its_place() {
-        let mut document = json!({"components": {"schemas": {
-            "a/b {c}": {"$anchor": "here"}, "B": {"$ref": "#here"}, "C": {"$ref": "#nowhere"},
-        }}});
-        resolve_anchors(&mut document);
-        let schemas = &document["components"]["schemas"];
-        assert_eq!(schemas["B"]["$ref"], "#/components/schemas/a~1b%20%7Bc%7D");
-        assert_eq!(schemas["C"]["$ref"], "#nowhere");
-    }
 
     #[test]
     fn a_chain_of_refs_is_followed_to_its_end() {

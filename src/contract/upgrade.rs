@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::ContractError;
+use super::{ContractError, schema::NULLABLE};
 
 /// Turns a 3.0 document into a 3.1 one; a 3.1 document stays as it is.
 ///
@@ -65,8 +65,12 @@ fn schema(value: &mut Value) {
     let Value::Object(members) = value else { return };
     if let Some(target) = members.get("$ref").filter(|target| target.is_string()).cloned() {
         // 3.0 ignores what stands beside a `$ref`; 3.1 would apply it.
+        let nullable = members.get("nullable") == Some(&Value::Bool(true));
         members.clear();
         members.insert("$ref".to_owned(), target);
+        if nullable {
+            members.insert(NULLABLE.to_owned(), Value::Bool(true));
+        }
         return;
     }
     nullable(members);
@@ -87,12 +91,21 @@ fn schema(value: &mut Value) {
     }
 }
 
-/// `nullable: true` adds `null` to the type that stands beside it, and says nothing without one (3.0.3).
+/// `nullable: true` adds `null` to the type beside it (3.0.3). Where there is no type, or another keyword excludes null,
+/// the versions of OpenAPI 3.0 differ: null is a gap.
 fn nullable(members: &mut Map<String, Value>) {
     let Some(Value::Bool(true)) = members.shift_remove("nullable") else { return };
     if let Some(Value::String(kind)) = members.get("type") {
         let both = json!([kind, "null"]);
         members.insert("type".to_owned(), both);
+    }
+    let excludes = |keyword: &str| match members.get(keyword) {
+        None => false,
+        Some(Value::Array(values)) if keyword == "enum" => !values.contains(&Value::Null),
+        Some(_) => true,
+    };
+    if !members.contains_key("type") || ["enum", "allOf", "anyOf", "oneOf", "not"].into_iter().any(excludes) {
+        members.insert(NULLABLE.to_owned(), Value::Bool(true));
     }
 }
 
@@ -133,7 +146,25 @@ mod tests {
 
     #[test]
     fn what_stands_beside_a_ref_of_3_0_is_ignored() {
-        assert_eq!(upgraded(&json!({"$ref": "#/x", "nullable": true, "maxLength": 1})), json!({"$ref": "#/x"}));
+        assert_eq!(upgraded(&json!({"$ref": "#/x", "maxLength": 1})), json!({"$ref": "#/x"}));
+    }
+
+    #[test]
+    fn a_nullable_beside_what_excludes_null_stays_as_an_extension() {
+        for schema in
+            [json!({"$ref": "#/x"}), json!({"anyOf": [{}]}), json!({"type": ["string", "null"], "enum": ["a"]})]
+        {
+            let mut nullable = schema.clone();
+            nullable["nullable"] = json!(true);
+            if nullable["type"].is_array() {
+                nullable["type"] = json!("string");
+            }
+            let mut expected = schema;
+            expected[NULLABLE] = json!(true);
+            assert_eq!(upgraded(&nullable), expected);
+        }
+        let with_null = json!({"type": "string", "nullable": true, "enum": ["a", null]});
+        assert_eq!(upgraded(&with_null), json!({"type": ["string", "null"], "enum": ["a", null]}));
     }
 
     #[test]

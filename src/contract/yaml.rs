@@ -1,7 +1,8 @@
 //! YAML 1.2 (core schema) as JSON values, and back.
 //!
 //! Numbers keep their digits, mappings their order; a key that stands there twice is an error. Keys are the text of
-//! their scalar (`200:` is `"200"`). Aliases are copied, within a budget.
+//! their scalar (`200:` is `"200"`). Aliases are copied, within a budget;
+//! merge keys (`<<`) are followed.
 
 use std::{collections::HashMap, fmt::Write as _};
 
@@ -43,7 +44,35 @@ struct Open {
 
 enum Kind {
     Sequence(Vec<Value>),
-    Mapping(Map<String, Value>, Option<String>),
+    Mapping(Mapping),
+}
+
+#[derive(Default)]
+struct Mapping {
+    members: Map<String, Value>,
+    key: Option<String>,
+    /// The key is `<<` (<https://yaml.org/type/merge.html>).
+    merges: bool,
+    /// What `<<` holds.
+    merged: Option<Value>,
+}
+
+impl Mapping {
+    /// The members with those of the merged mappings: its own win, then those of an earlier mapping.
+    fn finish(self) -> Result<Map<String, Value>, &'static str> {
+        let Some(merged) = self.merged else { return Ok(self.members) };
+        let mut members = Map::new();
+        for mapping in merged.as_array().map_or(std::slice::from_ref(&merged), Vec::as_slice) {
+            let Value::Object(more) = mapping else {
+                return Err("a merge key (`<<`) of something other than mappings stands");
+            };
+            for (name, value) in more {
+                members.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        members.extend(self.members);
+        Ok(members)
+    }
 }
 
 impl Builder {
@@ -52,14 +81,16 @@ impl Builder {
         match event {
             Event::DocumentStart(..) if self.done.is_some() => return Err(said("a second document starts")),
             Event::Scalar(text, style, anchor, tag) => {
-                if let Some(Open { kind: Kind::Mapping(members, key @ None), .. }) = self.open.last_mut() {
-                    if text == "<<" && style == ScalarStyle::Plain {
-                        return Err(said("a merge key (`<<`), which YAML 1.2 does not have, stands"));
-                    }
-                    if members.contains_key(&*text) {
+                if let Some(Open { kind: Kind::Mapping(mapping @ Mapping { key: None, .. }), .. }) =
+                    self.open.last_mut()
+                {
+                    mapping.merges = text == "<<" && style == ScalarStyle::Plain;
+                    let held =
+                        if mapping.merges { mapping.merged.is_some() } else { mapping.members.contains_key(&*text) };
+                    if held {
                         return Err(said(&format!("duplicate key `{text}`")));
                     }
-                    *key = Some(text.into_owned());
+                    mapping.key = Some(text.into_owned());
                     return Ok(());
                 }
                 let string = tag.is_some_and(|tag| tag.suffix() == "str" || tag.handle() == "!");
@@ -72,12 +103,12 @@ impl Builder {
                 self.close(value, anchor, 1);
             }
             Event::SequenceStart(_, anchor, _) => self.start(Kind::Sequence(Vec::new()), anchor).map_err(said)?,
-            Event::MappingStart(_, anchor, _) => self.start(Kind::Mapping(Map::new(), None), anchor).map_err(said)?,
+            Event::MappingStart(_, anchor, _) => self.start(Kind::Mapping(Mapping::default()), anchor).map_err(said)?,
             Event::SequenceEnd | Event::MappingEnd => {
                 if let Some(Open { kind, anchor, values_before }) = self.open.pop() {
                     let value = match kind {
                         Kind::Sequence(items) => Value::Array(items),
-                        Kind::Mapping(members, _) => Value::Object(members),
+                        Kind::Mapping(mapping) => Value::Object(mapping.finish().map_err(said)?),
                     };
                     self.close(value, anchor, self.values - values_before);
                 }
@@ -89,7 +120,7 @@ impl Builder {
                 let size = *size;
                 self.count(size).map_err(said)?;
                 let value = self.anchors.get(&anchor).map(|(value, _)| value.clone()).unwrap_or_default();
-                if let Some(Open { kind: Kind::Mapping(_, None), .. }) = self.open.last() {
+                if let Some(Open { kind: Kind::Mapping(Mapping { key: None, .. }), .. }) = self.open.last() {
                     return Err(said("an alias as a key stands"));
                 }
                 self.close(value, 0, size);
@@ -105,7 +136,7 @@ impl Builder {
     }
 
     fn start(&mut self, kind: Kind, anchor: usize) -> Result<(), &'static str> {
-        if let Some(Open { kind: Kind::Mapping(_, None), .. }) = self.open.last() {
+        if let Some(Open { kind: Kind::Mapping(Mapping { key: None, .. }), .. }) = self.open.last() {
             return Err("a key that is no scalar stands");
         }
         if self.open.len() >= DEEPEST {
@@ -123,11 +154,11 @@ impl Builder {
         }
         match self.open.last_mut().map(|open| &mut open.kind) {
             Some(Kind::Sequence(items)) => items.push(value),
-            Some(Kind::Mapping(members, key)) => {
-                if let Some(key) = key.take() {
-                    members.insert(key, value);
-                }
-            }
+            Some(Kind::Mapping(mapping)) => match mapping.key.take() {
+                Some(_) if mapping.merges => mapping.merged = Some(value),
+                Some(key) => drop(mapping.members.insert(key, value)),
+                None => {}
+            },
             None => self.done = Some(value),
         }
     }
@@ -295,6 +326,16 @@ mod tests {
     }
 
     #[test]
+    fn merge_keys_add_what_a_mapping_lacks() {
+        let text =
+            "x: &x {k: 1, l: 1}\ny: &y {l: 2, m: 2}\none:\n  <<: *x\n  k: 3\nboth:\n  n: 4\n  <<: [*x, *y]\n'<<': 5\n";
+        let value = read(text).unwrap();
+        assert_eq!(value["one"].to_string(), r#"{"k":3,"l":1}"#);
+        assert_eq!(value["both"].to_string(), r#"{"k":1,"l":1,"m":2,"n":4}"#);
+        assert_eq!(value["<<"], 5);
+    }
+
+    #[test]
     fn plain_scalars_follow_the_core_schema_and_keep_every_digit() {
         for (yaml, expected) in [
             ("10000", "10000"),
@@ -317,6 +358,8 @@ mod tests {
             ("2026-01-01", "\"2026-01-01\""),
             ("-", "[null]"),
             ("0x", "\"0x\""),
+            ("0x+1F", "\"0x+1F\""),
+            ("0o-7", "\"0o-7\""),
             ("", "null"),
         ] {
             assert_eq!(json(yaml), expected, "{yaml}");
@@ -334,7 +377,8 @@ mod tests {
         for (yaml, expected) in [
             ("a:\n  b: 1\n  b: 2\n", "duplicate key `b` at line 3 column 3"),
             ("a: 1\n---\nb: 2\n", "a second document starts at line 2"),
-            ("a: &x {k: 1}\nb:\n  <<: *x\n", "a merge key (`<<`)"),
+            ("a: &x [1]\nb:\n  <<: *x\n", "a merge key (`<<`) of something other than mappings"),
+            ("b:\n  <<: {}\n  <<: {}\n", "duplicate key `<<`"),
             ("? [a]\n: b\n", "a key that is no scalar"),
             ("a: &x [*x]\n", "line 1"),
             ("a: [1\n", "line"),

@@ -7,8 +7,27 @@
 
 use std::{borrow::Cow, ops::Range};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+
+use super::Headers;
+
 /// The media type of a form.
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The media type of JSON.
+pub(crate) const JSON: &str = "application/json";
+
+/// The media type of a form with files.
+pub(crate) const MULTIPART_FORM: &str = "multipart/form-data";
+
+/// Whether a media type is a sequence of items that stand by themselves (OpenAPI 3.2, section 4.14.3).
+pub(crate) fn is_sequence(essence: &str) -> bool {
+    let json = ["application/jsonl", "application/x-ndjson", "application/x-jsonlines", "application/json-seq"];
+    json.contains(&essence) || essence == EVENT_STREAM || essence.ends_with("+json-seq")
+}
+
+/// The media type of server-sent events.
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
 /// Type and subtype of a `Content-Type`, in lower case, without parameters.
 pub(crate) fn essence(value: &[u8]) -> Cow<'_, str> {
@@ -46,6 +65,20 @@ pub(crate) fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
         separates
     });
     members.map(<[u8]>::trim_ascii).filter(|member| !member.is_empty())
+}
+
+/// The value of a header field, several of one name joined as a list (RFC 9110, section 5.3); `None` without one,
+/// `Some(None)` where it is no UTF-8.
+#[allow(clippy::option_option)]
+pub(crate) fn joined<'h>(headers: &'h Headers, name: &'h str) -> Option<Option<Cow<'h, str>>> {
+    let mut values = headers.get_all(name).map(|value| std::str::from_utf8(value.as_bytes()).ok());
+    let first = values.next()?.map(Cow::Borrowed);
+    Some(values.fold(first, |joined, value| Some(Cow::Owned(format!("{}, {}", joined?, value?)))))
+}
+
+/// The pairs of a `Cookie` header (RFC 6265, section 4.2.1).
+pub(crate) fn cookies(value: &str) -> impl Iterator<Item = (&str, &str)> {
+    value.split(';').filter_map(|pair| pair.trim().split_once('='))
 }
 
 /// A parameter of a header field's value, unquoted; the first of this name. It may have no value.
@@ -90,10 +123,13 @@ fn quoted_or_token(text: &[u8]) -> (Vec<u8>, &[u8]) {
 
 /// Every value that some reader takes for a parameter of this name, wherever in the text, also where the standard sees
 /// none: inside the quotes of another one, under its extended name (`name*`, RFC 8187), in pieces (`name*0`, RFC 2231),
-/// with the backslash as itself, up to the next blank or `;`.
-pub(crate) fn every_parameter(text: &[u8], name: &str) -> Vec<Vec<u8>> {
+/// with the backslash as itself, up to the next blank or `;`. `None` if the name comes too often to read each value.
+pub(crate) fn every_parameter(text: &[u8], name: &str) -> Option<Vec<Vec<u8>>> {
+    /// Places with this name; each value may reach to the end of the text.
+    const MAX_PLACES: usize = 64;
     let mut values: Vec<Vec<u8>> = Vec::new();
     let mut pieces: Vec<(u32, Vec<u8>)> = Vec::new();
+    let mut places = 0;
     let lower = text.to_ascii_lowercase();
     for at in memchr::memmem::find_iter(&lower, name.as_bytes()) {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'*');
@@ -104,6 +140,10 @@ pub(crate) fn every_parameter(text: &[u8], name: &str) -> Vec<Vec<u8>> {
         let stars = rest.iter().take_while(|byte| **byte == b'*' || byte.is_ascii_digit()).count();
         let (mark, rest) = rest.split_at(stars);
         let Some(rest) = rest.trim_ascii_start().strip_prefix(b"=") else { continue };
+        places += 1;
+        if places > MAX_PLACES {
+            return None;
+        }
         let rest = rest.trim_ascii_start();
         let mut readings = vec![quoted_or_token(rest).0];
         if let Some(quoted) = rest.strip_prefix(b"\"") {
@@ -140,7 +180,57 @@ pub(crate) fn every_parameter(text: &[u8], name: &str) -> Vec<Vec<u8>> {
         values.push(pieces.into_iter().flat_map(|(_, value)| value).collect());
         values.extend(alone);
     }
-    values
+    Some(values)
+}
+
+/// A value that a mail client wrote in encoded words (RFC 2047), decoded; `None` if there is none in it.
+pub(crate) fn encoded_words(value: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut rest = value;
+    let mut is_coded = false;
+    while let Some(at) = memchr::memmem::find(rest, b"=?") {
+        let mut pieces = rest[at + 2..].splitn(4, |byte| *byte == b'?');
+        let (_, coding, text, after) = (pieces.next(), pieces.next(), pieces.next(), pieces.next());
+        let (Some(coding), Some(text), Some(after)) = (coding, text, after.and_then(|after| after.strip_prefix(b"=")))
+        else {
+            break;
+        };
+        // White space between two words separates them only.
+        if !is_coded || !rest[..at].trim_ascii().is_empty() {
+            out.extend_from_slice(&rest[..at]);
+        }
+        match coding {
+            b"b" | b"B" => out.extend(BASE64_STANDARD.decode(text).ok()?),
+            b"q" | b"Q" => out.extend(quoted_printable(text)),
+            _ => return None,
+        }
+        is_coded = true;
+        rest = after;
+    }
+    out.extend_from_slice(rest);
+    is_coded.then_some(out)
+}
+
+/// Undoes the `Q` coding of an encoded word.
+fn quoted_printable(text: &[u8]) -> Vec<u8> {
+    let coded: Vec<u8> = text.iter().map(|byte| if *byte == b'_' { b' ' } else { *byte }).collect();
+    let mut out = Vec::with_capacity(coded.len());
+    let mut rest = coded.as_slice();
+    while let [byte, after @ ..] = rest {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|_| *byte == b'=') {
+            Some(decoded) => {
+                out.push(decoded);
+                rest = &after[2..];
+            }
+            None => {
+                out.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    out
 }
 
 /// A field of a form or a query: where its name and its value stand, percent-encoded.
@@ -282,6 +372,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_parameter_that_comes_too_often_is_not_read() {
+        assert!(every_parameter("; name=a".repeat(64).as_bytes(), "name").is_some());
+        assert_eq!(every_parameter("name=".repeat(100_000).as_bytes(), "name"), None);
+    }
+
+    #[test]
+    fn encoded_words_are_decoded() {
+        for (value, expected) in [
+            ("=?utf-8?B?Y2xpZW50X3NlY3JldA==?=", Some("client_secret")),
+            ("=?UTF-8?q?client=5Fsecret?=", Some("client_secret")),
+            ("=?utf-8?Q?a_b?= =?utf-8?b?Yw==?=", Some("a bc")),
+            ("x =?utf-8?Q?=C3=A9?= y", Some("x é y")),
+            ("=?utf-8?Q?a=?=", Some("a=")),
+            ("=?utf-8?B?!?=", None),
+            ("=?utf-8?X?a?=", None),
+            ("client_secret", None),
+            ("=?utf-8?Q?a", None),
+        ] {
+            let found = encoded_words(value.as_bytes());
+            assert_eq!(found.as_deref().map(String::from_utf8_lossy).as_deref(), expected, "{value}");
+        }
+    }
+
+    #[test]
     fn a_list_is_split_at_commas_outside_of_quotes() {
         for (value, members) in [
             ("", &[][..]),
@@ -347,12 +461,12 @@ mod tests {
             ("form-data;name='a'", &["a"]),
             ("form-data; name=\"a;b\"", &["a;b", "a"]),
         ] {
-            let found = every_parameter(value.as_bytes(), "name");
+            let found = every_parameter(value.as_bytes(), "name").unwrap();
             for wanted in wanted {
                 assert!(found.iter().any(|found| found == wanted.as_bytes()), "{wanted} in {value}: {found:?}");
             }
         }
-        assert!(every_parameter(b"form-data; filename=a; x-name=b", "name").is_empty());
+        assert_eq!(every_parameter(b"form-data; filename=a; x-name=b", "name"), Some(Vec::new()));
     }
 
     #[test]

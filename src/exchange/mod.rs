@@ -9,12 +9,14 @@ mod body;
 mod headers;
 pub(crate) mod media;
 mod target;
+mod tenant;
 
 use std::time::{Duration, SystemTime};
 
 pub use body::{Body, DecodeLimits, Place, Presence, Withheld};
 pub use headers::{Headers, is_hop_by_hop};
 pub use target::Target;
+pub use tenant::{TenantFacts, UnknownTenant};
 
 use crate::token::Credential;
 

@@ -5,6 +5,12 @@ use bytes::Bytes;
 use super::{Document, parse, strings};
 
 impl Document {
+    /// Parses strictly, or else as [`Document::mended`] does; `None` where neither can.
+    #[must_use]
+    pub fn parsed_or_mended(text: &Bytes) -> Option<Self> {
+        Self::parse(text.clone()).ok().or_else(|| Self::mended(text))
+    }
+
     /// Reads text that names a member twice, starts with a byte-order mark, holds half of a surrogate pair or control
     /// characters, or is not UTF-8 (Latin-1). `None` for other faults.
     ///

@@ -4,7 +4,6 @@ use std::{io, time::Duration};
 
 use serde::Serialize;
 
-use super::millis;
 use crate::{
     exchange::{Body, Presence, Withheld},
     finding::{Conclusion, Finding, Kind},
@@ -257,4 +256,9 @@ fn json(out: &mut Vec<u8>, value: &impl Serialize) {
 /// Appends a text without anything that could steer a terminal.
 fn shown(text: &str, out: &mut Vec<u8>) {
     raw(out, &visible(text));
+}
+
+/// Milliseconds, for lines.
+fn millis(took: Duration) -> u64 {
+    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
 }

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{exchange::Exchange, upstream::AnswerMeta};
+use crate::{
+    exchange::{Exchange, Presence},
+    upstream::AnswerMeta,
+};
 
 /// What a pipeline counted besides the verdicts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,8 +20,14 @@ pub struct Counts {
     pub unredacted: u64,
     /// Exchanges that are not whole.
     pub incomplete: u64,
+    /// Bodies that are withheld: contrail cannot decode or parse them, and so cannot tell where their secrets are.
+    pub withheld: u64,
+    /// Bodies of which only a part was captured; redaction drops that part.
+    pub cut: u64,
     /// Requests that contrail answered itself, by the value of `Contrail-Answer`.
     pub answered: BTreeMap<String, u64>,
+    /// Exchanges without a lasting answer: none came, or 429.
+    pub without_answer: u64,
     /// Requests that were sent twice.
     pub retried: u64,
     /// Replay misses.
@@ -62,12 +71,19 @@ impl Counts {
         self.unwritten > 0 || self.unredacted > 0 || self.unjudged > 0 || errors.into_iter().any(Option::is_some)
     }
 
-    /// An exchange ended; `panicked` if nothing about it was checked.
+    /// An exchange ended and is redacted; `panicked` if nothing about it was checked.
     pub(super) fn exchange(&mut self, exchange: &Exchange, notes: &AnswerMeta, panicked: bool) {
         self.exchanges += 1;
         self.unjudged += u64::from(panicked);
         self.incomplete += u64::from(exchange.transport.incomplete.is_some());
         self.retried += u64::from(exchange.transport.retried);
+        let response = exchange.response.as_ref().map(|response| &response.body);
+        for body in [Some(&exchange.request.body), response].into_iter().flatten() {
+            self.withheld += u64::from(matches!(body.presence, Presence::Withheld(_)));
+            self.cut += u64::from(matches!(body.presence, Presence::Truncated { kept: 1.., .. }));
+        }
+        let status = exchange.response.as_ref().map(|response| response.status);
+        self.without_answer += u64::from(status.is_none_or(|status| status == 429));
         self.misses += u64::from(notes.miss.is_some());
         if let Some(reason) = &exchange.transport.answered_by_contrail {
             *self.answered.entry(reason.clone()).or_default() += 1;

@@ -3,9 +3,8 @@
 use http::StatusCode;
 use serde_json::json;
 
-use super::violates;
 use crate::{
-    finding::{Finding, Verdict},
+    finding::{Finding, Kind, Verdict},
     proxy::HoldPolicy,
     redact::{Judged, Redacted},
     report::json::Item,
@@ -62,7 +61,7 @@ pub(super) fn passes(verdict: &Verdict, held: Held) -> bool {
 /// The findings that hold a message back. For a response, those about the request do not count: that one has passed.
 fn blocking(verdict: &Verdict, held: Held) -> impl Iterator<Item = &Finding> {
     verdict.findings.iter().filter(move |finding| {
-        violates(finding.rule) && (held == Held::Request || is_about_response(finding.rule.id()))
+        finding.rule.kind() == Kind::Violation && (held == Held::Request || is_about_response(finding.rule.id()))
     })
 }
 

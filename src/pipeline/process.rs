@@ -6,12 +6,12 @@ use std::{
 };
 
 use super::{
-    MAX_QUEUED, Pipeline, State,
     batches::{Batch, Pending, Waiting},
     console,
     enforce::{self, Held},
     judge::Attestation,
-    unrecorded,
+    run::{Pipeline, State},
+    writing::{MAX_QUEUED, unrecorded},
 };
 use crate::{
     proxy::{Committed, Completed, Observer as _},

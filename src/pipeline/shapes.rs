@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use serde_json::Value;
 
 use crate::{
-    contract::Contract,
+    contract::{Contract, ContractDocument},
     redact::{Bounds, Shapes},
 };
 
@@ -31,30 +31,35 @@ impl fmt::Debug for ContractShapes {
 
 impl Shapes for ContractShapes {
     fn bounds(&self, operation: &str, response: bool, pointer: &str) -> Bounds {
-        let document = self.0.document();
-        let mut schemas = Vec::new();
-        for item in members(document.get("paths")) {
-            for held in members(Some(item)) {
-                if held.get("operationId").and_then(Value::as_str) == Some(operation) {
-                    collect(document, held, response, &mut schemas);
-                }
-            }
-        }
-        for token in pointer.split('/').skip(1) {
-            let token = token.replace("~1", "/").replace("~0", "~");
-            schemas = schemas.into_iter().flat_map(|schema| step(document, schema, &token)).collect();
-        }
         let mut bounds = Bounds::default();
-        for schema in schemas.into_iter().flat_map(|schema| alternatives(document, schema, MAX_DEPTH)) {
-            let length = |name: &str| schema.get(name).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
-            bounds.min = bounds.min.max(length("minLength"));
-            bounds.max = match (bounds.max, length("maxLength")) {
-                (Some(held), Some(new)) => Some(held.min(new)),
-                (held, new) => held.or(new),
-            };
+        for document in self.0.documents().iter().map(ContractDocument::document) {
+            for schema in schemas(document, operation, response, pointer) {
+                let length =
+                    |name: &str| schema.get(name).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+                bounds.min = bounds.min.max(length("minLength"));
+                bounds.max = match (bounds.max, length("maxLength")) {
+                    (Some(held), Some(new)) => Some(held.min(new)),
+                    (held, new) => held.or(new),
+                };
+            }
         }
         bounds
     }
+}
+
+/// The schemas of a place in an operation's bodies, with all that they refer to and combine.
+fn schemas<'a>(document: &'a Value, operation: &str, response: bool, pointer: &str) -> Vec<&'a Value> {
+    let mut schemas = Vec::new();
+    for held in members(document.get("paths")).flat_map(|item| members(Some(item))) {
+        if held.get("operationId").and_then(Value::as_str) == Some(operation) {
+            collect(document, held, response, &mut schemas);
+        }
+    }
+    for token in pointer.split('/').skip(1) {
+        let token = token.replace("~1", "/").replace("~0", "~");
+        schemas = schemas.into_iter().flat_map(|schema| step(document, schema, &token)).collect();
+    }
+    schemas.into_iter().flat_map(|schema| alternatives(document, schema, MAX_DEPTH)).collect()
 }
 
 fn members(value: Option<&Value>) -> impl Iterator<Item = &Value> {

@@ -13,11 +13,13 @@ use std::{
 use super::*;
 use crate::{
     contract::{CheckOptions, Contract},
-    exchange::{Body, DecodeLimits, Headers, Request, Response, Target, Timings, Transport},
-    redact::Plan,
-    report::Title,
+    exchange::{Body, DecodeLimits, Exchange, Headers, Request, Response, Target, Timings, Transport},
+    proxy::{Committed, Completed, Observer as _},
+    recording,
+    redact::{Judged, Plan, Redacted, Redactor},
+    report::{Collector, Title},
     token::{Credential, TokenCache},
-    upstream::{AnswerMeta, RequestKey},
+    upstream::{AnswerMeta, Problem, RequestKey},
 };
 
 /// A journal in memory that can fail.
@@ -223,7 +225,7 @@ async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_reco
     pipeline.flush();
     written.await.unwrap();
     assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
-    let outcome = pipeline.finish(collector());
+    let outcome = pipeline.finish();
     assert_eq!(outcome.counts.unjudged, 1);
     assert!(outcome.counts.lost(), "the exit status says so");
     outcome.console.close();
@@ -243,7 +245,7 @@ async fn under_durable_what_a_panicking_checker_did_not_judge_is_on_the_disk_bef
     written.await.unwrap();
     assert!(pipeline.refuses(&exchange().request).is_none());
     assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
-    assert_eq!(pipeline.finish(collector()).counts.unjudged, 1);
+    assert_eq!(pipeline.finish().counts.unjudged, 1);
 }
 
 #[test]
@@ -253,7 +255,7 @@ fn entries_that_wait_for_one_write_are_bounded_however_many_end_in_one_turn() {
     // All in one turn of the event loop: nothing flushes in between.
     let written: Vec<_> = (0..batches::MAX_PENDING + 2).map(|_| pipeline.on_completed(ended())).collect();
     assert_eq!(journal.writes.load(Ordering::Relaxed), batches::MAX_PENDING / 4);
-    let queue = pipeline.finish(collector()).counts.queue;
+    let queue = pipeline.finish().counts.queue;
     assert_eq!((queue.most_bytes, queue.most_exchanges), (4 << 20, 4));
     assert_eq!(queue.writes, batches::MAX_PENDING as u64 / 4 + 1);
     drop(written);
@@ -322,7 +324,7 @@ async fn a_journal_that_cannot_be_written_stops_no_traffic_and_is_said_once_and_
         pipeline.flush();
         written.await.unwrap();
     }
-    let outcome = pipeline.finish(collector());
+    let outcome = pipeline.finish();
     outcome.console.close();
     assert_eq!(said.text().matches("ALARM: the journal cannot be written").count(), 1, "{}", said.text());
     assert_eq!(outcome.counts.unwritten, 2);
@@ -361,7 +363,7 @@ fn without_a_journal_a_response_waits_only_where_another_event_loop_may_meet_its
     assert!(is_pending(&mut waits));
     pipeline.process_batch(&of_this_loop);
     assert!(!is_pending(&mut waits));
-    let outcome = pipeline.finish(collector());
+    let outcome = pipeline.finish();
     outcome.console.close();
     assert_eq!((outcome.counts.exchanges, said.text().lines().count()), (2, 2));
 }
@@ -388,7 +390,7 @@ fn a_remark_shows_no_secret_that_was_learnt_after_it_was_worded() {
     ended.exchange.request.body = Body::whole(format!("client_secret={secret}"));
     ended.notes.remarks = vec![format!("/x?b={secret} was not recorded")];
     drop(pipeline.on_completed(ended));
-    let outcome = pipeline.finish(collector());
+    let outcome = pipeline.finish();
     outcome.console.close();
     let said = said.text();
     assert!(said.contains("was not recorded") && !said.contains(secret), "{said}");
@@ -405,7 +407,7 @@ async fn an_entry_that_cannot_be_put_into_words_costs_its_turn_and_none_that_com
     pipeline.on_completed(ended()).await.unwrap();
     assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
     writer.abort();
-    let counts = pipeline.finish(collector()).counts;
+    let counts = pipeline.finish().counts;
     assert!(counts.lost());
 }
 
@@ -466,7 +468,7 @@ async fn under_durable_no_response_ends_before_its_sync_and_one_sync_serves_all_
     for written in rest {
         written.await.unwrap();
     }
-    let queue = pipeline.finish(collector()).counts.queue;
+    let queue = pipeline.finish().counts.queue;
     assert_eq!((queue.writes, queue.syncs, queue.most_exchanges), (6, 2, 5));
 }
 
@@ -484,7 +486,7 @@ async fn under_durable_requests_are_refused_while_nothing_can_be_written_and_tak
     // The refusal is an exchange too, and so shows that there is room again.
     written(&pipeline).await.unwrap();
     assert!(pipeline.refuses(&exchange().request).is_none());
-    let outcome = pipeline.finish(collector());
+    let outcome = pipeline.finish();
     outcome.console.close();
     assert!(outcome.counts.lost());
     assert!(said.text().contains("requests get 503 until it can (--durable)"), "{}", said.text());
@@ -500,7 +502,7 @@ async fn a_sync_that_failed_is_not_made_good_by_a_later_one() {
         assert_eq!(written(&pipeline).await.unwrap_err().reason, "durable");
         assert!(pipeline.refuses(&exchange().request).is_some());
     }
-    assert_eq!(pipeline.finish(collector()).counts.unwritten, 2);
+    assert_eq!(pipeline.finish().counts.unwritten, 2);
 }
 
 #[test]

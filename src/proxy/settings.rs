@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use super::workers::Workers;
-use crate::upstream::own::OwnAddresses;
+use crate::{
+    exchange::{TenantFacts, UnknownTenant},
+    upstream::own::OwnAddresses,
+};
 
 /// Bounds and addresses of a proxy. Sizes in bytes.
 #[derive(Debug, Clone)]
@@ -46,6 +49,8 @@ pub struct Settings {
     pub permit_timeout: Duration,
     /// What happens to the `audience` of a token request.
     pub audience: Audience,
+    /// The tenant's token endpoints and audiences.
+    pub tenant: Arc<dyn TenantFacts>,
     /// contrail's own listeners.
     pub own: OwnAddresses,
     /// The event loops that serve connections.
@@ -77,6 +82,7 @@ impl Settings {
             max_upstream: 1024,
             permit_timeout: Duration::from_secs(10),
             audience: Audience::default(),
+            tenant: Arc::new(UnknownTenant),
             own: OwnAddresses::default(),
             workers: Workers::default(),
             drain: Duration::from_secs(10),

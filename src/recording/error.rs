@@ -189,7 +189,7 @@ impl fmt::Display for WriteError {
             Self::Unreadable(error) => error.fmt(f),
             Self::Check(_) => f.write_str("cannot check the new fixture"),
             Self::Unfinished { har, left, error } => {
-                write!(f, "`{}` holds the new exchanges, but {left}: {error}", har.display())
+                write!(f, "`{}` holds the new content, but {left}: {error}", har.display())
             }
         }
     }

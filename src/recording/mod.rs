@@ -19,11 +19,13 @@ mod texts;
 
 use std::sync::Arc;
 
+pub(crate) use disk::resolved;
 pub use entry::attest::{Attested, attest, settle};
 pub use entry::encode::{JournalContext, encode};
+pub(crate) use entry::files::{body_file_names, body_files};
 pub use error::{ReadError, ReadFault, WriteError};
-pub use fixture::commit::Staged;
-pub(crate) use fixture::commit::{files_of, is_interrupted};
+pub use fixture::commit::{Changes, Staged};
+pub(crate) use fixture::commit::{current, files_of, recover_folder};
 pub use fixture::fold::{Check, FoldOptions, FoldSource, Folded, Prove, Take, fold};
 pub use fixture::host::{HostRename, TENANT_ORIGIN};
 pub use fixture::identity::Identity;
@@ -32,22 +34,26 @@ pub(crate) use fixture::names::is_body_file;
 pub use fixture::normalize::{rename_request, without_run};
 pub use fixture::place::{Place, is_single_file};
 pub use fixture::renew::Renew;
-pub use fixture::stamp::restamp;
+pub use fixture::stamp::{edited_bodies, restamp};
 pub use fixture::transient::{Keep, UnknownKeep};
 pub use journal::chain::ChainHead;
-pub use journal::check::{Broken, Checked, check_chain};
+pub use journal::check::{Broken, Checked, check_chain, check_texts};
 pub use journal::fold_log::Renewal;
 pub use journal::heads::KeptHeads;
 pub(crate) use journal::is_at;
+pub use journal::rewrite::{Rewriter, Rewritten};
+pub use journal::set_aside::SetAside;
 pub use journal::trail::TrailOptions;
+pub(crate) use journal::trail::{is_in_trail, is_trail_lock};
 pub use journal::unrecorded::Unrecorded;
 pub use journal::{Journal, Leftover, Unsynced};
+pub(crate) use read::folders::{Folders, links_of};
 pub(crate) use read::is_recording_name;
 pub use read::parallel::Ended;
-pub use read::reread::{Shelf, Spot};
+pub use read::reread::{EntryRef, Rereader};
 pub use read::trails::{Named, TrailFiles, find};
 pub use read::{Recording, open, open_up_to, sources};
-pub use texts::Head;
+pub use texts::{Head, is_journal, unsearchable};
 
 use crate::{exchange::Exchange, finding::Verdict};
 

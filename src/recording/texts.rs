@@ -1,13 +1,22 @@
 //! The texts of a recording's entries, one after the other: the file is followed, nothing of an entry is understood yet.
 
-use std::io::{self, BufRead};
+use std::{
+    io::{self, BufRead},
+    path::Path,
+};
+
+use bytes::Bytes;
 
 use super::{
     ReadError, ReadFault,
     entry::{decode, note::HeadTokens},
-    journal::pending,
+    journal::{
+        pending,
+        unrecorded::{self, Unrecorded},
+    },
     read::scan::{ScanError, Scanner},
 };
+use crate::json::{Document, SyntaxError};
 
 /// What a file says of itself, as far as it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,8 +27,10 @@ pub struct Head {
     pub journal: bool,
     /// `log._contrail.recorded`: the day of the recording.
     pub recorded: Option<String>,
-    /// `log._contrail.unproven`: it was folded after a crash and never proved itself.
+    /// `log._contrail.unproven`: it was packed, or folded after a crash, and never proved itself.
     pub unproven: bool,
+    /// Exchanges that a journal states as not recorded.
+    pub unrecorded: Option<Unrecorded>,
     /// Bytes of a journal's torn last line, left out: contrail was killed while it wrote the exchange, or is writing it.
     pub torn: u64,
 }
@@ -39,6 +50,8 @@ pub(super) struct Texts {
     input: Input,
     head: Head,
     tokens: HeadTokens,
+    /// `log._contrail` was read.
+    has_own: bool,
     next: usize,
     /// A member of `log`, while it is read.
     member: Vec<u8>,
@@ -46,7 +59,7 @@ pub(super) struct Texts {
 
 /// Where a text stands: its index among the entries, its line in a journal (from 1), and its first byte in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct EntryPosition {
     pub(super) index: usize,
     pub(super) line: Option<usize>,
     pub(super) offset: u64,
@@ -56,7 +69,7 @@ impl Texts {
     /// Reads `input` up to its first entry.
     pub(super) fn begin(name: String, input: Box<dyn BufRead + Send>) -> Result<Self, ReadError> {
         let (head, tokens) = (Head::default(), HeadTokens::default());
-        let mut texts = Self { name, input: Input::Ended, head, tokens, next: 0, member: Vec::new() };
+        let mut texts = Self { name, input: Input::Ended, head, tokens, has_own: false, next: 0, member: Vec::new() };
         match texts.first(input) {
             Ok(input) => texts.input = input,
             Err(fault) => return Err(texts.fail(fault)),
@@ -72,13 +85,18 @@ impl Texts {
         &self.head
     }
 
-    /// The tokens of which the file's head tells.
+    /// Whether the file's tokens were read: in most files they come before the entries.
+    pub(super) fn knows_tokens(&self) -> bool {
+        self.has_own || self.head.journal
+    }
+
+    /// The tokens of `log._contrail`, as far as it was read.
     pub(super) fn take_tokens(&mut self) -> HeadTokens {
         std::mem::take(&mut self.tokens)
     }
 
     /// Appends the next entry's text to `out`; where it stands, or `None` at the end. After an error it has ended.
-    pub(super) fn next(&mut self, out: &mut Vec<u8>) -> Result<Option<Standing>, ReadError> {
+    pub(super) fn next(&mut self, out: &mut Vec<u8>) -> Result<Option<EntryPosition>, ReadError> {
         let found = self.advance(out).map_err(|fault| self.fail(fault));
         if let Ok(Some(_)) = found {
             self.next += 1;
@@ -174,6 +192,7 @@ impl Texts {
                     self.head.by_contrail |= creator.name.as_deref() == Some("contrail");
                 }
                 "_contrail" => {
+                    self.has_own = true;
                     let own: Own = self.member(scanner)?;
                     let version = own.version.map_or_else(|| "missing".to_owned(), |raw| raw.get().to_owned());
                     decode::check_version(&version).map_err(|found| Begin::Fault(ReadFault::Version { found }))?;
@@ -240,7 +259,7 @@ impl Texts {
         input: &mut dyn BufRead,
         line: &mut usize,
         offset: &mut u64,
-        torn: &mut u64,
+        head: &mut Head,
         out: &mut Vec<u8>,
     ) -> Result<bool, ReadFault> {
         let start = out.len();
@@ -249,19 +268,22 @@ impl Texts {
             *offset += read_line(input, out).map_err(ReadFault::Io)? as u64;
             let text = &out[start..];
             if text.last() != Some(&b'\n') {
-                *torn = text.len() as u64;
+                head.torn = text.len() as u64;
                 return Ok(false);
             }
             *line += 1;
             if pending::is_entry(text) && !text.trim_ascii().is_empty() {
                 return Ok(true);
             }
+            if let Some(unrecorded) = Unrecorded::parse(text) {
+                unrecorded::add(&mut head.unrecorded, unrecorded);
+            }
         }
     }
 
     /// Appends the next text; where it stands, or `None` at the end. Whatever fails, the input has ended.
-    fn advance(&mut self, out: &mut Vec<u8>) -> Result<Option<Standing>, ReadFault> {
-        let mut standing = Standing { index: self.next, line: None, offset: 0 };
+    fn advance(&mut self, out: &mut Vec<u8>) -> Result<Option<EntryPosition>, ReadFault> {
+        let mut position = EntryPosition { index: self.next, line: None, offset: 0 };
         let held = out.len();
         match std::mem::replace(&mut self.input, Input::Ended) {
             Input::Ended => return Ok(None),
@@ -269,19 +291,19 @@ impl Texts {
                 if !self.next_of_har(&mut scanner, first, out)? {
                     return Ok(None);
                 }
-                standing.offset = scanner.offset() - (out.len() - held) as u64;
+                position.offset = scanner.offset() - (out.len() - held) as u64;
                 self.input = Input::Har(scanner, false);
             }
             Input::Journal(mut input, mut line, mut offset) => {
-                if !Self::next_line(&mut *input, &mut line, &mut offset, &mut self.head.torn, out)? {
+                if !Self::next_line(&mut *input, &mut line, &mut offset, &mut self.head, out)? {
                     return Ok(None);
                 }
-                standing.line = Some(line);
-                standing.offset = offset - (out.len() - held) as u64;
+                position.line = Some(line);
+                position.offset = offset - (out.len() - held) as u64;
                 self.input = Input::Journal(input, line, offset);
             }
         }
-        Ok(Some(standing))
+        Ok(Some(position))
     }
 }
 
@@ -338,6 +360,9 @@ fn other_form(start: &[u8]) -> Option<&'static str> {
         [0x1f, 0x8b, ..] => Some("it is compressed with gzip; unpack it first (gunzip)"),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("it is compressed with zstd; unpack it first (unzstd)"),
         [b'P', b'K', 3, 4, ..] => Some("it is a ZIP archive; unpack it first (unzip)"),
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] | [b'{', 0, 0, 0, ..] | [0, 0, 0, b'{', ..] => {
+            Some("it is UTF-32, and HAR is UTF-8; convert it first (iconv -f UTF-32 -t UTF-8)")
+        }
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{', 0, ..] | [0, b'{', ..] => {
             Some("it is UTF-16, and HAR is UTF-8; convert it first (iconv -f UTF-16 -t UTF-8)")
         }
@@ -345,8 +370,50 @@ fn other_form(start: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// Why the secrets of a file cannot be found by their places: it has another form than HAR, or it is a recording that is
+/// not valid JSON. `None` for all other files.
+///
+/// The torn last line of a journal is no fault: no reader takes it.
+#[must_use]
+pub fn unsearchable(name: &str, content: &Bytes) -> Option<String> {
+    if let Some(form) = other_form(content) {
+        return Some(form.to_owned());
+    }
+    if is_journal(content) {
+        return unsearchable_line(content);
+    }
+    let is_named = Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("har"));
+    let holds = |text: &[u8]| memchr::memmem::find(content, text).is_some();
+    let is_har = content.trim_ascii_start().starts_with(b"{") && holds(b"\"log\"") && holds(b"\"entries\"");
+    if !(is_named || is_har) || content.trim_ascii().is_empty() {
+        return None;
+    }
+    fault(content).map(|fault| format!("it is a recording with {fault}"))
+}
+
+/// The first line of a journal that is an entry and not valid JSON.
+fn unsearchable_line(content: &Bytes) -> Option<String> {
+    let mut start = 0;
+    for (index, line) in content.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let text = content.slice(start..start + line.len());
+        start += line.len();
+        let is_read = line.ends_with(b"\n") && pending::is_entry(line) && !line.trim_ascii().is_empty();
+        if is_read && let Some(fault) = fault(&text) {
+            return Some(format!("line {} has {fault}", index + 1));
+        }
+    }
+    None
+}
+
+/// What keeps a text from being read as JSON, even leniently.
+fn fault(text: &Bytes) -> Option<SyntaxError> {
+    let fault = Document::parse(text.clone()).err()?;
+    Document::mended(text).is_none().then_some(fault)
+}
+
 /// Whether a file that begins like this is a journal: its lines begin with an entry's first member.
-fn is_journal(start: &[u8]) -> bool {
+#[must_use]
+pub fn is_journal(start: &[u8]) -> bool {
     let start = start.trim_ascii_start();
     start.starts_with(b"{\"startedDateTime\"") || !pending::is_entry(start)
 }

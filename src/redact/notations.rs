@@ -4,6 +4,7 @@ use super::{
     tests::{exchange, headers},
     *,
 };
+use crate::finding::Verdict;
 
 /// A secret that no other text of a case holds.
 const SECRET: &str = "S3cr3tValue7QxK4mZ";
@@ -20,6 +21,7 @@ fn message(fields: &[(&str, &str)], text: &str) -> String {
 
 #[test]
 fn a_secret_is_masked_in_a_body_of_any_notation_that_names_it() {
+    let coded_plain = |text: &str| base64::Engine::encode(&base64::prelude::BASE64_STANDARD, text.replace('@', SECRET));
     let coded = |text: &str| base64::Engine::encode(&base64::prelude::BASE64_STANDARD, text.replace('@', SECRET));
     let bodies = [
         ("application/json", r#"{"Operations":[{"op":"replace","path":"password","value":"@"}]}"#.to_owned()),
@@ -39,6 +41,31 @@ fn a_secret_is_masked_in_a_body_of_any_notation_that_names_it() {
         ("application/json", format!(r#"{{"auths":{{"registry":{{"auth":"{}"}}}}}}"#, coded("me:@"))),
         ("application/json", format!(r#"{{"f":"data:application/json;base64,{}"}}"#, coded(r#"{"password":"@"}"#))),
         ("application/json", format!(r#"{{"state":"{}"}}"#, coded(r#"[{"password":"@"}]"#))),
+        ("application/json", format!(r#"{{"state":"{}"}}"#, coded(r#"  {"a":1,"password":"@"}"#))),
+        ("application/json", format!(r#"{{"state":"{}"}}"#, coded("client_secret=@&a=b"))),
+        ("application/json", format!(r#"{{"state":"{}"}}"#, coded(&coded_plain(r#"{"password":"@"}"#)))),
+        ("application/json", format!(r#"{{"kind":"Secret","data":{{"x":"{}"}}}}"#, coded("@"))),
+        ("application/json", r#"{"kind":"Secret","stringData":{"x":"@"}}"#.to_owned()),
+        ("application/json", r#"{"detail":[{"loc":["body","password"],"input":"@","type":"x"}]}"#.to_owned()),
+        ("application/json", r#"{"cmd":"curl -u me:@ https://x"}"#.to_owned()),
+        ("application/json", r#"{"cmd":"curl -H 'Authorization: Bearer @' -H \"X-Api-Key: @\" https://x"}"#.to_owned()),
+        ("application/json", r#"{"cmd":"login --password @"}"#.to_owned()),
+        ("application/json", r#"{"dsn":"postgres://u:ab/@@tenant/v"}"#.to_owned()),
+        ("application/json", r#"{"env":"A=1\nDB_PASSWORD=@\nB=2"}"#.to_owned()),
+        ("application/json", r#"{"url":"https://tenant.example/reset/@"}"#.to_owned()),
+        ("application/json", r#"{"log":"GET /access_token/@ 200"}"#.to_owned()),
+        ("application/x-www-form-urlencoded", "name=password&value=@".to_owned()),
+        ("application/x-www-form-urlencoded", "k=client_secret&v=@".to_owned()),
+        ("text/event-stream", "data: {\"a\":1,\ndata: \"access_token\":\ndata: \"@\"}\n\n".to_owned()),
+        ("text/plain", "machine h login me password @\n".to_owned()),
+        ("text/plain", "ALTER USER x WITH PASSWORD '@';".to_owned()),
+        ("text/plain", "CREATE USER x IDENTIFIED BY '@';".to_owned()),
+        ("text/plain", "Your password is @\n".to_owned()),
+        ("text/plain", "Your new password is: @\n".to_owned()),
+        ("text/plain", "['password'] => string(18) \"@\"".to_owned()),
+        ("text/plain", "a:1:{s:8:\"password\";s:18:\"@\";}".to_owned()),
+        ("text/plain", "[a]\nclient_secret = ab;@\n".to_owned()),
+        ("text/plain", "PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 1\n@\n".to_owned()),
         ("text/html", r#"<form><input type="hidden" name="SAMLResponse" value="@"></form>"#.to_owned()),
         ("text/html", r"<form><input value='@' type=hidden name=code></form>".to_owned()),
         ("text/html", r#"<meta name="csrf-token" content="@">"#.to_owned()),
@@ -91,6 +118,11 @@ fn a_secret_is_masked_in_a_header_field_that_names_it() {
         ("x-pin", "@"),
         ("x-pass", "@"),
         ("x-pwd", "@"),
+        ("sec-websocket-protocol", "bearer, @"),
+        ("sec-websocket-protocol", "v1.x, access_token,@"),
+        ("sec-websocket-protocol", "base64url.bearer.authorization.k8s.io.@, v4.channel.k8s.io"),
+        ("www-authenticate", "Negotiate @"),
+        ("x-ctx", "v1 eyJwYXNzd29yZCI6IlMzY3IzdFZhbHVlN1F4SzRtWiJ9"),
     ] {
         let value = value.replace('@', SECRET).replace("%40", "@");
         let kept = message(&[(name, &value)], "");
@@ -117,11 +149,25 @@ fn what_only_looks_like_the_name_of_a_secret_stays() {
         ("text/html", "<button name=\"token\">Send</button>"),
         ("text/plain", "https://tenant.example:8080/a@b and ssh://git@host/x"),
         ("application/yaml", "password: |\n  change me soon\n"),
+        ("application/json", r#"{"kind":"Role","data":{"x":"a1b2c3d4e5f6"}}"#),
+        ("application/json", r#"{"name":"password","input":"text"}"#),
+        ("application/json", r#"{"loc":["body","take"],"input":"a1b2c3d4e5f6"}"#),
+        ("application/json", r#"{"url":"https://tenant.example/api/v2/tokens/a1b2c3d4e5f6"}"#),
+        ("application/json", r#"{"state":"eyJ0b2tlbl90eXBlIjoieCJ9"}"#),
+        ("application/x-www-form-urlencoded", "name=take&value=a1b2c3d4e5f6"),
+        ("text/plain", "The password is too short, and the token was 'not valid'."),
+        ("text/plain", "usage: login --password PASSWORD --token <token>"),
     ] {
         let kept = message(&[("content-type", media)], body);
         assert_eq!(kept, format!("content-type: {media}\n{body}"));
     }
-    assert!(headers(&[("x-pinned", "a")]).iter().all(|(name, _)| find::kind::by_header(name.as_str()).is_none()));
+    let protocols = message(&[("sec-websocket-protocol", "graphql-transport-ws, v12.stomp")], "");
+    assert_eq!(protocols, "sec-websocket-protocol: graphql-transport-ws, v12.stomp\n");
+    assert!(
+        headers(&[("x-pinned", "a")])
+            .iter()
+            .all(|(name, _)| super::find::header_names::by_header(name.as_str()).is_none())
+    );
 }
 
 #[test]

@@ -10,8 +10,8 @@ use super::{
     *,
 };
 use crate::{
-    exchange::{Body, Presence},
-    finding::{Finding, Rule},
+    exchange::{Body, Exchange, Presence},
+    finding::{Finding, Rule, Verdict},
     hex::hex,
     recording::{FoldOptions, FoldSource, Journal, JournalContext, Take, fold},
     report::{self, Collector, Title},
@@ -223,7 +223,7 @@ fn grow(body: &mut Body, member: &str, dice: &mut Dice<'_>) {
 }
 
 /// Everything that is written of an exchange: journal, fixture in both layouts, reports.
-fn write_all(redactor: &Redactor, judged: Judged, folder: &std::path::Path) -> Vec<(String, String)> {
+pub(super) fn write_all(redactor: &Redactor, judged: Judged, folder: &std::path::Path) -> Vec<(String, String)> {
     let redacted = redactor.redact(judged);
     let context = JournalContext { upstream: "https://tenant.example".into(), contract: "".into() };
     let (mut journal, _) = Journal::open(&folder.join("a.journal"), context).unwrap();
@@ -286,9 +286,7 @@ fn planted(secrets: &[String], bytes: &[u8]) -> Judged {
 /// Such a text leaks nothing and is found by accident: a secret that is part of what stays, or of a label.
 fn is_spoken(secret: &str) -> bool {
     let trimmed = secret.trim();
-    trimmed != secret
-        || secret.contains('!')
-        || super::find::kind::spread(secret.as_bytes()) != super::find::kind::Spread::Anywhere
+    trimmed != secret || secret.contains('!') || super::kind::spread(secret.as_bytes()) != super::kind::Spread::Anywhere
 }
 
 proptest! {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{properties::all, tests::exchange, *};
 use crate::{
     exchange::Body,
-    finding::{Finding, Rule},
+    finding::{Finding, Rule, Verdict},
 };
 
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -56,6 +56,9 @@ fn a_part_is_redacted_if_any_reading_of_its_head_names_a_secret() {
         "form-data; name='client_secret'",
         "form-data; name=\"user[client_secret]\"",
         "form-data; name=\"client\\_secret\"",
+        "form-data; name=\"=?utf-8?B?Y2xpZW50X3NlY3JldA==?=\"",
+        "form-data; name=\"=?utf-8?Q?client=5Fsecret?=\"",
+        "form-data; name==?utf-8?Q?client=5F?= =?utf-8?Q?secret?=",
     ] {
         for secret in SECRETS {
             for body in [
@@ -69,6 +72,40 @@ fn a_part_is_redacted_if_any_reading_of_its_head_names_a_secret() {
                 assert!(text.contains("!client-secret-"), "withheld:\n{body}");
             }
         }
+    }
+}
+
+#[test]
+fn a_part_in_base64_is_read_as_what_it_stands_for() {
+    use base64::{Engine as _, prelude::BASE64_STANDARD};
+    let secret = SECRETS[0];
+    for (disposition, plain) in [
+        ("form-data; name=password", secret.to_owned()),
+        ("form-data; name=f", format!("{{\"a\":\"{}\",\"password\":\"{secret}\"}}", "x".repeat(60))),
+        ("form-data; name=f", format!("a={}&client_secret={secret}", "x".repeat(80))),
+    ] {
+        let coded: Vec<String> = BASE64_STANDARD
+            .encode(plain)
+            .as_bytes()
+            .chunks(76)
+            .map(|line| String::from_utf8_lossy(line).into_owned())
+            .collect();
+        let head = format!("{disposition}\r\nContent-Transfer-Encoding: BASE64");
+        let body = part(&head, &coded.join("\r\n"));
+        let text = kept(&Redactor::default(), MULTIPART, body.as_bytes(), &[]);
+        assert!(!text.contains(&coded[0]) && text.contains('!'), "{body}\nis kept as\n{text}");
+        let redactor = Redactor::default();
+        kept(&redactor, MULTIPART, body.as_bytes(), &[]);
+        assert!(!redactor.text(&format!("no such thing: {secret}.")).contains(secret), "{body}");
+    }
+}
+
+#[test]
+fn a_part_with_too_many_names_to_read_each_is_not_kept_as_it_is() {
+    let disposition = format!("form-data; name=client_secret{}", "; name=b".repeat(100));
+    for ends in ["\r\n", "\n"] {
+        let body = part(&disposition, SECRETS[0]).replace("\r\n", ends);
+        assert!(!leaks(&kept(&Redactor::default(), MULTIPART, body.as_bytes(), &[]), SECRETS[0]), "{body}");
     }
 }
 
@@ -147,6 +184,63 @@ fn a_body_is_read_as_what_its_bytes_are_besides_what_its_type_says() {
     for media in [FORM, "application/xml", "text/plain", ""] {
         let text = kept(&Redactor::default(), media, xml.as_bytes(), &[]);
         assert!(!leaks(&text, SECRETS[0]), "{media}\n{text}");
+    }
+}
+
+/// Bodies that readers read in more than one way, with this secret in each.
+fn ambiguous(secret: &str) -> Vec<(&'static str, String)> {
+    use base64::{Engine as _, prelude::BASE64_STANDARD};
+    let json = serde_json::json!({"a": "b", "client_secret": secret}).to_string();
+    let mut bodies: Vec<(&str, String)> = Vec::new();
+    for media in [FORM, "text/plain", "application/octet-stream", ""] {
+        bodies.extend([(media, json.clone()), (media, part("form-data; name=client_secret", secret))]);
+        bodies.push((media, format!("<a><client_secret>{secret}</client_secret></a>")));
+    }
+    for disposition in [
+        "form-data; filename=\"a; name=b\"; name=\"client_secret\"",
+        "form-data; filename=\"a\\\"; name=b; x=\"; name=\"client_secret\"",
+        "form-data; filename*=UTF-8''x%3B%20name%3Db; name=client_secret",
+        "form-data; name=b; name*=UTF-8''client%5Fsecret",
+        "form-data; name*0=client_; name*1=secret",
+        "form-data; name=b; name=client_secret",
+        "form-data; name=\"=?utf-8?B?Y2xpZW50X3NlY3JldA==?=\"",
+    ] {
+        bodies.push((MULTIPART, part(disposition, secret)));
+        bodies.push((MULTIPART, part(disposition, secret).replace("\r\n", "\n")));
+    }
+    let inner = part("form-data; name=client_secret", secret).replace("--b", "--in");
+    bodies.push((MULTIPART, format!("--b\r\nContent-Type: multipart/mixed; boundary=in\r\n\r\n{inner}\r\n--b--")));
+    bodies.push(("multipart/form-data; boundary=\"a b\"", inner.replace("--in", "--a b")));
+    bodies.push(("multipart/form-data; boundary=c; boundary=in", format!("--c\r\n\r\n{inner}\r\n--c--")));
+    bodies
+        .push(("application/json", format!(r#"{{"x":{{"{secret}":{{"password":"p"}}}},"client_secret":"{secret}"}}"#)));
+    bodies.push(("application/json", format!(r#"{{"client_secret":"{secret}","client_secret":"{secret}""#)));
+    bodies.push(("application/json", format!(r#"{{"state":"{}"}}"#, BASE64_STANDARD.encode(&json))));
+    bodies.push((FORM, format!("name=password&value={secret}")));
+    bodies
+}
+
+#[test]
+fn what_any_reader_takes_for_a_secret_is_in_no_file_that_is_written() {
+    let secret = SECRETS[0];
+    for (media, body) in ambiguous(secret) {
+        let fields = [("content-type", media)];
+        let fields = if media.is_empty() { &[][..] } else { &fields[..] };
+        let message = exchange(&format!("/reset/Q1{secret}?a=1&password={secret}"), (fields, &body), (fields, &body));
+        let mut verdict = Verdict::default();
+        for (rule, at) in [
+            (Rule::RequestBodyUndocumented, format!("/client_secret/{secret}")),
+            (Rule::ResponseBodyUndocumented, format!("/{}", body.replace('~', "~0").replace('/', "~1"))),
+            (Rule::RequestBodyMalformed, format!("client_secret={secret}")),
+        ] {
+            verdict.findings.push(Finding::new(rule, at, "a field").seen(body.clone()));
+        }
+        let redactor = Redactor::default();
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in properties::write_all(&redactor, Judged::new(message, verdict), folder.path()) {
+            assert!(!leaks(&text, secret), "{media}\n{body}\nis in {name}:\n{text}");
+            assert!(redactor.scan(text.as_bytes()).is_empty(), "{media}\n{body}\nis in {name}:\n{text}");
+        }
     }
 }
 

@@ -20,8 +20,8 @@ use super::{
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
     digest::Digests,
-    exchange::Request,
-    recording::{Entry, ReadError, ReadFault, Shelf, Spot},
+    exchange::{Request, TenantFacts},
+    recording::{Entry, EntryRef, ReadError, ReadFault, Rereader},
     token::Credential,
 };
 
@@ -30,6 +30,9 @@ pub type OperationOf = Arc<dyn Fn(&str, &str) -> Option<Arc<str>> + Send + Sync>
 
 /// What takes secrets out of a request.
 pub type RedactRequest = Arc<dyn Fn(&Request) -> Request + Send + Sync>;
+
+/// What takes secrets out of another tool's words for a failure.
+pub type RedactFailure = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// One recorded exchange: what finding and telling it needs. The rest of it is elsewhere.
 #[derive(Debug)]
@@ -68,15 +71,15 @@ impl Held {
 enum Kept {
     /// In memory.
     Here(Box<Entry>),
-    /// On its source's shelf.
-    There(Spot),
+    /// In its source, which reads it again.
+    There(EntryRef),
 }
 
 /// One recording.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) name: Arc<str>,
-    shelf: Option<Shelf>,
+    rereader: Option<Rereader>,
     /// An entry of it that another tool wrote carries an `Authorization` header.
     pub(super) carries_authorization: bool,
 }
@@ -108,8 +111,10 @@ pub struct Prepared {
 pub(super) struct Rules {
     ignore: Vec<Ignore>,
     pub(super) operation_of: OperationOf,
+    pub(super) tenant: Arc<dyn TenantFacts>,
     has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     redact: RedactRequest,
+    redact_failure: RedactFailure,
     pub(super) keys: Keys,
     digests: Digests,
 }
@@ -118,10 +123,21 @@ impl Rules {
     pub(super) fn new(
         ignore: Vec<Ignore>,
         operation_of: OperationOf,
+        tenant: Arc<dyn TenantFacts>,
         has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
         redact: RedactRequest,
+        redact_failure: RedactFailure,
     ) -> Self {
-        Self { ignore, operation_of, has_label, redact, keys: Keys::default(), digests: Digests::default() }
+        Self {
+            ignore,
+            operation_of,
+            tenant,
+            has_label,
+            redact,
+            redact_failure,
+            keys: Keys::default(),
+            digests: Digests::default(),
+        }
     }
 
     /// What is left out when requests of this method and path are compared.
@@ -132,8 +148,8 @@ impl Rules {
         IgnoreSet::of(&self.ignore, (self.operation_of)(method, path).as_deref())
     }
 
-    /// Works an entry out. With a `spot` it is read again when it is asked for, and not kept.
-    pub(super) fn prepare(&self, entry: Entry, redact: bool, spot: Option<Spot>) -> Prepared {
+    /// Works an entry out. With an `entry_ref` it is read again when it is asked for, and not kept.
+    pub(super) fn prepare(&self, entry: Entry, redact: bool, entry_ref: Option<EntryRef>) -> Prepared {
         let exchange = &entry.exchange;
         let clean = redact.then(|| (self.redact)(&exchange.request));
         let request = clean.as_ref().unwrap_or(&exchange.request);
@@ -142,7 +158,10 @@ impl Rules {
         let method = request.method.as_str();
         let line = self.keys.line(method, &parts.path, &mask.segments);
         let ignored = self.ignored(method, &parts.path);
-        let unfit = serve::unfit(exchange);
+        let failure = exchange.transport.incomplete.as_deref();
+        // Another tool's words for it may hold secrets.
+        let clean_failure = failure.filter(|_| entry.note.is_none()).map(|failure| (self.redact_failure)(failure));
+        let unfit = serve::unfit(exchange, clean_failure.as_deref().or(failure));
         let answer = if unfit.is_none() { serve::answer(exchange) } else { None };
         let answer = answer.map(|answer| Digested::new(answer, &self.digests));
         Prepared {
@@ -162,8 +181,8 @@ impl Rules {
             unfit: unfit.map(Into::into),
             carries_authorization: entry.note.is_none() && exchange.request.headers.contains("authorization"),
             host: exchange.request.target.host_and_port(),
-            learned: Learned::of(exchange),
-            kept: spot.map_or_else(|| Kept::Here(Box::new(entry)), Kept::There),
+            learned: Learned::of(exchange, &*self.tenant),
+            kept: entry_ref.map_or_else(|| Kept::Here(Box::new(entry)), Kept::There),
         }
     }
 }
@@ -240,8 +259,8 @@ impl Index {
     }
 
     /// Starts a fixture; entries that follow are its own.
-    pub(super) fn source(&mut self, name: &str, shelf: Option<Shelf>) {
-        self.sources.push(Source { name: name.into(), shelf, carries_authorization: false });
+    pub(super) fn source(&mut self, name: &str, rereader: Option<Rereader>) {
+        self.sources.push(Source { name: name.into(), rereader, carries_authorization: false });
     }
 
     /// Takes in an entry of the fixture started last.
@@ -307,10 +326,10 @@ impl Index {
     /// A recorded exchange, whole.
     pub(super) fn entry(&self, number: u32) -> Result<Cow<'_, Entry>, ReadError> {
         let held = &self.held[number as usize];
-        match (&held.kept, &self.sources[held.source as usize].shelf) {
+        match (&held.kept, &self.sources[held.source as usize].rereader) {
             (Kept::Here(entry), _) => Ok(Cow::Borrowed(entry)),
-            (Kept::There(spot), Some(shelf)) => shelf.entry(spot).map(Cow::Owned),
-            // An entry with a spot was pushed under a source without a shelf.
+            (Kept::There(entry_ref), Some(rereader)) => rereader.entry(entry_ref).map(Cow::Owned),
+            // An entry with an `entry_ref` was pushed under a source without a rereader.
             (Kept::There(_), None) => Err(ReadError {
                 source_name: self.sources[held.source as usize].name.to_string(),
                 fault: ReadFault::Changed { index: held.index },

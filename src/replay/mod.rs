@@ -41,7 +41,7 @@ use self::{
 pub use self::{
     differences::Difference,
     ignore::{BadIgnore, Ignore, IgnoreSet, Ignored},
-    index::{OperationOf, Prepared, RedactRequest},
+    index::{OperationOf, Prepared, RedactFailure, RedactRequest},
     miss::{Miss, Near, Reason},
     missing::RecordedOr,
     sequence::Exhausted,
@@ -52,9 +52,8 @@ pub use self::{
 };
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
-    exchange::Request,
-    recording::{Entry, ReadError, Shelf, Spot},
-    token,
+    exchange::{Request, TenantFacts},
+    recording::{Entry, EntryRef, ReadError, Rereader},
     upstream::RequestKey,
 };
 
@@ -67,10 +66,14 @@ pub struct Settings {
     pub exhausted: Option<Exhausted>,
     /// The documented operation of a method and path, for rules that hold for one operation.
     pub operation_of: OperationOf,
+    /// The tenant's token endpoints.
+    pub tenant: Arc<dyn TenantFacts>,
     /// Whether a label of redaction stands anywhere in a text.
     pub has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Takes secrets out of a request; the same request comes out the same each time.
     pub redact: RedactRequest,
+    /// Takes secrets out of what another tool says of an exchange that failed.
+    pub redact_failure: RedactFailure,
 }
 
 /// Recordings being taken in.
@@ -87,15 +90,15 @@ impl Builder {
     ///
     /// [`NoKey`] if the system gives no randomness for the key that signs replayed tokens.
     pub fn new(settings: Settings) -> Result<Self, NoKey> {
-        let Settings { ignore, exhausted, operation_of, has_label, redact } = settings;
-        let index = Index::new(Rules::new(ignore, operation_of, has_label, redact));
+        let Settings { ignore, exhausted, operation_of, tenant, has_label, redact, redact_failure } = settings;
+        let index = Index::new(Rules::new(ignore, operation_of, tenant, has_label, redact, redact_failure));
         Ok(Self { index, tokens: TokenEndpoint::new()?, exhausted })
     }
 
     /// Starts a recording of this name; its entries follow. Recordings are served in the order in which they were
-    /// started; one that is started twice counts twice. Entries with a spot are read from its shelf again.
-    pub fn source(&mut self, name: &str, shelf: Option<Shelf>) {
-        self.index.source(name, shelf);
+    /// started; one that is started twice counts twice. Entries with an `entry_ref` are read from its rereader again.
+    pub fn source(&mut self, name: &str, rereader: Option<Rereader>) {
+        self.index.source(name, rereader);
     }
 
     /// What works entries out before they are pushed, on any thread.
@@ -124,10 +127,10 @@ pub struct Preparer(Arc<Rules>);
 
 impl Preparer {
     /// Works an entry out. `redact` says that its request counts as redaction makes it (another tool's file, a rule that
-    /// was added since): requests are compared with that, and misses show that. With a `spot` it is not kept in memory.
+    /// was added since): requests are compared with that, and misses show that. With an `entry_ref` it is not kept in memory.
     #[must_use]
-    pub fn prepare(&self, entry: Entry, redact: bool, spot: Option<Spot>) -> Prepared {
-        self.0.prepare(entry, redact, spot)
+    pub fn prepare(&self, entry: Entry, redact: bool, entry_ref: Option<EntryRef>) -> Prepared {
+        self.0.prepare(entry, redact, entry_ref)
     }
 }
 
@@ -207,7 +210,7 @@ impl Replay {
         redact: &dyn Fn(&Request) -> Request,
         now: SystemTime,
     ) -> Result<Served, Box<Miss>> {
-        if token::is_token_request(&request.method, request.target.path())
+        if self.index.rules.tenant.is_token_request(&request.method, request.target.path())
             && let Reply::Token { answer, stands_for, remarks } = self.tokens.reply(&self.index, request, now)
         {
             let mut state = self.state();
@@ -258,7 +261,8 @@ impl Replay {
     /// Of a token request, whether one of the same client is recorded; `None` for any other request.
     #[must_use]
     pub fn known_token(&self, request: &Request) -> Option<bool> {
-        token::is_token_request(&request.method, request.target.path()).then(|| self.tokens.knows(request))
+        let is_token_request = self.index.rules.tenant.is_token_request(&request.method, request.target.path());
+        is_token_request.then(|| self.tokens.knows(request))
     }
 
     /// The hosts, with ports, that the recorded requests went to.
@@ -335,7 +339,7 @@ impl Replay {
         let mut sequence = Sequence::default();
         let mut unproven = Vec::new();
         for (entry, held) in (0_u32..).zip(&self.index.held) {
-            if held.unfit.is_some() || is_token_line(&held.asked) {
+            if held.unfit.is_some() || self.is_token_line(&held.asked) {
                 continue;
             }
             let instead = match self.index.request(entry) {
@@ -397,6 +401,12 @@ impl Replay {
         if own > 0 { own } else { entries.len() }
     }
 
+    /// Whether a request line is one of the token endpoint.
+    fn is_token_line(&self, asked: &str) -> bool {
+        let path = asked.strip_prefix("POST ").and_then(|target| target.split('?').next());
+        path.is_some_and(|path| self.index.rules.tenant.is_token_path(path))
+    }
+
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -406,10 +416,4 @@ impl std::fmt::Debug for Replay {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Replay").field("entries", &self.index.held.len()).finish_non_exhaustive()
     }
-}
-
-/// Whether a request line is one of the token endpoint.
-fn is_token_line(asked: &str) -> bool {
-    let path = asked.strip_prefix("POST ").and_then(|target| target.split('?').next());
-    path.is_some_and(|path| token::is_token_request(&http::Method::POST, path))
 }

@@ -120,12 +120,12 @@ impl Shelved {
     }
 }
 
-/// Why an exchange is never served; `None` if it can be.
-pub(super) fn unfit(exchange: &Exchange) -> Option<String> {
+/// Why an exchange is never served; `None` if it can be. `failure` says why it is not whole.
+pub(super) fn unfit(exchange: &Exchange, failure: Option<&str>) -> Option<String> {
     if let Some(who) = &exchange.transport.answered_by_contrail {
         return Some(format!("contrail answered it itself ({who}), not the tenant"));
     }
-    if let Some(why) = &exchange.transport.incomplete {
+    if let Some(why) = failure {
         return Some(format!("the recorded exchange is not whole: {why}"));
     }
     let Some(response) = &exchange.response else { return Some("no answer was recorded".to_owned()) };

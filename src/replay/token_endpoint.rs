@@ -19,9 +19,9 @@ use serde_json::{Map, Value, json};
 use super::{index::Index, serve::Answer};
 use crate::recording::fixture::request_parts::{Content, Parts, Value as FieldValue};
 use crate::{
-    exchange::{Exchange, Request, Response},
+    exchange::{Exchange, Request, Response, TenantFacts},
     json::Document,
-    token::{Credential, TokenFacts, is_token_request},
+    token::{Credential, TokenFacts},
 };
 
 /// Lifetime of a token where none was recorded.
@@ -64,13 +64,14 @@ struct Grant {
 }
 
 impl Learned {
-    pub(super) fn of(exchange: &Exchange) -> Self {
+    pub(super) fn of(exchange: &Exchange, tenant: &dyn TenantFacts) -> Self {
         let request = &exchange.request;
         let facts = match &request.credential {
             Credential::Token(facts) => Some(Arc::clone(facts)),
             _ => None,
         };
-        let grant = is_token_request(&request.method, request.target.path())
+        let grant = tenant
+            .is_token_request(&request.method, request.target.path())
             .then(|| Grant { client: Asked::of(request).client, granted: granted(exchange.response.as_ref()) });
         Self { facts, grant }
     }
@@ -142,7 +143,19 @@ impl TokenEndpoint {
         let lifetime = template.get("expires_in").and_then(seconds).unwrap_or(LIFETIME);
         let Some(token) = self.sign(&asked, &scopes, lifetime, now) else { return Reply::AsRecorded };
         let answer = respond(template, token, lifetime, &scopes);
-        Reply::Token { answer, stands_for: grants.map_or_else(Vec::new, |grants| grants.entries.clone()), remarks }
+        let stands_for = match grants {
+            Some(grants) => grants.entries.clone(),
+            // A request without a client id stands for all of them, since its token carries all their scopes.
+            None if asked.client.is_none() => self.granted_entries(),
+            None => Vec::new(),
+        };
+        Reply::Token { answer, stands_for, remarks }
+    }
+
+    /// The recorded token requests of all clients that were granted a token.
+    fn granted_entries(&self) -> Vec<u32> {
+        let granted = self.grants.values().filter(|grants| grants.granted.is_some());
+        granted.flat_map(|grants| grants.entries.iter().copied()).collect()
     }
 
     fn sign(&self, asked: &Asked, scopes: &[String], lifetime: Duration, now: SystemTime) -> Option<String> {
@@ -258,9 +271,11 @@ fn scopes(index: &Index, asked: &Asked, template: &Map<String, Value>) -> (Vec<S
         only.clone()
     } else if sets.is_empty() {
         sets.extend(index.callers.scopes_of(None).map(|set| set.iter().cloned().collect()));
-        let who =
-            asked.client.as_deref().map_or_else(|| "the request".to_owned(), |client| format!("client `{client}`"));
-        remarks.push(format!("no scopes are recorded for {who}; its token carries the union of all recorded scopes"));
+        let why = match asked.client.as_deref() {
+            Some(client) => format!("no scopes are recorded for client `{client}`"),
+            None => "the token request names no client (`client_id` is missing or empty)".to_owned(),
+        };
+        remarks.push(format!("{why}; its token carries the union of all recorded scopes"));
         union(&sets)
     } else {
         remarks.push(format!(

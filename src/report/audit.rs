@@ -72,12 +72,6 @@ impl Audit {
         self.integrity.iter().any(|one| one.broken.is_some())
     }
 
-    /// Whether the hash chain of a trail was checked.
-    #[must_use]
-    pub fn proves(&self) -> bool {
-        self.integrity.iter().any(|one| one.entries.is_some())
-    }
-
     /// How many exchanges were added.
     #[must_use]
     pub fn exchanges(&self) -> u64 {

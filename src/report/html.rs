@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Facts, Unused, junit::escape, places};
+use super::{Facts, Unused, facts::places, junit::escape};
 use crate::{
     finding::{Kind, Rule},
     plural::plural,
@@ -102,8 +102,12 @@ fn sums(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
 /// The hash chains of trails.
 fn integrity(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     for one in &facts.run.integrity {
-        let class = if one.broken.is_some() { "bad" } else { "good" };
-        writeln!(to, "<p class={class}>{}</p>", escape(&one.sentence()))?;
+        let class = match (&one.broken, one.entries) {
+            (Some(_), _) => " class=bad",
+            (None, None) => "",
+            (None, Some(_)) => " class=good",
+        };
+        writeln!(to, "<p{class}>{}</p>", escape(&one.sentence()))?;
     }
     Ok(())
 }

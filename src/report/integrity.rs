@@ -65,7 +65,12 @@ impl Integrity {
             return format!("ALTERED: {broken}{missing}");
         }
         let Some(entries) = self.entries else {
-            return format!("`{trail}` has no chain: nothing proves that it is as it was written{missing}");
+            let why = if self.unread.is_empty() {
+                "has no chain: nothing proves that it is as it was written"
+            } else {
+                "holds no segment that can be read, so nothing of it is checked"
+            };
+            return format!("`{trail}` {why}{missing}");
         };
         let kept = self.kept_heads.map(|heads| format!(", through {}", plural(heads, "kept head")));
         let part = if self.part {
@@ -85,18 +90,27 @@ impl Integrity {
     /// What the trail does not hold, and what was not read.
     fn missing(&self) -> String {
         let mut text = String::new();
-        for lost in self.unrecorded.iter().take(MAX_LISTED) {
-            let exchanges = plural(lost.exchanges, "exchange");
-            let _ = write!(text, "; NOT RECORDED: {exchanges} from {:.3} to {:.3}", lost.from, lost.to);
+        for clause in self.lost().take(MAX_LISTED).chain(self.unread().take(MAX_LISTED)) {
+            let _ = write!(text, "; {clause}");
         }
-        for file in self.unread.iter().take(MAX_LISTED) {
-            let _ = write!(text, "; `{file}` is not read{}", unpacking(file));
-        }
-        let more = [&self.unrecorded.len(), &self.unread.len()].map(|count| count.saturating_sub(MAX_LISTED));
+        let more = [self.unrecorded.len(), self.unread.len()].map(|count| count.saturating_sub(MAX_LISTED));
         if more.iter().any(|count| *count > 0) {
             let _ = write!(text, "; and {} more", more.iter().sum::<usize>());
         }
         text
+    }
+
+    /// The exchanges that could not be recorded, a clause for each time.
+    pub(super) fn lost(&self) -> impl Iterator<Item = String> {
+        self.unrecorded.iter().map(|lost| {
+            let exchanges = plural(lost.exchanges, "exchange");
+            format!("NOT RECORDED: {exchanges} from {:.3} to {:.3}", lost.from, lost.to)
+        })
+    }
+
+    /// The files that nothing reads, a clause for each.
+    pub(super) fn unread(&self) -> impl Iterator<Item = String> {
+        self.unread.iter().map(|file| format!("`{file}` is not read{}", unpacking(file)))
     }
 }
 

@@ -240,15 +240,29 @@ fn proof(facts: &Facts<'_>) -> Option<Suite> {
     Some(suite)
 }
 
-/// The hash chains of trails.
+/// The hash chains of trails, the exchanges that could not be recorded, and the files that nothing reads.
 fn integrity(facts: &Facts<'_>) -> Option<Suite> {
     let mut suite = Suite::new("integrity");
     for one in &facts.run.integrity {
+        let trail = &one.trail;
         let result = match &one.broken {
             Some(broken) => Result::Failed("integrity", broken.clone(), String::new()),
+            None if one.entries.is_none() => Result::Skipped("unproven", one.sentence(), String::new()),
             None => Result::Passed,
         };
-        suite.add(format!("the chain of {} is whole", one.trail), Duration::ZERO, result);
+        suite.add(format!("the chain of {trail} is whole"), Duration::ZERO, result);
+        let lost: Vec<String> = one.lost().collect();
+        if !lost.is_empty() {
+            let exchanges = plural(one.unrecorded.iter().map(|lost| lost.exchanges).sum::<u64>(), "exchange");
+            let result = Result::Skipped("unrecorded", format!("NOT RECORDED: {exchanges}"), lost.join("\n"));
+            suite.add(format!("{trail} holds every exchange"), Duration::ZERO, result);
+        }
+        let unread: Vec<String> = one.unread().collect();
+        if !unread.is_empty() {
+            let message = format!("not read: {}", plural(unread.len(), "file"));
+            let result = Result::Skipped("unread", message, unread.join("\n"));
+            suite.add(format!("every file in {trail} is read"), Duration::ZERO, result);
+        }
     }
     (!suite.cases.is_empty()).then_some(suite)
 }

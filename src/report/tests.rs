@@ -1,7 +1,10 @@
 //! What a run came to besides findings, in every report.
 
 use super::*;
-use crate::redact::Plan;
+use crate::{
+    recording::Unrecorded,
+    redact::{Plan, Redactor},
+};
 
 fn written(collector: &mut Collector, kind: Kind) -> String {
     let mut out = Vec::new();
@@ -60,7 +63,7 @@ fn the_page_names_what_it_is_about_and_what_made_it() {
 }
 
 #[test]
-fn a_secret_that_was_recognised_later_is_gone_from_what_is_told_of_a_run() {
+fn a_secret_that_was_recognised_later_is_in_no_report_of_a_run() {
     const SECRET: &str = "zq81mxo2-late-secret-77";
     let mut collector = collector();
     let near = Near {
@@ -94,5 +97,30 @@ fn a_secret_that_was_recognised_later_is_gone_from_what_is_told_of_a_run() {
         let report = String::from_utf8(out).unwrap();
         assert!(report.contains("a.har entry 0"), "{report}");
         assert!(!report.contains("late-secret"), "{report}");
+    }
+}
+
+#[test]
+fn a_trail_without_a_chain_passes_nowhere_and_what_it_lacks_is_in_every_report() {
+    let mut bare = Integrity::new("bare".into(), None, false);
+    let noon = jiff::Timestamp::from_second(1_763_726_400).unwrap();
+    bare.unrecorded = vec![Unrecorded { exchanges: 3, from: noon, to: noon }];
+    bare.unread = vec!["bare/x.gz".into()];
+    let mut collector = collector();
+    collector.integrity(bare);
+    for kind in ALL {
+        let report = written(&mut collector, kind);
+        assert!(report.contains("bare/x.gz") && !report.contains("<p class=good"), "{kind:?}: {report}");
+        assert!(kind == Kind::Json || report.contains("NOT RECORDED: 3 exchanges from 2025-"), "{kind:?}: {report}");
+    }
+    let junit = written(&mut collector, Kind::Junit);
+    assert!(junit.contains("tests=\"3\" failures=\"0\" skipped=\"3\" errors=\"0\""), "{junit}");
+    for (name, kind) in [
+        ("the chain of bare is whole", "unproven"),
+        ("bare holds every exchange", "unrecorded"),
+        ("every file in bare is read", "unread"),
+    ] {
+        let case = format!("name=\"{name}\" time=\"0.000\">\n      <skipped type=\"{kind}\"");
+        assert!(junit.contains(&case), "{case} is not in {junit}");
     }
 }

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::{Facts, Group, Unused, places};
+use super::{Facts, Group, Unused, facts::places};
 use crate::{
     finding::{Blame, Kind, Rule},
     plural::plural,
@@ -67,6 +67,10 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
         let reasons: Vec<String> = exit.reasons.iter().map(|reason| visible(&reason.in_words()).into_owned()).collect();
         let status = pen.paint(RED, &format!("Exit status {}", exit.status));
         writeln!(pen.to, "{status}: {}\n", reasons.join("; "))?;
+    }
+    // A command that failed before it read its contract has nothing to sum up.
+    if facts.title.title.is_empty() && tally.exchanges == 0 {
+        return Ok(());
     }
     let live = facts.run.unused.is_some();
     writeln!(

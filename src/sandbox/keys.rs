@@ -24,9 +24,9 @@ impl std::fmt::Display for NoKey {
 
 impl std::error::Error for NoKey {}
 
-/// The signing key.
+/// A signing key.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub struct Keys {
     pair: EcdsaKeyPair,
     random: SystemRandom,
     id: String,
@@ -68,7 +68,12 @@ pub(super) struct Claims {
 }
 
 impl Keys {
-    pub(super) fn generate() -> Result<Self, NoKey> {
+    /// A fresh one.
+    ///
+    /// # Errors
+    ///
+    /// [`NoKey`] if the system gives no randomness.
+    pub fn generate() -> Result<Self, NoKey> {
         let random = SystemRandom::new();
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).map_err(|_| NoKey)?;
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, document.as_ref(), &random)
@@ -105,8 +110,7 @@ impl Keys {
         now: SystemTime,
     ) -> Result<String, NoKey> {
         let now = epoch(now);
-        let header = json!({"alg": "ES256", "typ": "JWT", "kid": self.id});
-        let claims = json!({
+        self.sign(&json!({
             "iss": format!("{origin}/"),
             "sub": format!("{client}@clients"),
             "aud": format!("{origin}/api/v2/"),
@@ -115,7 +119,16 @@ impl Keys {
             "scope": scope,
             "gty": "client-credentials",
             "azp": client,
-        });
+        }))
+    }
+
+    /// A token with these claims.
+    ///
+    /// # Errors
+    ///
+    /// [`NoKey`] if the system gives no randomness.
+    pub fn sign(&self, claims: &Value) -> Result<String, NoKey> {
+        let header = json!({"alg": "ES256", "typ": "JWT", "kid": self.id});
         let mut token = URL_SAFE_NO_PAD.encode(header.to_string());
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(claims.to_string(), &mut token);

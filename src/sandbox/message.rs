@@ -46,6 +46,12 @@ impl<'a> Ask<'a> {
     }
 }
 
+/// Answers requests from memory.
+pub trait Answers: Send + Sync {
+    /// Answers one request by its own clock.
+    fn answer_now(&self, ask: &Ask<'_>) -> Answer;
+}
+
 /// What the tenant says.
 #[derive(Debug, Clone)]
 pub struct Answer {
@@ -61,12 +67,14 @@ pub struct Answer {
 
 impl Answer {
     /// No body.
-    pub(super) fn empty(status: StatusCode) -> Self {
+    #[must_use]
+    pub fn empty(status: StatusCode) -> Self {
         Self { status, headers: HeaderMap::new(), body: Bytes::new(), cut_at: None }
     }
 
     /// A JSON body.
-    pub(super) fn json(status: StatusCode, body: &Value) -> Self {
+    #[must_use]
+    pub fn json(status: StatusCode, body: &Value) -> Self {
         Self::text(status, body.to_string())
     }
 

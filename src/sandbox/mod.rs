@@ -34,7 +34,7 @@ use serde_json::{Map, Value, json};
 
 use self::{
     call::Call,
-    keys::{Claims, Keys, TokenFault, epoch},
+    keys::{Claims, TokenFault, epoch},
     limits::Windows,
     misbehave::Misbehaviours,
     seed::{RateLimit, ResetClock},
@@ -42,8 +42,8 @@ use self::{
 };
 pub use self::{
     choices::{CHOICES, Choice},
-    keys::NoKey,
-    message::{Answer, AnswerBody, Ask},
+    keys::{Keys, NoKey},
+    message::{Answer, AnswerBody, Answers, Ask},
     misbehave::{Misbehaviour, MisbehaviourError},
     seed::{BUILT_IN as BUILT_IN_SEED, Client, Seed, SeedError},
     serve::serve,
@@ -182,11 +182,6 @@ impl Tenant {
         &self.samples
     }
 
-    /// Answers one request by the tenant's own clock.
-    pub fn answer_now(&self, ask: &Ask<'_>) -> Answer {
-        self.answer(ask, (self.clock)())
-    }
-
     /// Answers one request at an instant.
     pub fn answer(&self, ask: &Ask<'_>, now: SystemTime) -> Answer {
         let mut answer = match (ask.method, ask.path()) {
@@ -265,6 +260,12 @@ impl Tenant {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Answers for Tenant {
+    fn answer_now(&self, ask: &Ask<'_>) -> Answer {
+        self.answer(ask, (self.clock)())
     }
 }
 

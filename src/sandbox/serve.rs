@@ -8,10 +8,7 @@ use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 
-use super::{
-    Tenant,
-    message::{Answer, AnswerBody, Ask},
-};
+use super::message::{Answer, AnswerBody, Answers, Ask};
 
 /// Largest request body, in bytes; 413 beyond.
 const MAX_BODY: usize = 16 << 20;
@@ -26,7 +23,11 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// # Errors
 ///
 /// None that a client can cause: a connection that cannot be accepted is dropped and the next one is waited for.
-pub async fn serve(listener: TcpListener, tenant: Arc<Tenant>, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+pub async fn serve<T: Answers + 'static>(
+    listener: TcpListener,
+    tenant: Arc<T>,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
     let (stop, stopping) = watch::channel(false);
     let mut connections = JoinSet::new();
     let mut shutdown = std::pin::pin!(shutdown);
@@ -54,10 +55,14 @@ pub async fn serve(listener: TcpListener, tenant: Arc<Tenant>, shutdown: impl Fu
     Ok(())
 }
 
-async fn connection(io: TokioIo<tokio::net::TcpStream>, tenant: Arc<Tenant>, mut stopping: watch::Receiver<bool>) {
+async fn connection<T: Answers + 'static>(
+    io: TokioIo<tokio::net::TcpStream>,
+    tenant: Arc<T>,
+    mut stopping: watch::Receiver<bool>,
+) {
     let service = service_fn(move |request| {
         let tenant = Arc::clone(&tenant);
-        async move { Ok::<_, Infallible>(respond(&tenant, request).await) }
+        async move { Ok::<_, Infallible>(respond(&*tenant, request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -78,7 +83,7 @@ async fn connection(io: TokioIo<tokio::net::TcpStream>, tenant: Arc<Tenant>, mut
     }
 }
 
-async fn respond(tenant: &Tenant, request: Request<Incoming>) -> Response<AnswerBody> {
+async fn respond<T: Answers>(tenant: &T, request: Request<Incoming>) -> Response<AnswerBody> {
     let (parts, body) = request.into_parts();
     let body = match Limited::new(body, MAX_BODY).collect().await {
         Ok(body) => body.to_bytes(),

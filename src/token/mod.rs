@@ -183,12 +183,6 @@ impl Credential {
     }
 }
 
-/// Whether this is a request to the token endpoint (the document, section 5), with or without its last slash.
-#[must_use]
-pub fn is_token_request(method: &http::Method, path: &str) -> bool {
-    *method == http::Method::POST && matches!(path, "/oauth/token/" | "/oauth/token")
-}
-
 /// The `Authorization` header, if it is the only one.
 fn authorization(headers: &Headers) -> Result<&http::HeaderValue, Credential> {
     let mut all = headers.get_all("authorization");

@@ -24,6 +24,16 @@ pub(crate) fn read(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     })
 }
 
+/// Why a certificate and its key cannot be used together, in words.
+pub(crate) fn mismatch(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InconsistentKeys(_) => {
+            "the key is another certificate's; name the key that the certificate was made with".into()
+        }
+        other => other.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

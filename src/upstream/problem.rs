@@ -25,6 +25,14 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// What the console and the summary call it: of a malformed request, what is wrong with it, which names nothing of it.
+    pub(crate) fn shown_reason(&self) -> &str {
+        match self.reason {
+            "bad-request" | "bad-target" => &self.detail,
+            reason => reason,
+        }
+    }
+
     /// With this status, reason and explanation.
     pub fn new(status: StatusCode, reason: &'static str, detail: impl Into<String>) -> Self {
         Self { status, reason, detail: detail.into(), members: Map::new(), close: false }

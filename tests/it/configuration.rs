@@ -6,6 +6,7 @@ use contrail::config;
 
 use crate::support::{
     command::{Ran, contrail, run_in},
+    golden::assert_output,
     har,
 };
 
@@ -93,11 +94,11 @@ fn the_example_of_the_file_is_one_that_contrail_takes() {
     std::fs::write(folder.path().join("contrail.toml"), "denny = []\n").unwrap();
     let ran = run_in(folder.path(), ["verify", "x.har"]);
     assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
-    assert!(ran.stderr.contains("denny") && ran.stderr.contains("deny"), "{}", ran.stderr);
+    assert_output("configuration/the_example_of_the_file_is_one_that_contrail_takes", &ran);
 }
 
 #[test]
-fn an_option_that_has_nothing_to_do_here_is_said_to_and_one_that_would_protect_nothing_is_refused() {
+fn an_option_without_effect_gets_a_warning_and_one_that_would_protect_nothing_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let http = "http://127.0.0.1:9";
     for command in [&["watch", "--upstream", http][..], &["replay", "f"]] {
@@ -291,4 +292,102 @@ fn a_variable_of_every_option_that_can_be_repeated_holds_a_list_with_commas() {
         }
     }
     assert!(tried > 20, "{tried}");
+}
+
+/// The options of each command that exclude each other, from clap's own tables.
+fn exclusive_pairs() -> Vec<(String, clap::Arg, clap::Arg)> {
+    let command = contrail::cli::command();
+    let pairs = |sub: &clap::Command| {
+        let pair = |one: &clap::Arg, other: &clap::Arg| (sub.get_name().to_owned(), one.clone(), other.clone());
+        let of = |one: &clap::Arg| {
+            let others = sub.get_arg_conflicts_with(one).into_iter().filter(|other| other.get_long().is_some());
+            others.map(|other| pair(one, other)).collect::<Vec<_>>()
+        };
+        sub.get_arguments().filter(|one| one.get_long().is_some()).flat_map(of).collect::<Vec<_>>()
+    };
+    command.get_subcommands().flat_map(pairs).collect()
+}
+
+/// A way to set an option, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    Flag,
+    Variable,
+    Table,
+    Top,
+}
+
+#[test]
+fn of_two_options_that_exclude_each_other_the_flag_beats_the_variable_beats_the_file() {
+    const WAYS: [Way; 4] = [Way::Flag, Way::Variable, Way::Table, Way::Top];
+    let pairs = exclusive_pairs();
+    assert!(pairs.len() >= 10, "{pairs:?}");
+    let folder = tempfile::tempdir().unwrap();
+    for (name, one, other) in &pairs {
+        // Each command fails right after its options are read.
+        let rest: &[&str] = match name.as_str() {
+            "record" => &["--upstream", "sandbox", "--out", "fx.har", "--listen", "nowhere"],
+            "watch" => &["--upstream", "sandbox", "--listen", "nowhere"],
+            "import" => &["missing.har", "--out", "fx.har"],
+            "replay" | "redact" => &["missing.har"],
+            "contract" => &["--contract", "missing.yaml"],
+            other => panic!("`{other}` has options that exclude each other; give it arguments here"),
+        };
+        for one_way in WAYS {
+            for other_way in WAYS {
+                let mut command = contrail();
+                let (mut top, mut table) = (String::new(), String::new());
+                command.current_dir(folder.path()).arg(name);
+                for (argument, way) in [(one, one_way), (other, other_way)] {
+                    let long = argument.get_long().unwrap();
+                    let value = if argument.get_action().takes_values() { "x" } else { "true" };
+                    let quoted = if value == "x" { "\"x\"" } else { "true" };
+                    match way {
+                        Way::Flag if value == "true" => _ = command.arg(format!("--{long}")),
+                        Way::Flag => _ = command.arg(format!("--{long}={value}")),
+                        Way::Variable => _ = command.env(argument.get_env().unwrap(), value),
+                        Way::Table => writeln!(table, "{long} = {quoted}").unwrap(),
+                        Way::Top => writeln!(top, "{long} = {quoted}").unwrap(),
+                    }
+                }
+                std::fs::write(folder.path().join("contrail.toml"), format!("{top}[{name}]\n{table}")).unwrap();
+                let ran = Ran::from(command.args(rest).output().unwrap());
+                let case = format!(
+                    "{name}: {} as {one_way:?}, {} as {other_way:?}: {}",
+                    one.get_id(),
+                    other.get_id(),
+                    ran.stderr
+                );
+                let ignored = ran.stderr.lines().filter(|line| line.contains("has no effect, because")).count();
+                assert_eq!(ran.status, 2, "{case}");
+                assert_eq!(ran.stderr.contains("cannot be combined"), one_way == other_way, "{case}");
+                assert_eq!(ignored, usize::from(one_way != other_way), "{case}");
+                let first = one_way.min(other_way);
+                let winner = if first == one_way { one } else { other };
+                let long = winner.get_long().unwrap();
+                let named = match first {
+                    Way::Flag => format!("because `--{long}`"),
+                    Way::Variable => format!("because `{}`", winner.get_env().unwrap().display()),
+                    Way::Table | Way::Top => format!("because `{long}` in "),
+                };
+                assert_eq!(ran.stderr.contains(&named), one_way != other_way, "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_switch_that_a_variable_or_the_file_turns_off_excludes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("contrail.toml"), "append = false\n").unwrap();
+    let record = ["record", "--upstream", "sandbox", "--out", "fx.har", "--listen", "nowhere", "--overwrite"];
+    for (variable, arguments) in [("off", &record[..]), ("False", &record[..]), ("0", &record[..7])] {
+        let mut command = contrail();
+        command.current_dir(folder.path()).args(arguments).env("CONTRAIL_APPEND", variable);
+        let ran = Ran::from(command.env("CONTRAIL_OVERWRITE", "yes").output().unwrap());
+        assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{variable}: {}", ran.stderr);
+        assert!(ran.stderr.contains("names no port"), "{variable}: {}", ran.stderr);
+    }
+    let ran = run_in(folder.path(), record);
+    assert!(ran.stderr.contains("names no port") && ran.stderr.lines().count() == 1, "{}", ran.stderr);
 }

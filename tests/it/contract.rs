@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use contrail::contract::Contract;
 use serde_json::Value;
 
-use crate::support::{cases, command::run_in};
+use crate::support::{cases, command::run_in, golden::assert_output};
 
 const CONNECTION_GROUPS: &str = "$.paths['/connections/{id}/directory-provisioning/synchronized-groups'].get";
 
@@ -55,10 +55,10 @@ fn an_exported_contract_is_valid_and_gives_the_same_verdict_on_every_case() {
     for name in ["exported.yaml", "exported.json"] {
         let ran = run_in(folder.path(), ["contract", "--export", name]);
         assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
-        let exported = Contract::load(Some(&folder.path().join(name)), &[]).unwrap();
+        let exported = Contract::load(&[folder.path().join(name)], &[]).unwrap();
         assert_eq!(exported.hash(), Contract::built_in().hash(), "{name}");
         assert_eq!(faults(exported.document()), Vec::<String>::new());
-        for case in cases::all().iter().filter(|case| case.overlay().is_none()) {
+        for case in cases::all().iter().filter(|case| case.is_built_in()) {
             let (exchange, options) = (case.exchange(), case.options());
             assert_eq!(
                 exported.check(&exchange, &options),
@@ -80,7 +80,7 @@ fn a_property_deleted_from_the_yaml_turns_its_traffic_from_conforms_to_gap() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("deleted.yaml");
     fs::write(&file, text.replace(property, "")).unwrap();
-    let deleted = Contract::load(Some(&file), &[]).unwrap();
+    let deleted = Contract::load(std::slice::from_ref(&file), &[]).unwrap();
     let name = "4.2-connection-profile-templates: fields: every documented field with its documented value conforms";
     let case = cases::all().into_iter().find(|case| case.name == name).unwrap();
     let rules = |contract: &Contract| {
@@ -99,7 +99,7 @@ fn bearer_format_deleted_from_the_yaml_makes_every_token_one_that_may_be_opaque(
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("deleted.yaml");
     fs::write(&file, text.replace(format, "")).unwrap();
-    let deleted = Contract::load(Some(&file), &[]).unwrap();
+    let deleted = Contract::load(std::slice::from_ref(&file), &[]).unwrap();
     let case = cases::all().into_iter().find(|case| case.name.ends_with("a malformed token: no JWT, let in")).unwrap();
     let rules = |contract: &Contract| {
         let verdict = contract.check(&case.exchange(), &case.options());
@@ -133,7 +133,7 @@ fn the_contract_is_shown_with_operations_scopes_limits_and_everything_that_is_no
 }
 
 #[test]
-fn an_overlay_shows_in_the_contract_and_an_idle_action_is_said() {
+fn an_overlay_shows_in_the_contract_and_an_idle_action_is_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(
         folder.path().join("o.yaml"),
@@ -151,8 +151,8 @@ fn an_overlay_shows_in_the_contract_and_an_idle_action_is_said() {
     assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["warnings"], serde_json::json!([warning]));
     let exported = run_in(folder.path(), ["contract", "--overlay", "o.yaml", "--export", "e.json"]);
     assert_eq!(exported.status, 0);
-    let read_back = Contract::load(Some(&folder.path().join("e.json")), &[]).unwrap();
-    let overlaid = Contract::load(None, &[folder.path().join("o.yaml")]).unwrap();
+    let read_back = Contract::load(&[folder.path().join("e.json")], &[]).unwrap();
+    let overlaid = Contract::load(&[], &[folder.path().join("o.yaml")]).unwrap();
     assert_eq!(read_back.hash(), overlaid.hash());
 }
 
@@ -207,7 +207,11 @@ fn a_flood_of_warnings_is_cut_and_the_contract_lists_them_all() {
     fs::write(folder.path().join("o.yaml"), format!("overlay: 1.0.0\nactions:\n{actions}")).unwrap();
     let ran = run_in(folder.path(), ["contract", "--overlay", "o.yaml"]);
     assert_eq!(ran.stderr.matches("selects nothing").count(), 10, "{}", ran.stderr);
-    assert!(ran.stderr.ends_with("contrail: 4 more warnings; `contrail contract` lists them\n"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.ends_with("contrail: 4 more warnings; `contrail contract --check` lists them\n"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(ran.stdout.matches("selects nothing").count(), 14);
 }
 
@@ -243,7 +247,7 @@ fn an_unusable_contract_or_overlay_is_status_2_and_one_line_that_names_its_place
         assert_eq!(said.lines().count(), 1, "{said}");
     }
     let missing = run_in(folder.path(), ["contract", "--contract", "missing.yaml"]);
-    assert!(missing.status == 2 && missing.stderr.contains("cannot read `missing.yaml`: "), "{}", missing.stderr);
+    assert_output("contract/an_unusable_contract_or_overlay_is_status_2_and_one_line_that_names_its_place", &missing);
 }
 
 #[test]
@@ -253,16 +257,12 @@ fn a_bad_place_is_a_warning_at_the_start_and_listed_by_the_contract() {
                 {name: m, in: query, schema: {$ref: './other.yaml#/X'}}]}}}\n";
     fs::write(folder.path().join("api.yaml"), text).unwrap();
     let ran = run_in(folder.path(), ["contract", "--contract", "api.yaml"]);
-    let listed = "\nUnusable: contrail cannot judge by these places, so what they restrict is unchecked\n  \
-                  /paths/~1a/get/parameters/0/$ref: it refers to `#/x`, which the document does not define\n  \
-                  /paths/~1a/get/parameters/2/schema/$ref: it refers to `./other.yaml#/X`, and contrail reads one file; \
-                  bundle the document first\n  \
-                  /paths/~1a/get/parameters/1/schema/pattern: contrail cannot run this regular expression\n";
-    assert!(ran.stdout.contains(listed), "{}", ran.stdout);
+    assert_output("contract/a_bad_place_is_a_warning_at_the_start_and_listed_by_the_contract", &ran);
     assert_eq!(
         ran.stderr,
-        "contrail: warning: 3 places of the contract are unusable, first this: `/paths/~1a/get/parameters/0/$ref`: it \
-         refers to `#/x`, which the document does not define; `contrail contract` shows what it means\n"
+        "contrail: warning: `api.yaml`: 3 places of the contract are unusable, first this: \
+         `/paths/~1a/get/parameters/0/$ref`: it refers to `#/x`, which the document does not define; `contrail contract \
+         --check` lists them\n"
     );
     assert_eq!(ran.status, 0);
 }
@@ -292,9 +292,9 @@ fn what_an_operation_asks_for_and_scopes_of_any_form_are_shown_as_the_document_s
     fs::write(folder.path().join("shop.yaml"), text).unwrap();
     let shown = run_in(folder.path(), ["contract", "--contract", "shop.yaml"]).stdout;
     for text in [
-        "  open\n    GET /a\n      asks for  nothing\n",
-        "  keyed\n    GET /b\n      asks for  key (apiKey in header X-Key); not checked\n",
-        "  either\n    GET /c\n      asks for  nothing, or token (http bearer); not checked\n",
+        "  open\n    GET /a\n      asks for  not stated\n",
+        "  keyed\n    GET /b\n      asks for  key (apiKey in header X-Key)\n",
+        "  either\n    GET /c\n      asks for  nothing, or token (http bearer)\n",
         "  any\n    GET /d\n      scope     none: the document asks for a token without one\n",
         "  scoped\n    GET /e\n      scope     orders:read\n",
         "\nScopes: 4\n  admin\n  orders:read\n  orders:write\n  users         read\n",
@@ -313,14 +313,9 @@ fn explain_says_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one() 
     let folder = tempfile::tempdir().unwrap();
     let told = run_in(folder.path(), ["explain", "auth.scope"]);
     assert_eq!(told.status, 0);
-    assert!(
-        told.stdout.starts_with("auth.scope (violation): the token lacks the documented scope\n"),
-        "{}",
-        told.stdout
-    );
-    assert!(told.stdout.contains("said by") && told.stdout.contains("Section 4.1"), "{}", told.stdout);
+    assert_output("contract/explain_says_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one", &told);
     let aspect = run_in(folder.path(), ["explain", "required-scope"]);
-    assert!(aspect.status == 0 && aspect.stdout.contains("4.2 to 4.6"), "{}", aspect.stdout);
+    assert_output("contract/explain_says_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one-2", &aspect);
     let all = run_in(folder.path(), ["explain"]).stdout;
     for name in ["operation.undocumented", "transport.incomplete", "response-required"] {
         assert!(all.contains(name), "{all}");
@@ -331,4 +326,104 @@ fn explain_says_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one() 
         unknown.stderr,
         "contrail: `auth.scop` is not a rule; did you mean `auth.scope`? `contrail explain` lists them all\n"
     );
+}
+
+/// Two documents that both have `GET /api/v2/rate-limit-policies/{id}`, by other rules.
+fn vendor(folder: &Path) {
+    let text = "openapi: 3.0.3\ninfo: {title: Vendor, version: '7'}\nservers: [{url: 'https://t.example/api/v2'}]\npaths:\n  \
+                /rate-limit-policies/{id}:\n    parameters: [{name: id, in: path, required: true, schema: {type: integer}}]\n    \
+                get: {operationId: theirs, responses: {'200': {description: x}}}\n  /users:\n    get: {operationId: \
+                listUsers, parameters: [{name: page, in: query, schema: {$ref: '#/components/schemas/RateLimitPolicy'}}], \
+                responses: {'200': {description: x}}}\ncomponents: {schemas: {RateLimitPolicy: {type: integer}}}\n";
+    fs::write(folder.join("vendor.yaml"), text).unwrap();
+    let entry = |path: &str| {
+        serde_json::json!({"request": {"method": "GET", "url": format!("https://t.example/api/v2{path}"), "headers": []},
+            "response": {"status": 200, "headers": []}})
+    };
+    let entries =
+        [entry("/rate-limit-policies/rlp_1"), entry("/users?page=1"), entry("/users?page=x"), entry("/other")];
+    let har =
+        serde_json::json!({"log": {"version": "1.2", "creator": {"name": "x", "version": "1"}, "entries": entries}});
+    fs::write(folder.join("x.har"), har.to_string()).unwrap();
+}
+
+fn operations_and_rules(folder: &Path, contracts: &[&str]) -> Vec<(Value, Vec<String>)> {
+    let options = contracts.iter().flat_map(|contract| ["--contract", contract]);
+    let arguments = ["verify", "--format", "json", "x.har"].into_iter().chain(options);
+    let report: Value = serde_json::from_str(&run_in(folder, arguments.collect::<Vec<_>>()).stdout).unwrap();
+    let rules = |exchange: &Value| {
+        let findings = exchange["findings"].as_array().unwrap().iter();
+        let rules = findings.map(|finding| finding["rule"].as_str().unwrap().to_owned());
+        rules.filter(|rule| rule != "response.body" && !rule.starts_with("response")).collect()
+    };
+    report["exchanges"].as_array().unwrap().iter().map(|one| (one["operation"].clone(), rules(one))).collect()
+}
+
+#[test]
+fn the_first_contract_that_has_the_operation_judges_the_exchange() {
+    let folder = tempfile::tempdir().unwrap();
+    vendor(folder.path());
+    let found = |contracts: &[&str]| operations_and_rules(folder.path(), contracts);
+    let undocumented = (Value::Null, vec!["operation.undocumented".to_owned()]);
+    let users =
+        [("listUsers".into(), vec![]), ("listUsers".into(), vec!["query.parameter".to_owned()]), undocumented.clone()];
+    let built_in_first = found(&["built-in", "vendor.yaml"]);
+    assert_eq!(built_in_first[0].0, "getRateLimitPolicy");
+    assert_eq!(built_in_first[1..], users);
+    let vendor_first = found(&["vendor.yaml", "built-in"]);
+    assert_eq!(vendor_first[0], ("theirs".into(), vec!["path.parameter".to_owned()]));
+    assert_eq!(vendor_first[1..], users);
+    assert_eq!(found(&["built-in"])[1..], [undocumented.clone(), undocumented.clone(), undocumented]);
+    // The union as one document judges as the two do.
+    let export = ["contract", "--contract", "built-in", "--contract", "vendor.yaml", "--export", "union.yaml"];
+    assert_eq!(run_in(folder.path(), export).status, 0);
+    assert_eq!(found(&["union.yaml"]), built_in_first);
+    let union = Contract::load(&[folder.path().join("union.yaml")], &[]).unwrap();
+    assert_eq!(faults(union.document()), Vec::<String>::new());
+    assert_eq!((&*union.title(), &*union.version()), ("Tenant Management Interface + Vendor", "2.0 + 7"));
+}
+
+#[test]
+fn several_contracts_come_from_the_variable_and_the_file_too() {
+    let folder = tempfile::tempdir().unwrap();
+    vendor(folder.path());
+    fs::write(folder.path().join("contrail.toml"), "contract = [\"built-in\", \"vendor.yaml\"]\n").unwrap();
+    let shown = run_in(folder.path(), ["contract"]);
+    assert_eq!(shown.status, 0, "{}", shown.stderr);
+    assert!(shown.stdout.starts_with("Tenant Management Interface 2.0\ndocument `built-in`\n"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("\nVendor 7\ndocument `vendor.yaml`\n"), "{}", shown.stdout);
+    let json: Value = serde_json::from_str(&run_in(folder.path(), ["contract", "--format", "json"]).stdout).unwrap();
+    assert_eq!(json["contract"]["title"], "Tenant Management Interface + Vendor");
+    assert_eq!(json["documents"][1]["operations"], 2);
+}
+
+#[test]
+fn the_check_of_a_contract_lists_what_is_broken_not_shown_and_never_judged() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths: {/a: {get: {operationId: getA, parameters: [{$ref: \
+                '#/x'}], callbacks: {}, responses: {'200': {description: x}}}}}\n";
+    fs::write(folder.path().join("api.yaml"), text).unwrap();
+    let overlay = "overlay: 1.0.0\ninfo: {title: o, version: '1'}\nactions: [{target: $.nothing, update: {a: 1}}]\n";
+    fs::write(folder.path().join("o.yaml"), overlay).unwrap();
+    let check = |more: &[&str]| {
+        let arguments = ["contract", "--check", "--contract", "api.yaml"].iter().chain(more).copied();
+        run_in(folder.path(), arguments.collect::<Vec<_>>())
+    };
+    let ran = check(&["--overlay", "o.yaml"]);
+    assert_eq!(
+        ran.stdout,
+        "`api.yaml`: T 1, 1 operation\n\nBroken: contrail cannot judge by these places, so what they restrict is \
+         unchecked\n  /paths/~1a/get/parameters/0/$ref: it refers to `#/x`, which the document does not define\n\nWithout \
+         effect, or not declared\n  overlay `o.yaml`, action 1: its target `$.nothing` selects nothing, so it changes \
+         nothing\n\nNot shown: contrail reports these as unchecked or as gaps\n  error-body: 1 place: getA\n  error-status: \
+         1 place: getA\n  response-body: 1 place: getA\n\nNever judged: the contract states it, and contrail does not check \
+         it\n  /paths/~1a/get/callbacks: callbacks are not checked\n\n1 place broken, 1 statement without effect\n"
+    );
+    assert_eq!((ran.status, &*ran.stderr), (1, ""));
+    let json: Value = serde_json::from_str(&check(&["--format", "json"]).stdout).unwrap();
+    assert_eq!(json["broken"][0]["at"], "/paths/~1a/get/parameters/0/$ref");
+    assert_eq!(json["summary"], serde_json::json!({"broken": 1, "warnings": 0}));
+    let sound = run_in(folder.path(), ["contract", "--check"]);
+    assert_eq!(sound.status, 0, "{}", sound.stdout);
+    assert_output("contract/the_check_of_a_contract_lists_what_is_broken_not_shown_and_never_judged", &sound);
 }

@@ -5,7 +5,7 @@ use std::fs;
 use crate::support::command::{run, run_in};
 
 #[test]
-fn the_demo_comes_out_as_foretold_says_how_long_it_took_and_leaves_a_fixture_without_a_token() {
+fn the_demo_gives_the_expected_results_with_its_duration_and_a_fixture_without_a_token() {
     let folder = tempfile::tempdir().unwrap();
     let ran = run_in(folder.path(), ["demo", "--out", "made"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);

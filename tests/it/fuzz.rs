@@ -117,7 +117,7 @@ fn a_contract_document_whatever_is_in_it_is_compiled_or_refused() {
 }
 
 #[test]
-fn a_body_whatever_is_in_it_is_settled_by_one_look_only_where_nothing_is_to_be_said_of_it() {
+fn a_body_whatever_is_in_it_is_settled_by_one_look_only_where_there_is_nothing_to_report() {
     holds("body", targets::body, &[], 1500);
 }
 

@@ -9,7 +9,7 @@ use crate::support::{
     command::{Ran, contrail, run_in},
     har,
     process::Running,
-    wire::call,
+    wire::{Origin, call},
 };
 
 const FORMATS: [&str; 4] = ["text", "json", "html", "junit"];
@@ -33,16 +33,16 @@ fn read(folder: &Path, name: &str) -> String {
     fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Holds every report to the status and to the reason.
-fn assert_reports(folder: &Path, out: &str, status: i32, reason: &str) {
+/// Holds every report to the status, its reason, and what is shown of it.
+fn assert_reports(folder: &Path, out: &str, status: i32, because: &str, shown: &str) {
     for kind in FORMATS {
         let report = read(folder, &format!("{out}.{kind}")).replace("<wbr>", "").replace("&#39;", "'");
-        assert!(report.contains(reason), "{reason:?} is not in the {kind} report:\n{report}");
+        assert!(report.contains(shown), "{shown:?} is not in the {kind} report:\n{report}");
     }
     let json: Value = serde_json::from_str(&read(folder, &format!("{out}.json"))).unwrap();
     assert_eq!(json["exit"]["status"], status, "{json}");
     let reasons = json["exit"]["because"].as_array().unwrap();
-    assert!(reasons.iter().any(|because| because.as_str().unwrap().contains(reason)), "{json}");
+    assert!(reasons.iter().any(|reason| reason.as_str().unwrap().contains(because)), "{json}");
     let junit = read(folder, &format!("{out}.junit"));
     let head = junit.lines().nth(1).unwrap();
     let count = |name: &str| -> u32 {
@@ -52,38 +52,123 @@ fn assert_reports(folder: &Path, out: &str, status: i32, reason: &str) {
     assert_eq!(count("errors"), u32::try_from(junit.matches("<error ").count()).unwrap(), "{junit}");
 }
 
+/// A command that ends with a status that is not 0.
+struct Case<'a> {
+    arguments: Vec<&'a str>,
+    status: i32,
+    /// The reason for the status, or a part of it.
+    because: &'a str,
+    /// What each report shows of it.
+    shown: &'a str,
+}
+
+/// A case in which the reports show the reason itself.
+fn failed<'a, const N: usize>(arguments: [&'a str; N], status: i32, because: &'a str) -> Case<'a> {
+    Case { arguments: arguments.into(), status, because, shown: because }
+}
+
+/// What the cases find in their folder.
+fn prepare(folder: &Path) {
+    let policy = "/api/v2/rate-limit-policies/rlp_1";
+    let entry = |target: &str, body: &str| har::har(&[har::get(target, Some(&har::bearer()), 200, body)]);
+    fs::write(folder.join("wrong.har"), entry(policy, &har::POLICY.replace("\"allow\"", "\"shrug\""))).unwrap();
+    fs::write(folder.join("gap.har"), entry(&format!("{policy}?q=1"), har::POLICY)).unwrap();
+    fs::write(folder.join("empty.har"), har::har(&[])).unwrap();
+    let script = format!("{GET}; get {A}; get {A}");
+    let trail = ["watch", "--upstream", "sandbox", "--trail", "trail", "--ca-dir", "ca", "--", "bash", "-c", &script];
+    assert_eq!(run_in(folder, trail).status, 1);
+    let segment = folder.join("trail/trail-00000001.journal");
+    let text = fs::read_to_string(&segment).unwrap();
+    fs::write(segment, text.replacen("n=1", "n=2", 1)).unwrap();
+}
+
 #[test]
 fn every_reason_of_a_status_that_is_not_0_is_in_every_report() {
-    let replay = |command: &'static str| vec!["replay", "x.har", "--", "sh", "-c", command];
-    let wrong = ["verify", "wrong.har"].to_vec();
-    let cases: Vec<(Vec<&str>, i32, &str)> = vec![
-        (replay("exit 7"), 7, "the command ended with status 7"),
-        (replay("kill -9 $$"), 137, "the command was ended by signal 9 (SIGKILL)"),
-        (vec!["record", "--upstream", "sandbox", "--out", "new", "--", "true"], 2, "NOTHING RECORDED"),
-        (vec!["replay", "nosuch.har", "--", "true"], 2, "nosuch.har"),
-        (vec!["watch", "--upstream", "sandbox", "--jwks", "nosuch.json", "--", "true"], 2, "nosuch.json"),
-        (vec!["record", "--upstream", "sandbox", "--out", "x.har", "--", "true"], 2, "x.har exists already"),
-        (vec!["replay", "x.har", "--", "nosuchcommand"], 2, "nosuchcommand"),
-        (vec!["verify", "nosuch.har"], 2, "nosuch.har"),
-        (vec!["verify", "empty.har"], 2, "no exchange to check"),
-        (wrong, 1, "response.body"),
+    let origin = Origin::start();
+    let upstream = format!("http://{}", origin.address);
+    let missed = format!("{GET}; get /api/v2/rate-limit-policies/rlp_2");
+    let denied = "a=${HTTPS_PROXY#http://}; exec 3<>/dev/tcp/${a%:*}/${a#*:}; \
+                  printf 'CONNECT elsewhere.invalid:443 HTTP/1.1\\r\\nHost: e\\r\\n\\r\\n' >&3; read line <&3";
+    let got = format!("{GET}; get /x");
+    let bash = |script| ["replay", "x.har", "--ca-dir", "ca", "--", "bash", "-c", script];
+    let cases = [
+        failed(bash("exit 7"), 7, "the command ended with status 7"),
+        failed(bash("kill -9 $$"), 137, "the command was ended by signal 9 (SIGKILL)"),
+        failed(["record", "--upstream", "sandbox", "--out", "new", "--", "true"], 2, "NOTHING RECORDED"),
+        failed(["replay", "nosuch.har", "--", "true"], 2, "there is no recording `nosuch.har`"),
+        failed(
+            ["watch", "--upstream", "sandbox", "--jwks", "nosuch.json", "--", "true"],
+            2,
+            "cannot read the key set nosuch.json: No such file or directory",
+        ),
+        failed(["record", "--upstream", "sandbox", "--out", "x.har", "--", "true"], 2, "x.har exists already"),
+        failed(["replay", "x.har", "--", "nosuchcommand"], 2, "cannot run `nosuchcommand`"),
+        failed(["verify", "nosuch.har"], 2, "there is no recording `nosuch.har`"),
+        failed(["verify", "empty.har"], 2, "there was no exchange to check"),
+        Case {
+            arguments: vec!["verify", "wrong.har"],
+            status: 1,
+            because: "response.body 1 (violation)",
+            shown: "expected one of `allow`, `block`, `log`, `redirect`, saw `shrug`",
+        },
+        Case {
+            arguments: vec!["verify", "--deny", "gaps", "gap.har"],
+            status: 1,
+            because: "query.undocumented 1 (gap, denied)",
+            shown: "query.undocumented",
+        },
+        Case {
+            arguments: vec!["verify", "--allow", "auth.missing", "trail"],
+            status: 1,
+            because: "ALTERED: the trail was altered at `trail/trail-00000001.journal`, line 2: this line was altered",
+            shown: "the trail was altered at `trail/trail-00000001.journal`, line 2: this line was altered",
+        },
+        Case {
+            arguments: bash(&missed).into(),
+            status: 3,
+            because: "1 replay miss",
+            shown: "GET /api/v2/rate-limit-policies/rlp_2",
+        },
+        Case { arguments: bash(denied).into(), status: 3, because: "1 denied request", shown: "elsewhere.invalid:443" },
+        Case {
+            arguments: vec![
+                "record",
+                "--upstream",
+                &upstream,
+                "--out",
+                "new.har",
+                "--ca-dir",
+                "ca",
+                "--",
+                "bash",
+                "-c",
+                &got,
+            ],
+            status: 1,
+            because: "the fixture failed its proof",
+            shown: "cannot be replayed",
+        },
     ];
-    for (command, status, reason) in cases {
+    for Case { arguments, status, because, shown } in cases {
         let folder = folder();
-        let invalid = har::POLICY.replace("\"allow\"", "\"shrug\"");
-        let entry = har::get("/api/v2/rate-limit-policies/rlp_1", Some(&har::bearer()), 200, &invalid);
-        fs::write(folder.path().join("wrong.har"), har::har(&[entry])).unwrap();
-        fs::write(folder.path().join("empty.har"), har::har(&[])).unwrap();
+        prepare(folder.path());
+        let odd = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: odd\r\nContent-Length: 2\r\n\r\nok";
+        origin.will_answer(odd);
         for kind in FORMATS {
             fs::write(folder.path().join(format!("r.{kind}")), "yesterday's").unwrap();
         }
         let reports = reports("r");
-        let mut arguments = vec![command[0]];
-        arguments.extend(reports.iter().map(String::as_str));
-        arguments.extend(&command[1..]);
-        let ran = run_in(folder.path(), &arguments);
-        assert_eq!(ran.status, status, "{command:?}: {}", ran.stderr);
-        assert_reports(folder.path(), "r", status, reason);
+        let mut all = vec![arguments[0]];
+        all.extend(reports.iter().map(String::as_str));
+        all.extend(&arguments[1..]);
+        let ran = run_in(folder.path(), &all);
+        assert_eq!(ran.status, status, "{arguments:?}: {}", ran.stderr);
+        if arguments[0] != "verify" {
+            let line = format!("exit status {status}: ");
+            let line = ran.stderr.lines().find(|said| said.starts_with(&line));
+            assert!(line.is_none_or(|line| line.contains(because)), "{}", ran.stderr);
+        }
+        assert_reports(folder.path(), "r", status, because, shown);
     }
 }
 
@@ -99,7 +184,7 @@ fn what_a_full_disk_kept_from_the_recording_is_in_every_report() {
     let ran = running.finish();
     assert_eq!(ran.status, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("exit status 2: "), "{}", ran.stderr);
-    assert_reports(folder.path(), "r", 2, "NOT RECORDED");
+    assert_reports(folder.path(), "r", 2, "exchanges NOT RECORDED: File too large", "NOT RECORDED");
 }
 
 #[test]
@@ -118,7 +203,8 @@ fn the_summary_and_the_commands_status_survive_what_the_command_removes() {
             assert!(read(folder.path(), "rep/r.junit").contains("errors=\"0\""));
         } else {
             assert!(ran.stderr.contains("exit status 7: the command ended with status 7"), "{script}: {}", ran.stderr);
-            assert_reports(folder.path(), "rep/r", status, "the command ended with status 7");
+            let because = "the command ended with status 7";
+            assert_reports(folder.path(), "rep/r", status, because, because);
         }
     }
 }
@@ -168,27 +254,42 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
+const REPLACE: &[&str] = &["--replace", "getConnectionProfileTemplates"];
 const A: &str = "/api/v2/connection-profiles/templates?n=1";
 const B: &str = "/api/v2/connection-profiles/templates?n=2";
 
 #[test]
-fn a_command_that_fails_or_is_killed_replaces_no_fixture_under_overwrite() {
-    for out in ["fx", "fx.har"] {
+fn a_command_that_fails_or_is_killed_replaces_nothing_under_overwrite_and_replace() {
+    for (out, option) in
+        [("fx", &["--overwrite"][..]), ("fx.har", &["--overwrite"]), ("fx", REPLACE), ("fx.har", REPLACE)]
+    {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path();
         assert_eq!(record(at, out, &[], &[A, B], "true").status, 0);
         let before = files(at);
-        let kept = format!("{out}.failed.journal");
-        for (end, status) in [("exit 3", 3), ("kill -9 $$", 137)] {
-            let ran = record(at, out, &["--overwrite"], &[A], end);
+        for (end, status, kept) in [("exit 3", 3, "failed"), ("kill -9 $$", 137, "failed-2"), ("exit 3", 3, "failed-3")]
+        {
+            let kept = format!("{out}.{kept}.journal");
+            let ran = record(at, out, option, &[A], end);
             assert_eq!(ran.status, status, "{}", ran.stderr);
             assert!(ran.stderr.contains("NOT RECORDED ANEW: the command "), "{}", ran.stderr);
             assert!(ran.stderr.contains(&format!("fixture: {out}, as it was")), "{}", ran.stderr);
             assert!(ran.stderr.contains(&format!("the new recording is in: {kept}")), "{}", ran.stderr);
             assert!(!at.join(format!("{out}.journal")).exists());
             let mut after = files(at);
-            after.retain(|(name, _)| !name.ends_with(&kept));
+            after.retain(|(name, _)| !name.ends_with(".journal"));
             assert_eq!(after, before, "{end}");
+        }
+        let all = [1, 2, 3].map(|number| if number == 1 { "failed".to_owned() } else { format!("failed-{number}") });
+        let all = all.map(|word| format!("{out}.{word}.journal"));
+        assert!(all.iter().all(|kept| fs::read_to_string(at.join(kept)).unwrap().contains("n=1")));
+        // A whole recording names those that are still there.
+        let ran = record(at, out, option, &[A, B], "true");
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let said = format!("recordings of earlier runs that failed, to be removed: {}\n", all.join(" "));
+        assert!(ran.stderr.contains(&said), "{}", ran.stderr);
+        if option == REPLACE {
+            continue;
         }
         // What the summary proposes takes it all the same.
         let ran = record(at, out, &["--overwrite"], &[A], "exit 3");
@@ -205,21 +306,43 @@ fn a_command_that_fails_or_is_killed_replaces_no_fixture_under_overwrite() {
 }
 
 #[test]
-fn a_stop_by_signal_while_the_command_runs_replaces_no_fixture_under_overwrite() {
+fn a_stop_by_signal_while_the_command_runs_replaces_nothing_under_overwrite_and_replace() {
+    for option in [&["--overwrite"][..], REPLACE] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        assert_eq!(record(at, "fx.har", &[], &[A, B], "true").status, 0);
+        let before = fs::read(at.join("fx.har")).unwrap();
+        nix::unistd::mkfifo(&at.join("done"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        // It takes the signal for its regular end.
+        let script = format!("trap 'exit 0' INT; {GET}; get '{A}'; echo x > done; while :; do sleep 0.1; done");
+        let arguments = [&["record", "--upstream", "sandbox", "--out", "fx.har"], option, &["--ca-dir", "ca", "--"]];
+        let arguments = arguments.concat();
+        let running = Running::start(at, arguments.into_iter().chain(["bash", "-c", &script]));
+        assert_eq!(fs::read_to_string(at.join("done")).unwrap(), "x\n");
+        let ran = running.finish();
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        let said = format!("contrail was stopped while the command ran, so {} replaced nothing\n", option[0]);
+        assert!(ran.stderr.contains(&format!("NOT RECORDED ANEW: {said}")), "{}", ran.stderr);
+        assert_eq!(fs::read(at.join("fx.har")).unwrap(), before);
+    }
+}
+
+#[test]
+fn a_folder_is_read_without_the_journals_of_runs_that_failed() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    assert_eq!(record(at, "fx.har", &[], &[A, B], "true").status, 0);
-    let before = fs::read(at.join("fx.har")).unwrap();
-    nix::unistd::mkfifo(&at.join("done"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    // It takes the signal for its regular end.
-    let script = format!("trap 'exit 0' INT; {GET}; get '{A}'; echo x > done; while :; do sleep 0.1; done");
-    let arguments = ["record", "--upstream", "sandbox", "--out", "fx.har", "--overwrite", "--ca-dir", "ca", "--"];
-    let running = Running::start(at, arguments.into_iter().chain(["bash", "-c", &script]));
-    assert_eq!(fs::read_to_string(at.join("done")).unwrap(), "x\n");
-    let ran = running.finish();
-    assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("NOT RECORDED ANEW: contrail was stopped while the command ran"), "{}", ran.stderr);
-    assert_eq!(fs::read(at.join("fx.har")).unwrap(), before);
+    assert_eq!(record(at, "d/fx.har", &[], &[A], "true").status, 0);
+    let verified = run_in(at, ["verify", "d"]);
+    assert_eq!(record(at, "d/fx.har", &["--overwrite"], &[A, B], "exit 3").status, 3);
+    let kept = "d/fx.har.failed.journal";
+    fs::copy(at.join(kept), at.join("d/fx.har.before.journal")).unwrap();
+    let again = run_in(at, ["verify", "d"]);
+    assert_eq!((again.status, again.stdout, again.stderr), (verified.status, verified.stdout, verified.stderr));
+    let script = format!("{GET}; get '{B}'");
+    let ran = run_in(at, ["replay", "d", "--", "bash", "-c", &script]);
+    assert_eq!(ran.status, 3, "what only the failed run recorded is a miss: {}", ran.stderr);
+    let ran = run_in(at, ["replay", "d", kept, "--", "bash", "-c", &script]);
+    assert_eq!(ran.status, 0, "a journal that is named is served: {}", ran.stderr);
 }
 
 #[test]

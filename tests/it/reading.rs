@@ -144,7 +144,7 @@ fn an_error_never_quotes_the_url_or_a_body() {
 }
 
 #[test]
-fn what_is_no_har_is_said_in_one_line() {
+fn a_file_that_is_no_har_is_refused_in_one_line() {
     for (text, reason) in [
         ("", "it is empty"),
         ("   \n", "it is empty"),
@@ -168,7 +168,7 @@ fn what_is_no_har_is_said_in_one_line() {
 }
 
 #[test]
-fn a_file_that_wants_unpacking_or_converting_first_is_told_so() {
+fn the_message_names_how_to_unpack_or_convert_a_file_first() {
     let utf16 = |first: &[u8], bytes: fn(u16) -> [u8; 2]| {
         [first.to_vec(), har("").encode_utf16().flat_map(bytes).collect()].concat()
     };
@@ -196,7 +196,7 @@ fn an_empty_recording_is_no_error_and_members_may_come_in_any_order() {
     .unwrap();
     assert!(entries.is_empty());
     let recorded = Some("2026-11-21".to_owned());
-    assert_eq!(*recording.head(), Head { by_contrail: true, journal: false, recorded, unproven: true, torn: 0 });
+    assert_eq!(*recording.head(), Head { by_contrail: true, recorded, unproven: true, ..Head::default() });
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 use crate::support::{
-    command::{Ran, run_in},
+    command::{Ran, contrail, run_in},
     har,
 };
 
@@ -104,4 +104,38 @@ fn a_report_beside_what_is_read_is_written() {
     for written in ["fx/report.json", "out.xml", "fx/report.html"] {
         assert!(fs::read_to_string(folder.path().join(written)).unwrap().starts_with('{'), "{written}");
     }
+}
+
+#[test]
+fn a_report_says_that_the_command_was_stopped_until_its_end_replaces_that() {
+    let folder = place();
+    let reports = ["junit=j.xml", "json=j.json", "text=j.txt", "html=j.html"];
+    let files =
+        || ["j.xml", "j.json", "j.txt", "j.html"].map(|name| fs::read_to_string(folder.path().join(name)).unwrap());
+    for name in ["j.xml", "j.json"] {
+        fs::write(folder.path().join(name), "an earlier run's").unwrap();
+    }
+    let arguments = |command: &'static str| {
+        let named = reports.iter().flat_map(|report| ["--report", report]);
+        ["replay", "one.har"].into_iter().chain(named).chain(["--", "sh", "-c", command])
+    };
+    let killed = contrail().current_dir(folder.path()).args(arguments("kill -9 $PPID")).output().unwrap();
+    assert_eq!(killed.status.code(), None, "{killed:?}");
+    for report in files() {
+        assert!(report.contains("contrail was stopped before the end of its work"), "{report}");
+    }
+    assert!(files()[0].contains("<error") && files()[1].contains("\"status\":2"), "{:?}", files());
+    let ran = run_in(folder.path(), arguments("true"));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(files().iter().all(|report| !report.contains("was stopped")), "{:?}", files());
+}
+
+#[test]
+fn the_folder_of_a_report_is_made() {
+    let folder = place();
+    let ran = run_in(folder.path(), ["verify", "one.har", "--report", "junit=new/deep/j.xml"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(folder.path().join("new/deep/j.xml").is_file());
+    let ran = run_in(folder.path(), ["verify", "one.har", "--report", "json=x/j.json", "--report", "html=one.har"]);
+    assert_eq!((ran.status, folder.path().join("x").exists()), (2, false), "{}", ran.stderr);
 }

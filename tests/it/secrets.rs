@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 use crate::support::command::{contrail, run, run_in, run_with_input};
+use crate::support::golden::assert_output;
 
 /// A browser's export with a secret in eleven places and members of its own.
 const EXPORT: &str = r#"{"log":{"version":"1.2","creator":{"name":"WebInspector","version":"537.36"},"pages":[],
@@ -57,7 +58,7 @@ fn scan_names_place_and_kind_of_every_secret_and_shows_none() {
     ] {
         assert!(ran.stdout.contains(place), "{place} is not in {}", ran.stdout);
     }
-    assert!(ran.stderr.contains("5 secrets in 11 places of 2 files"), "{}", ran.stderr);
+    assert_output("secrets/scan_names_place_and_kind_of_every_secret_and_shows_none", &ran);
 }
 
 #[test]
@@ -121,10 +122,10 @@ fn scan_is_clean_on_what_holds_no_secret_and_says_what_it_cannot_do() {
     assert_eq!(run_with_input(["scan", "-"], b"nothing of the kind\n").status, 0);
     let missing = run(["scan", "no-such-file"]);
     assert_eq!((missing.status, missing.stdout.as_str()), (2, ""));
-    assert!(missing.stderr.contains("cannot read `no-such-file`"), "{}", missing.stderr);
+    assert_output("secrets/scan_is_clean_on_what_holds_no_secret_and_says_what_it_cannot_do", &missing);
     let unset = run(["scan", "--env", "CERTAINLY_NOT_SET", &clean]);
     assert_eq!(unset.status, 2);
-    assert!(unset.stderr.contains("`CERTAINLY_NOT_SET` is not set"), "{}", unset.stderr);
+    assert_output("secrets/scan_is_clean_on_what_holds_no_secret_and_says_what_it_cannot_do-2", &unset);
 }
 
 #[test]
@@ -189,8 +190,37 @@ fn redact_wants_to_know_where_several_files_go() {
     let (one, two) = (write(folder.path(), "1.har", EXPORT), write(folder.path(), "2.har", EXPORT));
     let ran = run(["redact", &one, &two]);
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
-    assert!(ran.stderr.contains("--in-place"), "{}", ran.stderr);
+    assert_output("secrets/redact_wants_to_know_where_several_files_go", &ran);
     let wrong = run(["redact", "--redact", "nonsense", &one]);
     assert_eq!(wrong.status, 2);
-    assert!(wrong.stderr.contains("`--redact nonsense`"), "{}", wrong.stderr);
+    assert_output("secrets/redact_wants_to_know_where_several_files_go-2", &wrong);
+}
+
+#[test]
+fn files_and_folders_behind_symbolic_links_are_searched_and_redacted_with_the_others() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("d")).unwrap();
+    fs::create_dir_all(at("far")).unwrap();
+    write(folder.path(), "real.har", EXPORT);
+    write(folder.path(), "far/b.har", EXPORT);
+    symlink("../real.har", at("d/a.har")).unwrap();
+    symlink("../far", at("d/far")).unwrap();
+    symlink("..", at("d/back")).unwrap();
+    symlink("nowhere", at("d/c.har")).unwrap();
+    let ran = run_in(folder.path(), ["scan", "d"]);
+    assert!(ran.status == 1 && ran.stderr.contains(" of 2 files"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`d/c.har` is a symbolic link and is not read"), "{}", ran.stderr);
+    let ran = run_in(folder.path(), ["redact", "d", "--out", "o"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    for name in ["o/a.har", "o/far/b.har"] {
+        shows_none(&fs::read_to_string(at(name)).unwrap());
+    }
+    let ran = run_in(folder.path(), ["redact", "d", "--in-place"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    for name in ["real.har", "far/b.har"] {
+        shows_none(&fs::read_to_string(at(name)).unwrap());
+    }
+    assert!(fs::read_link(at("d/a.har")).is_ok() && fs::read_link(at("d/far")).is_ok());
 }

@@ -52,7 +52,7 @@ fn every_dependency_has_an_allowed_licence() {
 }
 
 #[test]
-fn a_licence_that_is_not_allowed_is_told() {
+fn a_licence_that_is_not_allowed_is_named() {
     let allow = BTreeSet::from(["MIT", "Apache-2.0", "ISC"]);
     assert!(allowed("MIT OR GPL-3.0", &allow));
     assert!(allowed("MIT/Apache-2.0", &allow));

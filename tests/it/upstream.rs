@@ -106,7 +106,7 @@ async fn http2_is_spoken_where_the_handshake_settles_on_it_and_one_connection_se
 }
 
 #[tokio::test]
-async fn another_protocol_is_asked_for_over_http1_even_of_an_upstream_that_speaks_http2() {
+async fn another_protocol_is_requested_over_http1_even_of_an_upstream_that_speaks_http2() {
     let (authority, _folder) = authority();
     let tenant = tenant(authority.server_config("localhost").unwrap(), true).await;
     let access = Access { roots: Some(authority.certificate_path().unwrap()), ..Access::default() };
@@ -230,7 +230,7 @@ async fn forward_proxy(refuse: bool) -> (Via, Arc<std::sync::Mutex<Vec<String>>>
 }
 
 #[tokio::test]
-async fn a_proxy_on_the_way_is_asked_for_a_tunnel_with_its_credentials() {
+async fn a_proxy_on_the_way_gets_a_connect_with_its_credentials() {
     let (authority, _folder) = authority();
     let tenant = tenant(authority.server_config("localhost").unwrap(), true).await;
     let (via, heads) = forward_proxy(false).await;
@@ -255,4 +255,80 @@ async fn a_proxy_that_refuses_the_tunnel_is_named_with_its_status() {
     assert_eq!(failure.kind, FailureKind::Unreachable);
     assert!(failure.cause.contains(&said) && failure.cause.contains("--upstream-proxy"), "{}", failure.cause);
     assert!(!failure.cause.contains("p@ss"));
+}
+
+/// A proxy that answers each connection with these bytes once it has read something, and closes.
+async fn answering_proxy(answer: &'static [u8]) -> Via {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let via = format!("http://me:p%40ss@{}", listener.local_addr().unwrap()).parse().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (mut client, _) = listener.accept().await.unwrap();
+            let _ = client.read(&mut [0; 1024]).await;
+            let _ = client.write_all(answer).await;
+        }
+    });
+    via
+}
+
+#[tokio::test]
+async fn a_proxy_on_the_way_that_does_not_serve_is_named_and_what_to_do_and_never_the_tenant_or_a_password() {
+    let (authority, _folder) = authority();
+    let tenant = tenant(authority.server_config("localhost").unwrap(), true).await;
+    let plain: Origin = "http://tenant.example".parse().unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let closed: Via = format!("http://me:p%40ss@{closed}").parse().unwrap();
+    let bad_gateway = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n";
+    let alert = b"\x15\x03\x01\x00\x02\x02\x46";
+    let direct = "`--upstream-proxy none` connects directly";
+    let refused = |via: &Via| format!("cannot reach the upstream proxy {via}: ");
+    let cases = [
+        (&tenant.origin, closed.clone(), refused(&closed), direct),
+        (&plain, closed.clone(), refused(&closed), direct),
+        (&tenant.origin, answering_proxy(bad_gateway).await, "refused the tunnel with 502".to_owned(), direct),
+        (&tenant.origin, answering_proxy(alert).await, "does not answer CONNECT with HTTP/1".to_owned(), direct),
+        (&tenant.origin, answering_proxy(b"").await, "does not answer CONNECT with HTTP/1".to_owned(), direct),
+        (&plain, answering_proxy(b"").await, "it closed the connection before it answered".to_owned(), direct),
+        (&plain, answering_proxy(alert).await, "no answer from the upstream proxy".to_owned(), direct),
+    ];
+    for (origin, via, said, advice) in cases {
+        let access =
+            Access { roots: Some(authority.certificate_path().unwrap()), via: Some(via.clone()), ..Access::default() };
+        let live = Live::new(origin.clone(), access, Limits::default()).unwrap();
+        let failure = live.answer(request(origin, "/", b"")).await.unwrap_err();
+        let cause = &failure.cause;
+        assert!(cause.contains(&said) && cause.contains(&format!("proxy {via}")), "{cause}");
+        assert!(cause.contains(advice) && !cause.contains("p@ss") && !cause.contains("p%40ss"), "{cause}");
+        assert!(!cause.contains(&*origin.host), "{cause}");
+    }
+}
+
+#[tokio::test]
+async fn a_proxy_on_the_way_that_stays_silent_is_named_in_the_timeout() {
+    let (authority, _folder) = authority();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let via: Via = listener.local_addr().unwrap().to_string().parse().unwrap();
+    let short = std::time::Duration::from_millis(20);
+    let limits = Limits { connect: short, silence: short, ..Limits::default() };
+    for origin in ["https://localhost", "http://tenant.example"] {
+        let origin: Origin = origin.parse().unwrap();
+        let access =
+            Access { roots: Some(authority.certificate_path().unwrap()), via: Some(via.clone()), ..Access::default() };
+        let live = Live::new(origin.clone(), access, limits).unwrap();
+        let failure = live.answer(request(&origin, "/", b"")).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Timeout);
+        assert!(failure.cause.starts_with(&format!("the upstream proxy {via} ")), "{}", failure.cause);
+    }
+}
+
+#[tokio::test]
+async fn a_failed_handshake_behind_a_proxy_names_both() {
+    let (authority, _folder) = authority();
+    let tenant = tenant(authority.server_config("other.example").unwrap(), true).await;
+    let (via, _) = forward_proxy(false).await;
+    let said = format!("cannot reach {} through the proxy {via}: its certificate", tenant.origin);
+    let access = Access { roots: Some(authority.certificate_path().unwrap()), via: Some(via), ..Access::default() };
+    let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
+    let failure = live.answer(request(&tenant.origin, "/", b"")).await.unwrap_err();
+    assert!(failure.cause.starts_with(&said), "{}", failure.cause);
 }

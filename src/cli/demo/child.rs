@@ -42,12 +42,17 @@ pub(super) fn file(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
+/// The command that these arguments name.
+fn name(arguments: &[impl AsRef<OsStr>]) -> String {
+    arguments.first().map(|name| name.as_ref().to_string_lossy().into_owned()).unwrap_or_default()
+}
+
 /// Runs `contrail` with these arguments to its end.
-pub(super) async fn run(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> {
+pub(super) async fn run(folder: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<Output, Failure> {
     let output = command(folder)?.args(arguments).output();
     match tokio::time::timeout(PATIENCE, output).await {
         Ok(output) => Ok(output?),
-        Err(_) => Err(format!("`contrail {}` did not end", arguments.join(" ")).into()),
+        Err(_) => Err(format!("`contrail {}` did not end", name(arguments)).into()),
     }
 }
 
@@ -63,8 +68,8 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts `contrail` and waits until it listens. What it says goes to `log` as well.
-    pub(super) async fn start(folder: &Path, arguments: &[&OsStr], log: &Path) -> Result<Self, Failure> {
-        let name = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    pub(super) async fn start(folder: &Path, arguments: &[impl AsRef<OsStr>], log: &Path) -> Result<Self, Failure> {
+        let name = name(arguments);
         let mut child = command(folder)?.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let stderr = child.stderr.take().ok_or("a child without standard error")?;
         let log = file(log)?;

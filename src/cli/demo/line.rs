@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::finding::{Kind, Rule};
+
 /// What is said about an exchange, by the proxy or by `verify`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Line {
@@ -14,6 +16,12 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// The violations among the rules.
+    pub(super) fn violations(&self) -> impl Iterator<Item = &str> {
+        let violates = |id: &&str| id.parse::<Rule>().is_ok_and(|rule| rule.kind() == Kind::Violation);
+        self.rules.iter().map(String::as_str).filter(violates)
+    }
+
     /// Reads a line of the proxy or an exchange of `verify`; `None` if it is something else.
     pub(super) fn read(said: &Value) -> Option<Self> {
         let text = |name: &str| said.get(name).and_then(Value::as_str).map(str::to_owned);

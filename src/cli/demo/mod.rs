@@ -7,6 +7,7 @@
 
 mod child;
 mod client;
+mod contract;
 mod line;
 mod screen;
 mod script;
@@ -32,7 +33,7 @@ use self::{
     screen::Screen,
     script::{Act, Step},
 };
-use super::{Failure, Outcome};
+use super::{ContractArgs, Failure, Outcome};
 use crate::sandbox::{self, Misbehaviour, Seed, Tenant};
 
 /// The name of the fixture in the demo's folder.
@@ -44,12 +45,14 @@ pub struct Args {
     /// Output folder, empty or new [default: a new temporary folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    contract: ContractArgs,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let folder = folder(args.out.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(demo(&folder))
+    runtime.block_on(demo(&folder, args))
 }
 
 /// An empty folder.
@@ -74,30 +77,14 @@ struct Told {
     live: Line,
 }
 
-async fn demo(folder: &Path) -> Result<Outcome, Failure> {
+async fn demo(folder: &Path, args: &Args) -> Result<Outcome, Failure> {
     let begun = Instant::now();
     let mut screen = Screen::new();
-    let tenant = Arc::new(Tenant::new(Seed::built_in()?, &[])?);
-    let secrets: HashMap<String, String> =
-        tenant.clients().iter().filter_map(|client| Some((client.id.clone(), client.secret.clone()?))).collect();
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let upstream = format!("http://{}", listener.local_addr()?);
-    let (stop, stopped) = oneshot::channel::<()>();
-    let serving = tokio::spawn(sandbox::serve(listener, Arc::clone(&tenant), async {
-        let _ = stopped.await;
-    }));
-
-    screen.say(&format!(
-        "A tenant runs at {upstream}, a recording proxy before it, and a client goes through the proxy:\n\n\
-         $ contrail record --upstream {upstream} --out {FIXTURE}\n"
-    ))?;
-    let told = record(folder, &tenant, &secrets, &upstream, &mut screen).await?;
-    drop(stop);
-    serving.await??;
-
-    verify(folder, &told, &mut screen).await?;
-    replay(folder, &told, &secrets, &mut screen).await?;
-
+    if args.contract.is_built_in() {
+        tenant(folder, &mut screen).await?;
+    } else {
+        contract::demo(folder, &args.contract, &mut screen).await?;
+    }
     let seconds = begun.elapsed().as_secs_f64();
     let verdict = match screen.surprises {
         0 => "All steps gave the expected result".to_owned(),
@@ -112,6 +99,30 @@ async fn demo(folder: &Path) -> Result<Outcome, Failure> {
         path = folder.join(FIXTURE).display()
     ))?;
     Ok(Outcome { findings: screen.surprises > 0, ..Outcome::CLEAN })
+}
+
+/// The embedded tenant, step by step.
+async fn tenant(folder: &Path, screen: &mut Screen) -> Result<(), Failure> {
+    let tenant = Arc::new(Tenant::new(Seed::built_in()?, &[])?);
+    let secrets: HashMap<String, String> =
+        tenant.clients().iter().filter_map(|client| Some((client.id.clone(), client.secret.clone()?))).collect();
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let upstream = format!("http://{}", listener.local_addr()?);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = tokio::spawn(sandbox::serve(listener, Arc::clone(&tenant), async {
+        let _ = stopped.await;
+    }));
+
+    screen.say(&format!(
+        "A tenant runs at {upstream}, a recording proxy before it, and a client goes through the proxy:\n\n\
+         $ contrail record --upstream {upstream} --out {FIXTURE}\n"
+    ))?;
+    let told = record(folder, &tenant, &secrets, &upstream, screen).await?;
+    drop(stop);
+    serving.await??;
+
+    verify(folder, &told, screen).await?;
+    replay(folder, &told, &secrets, screen).await
 }
 
 /// Plays all acts through a recording proxy.

@@ -27,23 +27,32 @@ pub(super) fn aspect(aspect: Unchecked) -> (&'static str, &'static str) {
             "Add `required` with an overlay, and take `request-required` out of `x-contrail-not-shown`.",
         ),
         Unchecked::RequestBody => (
-            "The request body could not be looked at: cut, withheld, not decodable, nested too deep, or its documentation \
-             uses something that contrail does not implement (`contrail contract` lists that).",
+            "The request body could not be judged: it was cut, withheld or not saved, cannot be decoded, is nested too deep, or has no or several media types, or one that contrail does not read. Or its documentation uses something that contrail does not implement (`contrail contract` lists that).",
             "Raise `--max-capture`, or record it anew.",
         ),
         Unchecked::ResponseBody => (
-            "The response body could not be looked at (cut, withheld, not decodable, nested too deep), or the \
-             documentation does not show it (4.4).",
+            "The response body could not be judged, for the same reasons, or it is a part (status 206), or the documentation does not show it (4.4).",
             "Raise `--max-capture`, record it anew, or add a schema with an overlay.",
         ),
         Unchecked::ResponseRequired => (
-            "The documentation does not show which fields are always present (2.2, 2.4), so none was missed.",
+            "The documentation does not show which fields are always present (2.2, 2.4; 4.3 and 4.6 are silent), so none was missed.",
             "Add `required` with an overlay, and take `response-required` out of `x-contrail-not-shown`.",
+        ),
+        Unchecked::RequestParameters => (
+            "A parameter could not be judged: a media type that contrail does not read, an array or object in a notation \
+             that OpenAPI does not define, an unusable place of the contract, or cookies that the file's producer strips.",
+            "`contrail contract` lists the place; correct it with an overlay.",
+        ),
+        Unchecked::ResponseHeaders => (
+            "The value of a response header could not be judged: a media type that contrail does not read, or an unusable \
+             place of the contract.",
+            "`contrail contract` lists the place; correct it with an overlay.",
         ),
         Unchecked::Auth => (
             "Nobody can say whether the caller may call: the file's producer strips the Authorization header, \
-             authentication is not judged (replay without `--check-auth`), the token is encrypted or opaque, or the \
-             contract asks for something else than a bearer token.",
+             authentication is not judged (replay without `--check-auth`), the token is encrypted or opaque, a label \
+             replaces a token whose signature `--jwks` would check, or the contract asks for something that no \
+             message shows (mutual TLS).",
             "Record with contrail, which keeps a token's public facts, or use `--check-auth`. Where tokens are JWTs, say so \
              with an overlay (`bearerFormat: JWT` on the scheme).",
         ),

@@ -86,11 +86,14 @@ fn one_rule(rule: Rule, format: Format, out: &mut impl Write) -> io::Result<()> 
     if format == Format::Json {
         return writeln!(out, "{:#}", rule_json(rule));
     }
-    let told = explanation(rule);
+    let explained = explanation(rule);
     writeln!(out, "{} ({}): {}\n", rule.id(), rule.kind().name(), rule.summary())?;
-    for (label, text) in
-        [("means", told.means), ("said by", told.source), ("example", told.example), ("what now", told.now)]
-    {
+    for (label, text) in [
+        ("means", explained.means),
+        ("source", explained.source),
+        ("example", explained.example),
+        ("what now", explained.now),
+    ] {
         paragraph(label, text, out)?;
     }
     Ok(())
@@ -107,10 +110,10 @@ fn one_aspect(name: Unchecked, format: Format, out: &mut impl Write) -> io::Resu
 }
 
 fn rule_json(rule: Rule) -> serde_json::Value {
-    let told = explanation(rule);
+    let explained = explanation(rule);
     json!({
-        "rule": rule.id(), "kind": rule.kind().name(), "summary": rule.summary(), "means": told.means,
-        "source": told.source, "example": told.example, "now": told.now,
+        "rule": rule.id(), "kind": rule.kind().name(), "summary": rule.summary(), "means": explained.means,
+        "source": explained.source, "example": explained.example, "now": explained.now,
     })
 }
 
@@ -162,6 +165,8 @@ pub fn markdown() -> String {
          A finding is a *violation* if the documentation states something and the exchange contradicts it,\n\
          and a *gap* if the documentation is silent. Sections are those of the tenant's documentation.\n\
          `contrail explain RULE` prints the same text.\n\n\
+         At the token endpoint (section 5) contrail reports gaps and `transport.incomplete` only. What would\n\
+         be a violation of its request body leaves `request-body` unchecked.\n\n\
          | rule | kind | when |\n|---|---|---|\n",
     );
     for rule in Rule::ALL {
@@ -169,17 +174,17 @@ pub fn markdown() -> String {
         let _ = writeln!(out, "| [`{}`](#{anchor}) | {} | {} |", rule.id(), rule.kind().name(), rule.summary());
     }
     for rule in Rule::ALL {
-        let told = explanation(*rule);
+        let explained = explanation(*rule);
         let _ = write!(
             out,
             "\n## {}\n\n*{}*: {}.\n\n{}\n\n- {}\n- {}\n- {}\n",
             rule.id(),
             rule.kind().name(),
             rule.summary(),
-            page_lines(told.means, ""),
-            page_lines(&format!("**Said by:** {}", told.source), "  "),
-            page_lines(&format!("**Example:** {}", told.example), "  "),
-            page_lines(&format!("**What now:** {}", told.now), "  ")
+            page_lines(explained.means, ""),
+            page_lines(&format!("**Source:** {}", explained.source), "  "),
+            page_lines(&format!("**Example:** {}", explained.example), "  "),
+            page_lines(&format!("**What now:** {}", explained.now), "  ")
         );
     }
     out.push_str(
@@ -216,12 +221,12 @@ mod tests {
     #[test]
     fn every_rule_is_explained_in_full_and_cites_who_says_so() {
         for rule in Rule::ALL {
-            let told = explanation(*rule);
-            for text in [told.means, told.source, told.example, told.now] {
+            let explained = explanation(*rule);
+            for text in [explained.means, explained.source, explained.example, explained.now] {
                 assert!(text.len() > 10 && !text.contains("  "), "{rule}: {text}");
             }
             assert!(
-                ["ection", "RFC"].iter().any(|word| told.source.contains(word)),
+                ["ection", "RFC"].iter().any(|word| explained.source.contains(word)),
                 "{rule} cites neither a section nor an RFC"
             );
         }

@@ -21,8 +21,7 @@ pub(super) struct Explanation {
 pub(super) fn explanation(rule: Rule) -> Explanation {
     match rule {
         Rule::OperationUndocumented => Explanation {
-            means: "The contract has no operation with this method and path, so nothing else about the exchange was \
-                    judged. Paths are compared exactly: case, percent-encoding, a doubled or a trailing slash count, an \
+            means: "The contract has no operation with this method and path, so nothing else was judged, except whether the response came whole. Paths are compared exactly: case, percent-encoding, a doubled or a trailing slash count, an \
                     empty id is no id, and HEAD and OPTIONS are methods like any other. Any host may serve the base path.",
             source: "Section 4 lists the operations, section 5 the token endpoint `/oauth/token/` (without its last \
                      slash it is the same operation, with this gap).",
@@ -39,11 +38,27 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "The client sends an id that no resource can have: look where it got it from.",
         },
         Rule::QueryParameter => Explanation {
-            means: "A documented query parameter breaks its schema, is missing although it is required, or comes more \
-                    than once. An integer in a query is digits with an optional minus: `5.0`, `+5` and `05` are none.",
+            means: "A documented query parameter breaks its schema, is missing although it is required, or comes more than once where it is no list. An integer in a query is digits with an optional minus: `5.0`, `+5` and `05` are none.",
             source: "Section 4.3: `take` is an integer from 1 to 100; section 8 repeats it.",
             example: "`GET /api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=101`",
             now: "Mend the client; `at` names the parameter.",
+        },
+        Rule::HeaderParameter => Explanation {
+            means: "A documented header parameter breaks its schema, or is missing although it is required. Arrays and \
+                    objects are read in the style `simple`; several fields of one name are one list. `Accept`, \
+                    `Content-Type` and `Authorization` are no parameters.",
+            source: "OpenAPI, Parameter Object (`in: header`); RFC 9110, section 5.3. The tenant's documentation names no \
+                     header parameter.",
+            example: "`X-Page: five`, where the contract says integer",
+            now: "Mend the client; `at` names the header.",
+        },
+        Rule::CookieParameter => Explanation {
+            means: "A documented cookie parameter breaks its schema, or is missing although it is required. In an export \
+                    without cookies it is unchecked (`request-parameters`).",
+            source: "OpenAPI, Parameter Object (`in: cookie`); RFC 6265, section 4.2. The tenant's documentation names no \
+                     cookie parameter.",
+            example: "No cookie `session`, where the contract requires it",
+            now: "Mend the client; `at` names the cookie.",
         },
         Rule::QueryUndocumented => Explanation {
             means: "The client sends a query parameter that the documentation does not name. Nobody can say whether the \
@@ -53,29 +68,26 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "Drop the parameter, or add it with an overlay once the tenant's behaviour is known.",
         },
         Rule::RequestContentType => Explanation {
-            means: "The request has a body, and its Content-Type is missing or none of the documented ones. An empty body \
-                    is no body, whatever the header says.",
+            means: "The request has a body, and its Content-Type is missing or none of the documented ones. Of several differing media types one has to be documented; recipients differ in which one they take, so the body is unchecked. An empty body is no body, whatever the header says.",
             source: "Sections 4.5 and 4.6: `application/json` or `application/x-www-form-urlencoded`.",
             example: "`PATCH …/templates/vct_1` with `Content-Type: text/plain`",
             now: "Set the Content-Type that the body has.",
         },
         Rule::ResponseContentType => Explanation {
-            means: "The response has a body that does not say that it is JSON. `application/json` with any parameters and \
-                    every `+json` type are fine; this holds for errors, too.",
+            means: "The response has a body whose Content-Type is missing or not JSON. `application/json` with any parameters and every `+json` type are fine; errors are held to this, too. Of several differing media types one has to be JSON, and the body is unchecked.",
             source: "Section 1: requests and responses are JSON.",
             example: "A 502 page of a load balancer with `Content-Type: text/html`",
             now: "Look who answered: a gateway before the tenant, or the tenant itself.",
         },
         Rule::RequestBody => Explanation {
-            means: "The request body breaks its documented schema: a type, a length, a pattern, a number of keys, or a \
-                    form field that cannot be read as its type. `at` points to the place.",
+            means: "The request body breaks its documented schema: a type, a length, a pattern, a number of keys, or a form field that cannot be read as its type. A missing body breaks it where the document requires one. `at` points to the place. A body that the file lacks is unchecked.",
             source: "Sections 4.5 and 4.6 (request fields and their constraints), 2.4 (shape of `presentation`), 8.",
             example: "`PATCH …/templates/vct_1` with `{\"dialect\": \"simplified/2.0\"}`",
             now: "Mend the client; the message says what was expected beside what was sent.",
         },
         Rule::ResponseBody => Explanation {
             means: "The response body breaks its documented schema: a required field is missing, a field is there that \
-                    must not be, or a value breaks a type, bound, enumeration or format.",
+                    must not be, or a value breaks a type, bound, enumeration or format. A success without its documented body breaks it, too. A part of a body (status 206) is unchecked, as is a body that was cut or that the file lacks.",
             source: "Section 2 (the resources, field by field), section 4 (the body of each success), section 8. Only the \
                      Required column of 2.1 makes fields required, and only 2.1 says that there are no others.",
             example: "A policy whose `configuration` is `{\"action\": \"block\", \"limit\": 10001}`",
@@ -85,10 +97,11 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
         Rule::RequestBodyMalformed => Explanation {
             means: "The request body is not the media type that it claims to be. JSON has to follow RFC 8259, without \
                     duplicate keys, byte-order mark, lone surrogates or invalid UTF-8; any number of JSON's grammar is \
-                    fine. A form has to percent-decode to UTF-8 and names no field twice.",
+                    fine. A form has to percent-decode to UTF-8, and only an array may come as several fields of one name. A \
+                    multipart body has its boundary and a name for each part. A JSON text in a form field is held to the same.",
             source: "RFC 8259 and RFC 7493 (JSON), the URL standard (forms); section 1: requests and responses are JSON.",
             example: "`{\"name\": \"a\", \"name\": \"b\"}`",
-            now: "Mend the client's serialiser. The message says which fault, never the text.",
+            now: "Mend the client's serialiser. The message names the fault.",
         },
         Rule::ResponseBodyMalformed => Explanation {
             means: "The response body is not the JSON that it claims to be; the same strictness as for requests.",
@@ -118,16 +131,18 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "Nothing is wrong yet; do not rely on it. Once it is known, an overlay turns the gap into a fact.",
         },
         Rule::AuthMissing => Explanation {
-            means: "The request has no Authorization header, an empty one, or one of another scheme than Bearer.",
-            source: "Sections 4 and 5: every endpoint takes the bearer header; RFC 6750, section 2.1.",
+            means: "The request satisfies none of the alternatives of `security`: no bearer token, Basic credentials or API \
+                    key where the document asks for one. `at` names the header, query parameter or cookie. For the tenant: \
+                    no Authorization header, an empty one, or another scheme than Bearer.",
+            source: "Sections 4 and 5: every endpoint takes the bearer header; RFC 6750, section 2.1; OpenAPI, Security \
+                     Requirement Object.",
             example: "`Authorization: Basic …`",
             now: "Get a token at the token endpoint and send it as `Authorization: Bearer …`. In a browser's export the \
                   header is stripped; contrail then says `auth` is unchecked instead.",
         },
         Rule::AuthMalformed => Explanation {
             means: "The bearer token is no JWT: not three base64url parts of which the first two are JSON objects, no \
-                    signature part, or `alg: none`. An encrypted token (JWE) is not malformed; its \
-                    scopes are unchecked. Under another contract this holds where the security scheme says \
+                    signature part, or `alg: none`. An encrypted token (JWE) is not malformed: `auth` and `required-scope` are unchecked. Under another contract this holds where the security scheme says \
                     `bearerFormat: JWT` or `x-contrail-token: jwt`; elsewhere a token may be opaque, and `auth` is unchecked.",
             source: "Section 5: the token format is a JWT; RFC 7519, RFC 7515.",
             example: "`Authorization: Bearer not-a-token`",
@@ -162,8 +177,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "Take the scope away from the client, or add it to the catalogue with an overlay.",
         },
         Rule::AuthUnenforced => Explanation {
-            means: "The tenant answered 2xx to a request that it had to refuse, because its token was missing, \
-                    malformed, outside its time, or lacked the required scope.",
+            means: "The tenant answered 2xx to a request that it had to refuse, because its token was missing, malformed, outside its time, failed its signature, or lacked the required scope.",
             source: "Sections 4, 5 and 7: all endpoints require bearer authentication; 401 and 403 of 4.1.",
             example: "200 to a request without an Authorization header",
             now: "This is the tenant's fault and a security problem: report it.",
@@ -191,20 +205,28 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "See that the client copes. An overlay can add the status once it is known.",
         },
         Rule::ResponseHeaders => Explanation {
-            means: "A response lacks a header that the documentation promises.",
+            means: "A response lacks a header that the documentation promises. The header's value is not judged.",
             source: "Sections 7 and 8: a 429 of any operation carries `X-RateLimit-Limit`, `X-RateLimit-Remaining` and \
                      `X-RateLimit-Reset`.",
             example: "429 without `X-RateLimit-Reset`",
             now: "Clients wait by these headers: check what yours does without. Often a gateway answered, not the tenant.",
         },
+        Rule::ResponseHeader => Explanation {
+            means: "The value of a documented response header breaks its schema. A documented header that is missing is \
+                    `response.headers`.",
+            source: "OpenAPI 3.1.1, section 4.8.21 (Header Object). The tenant's documentation does not show what the \
+                     values of its headers are.",
+            example: "`X-Total: many`, where the contract says integer",
+            now: "Tell the tenant, and check what the client makes of the value.",
+        },
         Rule::ExchangeIdentity => Explanation {
-            means: "The resource in the response has another id than the one in the request's path.",
+            means: "The resource in a 2xx response has another id than the one in the request's path.",
             source: "Sections 4.1 and 2.1, 4.5 and 2.4: the path's `id` and the body's `id` identify the same resource.",
             example: "`GET /api/v2/rate-limit-policies/rlp_1` answered with `{\"id\": \"rlp_2\", …}`",
             now: "Stop and look: a cache or a gateway may have mixed up answers.",
         },
         Rule::ExchangePageSize => Explanation {
-            means: "A page holds more items than `take` asked for, or than its default.",
+            means: "A page holds more items than `take` asked for, or than its default. A `take` that is no number or comes twice asks for none.",
             source: "Section 4.3: `take` is the number of results per page, 50 by default.",
             example: "`?take=10` answered with 11 groups",
             now: "Do not size buffers by `take`; tell the tenant.",
@@ -218,10 +240,10 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
         },
         Rule::TransportIncomplete => Explanation {
             means: "The response ended before it was whole (the connection broke, or there was no response at all), so \
-                    its body was not judged. The request was.",
+                    its body was not judged. The request, the status and the header fields were.",
             source: "RFC 9112, section 8: a message that is cut is incomplete.",
             example: "`Content-Length: 500`, and the connection closed after 200 bytes; status 0 in a browser's export",
-            now: "Look at the network and at timeouts. Such an entry is never a good fixture.",
+            now: "Look at the network and at timeouts.",
         },
     }
 }

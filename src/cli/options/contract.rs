@@ -1,9 +1,13 @@
 //! `--contract` and `--overlay`.
 
-use std::{io::Write as _, path::PathBuf, sync::Arc};
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use crate::{
-    contract::{Contract, ContractError, UnusablePlace},
+    contract::{BUILT_IN, Contract, ContractError, UnusablePlace},
     report::Title,
     visible::visible,
 };
@@ -14,9 +18,10 @@ const MAX_WARNINGS: usize = 10;
 /// Which contract is in force
 #[derive(Debug, Clone, clap::Args)]
 pub struct ContractArgs {
-    /// OpenAPI 3.1 or 3.0 document, JSON or YAML [default: built-in tenant contract]
+    /// OpenAPI 3.1 or 3.0 document, JSON or YAML, or `built-in` for the built-in tenant contract, the default;
+    /// repeatable: the first document that has an exchange's operation judges it
     #[arg(long, value_name = "FILE")]
-    pub contract: Option<PathBuf>,
+    pub contract: Vec<PathBuf>,
     /// OpenAPI Overlay 1.0 to apply to the contract; repeatable, in order
     #[arg(long, value_name = "FILE")]
     pub overlay: Vec<PathBuf>,
@@ -29,39 +34,53 @@ impl ContractArgs {
     ///
     /// As [`Contract::load`].
     pub fn load(&self) -> Result<Arc<Contract>, ContractError> {
-        if self.contract.is_none() && self.overlay.is_empty() {
-            return Ok(Contract::built_in());
-        }
-        let contract = Contract::load(self.contract.as_deref(), &self.overlay)?;
-        let warnings = contract.warnings();
+        let contract = self.load_quietly()?;
         let mut stderr = std::io::stderr().lock();
-        let unusable: Vec<&UnusablePlace> = contract.unusable_places().collect();
-        if let [UnusablePlace { at, reason }, more @ ..] = &unusable[..] {
-            let (at, reason) = (visible(at), visible(reason));
-            let what = match more.len() {
-                0 => "1 place of the contract is unusable".to_owned(),
-                more => format!("{} places of the contract are unusable, first this", more + 1),
-            };
-            let _ = writeln!(
-                stderr,
-                "contrail: warning: {what}: `{at}`: {reason}; `contrail contract` shows what it means"
-            );
+        for document in contract.documents() {
+            let unusable: Vec<&UnusablePlace> = document.unusable_places().collect();
+            if let [UnusablePlace { at, reason }, more @ ..] = &unusable[..] {
+                let (at, reason) = (visible(at), visible(reason));
+                let what = match more.len() {
+                    0 => "1 place of the contract is unusable".to_owned(),
+                    more => format!("{} places of the contract are unusable, first this", more + 1),
+                };
+                let file = visible(document.name());
+                let _ = writeln!(
+                    stderr,
+                    "contrail: warning: `{file}`: {what}: `{at}`: {reason}; `contrail contract --check` lists them"
+                );
+            }
         }
+        let warnings = contract.warnings();
         for warning in warnings.iter().take(MAX_WARNINGS) {
             let _ = writeln!(stderr, "contrail: warning: {}", visible(warning));
         }
         if let Some(more) = warnings.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
-            let _ = writeln!(stderr, "contrail: {more} more warnings; `contrail contract` lists them");
+            let _ = writeln!(stderr, "contrail: {more} more warnings; `contrail contract --check` lists them");
         }
         Ok(contract)
+    }
+
+    /// Whether this is the built-in contract as it is.
+    #[must_use]
+    pub fn is_built_in(&self) -> bool {
+        self.overlay.is_empty() && self.contract.iter().all(|file| file == Path::new(BUILT_IN))
+    }
+
+    /// [`Self::load`] without the warnings.
+    ///
+    /// # Errors
+    ///
+    /// As [`Contract::load`].
+    pub fn load_quietly(&self) -> Result<Arc<Contract>, ContractError> {
+        if self.is_built_in() {
+            return Ok(Contract::built_in());
+        }
+        Contract::load(&self.contract, &self.overlay)
     }
 }
 
 /// How reports identify a contract.
 pub(in crate::cli) fn title(contract: &Contract) -> Title {
-    Title {
-        title: contract.title().to_owned(),
-        version: contract.version().to_owned(),
-        hash: contract.hash().to_owned(),
-    }
+    Title { title: contract.title(), version: contract.version(), hash: contract.hash().to_owned() }
 }

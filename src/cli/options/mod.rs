@@ -1,8 +1,16 @@
 //! Groups of options that several commands share.
 
 pub mod contract;
+pub mod filter;
 mod format;
+pub mod judge;
+pub mod limits;
+pub mod listen;
+mod network;
 pub mod policy;
+pub mod trail;
+pub mod upstream;
 pub(super) mod values;
 
+pub(super) use self::network::Network;
 pub use self::{contract::ContractArgs, format::Format};

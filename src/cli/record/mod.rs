@@ -3,38 +3,45 @@
 //! The proxy writes a journal beside the fixture. At the end the journal is folded into the fixture, the fixture proves
 //! itself ([`proof`]), and the journal goes. A journal that a killed run left is folded first, marked `unproven`.
 
-mod aside;
-mod bench;
+mod builder;
+mod leftovers;
 pub(super) mod nothing;
 mod proof;
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use aside::Aside;
-pub(super) use bench::{Bench, FoldError, Opened, Proven, remove};
+pub(super) use builder::{FixtureBuilder, FoldError, Opened, Proven, remove};
+use leftovers::Leftovers;
 pub(super) use proof::replayed;
 use serde_json::Value;
 
 use super::{
     Failure, Outcome,
     messages::error_chain,
+    options::{
+        Network,
+        filter::FilterArgs,
+        judge::{JudgeArgs, Setup},
+        limits::ProxyArgs,
+        trail::TrailArgs,
+        upstream::UpstreamArgs,
+    },
     report_files::{self, Used},
-    serve::{JudgeArgs, ProxyArgs, Ran},
+    run::Ran,
     summary,
-    watch::{FilterArgs, Network, TrailArgs, UpstreamArgs},
     wrap::Ended,
 };
 use crate::{
     contract::Contract,
+    exchange::TenantFacts,
     pipeline,
     plural::plural,
-    recording::{Folded, Journal, JournalContext, Keep, Place, Renew, is_single_file},
-    report::{Proof, Reason, Title},
+    recording::{self, Folded, Journal, JournalContext, Keep, Place, Renew, SetAside, is_single_file},
+    report::{Proof, Reason},
 };
 
 /// Proxy and check traffic, and record it as a fixture
@@ -50,7 +57,8 @@ pub struct Args {
     /// CMD runs
     #[arg(long)]
     overwrite: bool,
-    /// Replace the recordings of this operation and keep the rest of the existing fixture; repeatable
+    /// Replace the recordings of this operation and keep the rest of the existing fixture; replace none if CMD fails or
+    /// contrail is stopped while CMD runs; repeatable
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["append", "overwrite"])]
     replace: Vec<String>,
     /// Keep transient responses: all, or those with status `429`, `408`, `5xx` or a single 5xx status; repeatable
@@ -87,15 +95,28 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     report_files::or_failure(&args.judge.report, || record(args))
 }
 
+/// Refuses a trail in the fixture's own folder, which holds a fixture and nothing else.
+fn not_in_fixture(args: &Args) -> Result<(), Failure> {
+    let Some(trail) = &args.trail.trail else { return Ok(()) };
+    if recording::resolved(trail).starts_with(recording::resolved(&args.out)) {
+        let (trail, out) = (trail.display(), args.out.display());
+        return Err(
+            format!("--trail: `{trail}` is in the folder of the fixture `{out}`; name a folder elsewhere").into()
+        );
+    }
+    Ok(())
+}
+
 fn record(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.judge.contract.load()?;
     known_operations(&contract, "--replace", &args.replace)?;
     known_operations(&contract, "--only", &args.filter.only)?;
+    not_in_fixture(args)?;
     let existed = exists(args)?;
-    let ready = args.upstream.ready(&args.proxy)?;
+    let ready = args.upstream.ready(&args.proxy, &contract)?;
     let redactor = args.judge.redactor(&contract)?;
     let setup = args.filter.setup(&ready.origin);
-    let bench = Bench {
+    let builder = FixtureBuilder {
         out: args.out.clone(),
         keep: args.keep.clone(),
         keep_host: args.keep_host,
@@ -104,12 +125,12 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         redactor,
         options: args.judge.options(setup.options.clone()),
     };
-    let context = JournalContext { upstream: ready.origin.as_str().into(), contract: bench.contract.hash().into() };
+    let context = JournalContext { upstream: ready.origin.as_str().into(), contract: builder.contract.hash().into() };
     // Opened first: it mends what a killed run left of its last segment.
     let trail = args.trail.open(&context, args.judge.format)?;
-    let Opened { mut journal, aside, killed, recovered } = bench.open(context, existed, args.overwrite)?;
+    let Opened { mut journal, leftovers, killed, recovered } = builder.open(context, existed, args.overwrite)?;
     let earlier = existed || recovered;
-    if earlier || aside.is_some() {
+    if earlier || leftovers.is_some() {
         journal.renews(renewal(args))?;
     }
     if let Some(mut trail) = trail {
@@ -120,17 +141,19 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         journal.set_durable();
     }
     let journal = Arc::new(Mutex::new(journal));
-    let pipeline = args.judge.pipeline(super::serve::Setup {
-        contract: Some(Arc::clone(&bench.contract)),
-        redactor: Some(Arc::clone(&bench.redactor)),
+    let pipeline = args.judge.pipeline(Setup {
+        contract: Some(Arc::clone(&builder.contract)),
+        redactor: Some(Arc::clone(&builder.redactor)),
         journal: Some(Box::new(Arc::clone(&journal))),
         durable: args.trail.durable,
         ..setup
     })?;
-    let proxy = ProxyArgs { for_command: ready.for_command(&args.proxy, &bench.redactor), ..args.proxy.clone() };
+    let proxy = ProxyArgs { for_command: ready.for_command(&args.proxy, &builder.redactor), ..args.proxy.clone() };
     let introduce = || ready.introduce(&proxy, args.judge.format);
-    let ran = proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), introduce);
-    let mut outcome = pipeline.finish(args.judge.collector(Title::default()));
+    let tenant = Arc::clone(&builder.contract) as Arc<dyn TenantFacts>;
+    let ran =
+        proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), tenant, introduce);
+    let mut outcome = pipeline.finish();
     outcome.collector.upstream(&ready.origin);
     drop(pipeline);
     let ran = match ran {
@@ -139,18 +162,18 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
             // Nothing ran, so nothing is to be folded.
             if outcome.counts.exchanges == 0 {
                 remove(journal);
-                if let Some(aside) = aside {
-                    aside.back()?;
+                if let Some(leftovers) = leftovers {
+                    leftovers.restore()?;
                 }
             }
             return Err(failure);
         }
     };
 
-    let trail = args.trail.end(&journal, &bench.redactor, &mut outcome.counts);
-    let met = Met { earlier, recovered, ran: &ran, outcome: &outcome };
-    let End { mut extra, next, proof, mut undone, fate } = end(args, &bench, journal, &met, trail);
-    match aside.map(|aside| settle(aside, fate, killed)).transpose() {
+    let trail = args.trail.end(&journal, &builder.redactor, &mut outcome.counts);
+    let context = RunContext { earlier, recovered, ran: &ran, outcome: &outcome };
+    let End { mut extra, next, proof, mut undone, fate } = end(args, &builder, journal, &context, trail);
+    match leftovers.map(|leftovers| settle_leftovers(leftovers, fate, killed)).transpose() {
         Ok(settled) => extra.extend(settled.into_iter().flatten()),
         Err(failure) => undone.push(Reason::new("failed", error_chain(&*failure), "")),
     }
@@ -162,22 +185,23 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     if let Some(proof) = proof {
         outcome.collector.proved(proof);
     }
-    summary::conclude(&mut outcome, &mut exit, undone, &bench.redactor, &args.judge.report);
+    summary::conclude(&mut outcome, &mut exit, undone, &builder.redactor, &args.judge.report);
     summary::print(args.judge.format, &outcome, &extra, next.as_deref());
-    summary::reports(&mut outcome, &bench.redactor, &args.judge.report)?;
+    summary::reports(&mut outcome, &builder.redactor, &args.judge.report)?;
     Ok(exit)
 }
 
-/// Removes the killed run's journal if the new recording replaced it, else puts it back; what the summary says of it.
-fn settle(aside: Aside, fate: Fate, killed: usize) -> Result<summary::Extra, Failure> {
+/// Removes the killed run's journal if the new recording replaced it, else puts it back. Returns the
+/// lines for the summary.
+fn settle_leftovers(leftovers: Leftovers, fate: Fate, killed: usize) -> Result<summary::Extra, Failure> {
     let what = format!("{} of a killed run", plural(killed, "exchange"));
     match fate {
         Fate::Replaced => {
-            aside.replaced()?;
+            leftovers.discard()?;
             Ok(vec![("discarded, because of --overwrite", what.into())])
         }
         Fate::Nothing => {
-            let path = aside.back()?;
+            let path = leftovers.restore()?;
             Ok(vec![("left as they were", format!("{what} in {}", path.display()).into())])
         }
         Fate::NotFolded => Ok(Vec::new()),
@@ -216,8 +240,8 @@ enum Fate {
     NotFolded,
 }
 
-/// What a recording met.
-struct Met<'a> {
+/// What is known at the end of a recording.
+struct RunContext<'a> {
     /// There was a fixture already.
     earlier: bool,
     /// A left-over journal was folded into it.
@@ -227,36 +251,45 @@ struct Met<'a> {
 }
 
 /// Folds the journal, proves the fixture, and removes the journal.
-fn end(args: &Args, bench: &Bench, journal: pipeline::SharedJournal, met: &Met<'_>, trail: summary::Extra) -> End {
-    if args.overwrite
-        && met.earlier
-        && met.outcome.counts.exchanges > 0
-        && let Some(ended) = met.ran.cut_short()
+fn end(
+    args: &Args,
+    builder: &FixtureBuilder,
+    journal: pipeline::SharedJournal,
+    context: &RunContext<'_>,
+    trail: summary::Extra,
+) -> End {
+    if renewal(args) != Renew::Nothing
+        && context.earlier
+        && context.outcome.counts.exchanges > 0
+        && let Some(ended) = context.ran.cut_short()
     {
         return spare(args, journal, ended, trail).unwrap_or_else(|failure| End::failed(&*failure));
     }
-    let before = if args.overwrite && met.earlier { bench.requests().unwrap_or_default() } else { BTreeMap::new() };
-    let folded = if met.outcome.counts.exchanges == 0 {
+    let before =
+        if args.overwrite && context.earlier { builder.requests().unwrap_or_default() } else { BTreeMap::new() };
+    let folded = if context.outcome.counts.exchanges == 0 {
         Ok(Proven { folded: Folded { nothing: true, ..Folded::default() }, proof: None })
     } else {
-        // Where the tenant gave every answer, nothing stays of what --overwrite replaces.
-        let own = !met.outcome.counts.answered.is_empty();
-        folded(args, bench, &journal, met.earlier && (own || !args.overwrite))
+        // Where the tenant answered every request, nothing stays of what --overwrite replaces.
+        let counts = &context.outcome.counts;
+        let unanswered = !counts.answered.is_empty() || counts.without_answer > 0;
+        folded(args, builder, &journal, context.earlier && (unanswered || !args.overwrite))
     };
     match folded {
         Ok(Proven { folded, proof }) => {
             let mut end = if folded.nothing {
                 let fixture = args.out.display().to_string();
-                let cause = nothing::cause(met.outcome, &folded, met.ran);
+                let cause = nothing::cause(context.outcome, &folded, context.ran);
                 let mut extra = nothing::said(&fixture, args.out.exists(), &cause);
                 extra.extend(trail);
                 // A start without a command may be there for what a killed run left.
-                let fails = !met.recovered || !args.proxy.command.is_empty();
+                let fails = !context.recovered || !args.proxy.command.is_empty();
                 let undone = fails.then(|| nothing::reason(cause)).into_iter().collect();
                 End { extra, undone, fate: Fate::Nothing, ..End::default() }
             } else {
-                let mut extra = bench.extra(&folded, trail);
-                let dropped = dropped(before, &bench.requests().unwrap_or_default());
+                let mut extra = builder.extra(&folded, trail);
+                extra.extend(failed(&args.out));
+                let dropped = dropped(before, &builder.requests().unwrap_or_default());
                 if dropped > 0 {
                     extra.push(("entries of the old fixture that are not in this one", dropped.into()));
                 }
@@ -296,23 +329,33 @@ fn end(args: &Args, bench: &Bench, journal: pipeline::SharedJournal, met: &Met<'
 fn spare(args: &Args, journal: pipeline::SharedJournal, ended: Ended, trail: summary::Extra) -> Result<End, Failure> {
     let why =
         if ended.interrupted { "contrail was stopped while the command ran".to_owned() } else { ended.in_words() };
-    let why = format!("{why}, so --overwrite replaced nothing");
+    let option = if args.overwrite { "--overwrite" } else { "--replace" };
+    let why = format!("{why}, so {option} replaced nothing");
     let fixture = format!("{}, as it was", args.out.display());
     let mut extra: summary::Extra = vec![nothing::not_recorded_anew(&why), ("fixture", fixture.into())];
     extra.extend(alarms(&journal));
     if args.trail.trail.is_some() {
         extra.extend(remove(journal));
     } else {
-        let kept = Journal::path_for(&args.out).with_extension("failed.journal");
         let path = journal.lock().unwrap_or_else(PoisonError::into_inner).path().to_owned();
-        fs::rename(path, &kept)?;
-        let (command, fixture) = (if is_single_file(&args.out) { "pack" } else { "unpack" }, quoted(&args.out));
-        let force = format!("contrail {command} {} --out {fixture} --overwrite", quoted(&kept));
+        let kept = SetAside::Failed.put(&path)?;
         extra.push(("the new recording is in", kept.display().to_string().into()));
-        extra.push(("to replace the fixture all the same", force.into()));
+        // No command takes single operations from a journal.
+        if args.overwrite {
+            let (command, fixture) = (if is_single_file(&args.out) { "pack" } else { "unpack" }, quoted(&args.out));
+            let force = format!("contrail {command} {} --out {fixture} --overwrite", quoted(&kept));
+            extra.push(("to replace the fixture all the same", force.into()));
+        }
     }
     extra.extend(trail);
     Ok(End { extra, undone: vec![nothing::not_anew(&why)], fate: Fate::Nothing, ..End::default() })
+}
+
+/// The journals of earlier runs that failed.
+fn failed(out: &Path) -> Option<(&'static str, Value)> {
+    let paths = SetAside::Failed.all(&Journal::path_for(out));
+    let paths: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
+    (!paths.is_empty()).then(|| ("recordings of earlier runs that failed, to be removed", paths.join(" ").into()))
 }
 
 /// How many of the old entries have no counterpart: the same request, as often.
@@ -327,8 +370,13 @@ fn alarms(journal: &pipeline::SharedJournal) -> Option<(&'static str, Value)> {
 }
 
 /// Folds the journal and proves the fixture.
-fn folded(args: &Args, bench: &Bench, journal: &pipeline::SharedJournal, earlier: bool) -> Result<Proven, FoldError> {
-    let before = match earlier.then(|| bench.verdicts()).transpose() {
+fn folded(
+    args: &Args,
+    builder: &FixtureBuilder,
+    journal: &pipeline::SharedJournal,
+    earlier: bool,
+) -> Result<Proven, FoldError> {
+    let before = match earlier.then(|| builder.verdicts()).transpose() {
         // What is to be replaced may be broken.
         Err(_) if args.overwrite => Vec::new(),
         verdicts => verdicts?.unwrap_or_default(),
@@ -336,7 +384,7 @@ fn folded(args: &Args, bench: &Bench, journal: &pipeline::SharedJournal, earlier
     let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
     journal.ensure().map_err(Failure::from)?;
     journal.ended()?;
-    bench.fold_and_prove(&journal, earlier, renewal(args), &before)
+    builder.fold_and_prove(&journal, earlier, renewal(args), &before)
 }
 
 /// What the recording replaces.
@@ -362,7 +410,7 @@ fn exists(args: &Args) -> Result<bool, Failure> {
 }
 
 fn known_operations(contract: &Contract, option: &str, named: &[String]) -> Result<(), Failure> {
-    let known = |name: &String| contract.model().operations.iter().any(|operation| *operation.id == **name);
+    let known = |name: &String| contract.operations().any(|operation| *operation.id == **name);
     match named.iter().find(|name| !known(name)) {
         None => Ok(()),
         Some(name) => {
@@ -372,7 +420,7 @@ fn known_operations(contract: &Contract, option: &str, named: &[String]) -> Resu
 }
 
 /// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
+pub(super) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);
     if !text.is_empty() && text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use crate::{
-    cli::{serve::Ran, summary::Extra},
+    cli::{run::Ran, summary::Extra},
     pipeline::Outcome,
     plural::plural,
     recording::Folded,
@@ -12,7 +12,7 @@ use crate::{
 
 const NOTHING_RECORDED: &str = "NOTHING RECORDED";
 
-/// What the summary says of a recording that changed nothing, because no answer of the tenant came.
+/// The lines for the summary of a recording that changed nothing, because the tenant gave no answer.
 pub(in crate::cli) fn said(fixture: &str, stays: bool, cause: &str) -> Extra {
     let kept = if stays { format!("{fixture}, as it was") } else { format!("{fixture} was not made") };
     vec![(NOTHING_RECORDED, cause.into()), ("fixture", kept.into())]
@@ -32,7 +32,7 @@ pub(super) fn unanswered(folded: &Folded) -> Option<String> {
 
 const NOT_RECORDED_ANEW: &str = "NOT RECORDED ANEW";
 
-/// What the summary says of what was to be recorded anew and was not.
+/// The lines for the summary about entries that `--replace` or `--overwrite` kept.
 pub(super) fn not_recorded_anew(why: &str) -> (&'static str, serde_json::Value) {
     (NOT_RECORDED_ANEW, why.into())
 }

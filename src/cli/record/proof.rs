@@ -12,7 +12,7 @@ use std::{
 use crate::{
     cli::Failure,
     contract::{CheckOptions, Contract},
-    exchange::Request,
+    exchange::{Request, TenantFacts},
     finding::Verdict,
     recording::{self, ReadError, Staged, settle},
     redact::{self, Redactor},
@@ -118,21 +118,23 @@ fn verified(
     Ok(problems)
 }
 
-/// Asks the fixture, called `name` in what is said, for every exchange that it holds, in order.
+/// Replays every exchange of the fixture, in order. Messages call the fixture `name`.
 pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>) -> Result<Vec<String>, Failure> {
     let routes = Arc::clone(contract);
     let mut builder = Builder::new(Settings {
         ignore: Vec::new(),
         exhausted: None,
         operation_of: Arc::new(move |method, path| routes.operation_id(method, path)),
+        tenant: Arc::clone(contract) as Arc<dyn TenantFacts>,
         has_label: Arc::new(redact::has_label),
         redact: Arc::new(Request::clone), // it is the recording that is asked
+        redact_failure: Arc::new(str::to_owned),
     })?;
     let mut recording = recording::open(har)?;
-    builder.source(name, recording.shelf());
+    builder.source(name, recording.rereader());
     let preparer = builder.preparer();
-    let work = |entry, spot| preparer.prepare(entry, false, Some(spot));
-    recording.each_placed(work, |prepared| {
+    let work = |entry, entry_ref| preparer.prepare(entry, false, Some(entry_ref));
+    recording.each_with_ref(work, |prepared| {
         builder.push(prepared);
         Ok::<(), ReadError>(())
     })?;

@@ -12,10 +12,13 @@ use super::{Args, Terms};
 use crate::{
     cli::{
         Failure,
-        record::{Bench, FoldError, Opened, Proven, nothing, remove},
-        serve::{ProxyArgs, Ran, Reach},
+        options::{
+            limits::ProxyArgs,
+            upstream::{Ready, UpstreamArgs},
+        },
+        record::{FixtureBuilder, FoldError, Opened, Proven, nothing, remove},
+        run::{Ran, Reach},
         summary::{Extra, event},
-        watch::{Ready, UpstreamArgs},
     },
     contract::CheckOptions,
     pipeline::{self, Outcome, SharedJournal},
@@ -34,7 +37,7 @@ pub(super) struct MissingArgs {
     /// reaches the network
     #[arg(long)]
     pub(super) record_missing: bool,
-    /// Allow `--record-missing` when `CI=true`
+    /// Allow `--record-missing` in CI (`CI` is set, and neither `0` nor `false`)
     #[arg(long)]
     force: bool,
     /// Who answers what was not recorded.
@@ -47,7 +50,7 @@ pub(super) struct MissingArgs {
 pub(super) struct Missing {
     ready: Ready,
     reach: Reach,
-    bench: Bench,
+    builder: FixtureBuilder,
     path: PathBuf,
     journal: SharedJournal,
     /// The fixture is there already.
@@ -72,15 +75,16 @@ impl Missing {
         terms: &Terms,
         options: &CheckOptions,
     ) -> Result<Self, Failure> {
-        if env::var_os("CI").is_some_and(|value| value == "true") && !args.missing.force {
-            return Err("--record-missing reaches the network, and this is CI (CI=true); --force does it anyway".into());
+        if let Some(value) = ci().filter(|_| !args.missing.force) {
+            let why = format!("--record-missing reaches the network, and this is CI (CI={value})");
+            return Err(format!("{why}; --force does it anyway").into());
         }
         let [fixture] = args.fixtures.as_slice() else {
             return Err("--record-missing adds to one fixture; name one".into());
         };
         let place = Place::prepare(fixture)?;
-        let ready = upstream.ready(&args.proxy)?;
-        let bench = Bench {
+        let ready = upstream.ready(&args.proxy, &terms.contract)?;
+        let builder = FixtureBuilder {
             out: fixture.clone(),
             keep: Vec::new(),
             keep_host: false,
@@ -92,9 +96,9 @@ impl Missing {
         let context = JournalContext { upstream: ready.origin.as_str().into(), contract: terms.contract.hash().into() };
         let path = Journal::path_for(fixture);
         let existed = place.is_taken();
-        let Opened { journal, recovered, .. } = bench.open(context, existed, false)?;
+        let Opened { journal, recovered, .. } = builder.open(context, existed, false)?;
         let earlier = existed || recovered;
-        Ok(Self { ready, reach: upstream.reach(), bench, path, journal: Arc::new(Mutex::new(journal)), earlier })
+        Ok(Self { ready, reach: upstream.reach(), builder, path, journal: Arc::new(Mutex::new(journal)), earlier })
     }
 
     pub(super) fn journal(&self) -> Box<dyn pipeline::Journal> {
@@ -116,15 +120,15 @@ impl Missing {
 
     /// Says that this replay is not confined to the recording.
     pub(super) fn say(&self, proxy: &ProxyArgs) {
-        let (origin, fixture) = (&self.ready.origin, self.bench.out.display());
+        let (origin, fixture) = (&self.ready.origin, self.builder.out.display());
         let said = format!("what was not recorded is asked of {origin} and added to {fixture} (--record-missing)");
-        event(self.bench.format, "record_missing", origin.as_str(), &said);
-        self.ready.introduce(proxy, self.bench.format);
+        event(self.builder.format, "record_missing", origin.as_str(), &said);
+        self.ready.introduce(proxy, self.builder.format);
     }
 
     /// What a command is given to be a client of the embedded tenant.
     pub(super) fn for_command(&self, proxy: &ProxyArgs) -> Vec<(&'static str, String)> {
-        self.ready.for_command(proxy, &self.bench.redactor)
+        self.ready.for_command(proxy, &self.builder.redactor)
     }
 
     /// Folds what was recorded into the fixture. Where no answer of the tenant was, the fixture stays as it is.
@@ -143,11 +147,11 @@ impl Missing {
             extra.extend(remove(self.journal));
             return Ok(Added { extra, ..Added::default() });
         }
-        let before = if self.earlier { self.bench.verdicts()? } else { Vec::new() };
+        let before = if self.earlier { self.builder.verdicts()? } else { Vec::new() };
         let folded = {
             let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
             journal.ensure()?;
-            self.bench.fold_and_prove(&journal, self.earlier, Renew::Nothing, &before)
+            self.builder.fold_and_prove(&journal, self.earlier, Renew::Nothing, &before)
         };
         let Proven { folded, proof } = match folded {
             Ok(proven) => proven,
@@ -157,14 +161,21 @@ impl Missing {
             }
         };
         if folded.nothing {
-            let fixture = self.bench.out.display().to_string();
+            let fixture = self.builder.out.display().to_string();
             let ran = ran.cloned().unwrap_or_default();
             let cause = nothing::cause(outcome, &folded, &ran);
             let mut extra = nothing::said(&fixture, self.earlier, &cause);
             extra.extend(remove(self.journal));
             return Ok(Added { extra, undone: Some(nothing::reason(cause)), ..Added::default() });
         }
-        let extra = self.bench.extra(&folded, remove(self.journal));
+        let extra = self.builder.extra(&folded, remove(self.journal));
         Ok(Added { extra, proof, undone: None })
     }
+}
+
+/// The value of `CI`, where it says that this is CI.
+fn ci() -> Option<String> {
+    let value = env::var_os("CI")?.to_string_lossy().into_owned();
+    let denies = ["", "0", "false"].iter().any(|word| value.trim().eq_ignore_ascii_case(word));
+    (!denies).then_some(value)
 }

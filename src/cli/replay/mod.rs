@@ -9,6 +9,7 @@ mod said;
 
 use std::{
     error::Error,
+    fmt,
     path::PathBuf,
     sync::{Arc, OnceLock},
     thread,
@@ -17,21 +18,24 @@ use std::{
 use self::missing::{Missing, MissingArgs};
 use super::{
     Failure, Outcome,
-    listeners::lacking,
-    messages::error_chain,
+    messages::{error_chain, lacking},
+    options::{
+        Network,
+        judge::{JudgeArgs, Setup},
+        limits::ProxyArgs,
+    },
     report_files::{self, Used},
-    serve::{JudgeArgs, ProxyArgs, Reach, Setup},
-    summary, verify,
-    watch::Network,
+    run::Reach,
+    sources, summary, verify,
 };
 use crate::{
     contract::{CheckOptions, Contract},
-    exchange::DecodeLimits,
+    exchange::{DecodeLimits, TenantFacts},
     proxy::entry::forward::Tunnel,
-    recording::{self, Entry, Place, ReadError, Spot, TENANT_ORIGIN},
+    recording::{self, Entry, EntryRef, Place, ReadError, TENANT_ORIGIN},
     redact::{self, Redactor},
     replay::{Builder, Exhausted, Ignore, Recorded, Replay, Settings, Strangers},
-    report::{Reason, Title, Unused},
+    report::{Reason, Unused},
     token::TokenCache,
     upstream::Upstream,
 };
@@ -107,6 +111,22 @@ impl Pending {
     }
 }
 
+impl TenantFacts for Pending {
+    fn is_token_path(&self, path: &str) -> bool {
+        self.get().is_ok_and(|terms| terms.contract.is_token_path(path))
+    }
+
+    fn audience_path(&self, path: &str) -> Option<String> {
+        self.get().ok()?.contract.audience_path(path)
+    }
+}
+
+impl fmt::Debug for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").finish_non_exhaustive()
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();
     for fixture in &args.fixtures {
@@ -164,7 +184,8 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     proxy.for_command = missing.as_ref().map(|missing| missing.for_command(&proxy)).unwrap_or_default();
 
     let mut judging = None;
-    let ran = proxy.run(&pipeline, upstream, origin, &reach, || {
+    let tenant = Arc::clone(&contract) as Arc<dyn TenantFacts>;
+    let ran = proxy.run(&pipeline, upstream, origin, &reach, tenant, || {
         said::ready(args.judge.format, &replay);
         if let Some(missing) = &missing {
             missing.say(&proxy);
@@ -184,7 +205,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         recorded::Judged::default()
     });
 
-    let mut outcome = pipeline.finish(args.judge.collector(Title::default()));
+    let mut outcome = pipeline.finish();
     drop(pipeline);
     let recorded = missing.map(|missing| missing.end(ran.as_ref().ok(), &outcome)).unwrap_or_default();
     let ran = ran?;
@@ -215,38 +236,46 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
 
 /// Takes the recordings in, in the order in which they were named.
 fn load(args: &Args, terms: &Arc<Pending>) -> Result<Replay, Failure> {
-    let (routes, plan) = (Arc::clone(terms), Arc::clone(terms));
+    let (routes, plan, failures) = (Arc::clone(terms), Arc::clone(terms), Arc::clone(terms));
     let mut builder = Builder::new(Settings {
         ignore: args.ignore.clone(),
         exhausted: args.exhausted,
         // Without terms nothing of this is used.
         operation_of: Arc::new(move |method, path| routes.get().ok()?.contract.operation_id(method, path)),
+        tenant: Arc::clone(terms) as Arc<dyn TenantFacts>,
         has_label: Arc::new(redact::has_label),
         redact: Arc::new(move |request| match plan.get() {
             Ok(terms) => terms.redactor.request(request).into_inner(),
             Err(_) => request.clone(),
         }),
+        redact_failure: Arc::new(move |failure| match failures.get() {
+            Ok(terms) => terms.redactor.failure(failure).into_inner(),
+            Err(_) => String::new(),
+        }),
     })?;
     let preparer = builder.preparer();
     let more_rules = !args.judge.redact.is_empty();
+    if !args.missing.record_missing {
+        sources::warn_of_journals(&args.fixtures);
+    }
     for named in &args.fixtures {
         if args.missing.record_missing && !Place::find(named)?.is_taken() {
             continue; // what is asked for makes it
         }
         for source in recording::sources(named)? {
             let mut recording = recording::open(&source)?;
-            let shelf = recording.shelf();
-            let again = shelf.is_some();
-            builder.source(&source.display().to_string(), shelf);
-            let work = |entry: Entry, spot: Spot| {
-                let spot = again.then_some(spot);
+            let rereader = recording.rereader();
+            let again = rereader.is_some();
+            builder.source(&source.display().to_string(), rereader);
+            let work = |entry: Entry, entry_ref: EntryRef| {
+                let entry_ref = again.then_some(entry_ref);
                 // Our own recordings went through the plan when they were made; a rule that was added since did not. Labels
                 // are numbered in the file's order, so that is done in it.
                 let redact = entry.note.is_none() || more_rules;
-                if redact { Err((Box::new(entry), spot)) } else { Ok(preparer.prepare(entry, false, spot)) }
+                if redact { Err((Box::new(entry), entry_ref)) } else { Ok(preparer.prepare(entry, false, entry_ref)) }
             };
-            let ended = recording.each_placed(work, |worked| {
-                builder.push(worked.unwrap_or_else(|(entry, spot)| preparer.prepare(*entry, true, spot)));
+            let ended = recording.each_with_ref(work, |worked| {
+                builder.push(worked.unwrap_or_else(|(entry, entry_ref)| preparer.prepare(*entry, true, entry_ref)));
                 Ok::<(), ReadError>(())
             })?;
             if ended.head.torn > 0 {

@@ -7,9 +7,10 @@ use http::HeaderValue;
 use super::Check;
 use crate::{
     contract::{
+        media_type::MediaRange,
         model::Content,
         params::{self, Form},
-        schema::{GapKind, Schema},
+        schema::{GapKind, Judged, Schema},
     },
     exchange::{Body, Headers, Place, media},
     finding::{Finding, Rule, Unchecked},
@@ -50,7 +51,11 @@ const SAMPLES: usize = 100;
 enum Reading {
     Json,
     Form,
-    /// We do not read it.
+    Multipart,
+    /// Items that stand by themselves.
+    Sequence,
+    Text,
+    /// contrail does not read it.
     Other,
 }
 
@@ -94,67 +99,68 @@ fn media_type(value: &[u8]) -> Cow<'_, str> {
 fn reading(media_type: &str) -> Reading {
     if media::is_json(media_type) {
         Reading::Json
-    } else if media_type == media::FORM {
-        Reading::Form
     } else {
-        Reading::Other
-    }
-}
-
-/// Whether a documented media type (`text/*`, `*/*` and `application/*+json` included) covers the one that is there, which
-/// is another one.
-fn covers(documented: &str, media_type: &str) -> bool {
-    let star = memchr::memchr(b'*', documented.as_bytes());
-    match star.map(|star| (&documented[..star], &documented[star + 1..])) {
-        None => false,
-        Some((_, "/*")) => !media_type.is_empty(),
-        Some((before, after)) => {
-            media_type.len() > before.len() + after.len()
-                && media_type.starts_with(before)
-                && media_type.ends_with(after)
+        match media_type {
+            media::FORM => Reading::Form,
+            media::MULTIPART_FORM => Reading::Multipart,
+            "text/plain" => Reading::Text,
+            _ if media::is_sequence(media_type) => Reading::Sequence,
+            _ => Reading::Other,
         }
     }
 }
 
 /// Whether a place is redacted, or lies below one that is.
 pub(super) fn is_redacted(redacted: &[Place], at: &str) -> bool {
-    redacted
-        .iter()
-        .any(|place| at.strip_prefix(place.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    redacted.iter().any(|place| is_at_or_below(at, place.as_str()))
+}
+
+fn is_at_or_below(at: &str, place: &str) -> bool {
+    at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A body on its way to its schema.
+pub(super) struct Message<'a> {
+    pub(super) side: Side,
+    pub(super) body: &'a Body,
+    pub(super) content: Option<&'a Content>,
+    /// A label took the place of all of it.
+    pub(super) hidden: bool,
+    content_type: &'a [u8],
 }
 
 impl Check<'_> {
     /// Judges a body that is there: its media type, its form, its schema. Gives the document that it stands for.
     ///
-    /// `documented` are its media types; where there is none, `otherwise` are those of every message. With `suffixes`,
-    /// any `+json` type counts as `application/json`.
+    /// `documented` are its media types; where there is none, those of every message count. With `suffixes`, any `+json`
+    /// type counts as `application/json`.
     pub(super) fn judge_body(
         &mut self,
         side: Side,
         headers: &Headers,
         body: &Body,
         documented: &[Content],
-        otherwise: &[Box<str>],
         suffixes: bool,
     ) -> Option<Arc<Document>> {
-        let otherwise = if documented.is_empty() { otherwise } else { &[] };
-        let names = documented.iter().map(|content| &*content.media_type).chain(otherwise.iter().map(|name| &**name));
-        let all = || names.clone().collect::<Vec<_>>().join(" or ");
+        let model = self.model;
+        let otherwise = if documented.is_empty() { &model.media_types[..] } else { &[] };
+        let ranges = || documented.iter().map(|content| &content.range).chain(otherwise);
+        let all = || ranges().map(|range| &*range.name).collect::<Vec<_>>().join(" or ");
         let Some(named) = named(headers) else {
-            if names.clone().next().is_some() && body.is_whole() {
+            if ranges().next().is_some() && body.is_whole() {
                 self.find(Finding::new(side.content_type, "Content-Type", all()));
             }
             self.unchecked.insert(side.unchecked);
             return None;
         };
-        let accepts = |name: &str, media_type: &str| {
-            name == media_type
-                || covers(name, media_type)
-                || (suffixes && name == "application/json" && media::has_json_suffix(media_type))
+        let value = headers.get("content-type").map(HeaderValue::as_bytes).unwrap_or_default();
+        let rank = |range: &MediaRange, media_type: &str| {
+            let suffix = suffixes && range.essence() == media::JSON && media::has_json_suffix(media_type);
+            range.rank(media_type, value).or(suffix.then_some(0))
         };
         let is_documented = |media_type: &str| {
-            let mut names = names.clone().peekable();
-            names.peek().is_none() || names.any(|name| accepts(name, media_type))
+            let mut ranges = ranges().peekable();
+            ranges.peek().is_none() || ranges.any(|range| rank(range, media_type).is_some())
         };
         let finding = || {
             let values = headers.get_all("content-type").map(|value| String::from_utf8_lossy(value.as_bytes()));
@@ -170,7 +176,9 @@ impl Check<'_> {
                 return None;
             }
         };
-        let content = documented.iter().find(|content| accepts(&content.media_type, &media_type));
+        let ranked = documented.iter().filter_map(|content| Some((rank(&content.range, &media_type)?, content)));
+        // Of two that are as specific, the first.
+        let content = ranked.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, content)| content);
         if content.is_none() && !is_documented(&media_type) {
             self.find(finding());
             // The token endpoint is asked in JSON by some clients, and its one fact is worth reading there, too.
@@ -184,39 +192,103 @@ impl Check<'_> {
             self.unchecked.insert(side.unchecked);
             return None;
         }
-        let schema = content
-            .or(documented.first().filter(|_| self.operation.token_endpoint))
-            .and_then(|content| content.schema.as_ref());
-        let document = self.read(side, reading(&media_type), body, schema)?;
+        let content = content.or(documented.first().filter(|_| self.operation.token_endpoint));
+        let message = Message { side, body, content, hidden, content_type: value };
+        match reading(&media_type) {
+            Reading::Json => self.json(&message),
+            Reading::Form | Reading::Multipart => self.form(&message, &media_type),
+            Reading::Sequence => self.sequence(&message, &media_type),
+            Reading::Text => self.text(&message),
+            Reading::Other => {
+                self.unchecked.insert(side.unchecked);
+                None
+            }
+        }
+    }
+
+    fn json(&mut self, message: &Message<'_>) -> Option<Arc<Document>> {
+        let Message { side, body, content, hidden, .. } = *message;
+        let document = match body.document() {
+            Ok(document) if document.depth() <= self.options.max_depth => document,
+            // Parameters may make a sequence or another grammar of it.
+            Err(error) if !error.fault.is_limit() && !content.is_some_and(|content| content.range.has_parameters()) => {
+                self.find(Finding::new(side.malformed, "", format!("well-formed JSON: {error}")));
+                return None;
+            }
+            Ok(_) | Err(_) => {
+                self.unchecked.insert(side.unchecked);
+                return None;
+            }
+        };
         if hidden {
             // A label took the place of what was malformed.
             self.unchecked.insert(side.unchecked);
             return None;
         }
-        if let Some(schema) = schema {
+        if let Some(schema) = content.and_then(|content| content.schema.as_ref()) {
             self.judge_document(side, schema, &document, &body.redacted);
         }
         Some(document)
     }
 
-    fn read(&mut self, side: Side, reading: Reading, body: &Body, schema: Option<&Schema>) -> Option<Arc<Document>> {
-        match reading {
-            Reading::Json => match body.document() {
-                Ok(document) if document.depth() > self.options.max_depth => self.unchecked.insert(side.unchecked),
-                Ok(document) => return Some(document),
-                Err(error) if error.fault.is_limit() => self.unchecked.insert(side.unchecked),
-                Err(error) => self.find(Finding::new(side.malformed, "", format!("well-formed JSON: {error}"))),
-            },
-            Reading::Form => match params::form(&body.content, schema) {
-                Form::Fields(document) => return Some(Arc::new(document)),
-                Form::TooMuch => self.unchecked.insert(side.unchecked),
-                Form::Malformed(faults) => {
-                    for (at, expected, seen) in faults {
-                        self.find(Finding { rule: side.malformed, at, expected, seen });
-                    }
+    fn form(&mut self, message: &Message<'_>, media_type: &str) -> Option<Arc<Document>> {
+        let Message { side, body, content, hidden, content_type } = *message;
+        let (exchange, options) = (self.exchange, self.options);
+        let is_origin = |text: &str| Self::is_tenant_origin(exchange, options, text);
+        let documented = params::Documented {
+            schema: content.and_then(|content| content.schema.as_ref()),
+            encodings: content.map(|content| &content.encodings[..]).unwrap_or_default(),
+            no_repeats: self.model.no_repeated_fields,
+        };
+        let form = if media_type == media::FORM {
+            params::form(&body.content, documented, &is_origin)
+        } else {
+            params::multipart(content_type, &body.content, documented, &is_origin)
+        };
+        let fields = match form {
+            Form::Fields(fields) if !hidden => fields,
+            Form::Malformed(faults) => {
+                for (at, expected, seen) in faults {
+                    self.find(Finding { rule: side.malformed, at, expected, seen });
                 }
-            },
-            Reading::Other => self.unchecked.insert(side.unchecked),
+                return None;
+            }
+            Form::Fields(_) | Form::TooMuch => {
+                self.unchecked.insert(side.unchecked);
+                return None;
+            }
+        };
+        // Where the redacted places of a multipart body lie, its schema does not know.
+        let unknown = media_type != media::FORM && !body.redacted.is_empty();
+        if unknown || !fields.open.is_empty() || (fields.judged.is_none() && documented.schema.is_some()) {
+            self.unchecked.insert(side.unchecked);
+        }
+        if let Some(mut judged) = fields.judged.filter(|_| !unknown) {
+            let is_open = |at: &str| fields.open.iter().chain(&fields.undefined).any(|open| is_at_or_below(at, open));
+            let count = judged.violations.len();
+            judged.violations.retain(|violation| !is_open(&violation.at));
+            if judged.violations.len() < count {
+                self.unchecked.insert(side.unchecked);
+            }
+            self.report(side, judged, &fields.document, &body.redacted, "");
+        }
+        Some(Arc::new(fields.document))
+    }
+
+    fn text(&mut self, message: &Message<'_>) -> Option<Arc<Document>> {
+        let Message { side, body, content, hidden, .. } = *message;
+        let schema = content.and_then(|content| content.schema.as_ref());
+        match (std::str::from_utf8(&body.content), schema) {
+            (Ok(text), Some(schema)) if !hidden && body.redacted.is_empty() => {
+                let judged = params::judge_plain(schema, text);
+                if judged.open {
+                    self.unchecked.insert(side.unchecked);
+                }
+                if let Some(expected) = judged.breach {
+                    self.find(Finding::new(side.body, "", expected).seen(text));
+                }
+            }
+            _ => self.unchecked.insert(side.unchecked),
         }
         None
     }
@@ -227,13 +299,19 @@ impl Check<'_> {
             self.unchecked.insert(side.unchecked);
             return;
         };
+        self.report(side, judged, document, redacted, "");
+    }
+
+    /// Takes over the verdict on a document; `place` is where that stands in the body.
+    pub(super) fn report(&mut self, side: Side, judged: Judged, document: &Document, redacted: &[Place], place: &str) {
         if judged.partial {
             self.unchecked.insert(side.unchecked);
         }
+        let whole = |at: String| if place.is_empty() { at } else { format!("{place}{at}") };
         for (index, breach) in judged.violations.into_iter().enumerate() {
             if !is_redacted(redacted, &breach.at) {
                 let seen = (index < SAMPLES).then(|| sample(document, &breach.at)).flatten();
-                self.find(Finding { rule: side.body, at: breach.at, expected: breach.expected, seen });
+                self.find(Finding { rule: side.body, at: whole(breach.at), expected: breach.expected, seen });
             }
         }
         for (index, gap) in judged.gaps.into_iter().enumerate() {
@@ -241,18 +319,24 @@ impl Check<'_> {
                 continue;
             }
             let finding = match gap.kind {
-                GapKind::Undocumented => Finding::new(side.undocumented, gap.at, "a documented field"),
+                GapKind::Undocumented => Finding::new(side.undocumented, whole(gap.at), "a documented field"),
                 GapKind::Unnamed { limit } => {
                     let expected = format!("a documented key; up to {limit} more exist whose names are not shown");
-                    Finding::new(side.undocumented, gap.at, expected)
+                    Finding::new(side.undocumented, whole(gap.at), expected)
                 }
                 GapKind::BeyondUnnamed { limit } => {
-                    Finding::new(side.body, gap.at, format!("at most {limit} keys besides the documented ones"))
+                    Finding::new(side.body, whole(gap.at), format!("at most {limit} keys besides the documented ones"))
                 }
-                GapKind::Value { known } => Finding {
+                GapKind::Unclear { expected } => Finding {
                     rule: side.undocumented,
                     seen: (index < SAMPLES).then(|| scalar(document, &gap.at)).flatten(),
                     at: gap.at,
+                    expected: expected.into(),
+                },
+                GapKind::Value { known } => Finding {
+                    rule: side.undocumented,
+                    seen: (index < SAMPLES).then(|| scalar(document, &gap.at)).flatten(),
+                    at: whole(gap.at),
                     expected: format!("a documented value ({known})").into(),
                 },
             };

@@ -4,10 +4,12 @@
 //! not whole or was redacted is never judged; what was not judged is listed as unchecked.
 
 mod body;
+mod parameters;
 mod relations;
 mod request;
 mod response;
 mod security;
+mod sequence;
 
 use std::sync::Arc;
 
@@ -21,17 +23,8 @@ use crate::{
     json::Document,
 };
 
-/// Checks one exchange against the operation that its method and path belong to (`None`: no documented one).
-///
-/// `methods` are those that are documented for the same path, for the message of `operation.undocumented`.
-pub(super) fn check(
-    model: &Model,
-    matched: Option<&Matched<'_, '_>>,
-    methods: &[http::Method],
-    exchange: &Exchange,
-    options: &CheckOptions,
-) -> Verdict {
-    let Some(matched) = matched else { return undocumented(methods, exchange, options) };
+/// Checks one exchange against the operation that its method and path belong to.
+pub(super) fn check(model: &Model, matched: &Matched<'_, '_>, exchange: &Exchange, options: &CheckOptions) -> Verdict {
     let mut check = Check {
         model,
         matched,
@@ -46,7 +39,8 @@ pub(super) fn check(
     check.run()
 }
 
-fn undocumented(methods: &[http::Method], exchange: &Exchange, options: &CheckOptions) -> Verdict {
+/// The verdict on an exchange of no documented operation. `methods` are those that are documented for the same path.
+pub(super) fn undocumented(methods: &[http::Method], exchange: &Exchange, options: &CheckOptions) -> Verdict {
     let expected = match methods {
         [] => "a documented operation".into(),
         several => {
@@ -144,7 +138,10 @@ impl<'a> Check<'a> {
             };
         }
         match status {
-            400 if about_request.is_empty() && !self.unchecked.contains(Unchecked::RequestBody) => {
+            400 if about_request.is_empty()
+                && !self.unchecked.contains(Unchecked::RequestBody)
+                && !self.unchecked.contains(Unchecked::RequestParameters) =>
+            {
                 Some(Blame::Stricter)
             }
             // The document is silent about something in the request, so the refusal may well be right.
@@ -180,7 +177,5 @@ fn parts(scheme: &str, authority: &str) -> Option<(String, String)> {
     (!authority.is_empty()).then_some((scheme, authority))
 }
 
-#[cfg(test)]
-mod tenant_tests;
 #[cfg(test)]
 mod tests;

@@ -1,17 +1,19 @@
 //! What the tenant answered: status, headers, body, and whether it came whole.
 
+use std::borrow::Cow;
+
 use super::{
     Check,
     body::{RESPONSE, is_redacted},
 };
 use crate::{
-    contract::model::{Operation, Response as Documented, Status},
-    exchange::{Exchange, Response, media},
+    contract::{
+        model::{Operation, Response as Documented, Says, Status},
+        params,
+    },
+    exchange::{Exchange, Response, is_bodiless, media},
     finding::{Finding, Rule, Unchecked},
 };
-
-/// Statuses that have no body, so that nobody misses one.
-const BODILESS: [u16; 3] = [204, 205, 304];
 
 impl Check<'_> {
     pub(super) fn response(&mut self) {
@@ -41,9 +43,35 @@ impl Check<'_> {
     }
 
     fn headers(&mut self, response: &Response, documented: &Documented) {
-        for name in &documented.headers {
-            if !response.headers.contains(name) {
-                self.find(Finding::new(Rule::ResponseHeaders, &**name, "this header to be there"));
+        for header in &documented.headers {
+            let name = &*header.name;
+            // Cookies stand in a field each: they cannot be joined (RFC 9110, section 5.3).
+            let several = name.eq_ignore_ascii_case("set-cookie");
+            let mut values = response.headers.get_all(name).take(if several { usize::MAX } else { 1 }).peekable();
+            if values.peek().is_none() && header.required {
+                self.find(Finding::new(Rule::ResponseHeaders, name, "this header to be there"));
+            }
+            if matches!(header.says, Says::Nothing) {
+                continue;
+            }
+            for value in values {
+                let text = if several {
+                    std::str::from_utf8(value.as_bytes()).ok().map(Cow::Borrowed)
+                } else {
+                    media::joined(&response.headers, name).flatten()
+                };
+                let Some(text) = text else {
+                    self.unchecked.insert(Unchecked::ResponseHeaders);
+                    continue;
+                };
+                let sent = (&*text, Cow::Borrowed(&*text));
+                let judged = params::judge_text(name, header.notation, &header.says, &sent, false);
+                if judged.open || !judged.undocumented.is_empty() {
+                    self.unchecked.insert(Unchecked::ResponseHeaders);
+                }
+                if let Some(expected) = judged.breach {
+                    self.find(Finding::new(Rule::ResponseHeader, name, expected).seen(text.clone()));
+                }
             }
         }
     }
@@ -63,7 +91,8 @@ impl Check<'_> {
         }
         if response.body.is_absent() {
             let shown = content.iter().any(|content| content.schema.is_some());
-            if success && shown && !BODILESS.contains(&response.status) {
+            let bodiless = response.status == 205 || is_bodiless(&self.exchange.request.method, response.status);
+            if success && shown && !bodiless {
                 self.find(Finding::new(Rule::ResponseBody, "", "a body"));
             }
             return;
@@ -71,8 +100,23 @@ impl Check<'_> {
         if success && !content.is_empty() {
             self.touch(Unchecked::ResponseRequired);
         }
-        let (headers, body, otherwise) = (&response.headers, &response.body, &self.model.media_types);
-        self.response_body = self.judge_body(RESPONSE, headers, body, content, otherwise, true);
+        if content.is_empty() && self.model.media_types.is_empty() {
+            self.undocumented_body(documented.is_some(), success);
+            return;
+        }
+        let suffixes = !self.model.media_types.is_empty();
+        self.response_body = self.judge_body(RESPONSE, &response.headers, &response.body, content, suffixes);
+    }
+
+    /// A body of which the document says nothing. `listed`: it does list the status.
+    fn undocumented_body(&mut self, listed: bool, success: bool) {
+        let aspect = if success { Unchecked::ResponseBody } else { Unchecked::ErrorBody };
+        let silent = self.operation.not_shown.contains(aspect) || (!success && !self.model.error_bodies);
+        if silent || !listed {
+            self.unchecked.insert(aspect);
+        } else {
+            self.find(Finding::new(Rule::ResponseBodyUndocumented, "", "nothing that the document shows"));
+        }
     }
 }
 

@@ -7,7 +7,11 @@ use std::time::Duration;
 
 use super::Check;
 use crate::{
-    exchange::Exchange,
+    contract::{
+        model::{Alternative, Place, Scheme},
+        params,
+    },
+    exchange::{Exchange, media},
     finding::{Finding, Rule, Unchecked},
     token::{Credential, NO_TOKEN, SignatureCheck, TokenFacts, TokenTime},
 };
@@ -26,14 +30,110 @@ pub(super) enum Standing {
     Unknown,
 }
 
-impl Check<'_> {
-    /// Judges the credential.
+impl<'a> Check<'a> {
+    /// Judges the credentials.
     pub(super) fn security(&mut self) -> Standing {
         let security = &self.operation.security;
-        if !security.required {
-            // Set where the document asks for something that is not implemented.
+        if security.alternatives.is_empty() {
+            // Set where the document's own words are unusable.
             self.touch(Unchecked::Auth);
             return Standing::Unknown;
+        }
+        if security.is_bearer_only() {
+            return self.bearer(&security.alternatives.iter().collect::<Vec<_>>());
+        }
+        if !self.options.auth {
+            self.unchecked.insert(Unchecked::Auth);
+            return Standing::Unknown;
+        }
+        self.alternatives(&security.alternatives)
+    }
+
+    /// Finds the alternative that the request satisfies.
+    fn alternatives(&mut self, alternatives: &'a [Alternative]) -> Standing {
+        let shown = |one: &Alternative| {
+            let all = one.others.iter().map(|scheme| self.shows(scheme));
+            all.fold(Shown::Yes, Ord::min)
+        };
+        let alone = alternatives.iter().filter(|one| one.bearer.is_none()).map(shown).max();
+        if alone == Some(Shown::Yes) {
+            return Standing::Unknown;
+        }
+        let with_token: Vec<(&Alternative, Shown)> = alternatives
+            .iter()
+            .filter(|one| one.bearer.is_some())
+            .map(|one| (one, shown(one)))
+            .filter(|(_, shown)| *shown != Shown::No)
+            .collect();
+        let has_token = !matches!(self.exchange.request.credential, Credential::Missing | Credential::OtherScheme(_));
+        if has_token && !with_token.is_empty() && alone != Some(Shown::Unseen) {
+            if with_token.iter().all(|(_, shown)| *shown == Shown::Unseen) {
+                self.unchecked.insert(Unchecked::Auth);
+            }
+            return self.bearer(&with_token.into_iter().map(|(one, _)| one).collect::<Vec<_>>());
+        }
+        if alone == Some(Shown::Unseen) {
+            self.unchecked.insert(Unchecked::Auth);
+            return Standing::Unknown;
+        }
+        if self.exchange.request.credential == Credential::Unknown {
+            // A producer that leaves the Authorization header out of a file may leave out any other credential.
+            self.unchecked.insert(Unchecked::Auth);
+            return Standing::Unknown;
+        }
+        let expected = alternatives.iter().map(described).collect::<Vec<_>>().join(", or ");
+        let missing =
+            alternatives.iter().filter_map(|one| one.others.iter().find(|scheme| self.shows(scheme) == Shown::No));
+        let at = match missing.into_iter().next() {
+            Some(Scheme::ApiKey { name, .. }) if alternatives.iter().all(|one| one.bearer.is_none()) => {
+                name.to_string()
+            }
+            _ => AT.to_owned(),
+        };
+        self.find(Finding::new(Rule::AuthMissing, at, expected));
+        Standing::Refuse("without the credentials that the document asks for")
+    }
+
+    /// Whether the request carries a credential.
+    fn shows(&self, scheme: &Scheme) -> Shown {
+        let request = &self.exchange.request;
+        let is = |carried: bool| if carried { Shown::Yes } else { Shown::No };
+        match (scheme, &request.credential) {
+            (Scheme::Unseen(_), _) | (Scheme::Http(_), Credential::Unknown) => Shown::Unseen,
+            (Scheme::Http(wanted), Credential::OtherScheme(held)) => is(wanted.eq_ignore_ascii_case(held)),
+            (Scheme::Http(_), _) => Shown::No,
+            (Scheme::ApiKey { place: Place::Header, name }, credential) => {
+                if name.eq_ignore_ascii_case(AT) && *credential == Credential::Unknown {
+                    return Shown::Unseen;
+                }
+                is(request.headers.get(name).is_some_and(|value| !value.is_empty()))
+            }
+            (Scheme::ApiKey { place: Place::Cookie, name }, credential) => {
+                // A producer that leaves the Authorization header out of a file leaves the cookies out.
+                if *credential == Credential::Unknown && !request.headers.contains("cookie") {
+                    return Shown::Unseen;
+                }
+                let values = request.headers.get_all("cookie").filter_map(|value| value.to_str().ok());
+                is(values.flat_map(media::cookies).any(|(held, value)| *held == **name && !value.is_empty()))
+            }
+            (Scheme::ApiKey { name, .. }, _) => {
+                let query = request.target.query().unwrap_or_default();
+                let is_it = |name: &str, pair: params::Pair<'_>| {
+                    pair.name.is_ok_and(|held| *held == *name) && !pair.raw.is_empty()
+                };
+                is(params::pairs(query.as_bytes()).any(|pair| is_it(name, pair)))
+            }
+        }
+    }
+
+    /// Judges the bearer token by alternatives that take one.
+    fn bearer(&mut self, alternatives: &[&Alternative]) -> Standing {
+        let bearers = || alternatives.iter().filter_map(|one| one.bearer.as_ref());
+        let jwt = bearers().all(|bearer| bearer.jwt);
+        let mut scopes: Vec<&[Box<str>]> = bearers().map(|bearer| &bearer.scopes[..]).collect();
+        // An alternative without scopes asks for none.
+        if scopes.iter().any(|scopes| scopes.is_empty()) {
+            scopes.clear();
         }
         self.touch(Unchecked::RequiredScope);
         if !self.options.auth {
@@ -54,11 +154,11 @@ impl Check<'_> {
                 self.find(if scheme.is_empty() { finding } else { finding.seen(scheme.clone()) });
                 Standing::Refuse("without a bearer token")
             }
-            Credential::Malformed(reason) if reason == NO_TOKEN && !security.jwt => {
+            Credential::Malformed(reason) if reason == NO_TOKEN && !jwt => {
                 self.find(Finding::new(Rule::AuthMissing, AT, "a bearer token"));
                 Standing::Refuse("without a bearer token")
             }
-            Credential::Malformed(_) if !security.jwt => {
+            Credential::Malformed(_) if !jwt => {
                 // The document does not say that it is a JWT, so nobody can read its time and its scopes.
                 self.unchecked.insert(Unchecked::Auth);
                 Standing::Unknown
@@ -72,11 +172,11 @@ impl Check<'_> {
                 self.unchecked.insert(Unchecked::Auth);
                 Standing::Unknown
             }
-            Credential::Token(facts) => self.token(facts),
+            Credential::Token(facts) => self.token(facts, &scopes, jwt),
         }
     }
 
-    fn token(&mut self, facts: &TokenFacts) -> Standing {
+    fn token(&mut self, facts: &TokenFacts, alternatives: &[&[Box<str>]], jwt: bool) -> Standing {
         let mut standing = Standing::Unknown;
         match time(facts, self.exchange, self.options.clock_skew) {
             TokenTime::Valid => {}
@@ -93,15 +193,16 @@ impl Check<'_> {
             self.find(Finding::new(Rule::AuthSignature, AT, "a signature that one of the given keys verifies"));
             standing = Standing::Refuse("with a token whose signature fails");
         }
-        let security = &self.operation.security;
-        if facts.scopes.is_none() && !security.jwt && !security.scopes.is_empty() {
+        if facts.signature == SignatureCheck::NotChecked && self.options.signatures {
+            self.unchecked.insert(Unchecked::Auth);
+        }
+        if facts.scopes.is_none() && !jwt && !alternatives.is_empty() {
             // It may have scopes all the same: nothing says that its claims are the place for them.
             self.unchecked.insert(Unchecked::Auth);
             return standing;
         }
         let held = facts.scopes.as_deref().unwrap_or_default();
         let holds = |scope: &str| held.iter().any(|one| one == scope);
-        let alternatives = &security.scopes;
         if alternatives.iter().any(|scopes| scopes.iter().all(|scope| holds(scope))) {
             if standing == Standing::Unknown {
                 standing = Standing::Holds;
@@ -145,6 +246,28 @@ impl Check<'_> {
             _ => {}
         }
     }
+}
+
+/// Whether a request carries a credential; the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Shown {
+    No,
+    /// No message shows it.
+    Unseen,
+    Yes,
+}
+
+/// An alternative as a message names it.
+fn described(alternative: &Alternative) -> String {
+    let other = |scheme: &Scheme| match scheme {
+        Scheme::Http(scheme) => format!("`{scheme}` credentials"),
+        Scheme::ApiKey { place: Place::Header, name } => format!("an API key in the header `{name}`"),
+        Scheme::ApiKey { place: Place::Cookie, name } => format!("an API key in the cookie `{name}`"),
+        Scheme::ApiKey { name, .. } => format!("an API key in the query parameter `{name}`"),
+        Scheme::Unseen(name) => format!("`{name}`"),
+    };
+    let token = alternative.bearer.as_ref().map(|_| "a bearer token".to_owned());
+    token.into_iter().chain(alternative.others.iter().map(other)).collect::<Vec<_>>().join(" and ")
 }
 
 /// Whether the token was inside its time: computed where the instant is known, else as it was noted then.

@@ -6,9 +6,12 @@ use super::{Compiler, child, members};
 use crate::{
     contract::{
         ContractError,
-        model::{Content, RequestBody, Response, Responses, Status},
+        media_type::MediaRange,
+        model::{Content, Encoding, Header, RequestBody, Response, Responses, Status},
+        params::Style,
         refs,
     },
+    exchange::media,
     finding::{Unchecked, UncheckedSet},
 };
 
@@ -20,8 +23,8 @@ impl<'d> Compiler<'d> {
         not_shown: &mut UncheckedSet,
     ) -> Result<RequestBody, ContractError> {
         let Some(body) = operation.get("requestBody") else {
-            let silent = not_shown.contains(Unchecked::RequestBody);
-            return Ok(if silent { RequestBody::NotShown } else { RequestBody::None });
+            let none = operation.get("x-contrail-request-body").is_some_and(|says| says == "none");
+            return Ok(if none { RequestBody::None } else { RequestBody::NotShown });
         };
         let (at, body) = refs::follow(self.document, &child(at, "requestBody"), body)?;
         members(body, &at)?;
@@ -61,7 +64,7 @@ impl<'d> Compiler<'d> {
         let (place, response) = refs::follow(self.document, at, response)?;
         Ok(Response {
             content: self.content(&place, response)?,
-            headers: self.required_headers(&place, response)?,
+            headers: self.headers(&place, response)?,
             scope_missing: self.means_scope_missing(&place, response),
         })
     }
@@ -78,25 +81,17 @@ impl<'d> Compiler<'d> {
         known
     }
 
-    fn required_headers(&mut self, at: &str, response: &'d Value) -> Result<Vec<Box<str>>, ContractError> {
+    fn headers(&mut self, at: &str, response: &'d Value) -> Result<Vec<Header>, ContractError> {
         let Some(headers) = response.get("headers") else { return Ok(Vec::new()) };
         let at = child(at, "headers");
-        let mut required = Vec::new();
+        let mut documented = Vec::new();
         for (name, header) in members(headers, &at)? {
             let header = refs::follow(self.document, &child(&at, name), header);
             let Some((place, header)) = self.usable(header) else { continue };
-            // OpenAPI: "If a response header is defined with the name Content-Type, it SHALL be ignored."
-            if name.eq_ignore_ascii_case("content-type") {
-                continue;
-            }
-            if header.get("required") == Some(&Value::Bool(true)) {
-                required.push(name.as_str().into());
-            }
-            if header.get("schema").and_then(Value::as_object).is_some_and(|schema| !schema.is_empty()) {
-                self.not_implemented(&place, &format!("the value of the header `{name}` is not checked"));
-            }
+            let header = self.header(&place, name, header);
+            documented.extend(self.usable(header).flatten());
         }
-        Ok(required)
+        Ok(documented)
     }
 
     /// The media types of a request body or a response.
@@ -107,50 +102,68 @@ impl<'d> Compiler<'d> {
         let mut unusable = false;
         for (name, media_type) in members(content, &at)? {
             let at = child(&at, name);
-            let plain = name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-            if !plain.contains('/') || self.usable(members(media_type, &at)).is_none() {
-                if !plain.contains('/') {
-                    self.unusable(&at, format!("`{name}` is no media type"));
-                }
+            let range = MediaRange::parse(name);
+            if range.is_none() {
+                self.unusable(&at, format!("`{name}` is no media type"));
+            }
+            let Some(range) = range.filter(|_| self.usable(members(media_type, &at)).is_some()) else {
                 // Whatever it was meant for is not judged.
                 unusable = true;
                 continue;
-            }
-            let mut schema = None;
-            if media_type.get("schema").is_some() {
-                if is_judged(&plain) {
-                    schema = Some(self.schemas.at(&child(&at, "schema")));
-                } else {
-                    self.not_implemented(&at, &format!("bodies of `{plain}` are not checked against their schema"));
-                }
-            }
-            if plain == "application/x-www-form-urlencoded" {
-                self.encoding(&at, media_type);
-            }
-            media_types.push(Content { media_type: plain.as_str().into(), schema });
+            };
+            media_types.push(self.media_type(&at, range, media_type));
         }
         if unusable {
-            media_types.push(Content { media_type: "*/*".into(), schema: None });
+            let range = MediaRange::any();
+            media_types.push(Content { range, schema: None, item: None, encodings: Box::default() });
         }
         Ok(media_types)
     }
 
-    /// A form whose fields are written in an unusual way cannot be read.
-    fn encoding(&mut self, at: &str, media_type: &Value) {
-        for (field, encoding) in media_type.get("encoding").and_then(Value::as_object).into_iter().flatten() {
-            let style = encoding.get("style").and_then(Value::as_str).is_some_and(|style| style != "form");
-            let kind = encoding.get("contentType").and_then(Value::as_str);
-            if style || kind.is_some_and(|kind| !matches!(kind, "application/json" | "text/plain")) {
-                let at = child(&child(at, "encoding"), field);
-                self.not_implemented(&at, "the encoding is taken as OpenAPI's default (containers are JSON text)");
-            }
+    fn media_type(&mut self, at: &str, range: MediaRange, media_type: &'d Value) -> Content {
+        let schema_at = |keyword: &str| media_type.get(keyword).map(|_| child(at, keyword));
+        let essence = range.essence();
+        let is_sequence = media::is_sequence(essence);
+        let (schema, item) = (schema_at("schema"), schema_at("itemSchema"));
+        if schema.is_some() && (is_sequence || !is_judged(essence)) {
+            self.not_implemented(at, &format!("bodies of `{essence}` are not checked against their schema"));
         }
+        let schema = schema.filter(|_| !is_sequence && is_judged(essence)).map(|at| self.schemas.at(&at));
+        let item = item.filter(|_| is_sequence).map(|at| self.schemas.at(&at));
+        let is_form = matches!(essence, media::FORM | media::MULTIPART_FORM);
+        let encodings = if is_form { self.encodings(at, media_type) } else { Box::default() };
+        Content { range, schema, item, encodings }
+    }
+
+    fn encodings(&mut self, at: &str, media_type: &'d Value) -> Box<[Encoding]> {
+        let mut encodings = Vec::new();
+        for (field, encoding) in media_type.get("encoding").and_then(Value::as_object).into_iter().flatten() {
+            let at = child(&child(at, "encoding"), field);
+            let flag = encoding.get("explode").and_then(Value::as_bool);
+            let named = encoding.get("style").and_then(Value::as_str);
+            let style = named.and_then(Style::from_name);
+            if named.is_some() && style.is_none() {
+                self.unusable(&child(&at, "style"), "it is no style of a field");
+            }
+            // "If a value for `style`, `explode` or `allowReserved` is explicitly defined, then … `contentType` SHALL be
+            // ignored."
+            let style = style.or(flag.map(|_| Style::Form));
+            let types = encoding.get("contentType").and_then(Value::as_str).unwrap_or_default();
+            let types: Vec<_> = types.split(',').filter_map(MediaRange::parse).collect();
+            encodings.push(Encoding {
+                field: field.as_str().into(),
+                style,
+                explode: flag.unwrap_or_else(|| style.is_some_and(Style::explodes)),
+                content_types: types.into(),
+            });
+        }
+        encodings.into()
     }
 }
 
 fn is_judged(media_type: &str) -> bool {
-    matches!(media_type, "application/json" | "application/x-www-form-urlencoded" | "*/*" | "application/*")
-        || media_type.ends_with("+json")
+    let named = ["application/json", "*/*", "application/*", "text/plain", media::FORM, media::MULTIPART_FORM];
+    named.contains(&media_type) || media_type.ends_with("+json")
 }
 
 /// `Some(None)` is `default`.

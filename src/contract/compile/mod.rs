@@ -5,12 +5,13 @@
 
 mod elsewhere;
 mod messages;
+mod parameters;
 mod relations;
 mod security;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, sync::Arc};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use serde_json::{Map, Value};
 
@@ -21,15 +22,13 @@ use self::{
 use super::{
     ContractError,
     error::invalid,
-    model::{Model, Operation, Parameter, Place, RequestBody, Spread},
+    media_type::MediaRange,
+    model::{Model, Operation, RequestBody, Security},
     refs,
-    route::{Router, base_path},
+    route::{Router, base_path, urls},
     schema::{Schemas, UnusablePlace},
 };
-use crate::{
-    finding::{Unchecked, UncheckedSet},
-    json::push_pointer,
-};
+use crate::finding::{Unchecked, UncheckedSet};
 
 /// The methods that a path item can document, as OpenAPI spells them.
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
@@ -44,6 +43,8 @@ pub(super) struct Compiled {
     pub(super) bases: Vec<String>,
     pub(super) not_implemented: Vec<NotImplemented>,
     pub(super) unusable: Vec<UnusablePlace>,
+    /// Paths of the token endpoints that the OAuth 2.0 schemes name.
+    pub(super) token_paths: Vec<String>,
     /// Scopes that operations ask for and that no security scheme declares.
     pub(super) undeclared_scopes: Vec<UndeclaredScope>,
 }
@@ -83,9 +84,11 @@ impl fmt::Display for UndeclaredScope {
 
 /// Compiles a document. A place that is unusable is listed and left out; it never refuses the document.
 pub(super) fn compile(document: &Arc<Value>) -> Compiled {
+    let schemas = Schemas::new(document);
+    let document = &*Arc::clone(schemas.document());
     let mut compiler = Compiler {
         document,
-        schemas: Schemas::new(Arc::clone(document)),
+        schemas,
         router: Router::new(),
         token_paths: token_paths(document),
         not_implemented: Vec::new(),
@@ -93,7 +96,13 @@ pub(super) fn compile(document: &Arc<Value>) -> Compiled {
         undeclared_scopes: Vec::new(),
     };
     let media_types = compiler.usable(media_types(document)).unwrap_or_default();
-    let mut model = Model { media_types, scopes: catalogue(document), operations: Vec::new() };
+    let mut model = Model {
+        media_types,
+        no_repeated_fields: document.get("x-contrail-repeated-fields").is_some_and(|says| says == "none"),
+        error_bodies: false,
+        scopes: catalogue(document),
+        operations: Vec::new(),
+    };
     let bases = compiler.bases("").unwrap_or_else(|| vec![String::new()]);
     for (path, item) in compiler.usable(object(document, "/paths")).into_iter().flatten() {
         if !path.starts_with("x-") {
@@ -101,8 +110,11 @@ pub(super) fn compile(document: &Arc<Value>) -> Compiled {
         }
     }
     compiler.elsewhere();
-    let Compiler { schemas, router, not_implemented, unusable, undeclared_scopes, .. } = compiler;
-    Compiled { model, schemas, router, bases, not_implemented, unusable, undeclared_scopes }
+    model.error_bodies = model.operations.iter().any(|operation| operation.responses.show_error_bodies());
+    let Compiler { schemas, router, token_paths, not_implemented, mut unusable, undeclared_scopes, .. } = compiler;
+    let mut known = HashSet::new();
+    unusable.retain(|place| known.insert(place.clone()));
+    Compiled { model, schemas, router, bases, not_implemented, unusable, token_paths, undeclared_scopes }
 }
 
 struct Compiler<'d> {
@@ -121,19 +133,14 @@ impl<'d> Compiler<'d> {
         match result {
             Ok(usable) => Some(usable),
             Err(error) => {
-                if let Some(place) = error.place().filter(|place| !self.unusable.contains(place)) {
-                    self.unusable.push(place);
-                }
+                self.unusable.extend(error.place());
                 None
             }
         }
     }
 
     fn unusable(&mut self, at: &str, reason: impl Into<String>) {
-        let place = UnusablePlace { at: at.to_owned(), reason: reason.into() };
-        if !self.unusable.contains(&place) {
-            self.unusable.push(place);
-        }
+        self.unusable.push(UnusablePlace { at: at.to_owned(), reason: reason.into() });
     }
 
     fn path_item(&mut self, path: &str, item: &'d Value, bases: &[String], operations: &mut Vec<Operation>) {
@@ -207,10 +214,10 @@ impl<'d> Compiler<'d> {
         };
         let mut not_shown = self.usable(not_shown(operation, at)).unwrap_or_default();
         let security = self.security(at, operation);
-        let (security, implemented) = self.usable(security).unwrap_or_default();
-        if !implemented {
+        let security = self.usable(security).unwrap_or_else(|| {
             not_shown.insert(Unchecked::Auth);
-        }
+            Security::default()
+        });
         if !security.scopes.is_empty() {
             not_shown.remove(Unchecked::RequiredScope);
         }
@@ -233,6 +240,7 @@ impl<'d> Compiler<'d> {
         });
         Operation {
             id: id.into(),
+            at: at.into(),
             method: method.clone(),
             path: path.into(),
             parameters,
@@ -245,81 +253,24 @@ impl<'d> Compiler<'d> {
         }
     }
 
-    /// The parameters of a path item or an operation, with their places, references followed.
-    fn parameters(&mut self, at: &str) -> Vec<(String, &'d Value)> {
-        let at = child(at, "parameters");
-        let Some(parameters) = self.document.pointer(&at) else { return Vec::new() };
-        let Some(parameters) = parameters.as_array() else {
-            self.unusable(&at, "it has to be a list");
-            return Vec::new();
-        };
-        let document = self.document;
-        let followed = parameters.iter().enumerate().map(|(index, parameter)| {
-            let at = format!("{at}/{index}");
-            refs::follow(document, &at, parameter)
-        });
-        followed.filter_map(|followed| self.usable(followed)).collect()
-    }
-
     /// Base paths of the servers at a place; `None` where it has none.
     fn bases(&mut self, at: &str) -> Option<Vec<String>> {
         let at = child(at, "servers");
         let servers = self.document.pointer(&at)?.as_array()?;
         let mut bases = Vec::new();
         for (index, server) in servers.iter().enumerate() {
-            match base_path(server) {
-                Some(base) if bases.contains(&base) => {}
-                Some(base) => bases.push(base),
-                None => {
-                    let reason = "it needs a `url`, and each of its variables a `default`";
-                    self.unusable(&format!("{at}/{index}"), reason);
+            let Some(urls) = urls(server) else {
+                let reason = "it needs a `url`, and each of its variables a `default`";
+                self.unusable(&format!("{at}/{index}"), reason);
+                continue;
+            };
+            for base in urls.iter().map(|url| base_path(url)) {
+                if !bases.contains(&base) {
+                    bases.push(base);
                 }
             }
         }
         (!bases.is_empty()).then_some(bases)
-    }
-
-    fn parameter(&mut self, at: &str, parameter: &Value) -> Result<Option<Parameter>, ContractError> {
-        let name = text(parameter, at, "name")?;
-        let place = match text(parameter, at, "in")? {
-            "path" => Place::Path,
-            "query" => Place::Query,
-            other @ ("header" | "cookie") => {
-                self.not_implemented(at, &format!("{other} parameters (`{name}`) are not checked"));
-                return Ok(None);
-            }
-            other => return Err(invalid(at, format!("`in: {other}` is no place of a parameter"))),
-        };
-        let style = parameter.get("style").and_then(Value::as_str);
-        let usual = if place == Place::Path { "simple" } else { "form" };
-        let flag = |key: &str| parameter.get(key).and_then(Value::as_bool);
-        let explode = flag("explode").unwrap_or(place == Place::Query);
-        let mut schema = None;
-        let mut spread = None;
-        if let Some(other) = style.filter(|style| *style != usual) {
-            self.not_implemented(at, &format!("the style `{other}` of `{name}` is not checked"));
-            spread = (other == "deepObject").then_some(Spread::Brackets);
-        } else if parameter.get("content").is_some() {
-            self.not_implemented(at, &format!("the `content` of the parameter `{name}` is not checked"));
-        } else if let Some(held) = parameter.get("schema") {
-            let (_, held) = refs::follow(self.document, &child(at, "schema"), held)?;
-            if held.get("type").and_then(Value::as_str) == Some("object") {
-                self.not_implemented(at, &format!("the object in the parameter `{name}` is not checked"));
-                let keys = held.get("properties").and_then(Value::as_object).into_iter().flat_map(|keys| keys.keys());
-                let keys = || keys.map(|key| key.as_str().into()).collect();
-                spread = (explode && place == Place::Query).then(|| Spread::Keys(keys()));
-            } else {
-                schema = Some(self.schemas.at(&child(at, "schema")));
-            }
-        }
-        Ok(Some(Parameter {
-            name: name.into(),
-            place,
-            required: place == Place::Path || flag("required").unwrap_or(false),
-            explode,
-            spread,
-            schema,
-        }))
     }
 
     fn not_implemented(&mut self, at: &str, what: &str) {
@@ -331,9 +282,7 @@ impl<'d> Compiler<'d> {
 }
 
 fn child(at: &str, token: &str) -> String {
-    let mut pointer = at.to_owned();
-    push_pointer(&mut pointer, token);
-    pointer
+    refs::below(at, &[token])
 }
 
 fn object<'d>(document: &'d Value, at: &str) -> Result<impl Iterator<Item = (&'d String, &'d Value)>, ContractError> {
@@ -362,14 +311,11 @@ fn same_parameter(a: &Value, b: &Value) -> bool {
     ["name", "in"].iter().all(|key| a.get(key) == b.get(key))
 }
 
-fn media_types(document: &Value) -> Result<Vec<Box<str>>, ContractError> {
-    match document.get("x-contrail-media-types") {
-        None => Ok(Vec::new()),
-        Some(names) => {
-            let names = strings(names, "/x-contrail-media-types")?;
-            Ok(names.into_iter().map(|name| name.to_ascii_lowercase().as_str().into()).collect())
-        }
-    }
+fn media_types(document: &Value) -> Result<Vec<MediaRange>, ContractError> {
+    let at = "/x-contrail-media-types";
+    let Some(names) = document.get("x-contrail-media-types") else { return Ok(Vec::new()) };
+    let range = |name: &str| MediaRange::parse(name).ok_or_else(|| invalid(at, format!("`{name}` is no media type")));
+    strings(names, at)?.into_iter().map(range).collect()
 }
 
 /// The aspects that come back as unchecked; other names are for readers only.

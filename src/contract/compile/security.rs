@@ -2,64 +2,91 @@
 
 use serde_json::{Map, Value};
 
-use super::{Compiler, UndeclaredScope, child, members};
+use super::{Compiler, UndeclaredScope, child, members, text};
 use crate::contract::{
     ContractError,
     error::invalid,
-    model::{Catalogue, Security},
+    model::{Alternative, Catalogue, Place, Scheme, Security},
     refs,
     route::base_path,
 };
 
 impl Compiler<'_> {
-    /// What an operation asks of a caller; `false` beside it where that is nothing that contrail can judge.
-    pub(super) fn security(&mut self, at: &str, operation: &Value) -> Result<(Security, bool), ContractError> {
+    /// What an operation asks of a caller: one of the alternatives, and all of what that names.
+    pub(super) fn security(&mut self, at: &str, operation: &Value) -> Result<Security, ContractError> {
         let (at, requirements) = match operation.get("security") {
             Some(own) => (child(at, "security"), own),
             None => match self.document.get("security") {
                 Some(shared) => ("/security".to_owned(), shared),
-                None => return Ok((Security::default(), true)),
+                None => return Ok(Security::default()),
             },
         };
         let Some(requirements) = requirements.as_array() else { return Err(invalid(&at, "it has to be a list")) };
-        let mut security = Security { required: !requirements.is_empty(), scopes: Vec::new(), jwt: true };
-        let mut implemented = true;
+        let mut alternatives = Vec::new();
         for (index, requirement) in requirements.iter().enumerate() {
-            let at = format!("{at}/{index}");
-            let mut scopes = Vec::new();
-            let mut jwt = false;
-            let schemes = members(requirement, &at)?;
-            if schemes.is_empty() {
-                security.required = false;
-            }
-            for (name, needed) in schemes {
-                let Some(scheme) = self.document.pointer(&child("/components/securitySchemes", name)) else {
-                    let reason = format!("the document does not define the security scheme `{name}`");
-                    return Err(invalid(&at, reason));
-                };
-                let (place, scheme) = refs::follow(self.document, &child("/components/securitySchemes", name), scheme)?;
-                if !is_bearer(scheme) {
-                    self.not_implemented(&place, &format!("the security scheme `{name}` is no bearer token"));
-                    implemented = false;
-                }
-                // One header carries the token for all schemes of a requirement.
-                jwt |= is_jwt(scheme);
-                let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
-                self.undeclared(&child(&at, name), scheme, needed.clone());
-                scopes.extend(needed.map(Into::into));
-            }
-            security.jwt &= jwt;
-            security.scopes.push(scopes);
+            alternatives.push(self.alternative(&format!("{at}/{index}"), requirement)?);
         }
+        let mut security = Security { required: false, scopes: Vec::new(), alternatives };
+        let bearers: Vec<_> = security.alternatives.iter().map(|one| one.bearer.as_ref()).collect();
+        security.required = !bearers.is_empty() && bearers.iter().all(Option::is_some);
         // A request has to satisfy one of the alternatives, and one without scopes asks for none.
-        if security.scopes.iter().any(Vec::is_empty) {
-            security.scopes.clear();
+        let scopes: Vec<_> = bearers.into_iter().flatten().map(|bearer| bearer.scopes.clone()).collect();
+        if security.required && !scopes.iter().any(Vec::is_empty) {
+            security.scopes = scopes;
+            security.scopes.dedup();
         }
-        security.scopes.dedup();
-        if !implemented {
-            security = Security::default();
+        Ok(security)
+    }
+
+    fn alternative(&mut self, at: &str, requirement: &Value) -> Result<Alternative, ContractError> {
+        let mut alternative = Alternative::default();
+        for (name, needed) in members(requirement, at)? {
+            let pointer = child("/components/securitySchemes", name);
+            let Some(scheme) = self.document.pointer(&pointer) else {
+                let reason = format!("the document does not define the security scheme `{name}`");
+                return Err(invalid(at, reason));
+            };
+            let (place, scheme) = refs::follow(self.document, &pointer, scheme)?;
+            let other = self.scheme(&place, name, scheme)?;
+            let Some(other) = other else {
+                let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
+                self.undeclared(&child(at, name), scheme, needed.clone());
+                // One header carries the token for all schemes of a requirement.
+                let bearer = alternative.bearer.get_or_insert_default();
+                bearer.jwt |= is_jwt(scheme);
+                bearer.scopes.extend(needed.map(Into::into));
+                continue;
+            };
+            alternative.others.push(other);
         }
-        Ok((security, implemented))
+        Ok(alternative)
+    }
+
+    /// `None` for a bearer token.
+    fn scheme(&mut self, at: &str, name: &str, scheme: &Value) -> Result<Option<Scheme>, ContractError> {
+        Ok(Some(match text(scheme, at, "type")? {
+            "oauth2" | "openIdConnect" => return Ok(None),
+            "http" => match text(scheme, at, "scheme")? {
+                bearer if bearer.eq_ignore_ascii_case("bearer") => return Ok(None),
+                other => Scheme::Http(other.into()),
+            },
+            "apiKey" => {
+                let place = match text(scheme, at, "in")? {
+                    "header" => Place::Header,
+                    "query" => Place::Query,
+                    "cookie" => Place::Cookie,
+                    other => return Err(invalid(at, format!("`in: {other}` is no place of an API key"))),
+                };
+                Scheme::ApiKey { place, name: text(scheme, at, "name")?.into() }
+            }
+            other => {
+                if other != "mutualTLS" {
+                    self.unusable(at, format!("`type: {other}` is no security scheme"));
+                }
+                self.not_implemented(at, &format!("no message shows the security scheme `{name}`"));
+                Scheme::Unseen(name.into())
+            }
+        }))
     }
 }
 
@@ -85,16 +112,6 @@ impl Compiler<'_> {
     }
 }
 
-fn is_bearer(scheme: &Value) -> bool {
-    match scheme.get("type").and_then(Value::as_str) {
-        Some("oauth2" | "openIdConnect") => true,
-        Some("http") => {
-            scheme.get("scheme").and_then(Value::as_str).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
-        }
-        _ => false,
-    }
-}
-
 /// Whether the document says that tokens of this scheme are JSON Web Tokens.
 fn is_jwt(scheme: &Value) -> bool {
     let says = |key: &str| scheme.get(key).and_then(Value::as_str).is_some_and(|text| text.eq_ignore_ascii_case("jwt"));
@@ -104,9 +121,9 @@ fn is_jwt(scheme: &Value) -> bool {
 /// Paths of the token endpoints that the OAuth 2.0 schemes name.
 pub(super) fn token_paths(document: &Value) -> Vec<String> {
     flows(document)
-        .filter_map(|flow| base_path(&serde_json::json!({"url": flow.get("tokenUrl")?})).zip(flow.get("tokenUrl")))
+        .filter_map(|flow| flow.get("tokenUrl")?.as_str())
         // `base_path` drops a trailing slash, which is part of this path.
-        .map(|(path, url)| if url.as_str().is_some_and(|url| url.ends_with('/')) { format!("{path}/") } else { path })
+        .map(|url| if url.ends_with('/') { format!("{}/", base_path(url)) } else { base_path(url) })
         .collect()
 }
 

@@ -6,6 +6,36 @@ use jsonschema::{Retrieve, ValidationOptions};
 
 use crate::json::Tape;
 
+/// Formats that are asserted: those of Draft 2020-12, OpenAPI's integers, and the tenant's. Any other is an annotation.
+pub const ASSERTED_FORMATS: [&str; 20] = [
+    "date",
+    "date-time",
+    "time",
+    "duration",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uri-reference",
+    "iri",
+    "iri-reference",
+    "uuid",
+    "uri-template",
+    "json-pointer",
+    "relative-json-pointer",
+    "regex",
+    "strict-https-uri",
+    "int32",
+    "int64",
+];
+
+/// Whether a format restricts values in a way that contrail does not check, so that a choice may turn on it.
+pub(super) fn is_undecided(format: &str) -> bool {
+    let describes = matches!(format, "password" | "float" | "double" | "binary" | "commonmark" | "html");
+    !describes && !ASSERTED_FORMATS.contains(&format)
+}
+
 /// Adds the formats of the tenant's documentation. `rate-limit-policy-id` asserts nothing (its grammar is not shown),
 /// so it is not here.
 pub(super) fn register(

@@ -3,16 +3,27 @@
 //! A bad place never refuses a document. The keyword at it is left out, the schemas that reach it give no verdict of
 //! full conformance, and `contrail contract` lists it.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
-use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::{errors, judge, pattern};
-use crate::{contract::refs, json::push_pointer};
+use super::{
+    discriminator::Discriminators,
+    errors, formats, judge,
+    judged::{Changes, NULLABLE},
+    keywords::{self, Holds, holds, targets},
+    pattern, resources,
+};
+use crate::contract::refs::{self, below};
+
+/// Bound on the schemas that apply to one value by way of a schema, counted once for each way.
+const MAX_WAYS: u64 = 1 << 14;
+
+/// Bound on the schemas that lead to each other for one value: the judge recurses.
+const MAX_CHAIN: usize = 128;
 
 /// A place that contrail cannot judge by.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct UnusablePlace {
     /// JSON pointer into the document.
     pub at: String,
@@ -38,6 +49,12 @@ pub(super) struct Inspection {
     pub(super) unusable: Vec<UnusablePlace>,
     /// JSON pointers of the schemas that hold an unusable place.
     pub(super) broken: HashSet<String>,
+    /// JSON pointers of all schemas.
+    pub(super) schemas: Vec<String>,
+    /// Schemas that reach one with an unusable place, or with a format that restricts and is not asserted.
+    undecided: HashSet<String>,
+    /// References to the meta-schemas of JSON Schema.
+    pub(super) meta_schemas: BTreeSet<String>,
     /// Changes that make the document usable for the build.
     changes: Vec<Change>,
 }
@@ -56,8 +73,8 @@ impl Inspection {
     pub(super) fn of<'p>(document: &Value, places: impl IntoIterator<Item = &'p str>) -> Self {
         let mut todo: VecDeque<String> = places.into_iter().map(str::to_owned).collect();
         let mut seen: HashSet<String> = HashSet::new();
-        let rebased = refs::is_rebased(document);
-        let mut inspector = Inspector { document, rebased, found: Self::default(), patterns: HashMap::new() };
+        let mut edges: Vec<(String, String)> = Vec::new();
+        let mut inspector = Inspector { document, found: Self::default(), patterns: HashMap::new() };
         while let Some(pointer) = todo.pop_front() {
             if !seen.insert(pointer.clone()) {
                 continue;
@@ -65,7 +82,10 @@ impl Inspection {
             match document.pointer(&pointer) {
                 Some(Value::Object(schema)) => {
                     inspector.schema(&pointer, schema);
-                    todo.extend(targets(&pointer, schema));
+                    let targets = targets(&pointer, schema);
+                    edges.extend(targets.iter().map(|target| (target.clone(), pointer.clone())));
+                    todo.extend(targets);
+                    inspector.found.schemas.push(pointer);
                 }
                 Some(Value::Bool(_)) | None => {}
                 Some(_) => {
@@ -75,14 +95,25 @@ impl Inspection {
                 }
             }
         }
+        inspector.bound_work();
+        inspector.taint(&edges);
         inspector.found
     }
 
-    /// The document for the build; `None` where it is usable as it is.
-    pub(super) fn usable(&self, document: &Value) -> Option<Value> {
-        if self.changes.is_empty() {
-            return None;
+    /// Lists unusable places by the pointers that they have in the document as it was.
+    pub(super) fn relocate(&mut self, original: impl Fn(&str) -> String) {
+        let mut listed: Vec<UnusablePlace> = Vec::new();
+        for place in std::mem::take(&mut self.unusable) {
+            let place = UnusablePlace { at: original(&place.at), ..place };
+            if !listed.contains(&place) {
+                listed.push(place);
+            }
         }
+        self.unusable = listed;
+    }
+
+    /// The document for the build.
+    pub(super) fn usable(&self, document: &Value) -> Value {
         let mut usable = document.clone();
         for change in &self.changes {
             match change {
@@ -103,14 +134,33 @@ impl Inspection {
                 }
             }
         }
-        Some(usable)
+        usable
+    }
+
+    /// What the judge needs in other words.
+    pub(super) fn changes_for_judge(&self, document: &Value) -> Changes {
+        let discriminators = Discriminators::of(document);
+        let mut changes = Changes::default();
+        for at in &self.schemas {
+            let Some(schema) = document.pointer(at).and_then(Value::as_object) else { continue };
+            if let Some(selector) = discriminators.at(at, schema) {
+                changes.selectors.insert(at.clone(), selector);
+            }
+            if schema.get(NULLABLE) == Some(&Value::Bool(true)) {
+                changes.nullable.insert(at.clone());
+            }
+            let branches = schema.get("oneOf").and_then(Value::as_array).map_or(0, Vec::len);
+            let is_undecided = |index: usize| self.undecided.contains(&below(at, &["oneOf", &index.to_string()]));
+            if (0..branches).any(is_undecided) {
+                changes.undecided.insert(at.clone());
+            }
+        }
+        changes
     }
 }
 
 struct Inspector<'d> {
     document: &'d Value,
-    /// References start from identifiers; the build resolves them.
-    rebased: bool,
     found: Inspection,
     /// The usable form of each pattern; `None` where there is none.
     patterns: HashMap<String, Option<String>>,
@@ -122,9 +172,118 @@ impl Inspector<'_> {
     }
 
     fn unusable(&mut self, pointer: &str, keyword: &str, reason: String) {
+        self.remove(pointer, keyword);
+        // What these do not account for is not excluded.
+        let excluding: &[&str] = match keyword {
+            "properties" | "patternProperties" => &["additionalProperties"],
+            "prefixItems" => &["items"],
+            _ => &[],
+        };
+        for keyword in excluding {
+            self.remove(pointer, keyword);
+        }
+        self.report(below(pointer, &[keyword]), reason);
+    }
+
+    /// Leaves out what would multiply the work of judging one value: parts that lead to parts by ever more ways.
+    fn bound_work(&mut self) {
+        // By pointer: the ways, and the longest chain.
+        let mut weights: HashMap<String, (u64, usize)> = HashMap::new();
+        for start in self.found.schemas.clone() {
+            // A schema is weighed after those that it leads to; a circle is judged once.
+            let mut open: Vec<(String, bool)> = vec![(start, false)];
+            while let Some((at, weighed)) = open.pop() {
+                let Some(schema) = self.document.pointer(&at).and_then(Value::as_object) else { continue };
+                let parts = keywords::same_value(&at, schema);
+                if weighed {
+                    let weight = self.weigh(&at, &parts, &weights);
+                    weights.insert(at, weight);
+                } else if !weights.contains_key(&at) {
+                    weights.insert(at.clone(), (0, 0));
+                    open.push((at, true));
+                    let new = parts.into_iter().flat_map(|(_, parts)| parts);
+                    open.extend(new.filter(|part| !weights.contains_key(part)).map(|part| (part, false)));
+                }
+            }
+        }
+    }
+
+    fn weigh(
+        &mut self,
+        at: &str,
+        parts: &[(&str, Vec<String>)],
+        weights: &HashMap<String, (u64, usize)>,
+    ) -> (u64, usize) {
+        let (mut ways, mut chain): (u64, usize) = (1, 1);
+        for (keyword, parts) in parts {
+            let held = || parts.iter().filter_map(|part| weights.get(part));
+            let more = held().fold(0, |sum: u64, (ways, _)| sum.saturating_add(*ways));
+            let longest = held().map(|(_, chain)| chain + 1).max().unwrap_or_default();
+            if ways.saturating_add(more) > MAX_WAYS || longest > MAX_CHAIN {
+                let reason =
+                    format!("a value would be checked in more than {MAX_WAYS} ways, or by way of {MAX_CHAIN} schemas");
+                self.unusable(at, keyword, reason);
+            } else {
+                ways += more;
+                chain = chain.max(longest);
+            }
+        }
+        (ways, chain)
+    }
+
+    /// Takes out what would be false where a part of it allows too much: `not`, `if`, and what counts or excludes.
+    fn taint(&mut self, edges: &[(String, String)]) {
+        let mut unsure = self.found.broken.clone();
+        unsure.extend(self.restricting_formats());
+        if unsure.is_empty() {
+            return;
+        }
+        let mut sources: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (target, source) in edges {
+            sources.entry(target).or_default().push(source);
+        }
+        let reaching = |from: HashSet<String>| {
+            let mut todo: Vec<String> = from.iter().cloned().collect();
+            let mut reaching = from;
+            while let Some(at) = todo.pop() {
+                for source in sources.get(at.as_str()).into_iter().flatten() {
+                    if reaching.insert((*source).to_owned()) {
+                        todo.push((*source).to_owned());
+                    }
+                }
+            }
+            reaching
+        };
+        let broken = reaching(self.found.broken.clone());
+        self.found.undecided = reaching(unsure);
+        for at in self.found.schemas.clone() {
+            let Some(schema) = self.document.pointer(&at).and_then(Value::as_object) else { continue };
+            for (keyword, part) in [("not", "not"), ("if", "if"), ("maxContains", "contains")] {
+                if schema.contains_key(keyword) && self.found.undecided.contains(&below(&at, &[part])) {
+                    let reason = format!(
+                        "contrail cannot decide the `{part}`: a part of it is unusable, or has a format that is not checked"
+                    );
+                    self.unusable(&at, keyword, reason);
+                }
+            }
+            for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
+                if schema.contains_key(keyword) && broken.contains(&at) {
+                    self.remove(&at, keyword);
+                }
+            }
+        }
+    }
+
+    /// Schemas with a format that may decide and that is not asserted.
+    fn restricting_formats(&self) -> impl Iterator<Item = String> {
+        let format = |at: &str| self.document.pointer(at)?.get("format")?.as_str();
+        let undecided = |at: &&String| format(at).is_some_and(formats::is_undecided);
+        self.found.schemas.iter().filter(undecided).cloned().collect::<Vec<_>>().into_iter()
+    }
+
+    fn remove(&mut self, pointer: &str, keyword: &str) {
         self.found.broken.insert(pointer.to_owned());
         self.found.changes.push(Change::Remove(pointer.to_owned(), keyword.to_owned()));
-        self.report(below(pointer, &[keyword]), reason);
     }
 
     fn schema(&mut self, pointer: &str, schema: &Map<String, Value>) {
@@ -134,6 +293,13 @@ impl Inspector<'_> {
                 "pattern" => self.pattern(pointer, value),
                 "patternProperties" => self.patterns(pointer, value),
                 "required" => self.required(pointer, value),
+                "$dynamicRef" => {
+                    self.unusable(pointer, keyword, "contrail cannot find out where it leads".to_owned());
+                }
+                "$schema" if !value.as_str().is_some_and(resources::is_dialect) => {
+                    let reason = format!("contrail judges by JSON Schema 2020-12, and not by {value}");
+                    self.unusable(pointer, keyword, reason);
+                }
                 "x-contrail-unnamed-keys" if value.as_u64().is_none() => {
                     let reason = "expected the number of keys, a whole number".to_owned();
                     self.unusable(pointer, keyword, reason);
@@ -169,12 +335,9 @@ impl Inspector<'_> {
         let Some(target) = value.as_str() else {
             return self.unusable(pointer, "$ref", "expected a string".to_owned());
         };
-        if self.rebased {
-            return;
-        }
-        let fragment = target.strip_prefix('#').unwrap_or("?");
-        let decoded = percent_decode_str(fragment).decode_utf8();
-        if !decoded.is_ok_and(|to| self.document.pointer(&to).is_some()) {
+        if resources::is_meta_schema(target) {
+            self.found.meta_schemas.insert(target.to_owned());
+        } else if refs::target(target).is_none_or(|to| self.document.pointer(&to).is_none()) {
             self.unusable(pointer, "$ref", UnusablePlace::dangling(pointer, target).reason);
         }
     }
@@ -233,36 +396,6 @@ impl Inspector<'_> {
     }
 }
 
-/// What a keyword holds.
-enum Holds {
-    /// A schema.
-    One,
-    /// A list of schemas.
-    List,
-    /// An object whose members are schemas.
-    Members,
-    Other,
-}
-
-fn holds(keyword: &str) -> Holds {
-    match keyword {
-        "items"
-        | "additionalProperties"
-        | "unevaluatedItems"
-        | "unevaluatedProperties"
-        | "not"
-        | "if"
-        | "then"
-        | "else"
-        | "contains"
-        | "propertyNames"
-        | "contentSchema" => Holds::One,
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Holds::List,
-        "properties" | "dependentSchemas" | "$defs" => Holds::Members,
-        _ => Holds::Other,
-    }
-}
-
 /// Whether the commonest keywords have the value that they mostly have, which needs no meta-schema.
 fn is_plain(keyword: &str, value: &Value) -> bool {
     match keyword {
@@ -277,37 +410,4 @@ fn is_plain(keyword: &str, value: &Value) -> bool {
         "example" | "examples" | "default" | "const" => keyword != "examples" || value.is_array(),
         other => other.starts_with("x-"),
     }
-}
-
-/// The schemas that a schema leads to.
-fn targets(pointer: &str, schema: &Map<String, Value>) -> Vec<String> {
-    let mut targets = Vec::new();
-    for (keyword, value) in schema {
-        match (holds(keyword), value) {
-            (Holds::One, Value::Object(_)) => targets.push(below(pointer, &[keyword])),
-            (Holds::List, Value::Array(schemas)) => {
-                targets.extend((0..schemas.len()).map(|index| below(pointer, &[keyword, &index.to_string()])));
-            }
-            (Holds::Members, Value::Object(schemas)) => {
-                targets.extend(schemas.keys().map(|name| below(pointer, &[keyword, name])));
-            }
-            (Holds::Other, Value::Object(schemas)) if keyword == "patternProperties" => {
-                targets.extend(schemas.keys().map(|name| below(pointer, &[keyword, name])));
-            }
-            (Holds::Other, Value::String(target)) if keyword == "$ref" => {
-                let fragment = target.strip_prefix('#').map(|fragment| percent_decode_str(fragment).decode_utf8());
-                targets.extend(fragment.and_then(Result::ok).map(std::borrow::Cow::into_owned));
-            }
-            _ => {}
-        }
-    }
-    targets
-}
-
-fn below(pointer: &str, steps: &[&str]) -> String {
-    let mut pointer = pointer.to_owned();
-    for step in steps {
-        push_pointer(&mut pointer, step);
-    }
-    pointer
 }

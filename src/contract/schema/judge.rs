@@ -1,5 +1,7 @@
 //! The judge: the `jsonschema` crate, one build for all schemas of a document.
 
+use std::collections::BTreeSet;
+
 use jsonschema::{Draft, Registry, ValidationOptions, Validator};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
@@ -9,6 +11,9 @@ use crate::json::{Leaf, Tape, TapeNode};
 
 /// The document's address while it is compiled. contrail fetches nothing.
 const ADDRESS: &str = "contrail:/contract";
+
+/// The address of what refers to the meta-schemas in use.
+const META_SCHEMAS: &str = "contrail:/meta-schemas";
 
 /// What a URI fragment may hold as it is.
 const FRAGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'~').remove(b'-').remove(b'.').remove(b'_');
@@ -34,13 +39,20 @@ struct Selected {
 }
 
 impl Judge {
-    /// For the schemas at `places` of `document`, and for the branches of choices in them.
-    pub(super) fn compile(document: &Value, places: &[String], branches: &[String]) -> Self {
+    /// For the schemas at `places` of `document`, and for the branches of choices in them. `meta_schemas` are
+    /// references to meta-schemas in it.
+    pub(super) fn compile(
+        document: &Value,
+        places: &[String],
+        branches: &[String],
+        meta_schemas: &BTreeSet<String>,
+    ) -> Self {
         let mut judge = Self { validators: Vec::new(), schemas: Vec::new(), places: places.len() };
         judge.schemas.resize_with(places.len() + branches.len(), || None);
         let registry = Registry::new()
             .draft(Draft::Draft202012)
             .add(ADDRESS, document)
+            .and_then(|registry| registry.add(META_SCHEMAS, references(meta_schemas)))
             .and_then(jsonschema::RegistryBuilder::prepare);
         let Ok(registry) = registry else { return judge };
         let options = asserting_formats().should_ignore_unknown_formats(true).with_registry(&registry);
@@ -107,6 +119,11 @@ fn build(options: &Options<'_>, pointers: &[&str]) -> Option<Validator<Tape>> {
     let schemas = pointers.iter().enumerate();
     let properties: Map<_, _> = schemas.map(|(index, pointer)| (index.to_string(), reference(pointer))).collect();
     options.build(&json!({ "properties": properties })).ok()
+}
+
+/// A schema with these references: the registry brings the meta-schemas that it finds in one.
+fn references(targets: &BTreeSet<String>) -> Value {
+    json!({ "allOf": targets.iter().map(|target| json!({ "$ref": target })).collect::<Vec<_>>() })
 }
 
 fn reference(pointer: &str) -> Value {

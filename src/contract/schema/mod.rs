@@ -4,20 +4,30 @@
 //! copied and no number rounded. The gap walker is compiled from the same schemas: delete a property from the
 //! document, and its traffic turns from conforms to gap. The fast path settles most values before both.
 
+mod adapt;
+mod discriminator;
 mod errors;
 mod fast_path;
 mod formats;
 mod gaps;
 mod inspect;
 mod judge;
+mod judged;
+mod keywords;
+#[cfg(test)]
+mod openapi_tests;
 mod pattern;
+mod resources;
 mod set;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
 pub use errors::SchemaViolation;
+pub use formats::ASSERTED_FORMATS;
 pub use gaps::{Gap, GapKind, Types};
 pub use inspect::UnusablePlace;
+pub(super) use judged::NULLABLE;
+pub(super) use resources::is_meta_schema;
 pub use set::Schemas;
 pub use verdict::{Indeterminate, Judged, Schema};

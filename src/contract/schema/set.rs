@@ -14,33 +14,51 @@ use serde_json::{Map, Value};
 
 use super::{
     Schema, UnusablePlace,
+    adapt::{self, Side},
     fast_path::FastPath,
     gaps::{self, Coverage},
     inspect::Inspection,
     judge::Judge,
+    judged::Changes,
+    resources::{Copies, Resolved},
 };
-use crate::json::push_pointer;
+use crate::contract::refs;
 
 /// Stack for the build, in bytes: its recursion is as deep as the longest chain of references.
 const BUILD_STACK: usize = 256 << 20;
 
 /// The schemas of one document.
 pub struct Schemas {
-    document: Arc<Value>,
+    resolved: Resolved,
     places: Mutex<Places>,
-    inspection: OnceLock<Inspection>,
+    prepared: OnceLock<Prepared>,
     compiled: OnceLock<Compiled>,
 }
 
-/// JSON pointers of the schemas in use, each with its index.
+/// JSON pointers of the schemas in use and the sides that they describe, each with its index.
 #[derive(Debug, Default)]
 struct Places {
-    pointers: Vec<String>,
-    known: HashMap<String, usize>,
+    places: Vec<(String, Side)>,
+    known: HashMap<(String, Side), usize>,
 }
 
-/// What the build gives.
-pub(super) struct Compiled {
+/// What precedes the build.
+struct Prepared {
+    /// `None` where the document is the resolved one.
+    document: Option<Value>,
+    places: Vec<(String, Side)>,
+    inspection: Inspection,
+}
+
+/// The builds of a document: one, or one for each side where `readOnly` or `writeOnly` makes a difference.
+struct Compiled {
+    builds: Vec<Build>,
+    /// By place: the build, and the place's index in it.
+    places: Vec<(usize, usize)>,
+}
+
+/// What a build gives.
+pub(super) struct Build {
     pub(super) judge: Judge,
     pub(super) coverage: Coverage,
     pub(super) fast_path: FastPath,
@@ -64,18 +82,31 @@ impl fmt::Debug for Schemas {
 impl Schemas {
     /// For the schemas of `document`. References lead into it alone.
     #[must_use]
-    pub fn new(document: Arc<Value>) -> Arc<Self> {
-        Arc::new(Self { document, places: Mutex::default(), inspection: OnceLock::new(), compiled: OnceLock::new() })
+    pub fn new(document: &Arc<Value>) -> Arc<Self> {
+        Arc::new(Self {
+            resolved: Resolved::of(document),
+            places: Mutex::default(),
+            prepared: OnceLock::new(),
+            compiled: OnceLock::new(),
+        })
+    }
+
+    /// The document with each reference as a JSON pointer.
+    #[must_use]
+    pub fn document(&self) -> &Arc<Value> {
+        &self.resolved.document
     }
 
     /// The schema at a JSON pointer into the document. All schemas are requested before the first one judges a value.
     #[must_use]
     pub fn at(self: &Arc<Self>, pointer: &str) -> Schema {
+        let side = Side::of(pointer);
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = places.pointers.len();
-        let place = *places.known.entry(pointer.to_owned()).or_insert(next);
+        let next = places.places.len();
+        let key = (pointer.to_owned(), side);
+        let place = *places.known.entry(key.clone()).or_insert(next);
         if place == next {
-            places.pointers.push(pointer.to_owned());
+            places.places.push(key);
         }
         Schema::new(Arc::clone(self), place)
     }
@@ -83,17 +114,27 @@ impl Schemas {
     /// The places that contrail cannot judge by.
     #[must_use]
     pub fn unusable(&self) -> &[UnusablePlace] {
-        &self.inspection().unusable
+        &self.prepared().inspection.unusable
     }
 
     /// Covers the schemas in use and the components that nothing refers to.
-    fn inspection(&self) -> &Inspection {
-        self.inspection.get_or_init(|| {
-            let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-            let components = self.document.pointer("/components/schemas").and_then(Value::as_object);
-            let components: Vec<String> =
-                components.into_iter().flat_map(Map::keys).map(|name| below("/components/schemas", name)).collect();
-            Inspection::of(&self.document, places.pointers.iter().chain(&components).map(String::as_str))
+    fn prepared(&self) -> &Prepared {
+        self.prepared.get_or_init(|| {
+            let places = std::mem::take(&mut *self.places.lock().unwrap_or_else(PoisonError::into_inner)).places;
+            let components = self.document().pointer("/components/schemas").and_then(Value::as_object);
+            let components: Vec<String> = components
+                .into_iter()
+                .flat_map(Map::keys)
+                .map(|name| refs::below("/components/schemas", &[name]))
+                .collect();
+            let pointers = || places.iter().map(|(pointer, _)| pointer).chain(&components);
+            let copies = Copies::of(&self.resolved, pointers());
+            let document = copies.document.as_ref().unwrap_or(self.document());
+            let all: Vec<String> = pointers().map(|place| copies.of_place(place)).collect();
+            let mut inspection = Inspection::of(document, all.iter().map(String::as_str));
+            let places = places.into_iter().map(|(place, side)| (copies.of_place(&place), side)).collect();
+            inspection.relocate(|pointer| copies.original(pointer));
+            Prepared { document: copies.document, places, inspection }
         })
     }
 
@@ -102,12 +143,19 @@ impl Schemas {
         let _ = self.compiled();
     }
 
-    /// The build, made at the first call.
-    pub(super) fn compiled(&self) -> &Compiled {
+    /// The build that has a place, and the place's index in it.
+    pub(super) fn build_of(&self, place: usize) -> (&Build, usize) {
+        let compiled = self.compiled();
+        let (build, place) = compiled.places[place];
+        (&compiled.builds[build], place)
+    }
+
+    /// The builds, made at the first call.
+    fn compiled(&self) -> &Compiled {
         self.compiled.get_or_init(|| {
-            let inspection = self.inspection();
-            let places = std::mem::take(&mut *self.places.lock().unwrap_or_else(PoisonError::into_inner)).pointers;
-            let build = || Compiled::build(&self.document, inspection, &places);
+            let Prepared { document, places, inspection } = self.prepared();
+            let document = document.as_ref().unwrap_or(self.document());
+            let build = || Compiled::of(document, inspection, places);
             std::thread::scope(|scope| {
                 let builder = std::thread::Builder::new().name("contrail-schemas".to_owned()).stack_size(BUILD_STACK);
                 match builder.spawn_scoped(scope, build) {
@@ -119,27 +167,50 @@ impl Schemas {
     }
 }
 
-fn below(pointer: &str, name: &str) -> String {
-    let mut pointer = pointer.to_owned();
-    push_pointer(&mut pointer, name);
-    pointer
-}
-
 impl Compiled {
-    fn build(document: &Value, inspection: &Inspection, places: &[String]) -> Self {
-        let usable = inspection.usable(document);
-        let document = usable.as_ref().unwrap_or(document);
-        let (coverage, entries) = Coverage::compile(document, places, &inspection.broken);
-        let (fast_path, shapes) = FastPath::compile(document, places);
-        let judge = Judge::compile(document, places, &coverage.branches);
-        let roots = entries.into_iter().zip(shapes);
-        let roots = roots.map(|(entry, shape)| Root { entry, shape, types: OnceLock::new() }).collect();
-        Self { judge, coverage, fast_path, roots }
+    fn of(document: &Value, inspection: &Inspection, places: &[(String, Side)]) -> Self {
+        let mut usable = inspection.usable(document);
+        adapt::bound_integers(&mut usable, &inspection.schemas);
+        let changes = inspection.changes_for_judge(&usable);
+        let relaxed = Side::BOTH.map(|side| adapt::relaxed(&usable, &inspection.schemas, side));
+        if relaxed.iter().all(Vec::is_empty) {
+            let pointers: Vec<String> = places.iter().map(|(pointer, _)| pointer.clone()).collect();
+            let build = Build::of(usable, inspection, &changes, &pointers);
+            return Self { builds: vec![build], places: (0..places.len()).map(|place| (0, place)).collect() };
+        }
+        let mut indices = vec![(0, 0); places.len()];
+        let builds = Side::BOTH.into_iter().zip(relaxed).enumerate().map(|(index, (side, relaxed))| {
+            let mut pointers = Vec::new();
+            for (place, _) in places.iter().enumerate().filter(|(_, (_, held))| *held == side) {
+                indices[place] = (index, pointers.len());
+                pointers.push(places[place].0.clone());
+            }
+            let mut document = usable.clone();
+            adapt::relax(&mut document, &relaxed);
+            Build::of(document, inspection, &changes, &pointers)
+        });
+        Self { builds: builds.collect(), places: indices }
     }
 
     /// Judges nothing, and claims nothing.
     fn none(places: usize) -> Self {
-        Self::build(&Value::Null, &Inspection::default(), &vec![String::from("/"); places])
+        let build =
+            Build::of(Value::Null, &Inspection::default(), &Changes::default(), &vec![String::from("/"); places]);
+        Self { builds: vec![build], places: (0..places).map(|place| (0, place)).collect() }
+    }
+}
+
+impl Build {
+    fn of(mut document: Value, inspection: &Inspection, changes: &Changes, places: &[String]) -> Self {
+        let (coverage, entries) = Coverage::compile(&document, places, &inspection.broken, changes);
+        let (fast_path, shapes) = FastPath::compile(&document, places, changes);
+        changes.apply(&mut document);
+        let relocated = |pointers: &[String]| pointers.iter().map(|at| changes.relocate(at)).collect::<Vec<_>>();
+        let (places, branches) = (relocated(places), relocated(&coverage.branches));
+        let judge = Judge::compile(&document, &places, &branches, &inspection.meta_schemas);
+        let roots = entries.into_iter().zip(shapes);
+        let roots = roots.map(|(entry, shape)| Root { entry, shape, types: OnceLock::new() }).collect();
+        Self { judge, coverage, fast_path, roots }
     }
 
     pub(super) fn types(&self, place: usize) -> gaps::Types {

@@ -5,7 +5,7 @@ use crate::json::Document;
 
 fn schema(text: &str) -> Schema {
     let document: Value = serde_json::from_str(text).unwrap();
-    Schemas::new(std::sync::Arc::new(document)).at("/s")
+    Schemas::new(&std::sync::Arc::new(document)).at("/s")
 }
 
 /// What is found, as `at: expected` and `at?` for gaps.
@@ -19,6 +19,7 @@ fn found(schema: &Schema, text: &str) -> Vec<String> {
         GapKind::Unnamed { limit } => format!("{}? of {limit}", gap.at),
         GapKind::BeyondUnnamed { limit } => format!("{}! of {limit}", gap.at),
         GapKind::Value { known } => format!("{}? {known}", gap.at),
+        GapKind::Unclear { expected } => format!("{}? {expected}", gap.at),
     });
     breaches.chain(gaps).collect()
 }
@@ -188,7 +189,7 @@ fn an_unusable_place_is_listed_and_leaves_the_rest_judged_in_part() {
         (r#"{"s":{"minLength":2,"x-contrail-unnamed-keys":"three"}}"#, "/s/x-contrail-unnamed-keys"),
         (r#"{"s":{"minLength":2,"x-contrail-known-values":"none"}}"#, "/s/x-contrail-known-values"),
     ] {
-        let schemas = Schemas::new(std::sync::Arc::new(serde_json::from_str(text).unwrap()));
+        let schemas = Schemas::new(&std::sync::Arc::new(serde_json::from_str(text).unwrap()));
         let schema = schemas.at("/s");
         assert_eq!(schemas.unusable().iter().map(|place| &place.at).collect::<Vec<_>>(), [at], "{text}");
         let judge =
@@ -228,7 +229,7 @@ fn a_web_of_schemas_that_refer_to_each_other_by_choices_is_built_once() {
             (index.to_string(), members)
         })
         .collect();
-    let all = Schemas::new(std::sync::Arc::new(serde_json::json!({ "w": schemas })));
+    let all = Schemas::new(&std::sync::Arc::new(serde_json::json!({ "w": schemas })));
     let places: Vec<Schema> = (0..60).map(|index| all.at(&format!("/w/{index}"))).collect();
     for schema in &places {
         assert_eq!(found(schema, r#"{"next":{"next":"x"}}"#), [""; 0]);

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use super::{
     Gap, SchemaViolation, Types,
-    set::{Compiled, Schemas},
+    set::{Build, Schemas},
 };
 use crate::json::{Document, Leaf, Node};
 
@@ -82,19 +82,19 @@ impl Schema {
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<Judged, Indeterminate> {
-        let compiled = self.schemas.compiled();
-        let entry = compiled.roots[self.place].entry;
-        let reach = compiled.coverage.reach(entry);
+        let (build, place) = self.build();
+        let entry = build.roots[place].entry;
+        let reach = build.coverage.reach(entry);
         let judge = || {
-            let violations = self.violations(compiled, document)?;
+            let violations = Self::violations(build, place, document)?;
             if reach.circle_of_choices && document.depth() > MAX_SHALLOW_DEPTH {
                 // Each level would judge all branches anew.
                 let judged = Judged { violations, ..Judged::default() };
                 return if judged.violations.is_empty() { Err(Indeterminate) } else { Ok(judged) };
             }
-            let holds = |branch: usize, value: Node<'_>| compiled.judge.holds(branch, Leaf::Value(value));
-            let gaps = compiled.coverage.walk(entry, document.root(), &holds, is_origin);
-            Ok(Judged { violations, gaps, partial: reach.broken })
+            let holds = |branch: usize, value: Node<'_>| build.judge.holds(branch, Leaf::Value(value));
+            let (gaps, undecided) = build.coverage.walk(entry, document.root(), &holds, is_origin);
+            Ok(Judged { violations, gaps, partial: reach.broken || undecided })
         };
         if !reach.circle || document.depth() <= MAX_SHALLOW_DEPTH {
             return judge();
@@ -112,23 +112,24 @@ impl Schema {
 
     /// Whether the fast path alone settles a value.
     pub(super) fn fast_path_settles(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> bool {
-        let compiled = self.schemas.compiled();
-        let root = &compiled.roots[self.place];
-        !compiled.coverage.reach(root.entry).broken
-            && compiled.fast_path.certainly_conforms(root.shape, document.root(), is_origin)
+        let (build, place) = self.build();
+        let root = &build.roots[place];
+        !build.coverage.reach(root.entry).broken
+            && build.fast_path.certainly_conforms(root.shape, document.root(), is_origin)
     }
 
-    fn violations(&self, compiled: &Compiled, document: &Document) -> Result<Vec<SchemaViolation>, Indeterminate> {
+    fn build(&self) -> (&Build, usize) {
+        self.schemas.build_of(self.place)
+    }
+
+    fn violations(build: &Build, place: usize, document: &Document) -> Result<Vec<SchemaViolation>, Indeterminate> {
         let value = Leaf::Value(document.root());
-        let reach = compiled.coverage.reach(compiled.roots[self.place].entry);
-        if reach.circle_of_choices
-            && document.depth() > MAX_REPORTED_DEPTH
-            && !compiled.judge.is_valid(self.place, value)?
-        {
+        let reach = build.coverage.reach(build.roots[place].entry);
+        if reach.circle_of_choices && document.depth() > MAX_REPORTED_DEPTH && !build.judge.is_valid(place, value)? {
             let expected = "what the document shows, at every level".into();
             return Ok(vec![SchemaViolation { at: String::new(), expected }]);
         }
-        compiled.judge.violations(self.place, value)
+        build.judge.violations(place, value)
     }
 
     /// The violations of a text outside of any document (a parameter).
@@ -137,9 +138,9 @@ impl Schema {
     ///
     /// [`Indeterminate`] if the schema is unusable or a pattern is too costly to match.
     pub fn violations_of_text(&self, text: &str) -> Result<Vec<SchemaViolation>, Indeterminate> {
-        let compiled = self.schemas.compiled();
-        let in_full = || compiled.judge.violations(self.place, Leaf::Text(text));
-        if compiled.fast_path.text_certainly_conforms(compiled.roots[self.place].shape, text) {
+        let (build, place) = self.build();
+        let in_full = || build.judge.violations(place, Leaf::Text(text));
+        if build.fast_path.text_certainly_conforms(build.roots[place].shape, text) {
             debug_assert_eq!(in_full(), Ok(Vec::new()));
             return Ok(Vec::new());
         }
@@ -149,28 +150,28 @@ impl Schema {
     /// Whether a text stands for an integer and certainly conforms; `false` decides nothing.
     #[must_use]
     pub fn integer_certainly_conforms(&self, text: &str) -> bool {
-        let compiled = self.schemas.compiled();
-        self.types().is_integer()
-            && compiled.fast_path.integer_certainly_conforms(compiled.roots[self.place].shape, text)
+        let (build, place) = self.build();
+        self.types().is_integer() && build.fast_path.integer_certainly_conforms(build.roots[place].shape, text)
     }
 
     /// The types that a value may have.
     #[must_use]
     pub fn types(&self) -> Types {
-        self.schemas.compiled().types(self.place)
+        let (build, place) = self.build();
+        build.types(place)
     }
 
     /// The types that the member of this name may have, where the value is an object (a form's field).
     #[must_use]
     pub fn member_types(&self, name: &str) -> Types {
-        let compiled = self.schemas.compiled();
-        compiled.coverage.member_types(compiled.roots[self.place].entry, name)
+        let (build, place) = self.build();
+        build.coverage.member_types(build.roots[place].entry, name)
     }
 
     /// The types that an item may have, where the value is an array (a repeated parameter).
     #[must_use]
     pub fn item_types(&self) -> Types {
-        let compiled = self.schemas.compiled();
-        compiled.coverage.item_types(compiled.roots[self.place].entry)
+        let (build, place) = self.build();
+        build.coverage.item_types(build.roots[place].entry)
     }
 }

@@ -370,7 +370,7 @@ fn established() -> http::Response<Gate> {
 }
 
 fn refused(proxy: &Proxy, problem: Problem) -> http::Response<Gate> {
-    proxy.observer.on_rejected(problem.status.as_u16(), problem.reason);
+    proxy.observer.on_rejected(problem.status.as_u16(), problem.shown_reason());
     Response::from(problem).map(Gate::open)
 }
 

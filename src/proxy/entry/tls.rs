@@ -41,8 +41,8 @@ pub enum CertificateError {
         /// The parser's or the system's words.
         cause: String,
     },
-    /// They do not belong together.
-    Pair(AuthorityError),
+    /// They cannot be used together, for this cause.
+    Pair(String),
 }
 
 impl fmt::Display for CertificateError {
@@ -51,19 +51,12 @@ impl fmt::Display for CertificateError {
             Self::File { option, path, cause } => {
                 write!(f, "{option} {}: nothing usable in it (PEM is expected): {cause}", path.display())
             }
-            Self::Pair(_) => f.write_str("--cert and --key do not belong together"),
+            Self::Pair(cause) => write!(f, "--cert and --key cannot be used together: {cause}"),
         }
     }
 }
 
-impl std::error::Error for CertificateError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Pair(error) => Some(error),
-            Self::File { .. } => None,
-        }
-    }
-}
+impl std::error::Error for CertificateError {}
 
 impl Certificates {
     /// A certificate chain and its key, both PEM.
@@ -81,7 +74,11 @@ impl Certificates {
             return Err(wrong("--cert", certificate, "it holds no certificate".into()));
         }
         let key = private_key::read(key).map_err(|cause| wrong("--key", key, cause))?;
-        server_config(chain, key).map(|config| Self::Fixed(Arc::new(config))).map_err(CertificateError::Pair)
+        let config = server_config(chain, key).map_err(|error| match error {
+            AuthorityError::Certificate(cause) => CertificateError::Pair(cause),
+            other => CertificateError::Pair(other.to_string()),
+        })?;
+        Ok(Self::Fixed(Arc::new(config)))
     }
 
     /// What is wrong with the time of a certificate in a file, if something is: clients refuse it.

@@ -9,13 +9,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_
 
 use crate::proxy::{Audience, HostPort};
 use crate::{
-    exchange::media,
+    exchange::{TenantFacts, media},
     json::{self, Document},
     upstream::own::OwnAddresses,
 };
-
-/// The path below which the tenant's interface lies (the document, section 1).
-const BASE_PATH: &str = "/api/v2/";
 
 /// Characters that stand for themselves in a form (`application/x-www-form-urlencoded`).
 const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'*');
@@ -24,6 +21,7 @@ const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_')
 #[derive(Debug)]
 pub(in crate::proxy) struct Rewriter<'a> {
     pub(in crate::proxy) audience: &'a Audience,
+    pub(in crate::proxy) tenant: &'a dyn TenantFacts,
     /// The tenant's origin.
     pub(in crate::proxy) origin: String,
     /// The Host that the client named.
@@ -80,10 +78,14 @@ impl Rewriter<'_> {
             Audience::Rewrite => {
                 let (scheme, rest) = audience.split_once("://")?;
                 let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
-                if !matches!(path, "" | "/" | "/api/v2" | BASE_PATH) || !self.is_ours(scheme, authority) {
+                if !self.is_ours(scheme, authority) {
                     return None;
                 }
-                format!("{}{}", self.origin, if path.len() > 1 { BASE_PATH } else { path })
+                let path = match path {
+                    "" | "/" => path.to_owned(),
+                    path => self.tenant.audience_path(path)?,
+                };
+                format!("{}{path}", self.origin)
             }
         };
         (new != audience).then_some(new)
@@ -106,11 +108,29 @@ fn decode(text: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
+    #[derive(Debug)]
+    struct Tenant;
+
+    impl TenantFacts for Tenant {
+        fn is_token_path(&self, _path: &str) -> bool {
+            true
+        }
+
+        fn audience_path(&self, path: &str) -> Option<String> {
+            (path.trim_end_matches('/') == "/api/v2").then(|| "/api/v2/".to_owned())
+        }
+    }
+
     fn rewritten(audience: &Audience, media_type: &str, body: &'static str) -> Option<(String, String)> {
         let own = OwnAddresses::default();
         own.add("127.0.0.1:8443".parse().unwrap());
-        let rewriter =
-            Rewriter { audience, origin: "https://tenant.example".into(), host: Some("proxy.test".into()), own: &own };
+        let rewriter = Rewriter {
+            audience,
+            tenant: &Tenant,
+            origin: "https://tenant.example".into(),
+            host: Some("proxy.test".into()),
+            own: &own,
+        };
         let headers = [(header::CONTENT_TYPE, media_type.parse().unwrap())].into_iter().collect();
         let (body, original) = rewriter.rewrite(&headers, &Bytes::from(body))?;
         Some((String::from_utf8(body.to_vec()).unwrap(), original))

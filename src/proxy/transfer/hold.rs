@@ -32,6 +32,7 @@ pub(super) async fn request(
     let mut whole = collected(proxy, in_progress, std::mem::take(&mut request.body)).await?;
     let rewriter = asks_for_token.map(|host| Rewriter {
         audience: &proxy.settings.audience,
+        tenant: &*proxy.settings.tenant,
         origin: request.target.origin(),
         host: Some(host).filter(|host| !host.is_empty()),
         own: &proxy.settings.own,

@@ -37,7 +37,8 @@ pub fn forwards_left(method: &Method, headers: &HeaderMap) -> Option<u64> {
     if *method != Method::OPTIONS && *method != Method::TRACE {
         return None;
     }
-    headers.get(header::MAX_FORWARDS)?.to_str().ok()?.parse().ok()
+    // `parse` also reads a sign, which the field does not have.
+    headers.get(header::MAX_FORWARDS)?.to_str().ok().filter(|hops| !hops.starts_with('+'))?.parse().ok()
 }
 
 /// Adds what asks for other protocols, or switches to them, on one hop.

@@ -22,7 +22,7 @@ use super::{
 use crate::proxy::{Audience, HoldPolicy, Proxy, wire::state::InFlight};
 use crate::{
     exchange::{Body, Headers, Request, Target, is_bodiless},
-    token::{self, Credential},
+    token::Credential,
     upstream::{self, Answer, MessageBody, Response},
 };
 
@@ -42,7 +42,7 @@ pub(in crate::proxy) fn serve(
     let upgrade = if facts.asks_upgrade { UpgradeRequest::of(&mut request) } else { None };
     let (mut head, body) = request.into_parts();
     if let Err(problem) = acceptable(&head) {
-        proxy.observer.on_rejected(problem.status.as_u16(), problem.reason);
+        proxy.observer.on_rejected(problem.status.as_u16(), problem.shown_reason());
         return Box::pin(async { Ok(Response::from(problem).map(Gate::open)) });
     }
     if facts.asterisk_form {
@@ -50,7 +50,8 @@ pub(in crate::proxy) fn serve(
     }
     let target = Target::new(destination.scheme, destination.authority, raw_target(&head.uri));
     let asks_for_head = head.method == Method::HEAD;
-    let asks_for_token = token::is_token_request(&head.method, target.path()).then(|| client_host(&head));
+    let asks_for_token =
+        proxy.settings.tenant.is_token_request(&head.method, target.path()).then(|| client_host(&head));
     let mut head = forwarded(head, &destination.host);
     // What goes through a tunnel cannot be judged, and --enforce lets nothing through unjudged.
     let holds = proxy.observer.holds();

@@ -39,33 +39,21 @@ pub fn attest(live: &Verdict, recomputed: &Verdict, contract: &str) -> Option<At
         let same = cleared.iter_mut().find(|candidate| **candidate == Some(finding));
         kept.push(same.and_then(Option::take).is_some());
     }
-    let mut cleared: Vec<Finding> = cleared.into_iter().flatten().cloned().collect();
-    let mut indexes: Vec<usize> = (0..kept.len()).filter(|index| !kept[*index]).collect();
-    // What both have may stand in another order (it never should): then all of it is attested, so that `settle` is exact.
-    let common = |verdict: &Verdict, out: &[Finding]| {
-        let mut out: Vec<&Finding> = out.iter().collect();
-        let mut rest: Vec<Finding> = Vec::new();
-        for finding in &verdict.findings {
-            match out.iter().position(|dropped| *dropped == finding) {
-                Some(index) => drop(out.remove(index)),
-                None => rest.push(finding.clone()),
-            }
-        }
-        rest
-    };
-    let taken: Vec<Finding> = indexes.iter().map(|index| live.findings[*index].clone()).collect();
-    if common(recomputed, &cleared) != common(live, &taken) {
-        cleared.clone_from(&recomputed.findings);
-        indexes = (0..live.findings.len()).collect();
-    }
-    Some(Attested {
+    let with = |cleared: Vec<Finding>, indexes: Vec<usize>| Attested {
         contract: contract.into(),
         findings: indexes.iter().map(|index| live.findings[*index].clone()).collect(),
         indexes,
         cleared,
         unchecked: (live.unchecked != recomputed.unchecked).then_some(live.unchecked),
         blame: live.blame,
-    })
+    };
+    let cleared = cleared.into_iter().flatten().cloned().collect();
+    let attested = with(cleared, (0..kept.len()).filter(|index| !kept[*index]).collect());
+    // What both have may be in another order (it never should be): then all of it is attested.
+    if settle(recomputed.clone(), Some(&attested), contract).findings == live.findings {
+        return Some(attested);
+    }
+    Some(with(recomputed.findings.clone(), (0..live.findings.len()).collect()))
 }
 
 /// Settles the verdict of an entry: what the file gives on its own (`recomputed`) with what was attested.
@@ -115,22 +103,24 @@ fn aspect(rule: Rule) -> Unchecked {
         | Rule::AuthScopeUndeclared
         | Rule::AuthUnenforced
         | Rule::AuthRefused => Unchecked::Auth,
-        Rule::OperationUndocumented
-        | Rule::PathParameter
+        Rule::PathParameter
         | Rule::QueryParameter
-        | Rule::QueryUndocumented
+        | Rule::HeaderParameter
+        | Rule::CookieParameter
+        | Rule::QueryUndocumented => Unchecked::RequestParameters,
+        Rule::OperationUndocumented
         | Rule::RequestContentType
         | Rule::RequestBody
         | Rule::RequestBodyMalformed
         | Rule::RequestBodyUnexpected
         | Rule::RequestBodyUndocumented => Unchecked::RequestBody,
+        Rule::ResponseHeaders | Rule::ResponseHeader => Unchecked::ResponseHeaders,
         Rule::StatusSuccess => Unchecked::SuccessStatus,
         Rule::StatusUndocumented => Unchecked::ErrorStatus,
         Rule::ResponseContentType
         | Rule::ResponseBody
         | Rule::ResponseBodyMalformed
         | Rule::ResponseBodyUndocumented
-        | Rule::ResponseHeaders
         | Rule::ExchangeIdentity
         | Rule::ExchangePageSize
         | Rule::ExchangeEcho
@@ -176,12 +166,22 @@ mod tests {
         assert!(settled.unchecked.contains(Unchecked::RequestBody));
     }
 
+    #[test]
+    fn equal_findings_in_another_order_are_all_attested() {
+        let echo = Finding::new(Rule::ExchangeEcho, "1", "x");
+        let query = Finding::new(Rule::QueryParameter, "2", "x");
+        let live = verdict(vec![echo.clone(), query.clone(), echo.clone()]);
+        let file = verdict(vec![query, echo]);
+        let attested = attest(&live, &file, "c");
+        assert_eq!(settle(file, attested.as_ref(), "c"), live);
+    }
+
     proptest! {
         #[test]
         fn settling_gives_the_live_verdict_for_any_two_verdicts(
-            live in proptest::collection::vec((0..28usize, 0..3u8), 0..6),
-            file in proptest::collection::vec((0..28usize, 0..3u8), 0..6),
-            unchecked in proptest::collection::vec(0..9usize, 0..4),
+            live in proptest::collection::vec((0..Rule::ALL.len(), 0..3u8), 0..6),
+            file in proptest::collection::vec((0..Rule::ALL.len(), 0..3u8), 0..6),
+            unchecked in proptest::collection::vec(0..Unchecked::ALL.len(), 0..4),
         ) {
             let make = |list: Vec<(usize, u8)>| {
                 verdict(list.into_iter().map(|(rule, at)| Finding::new(Rule::ALL[rule], at.to_string(), "x")).collect())

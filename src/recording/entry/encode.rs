@@ -77,8 +77,8 @@ impl Default for Tokens {
 impl Tokens {
     /// How many are held at most. A power of two.
     const PLACES: usize = 256;
-    /// Longest text that is held, in bytes.
-    const LONGEST: usize = 4096;
+    /// Maximum bytes of a text that is held.
+    const MAX_LENGTH: usize = 4096;
 
     /// What is said of a token; `None` for any other credential, and where it is too long to be held.
     pub(in crate::recording) fn of(&mut self, credential: &Credential) -> Option<&[u8]> {
@@ -91,7 +91,7 @@ impl Tokens {
         if place.as_ref().is_none_or(|(held, _)| !Arc::ptr_eq(held, facts)) {
             let mut text = Vec::new();
             token(facts, true, &mut text);
-            *place = (text.len() <= Self::LONGEST).then(|| (Arc::clone(facts), text));
+            *place = (text.len() <= Self::MAX_LENGTH).then(|| (Arc::clone(facts), text));
         }
         place.as_ref().map(|(_, text)| &text[..])
     }

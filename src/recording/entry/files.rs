@@ -2,15 +2,19 @@
 //! if they are what the entry says they are.
 
 use std::{
-    collections::HashMap,
+    borrow::Cow,
+    collections::{HashMap, HashSet},
     fs, io,
     path::{Component, Path, PathBuf},
 };
 
 use bytes::Bytes;
 
-use crate::hex::hex;
-use crate::recording::fixture::{commit, names::digest_of};
+use crate::{
+    hex::hex,
+    json::{Document, Node},
+    recording::fixture::{commit, names::digest_of},
+};
 
 /// The body files of one HAR file.
 #[derive(Debug, Clone)]
@@ -116,8 +120,39 @@ fn check(bytes: &[u8], sha256: &str) -> Result<(), String> {
     .to_owned())
 }
 
+/// The files beside a HAR file that hold its bodies and can be read, in the order of its entries; none for another file.
+pub(crate) fn body_files(har: &Path) -> Vec<PathBuf> {
+    let Some(content) = commit::current(har).ok().and_then(|har| fs::read(har).ok()) else { return Vec::new() };
+    let folder = har.parent().unwrap_or(Path::new(""));
+    body_file_names(&content.into()).iter().filter_map(|name| find_inside(folder, name).ok()).collect()
+}
+
+/// The names of body files in a HAR file's text, each once, in the order of its entries.
+pub(crate) fn body_file_names(har: &Bytes) -> Vec<String> {
+    // Most files name none.
+    if memchr::memmem::find(har, b"\"_file\"").is_none() {
+        return Vec::new();
+    }
+    let Some(document) = Document::parsed_or_mended(har) else { return Vec::new() };
+    let mut seen = HashSet::new();
+    let mut names = Vec::new();
+    for entry in document.root().get("log").and_then(|log| log.get("entries")).into_iter().flat_map(Node::items) {
+        for (message, body) in [("request", "postData"), ("response", "content")] {
+            let name = entry.get(message).and_then(|message| message.get(body)?.get("_file")?.as_str());
+            names.extend(name.map(Cow::into_owned).filter(|name| seen.insert(name.clone())));
+        }
+    }
+    names
+}
+
 /// Reads a regular file below `folder`, following no link on the way.
 fn read_inside(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
+    let path = find_inside(folder, name)?;
+    fs::read(&path).map_err(|error| format!("cannot be read: {error}"))
+}
+
+/// The path of a regular file below `folder`, with no link on the way.
+fn find_inside(folder: &Path, name: &str) -> Result<PathBuf, String> {
     // Recordings travel: what is absolute or leaves the folder on another system is refused here, too.
     let windows = name.contains('\\') || name.as_bytes().get(1) == Some(&b':');
     if windows || name.contains('\0') || Path::new(name).has_root() {
@@ -146,5 +181,5 @@ fn read_inside(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
     if path == folder {
         return Err("is refused: it is no regular file".to_owned());
     }
-    fs::read(&path).map_err(|error| format!("cannot be read: {error}"))
+    Ok(path)
 }

@@ -138,7 +138,7 @@ impl HeadTokens {
         let held = self.0.get(label).cloned();
         held.ok_or_else(|| {
             let label: String = label.chars().take(100).collect();
-            format!("its token `{label}` is not in `log._contrail.tokens`, which has to stand before `log.entries`")
+            format!("its token `{label}` is not in `log._contrail.tokens`; standard input and pipes need it before `log.entries`")
         })
     }
 }
@@ -149,15 +149,15 @@ impl HeadTokens {
 pub(in crate::recording) struct KnownTokens(HashMap<Box<str>, Credential>);
 
 impl KnownTokens {
-    /// Most tokens that are kept; then they are read anew.
-    const MOST: usize = 256;
+    /// Maximum tokens that are kept; beyond it, all are dropped and read again.
+    const MAX_TOKENS: usize = 256;
 
     fn credential(&mut self, raw: Raw<'_>) -> Result<Credential, String> {
         if let Some(known) = self.0.get(raw.get()) {
             return Ok(known.clone());
         }
         let credential = parse::<TokenRecord<'_>>(raw)?.credential();
-        if self.0.len() >= Self::MOST {
+        if self.0.len() >= Self::MAX_TOKENS {
             self.0.clear();
         }
         self.0.insert(raw.get().into(), credential.clone());

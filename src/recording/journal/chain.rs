@@ -22,15 +22,13 @@ use std::{
 };
 
 use memchr::memchr_iter;
-use ring::{
-    digest::{Context, SHA256, digest},
-    rand::{SecureRandom as _, SystemRandom},
-};
+use ring::digest::{Context, SHA256, digest};
 use serde::Deserialize;
 
 use crate::{
     hex::hex,
     json::write::{string, strings},
+    recording::disk::random_id,
 };
 
 /// What a chain begins with.
@@ -67,9 +65,7 @@ impl ChainHead {
     /// Gives the trail an id if it has none.
     pub(in crate::recording) fn identify(&mut self) -> io::Result<()> {
         if self.trail.is_none() {
-            let mut id = [0; 16];
-            SystemRandom::new().fill(&mut id).map_err(|_| io::Error::other("the system gives no random bytes"))?;
-            self.trail = Some(hex(&id));
+            self.trail = Some(random_id()?);
         }
         Ok(())
     }
@@ -161,9 +157,15 @@ impl Link {
 pub(in crate::recording) fn begin_of(segment: &Path) -> io::Result<Option<ChainHead>> {
     let mut line = Vec::new();
     // The first line of a segment holds no digests.
-    BufReader::new(File::open(segment)?).take(MAX_FIRST_LINE).read_until(b'\n', &mut line)?;
+    let file = File::open(segment).map_err(named(segment))?;
+    BufReader::new(file).take(MAX_FIRST_LINE).read_until(b'\n', &mut line).map_err(named(segment))?;
     let link = serde_json::from_slice::<Line>(&line).ok().map(|line| line.chain);
     Ok(link.map(|link| ChainHead { seq: link.seq, hash: link.prev, trail: link.trail }))
+}
+
+/// An error that names the segment.
+pub(super) fn named(segment: &Path) -> impl Fn(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("`{}`: {error}", segment.display()))
 }
 
 /// Maximum bytes of a segment's first line; it has about 300.
@@ -171,13 +173,13 @@ const MAX_FIRST_LINE: u64 = 4096;
 
 /// The end of the chain in a segment, and how many whole lines follow its last chain line.
 pub(in crate::recording) fn end_of(segment: &Path) -> io::Result<(Option<ChainHead>, Vec<u8>)> {
-    let mut input = BufReader::with_capacity(256 << 10, File::open(segment)?);
+    let mut input = BufReader::with_capacity(256 << 10, File::open(segment).map_err(named(segment))?);
     let mut buffer = Vec::new();
     let mut head: Option<ChainHead> = None;
     let mut unsealed = Vec::new();
     loop {
         buffer.clear();
-        if input.read_until(b'\n', &mut buffer)? == 0 || !buffer.ends_with(b"\n") {
+        if input.read_until(b'\n', &mut buffer).map_err(named(segment))? == 0 || !buffer.ends_with(b"\n") {
             return Ok((head, unsealed));
         }
         if buffer.starts_with(START) {

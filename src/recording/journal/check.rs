@@ -2,16 +2,17 @@
 //! kept elsewhere.
 
 use std::{
+    collections::HashMap,
     fmt,
     fs::File,
-    io::{self, BufRead as _, BufReader, Read as _},
+    io::{self, BufRead, BufReader, Read as _},
     path::{Path, PathBuf},
 };
 
 use memchr::memmem;
 
 use super::{
-    chain::{ChainHead, Line, Link, START, line_digest},
+    chain::{ChainHead, Line, Link, START, line_digest, named},
     trail::is_segment,
     unrecorded::Unrecorded,
 };
@@ -68,22 +69,41 @@ const MAX_UNRECORDED: usize = 1000;
 ///
 /// The system's, for a segment that cannot be read.
 pub fn check_chain(segments: &[PathBuf], kept: &[ChainHead], whole: bool) -> io::Result<Option<Checked>> {
+    let open = |segment: &Path| File::open(segment).map_err(named(segment));
+    check(segments, kept, whole, |segment| Ok(BufReader::with_capacity(256 << 10, open(segment)?)))
+}
+
+/// As [`check_chain`], for segments that were read already.
+#[must_use]
+pub fn check_texts(segments: &[(PathBuf, &[u8])], whole: bool) -> Option<Checked> {
+    let paths: Vec<PathBuf> = segments.iter().map(|(path, _)| path.clone()).collect();
+    let texts: HashMap<&Path, &[u8]> = segments.iter().map(|(path, text)| (path.as_path(), *text)).collect();
+    check(&paths, &[], whole, |segment| Ok(texts.get(segment).copied().unwrap_or_default())).unwrap_or_default()
+}
+
+fn check<R: BufRead>(
+    segments: &[PathBuf],
+    kept: &[ChainHead],
+    whole: bool,
+    open: impl Fn(&Path) -> io::Result<R>,
+) -> io::Result<Option<Checked>> {
     let mut kept = kept.to_vec();
     kept.sort_by_key(|head| head.seq);
     let mut check = Check { kept, ..Check::default() };
     check.checked.part = !whole;
     check.chained = segments.iter().any(|segment| is_segment(segment));
-    if !check.chained && !holds_link(segments)? {
+    if !check.chained && !holds_link(segments, &open)? {
         return Ok(None);
     }
     for (index, segment) in segments.iter().enumerate() {
         check.last = index + 1 == segments.len();
-        check.checked.broken = check.segment(segment, !whole && index == 0)?;
+        let found = check.segment(segment, open(segment)?, !whole && index == 0);
+        check.checked.broken = found.map_err(named(segment))?;
         if check.checked.broken.is_some() {
             return Ok(Some(check.checked));
         }
     }
-    check.checked.unsealed = check.pending.len() as u64;
+    check.checked.unsealed = check.pending.iter().filter(|pending| !matches!(pending.kind, Kind::Blank)).count() as u64;
     let seq = check.checked.head.seq;
     if let Some(kept) = check.kept.last().filter(|kept| whole && kept.seq > seq) {
         let reason = format!(
@@ -98,10 +118,10 @@ pub fn check_chain(segments: &[PathBuf], kept: &[ChainHead], whole: bool) -> io:
 }
 
 /// Whether any line of these files belongs to a chain. Most journals have none, and then no line needs a digest.
-fn holds_link(files: &[PathBuf]) -> io::Result<bool> {
+fn holds_link<R: BufRead>(files: &[PathBuf], open: impl Fn(&Path) -> io::Result<R>) -> io::Result<bool> {
     let mut start = Vec::with_capacity(START.len());
     for file in files {
-        let mut input = BufReader::with_capacity(256 << 10, File::open(file)?);
+        let mut input = open(file)?;
         loop {
             start.clear();
             if input.by_ref().take(START.len() as u64).read_until(b'\n', &mut start)? == 0 {
@@ -129,6 +149,8 @@ struct Pending {
 enum Kind {
     Entry,
     Unrecorded(Unrecorded),
+    /// Nothing, which readers skip.
+    Blank,
     /// No line that contrail writes.
     Unknown,
 }
@@ -137,6 +159,7 @@ impl Kind {
     fn of(line: &[u8]) -> Self {
         match Unrecorded::parse(line) {
             Some(unrecorded) => Self::Unrecorded(unrecorded),
+            None if line.trim_ascii().is_empty() => Self::Blank,
             None if line.starts_with(b"{\"startedDateTime\"") => Self::Entry,
             None => Self::Unknown,
         }
@@ -161,8 +184,7 @@ struct Check {
 
 impl Check {
     /// Checks one segment; where it was altered, if it was.
-    fn segment(&mut self, segment: &Path, any: bool) -> io::Result<Option<Broken>> {
-        let mut input = BufReader::with_capacity(256 << 10, File::open(segment)?);
+    fn segment(&mut self, segment: &Path, mut input: impl BufRead, any: bool) -> io::Result<Option<Broken>> {
         let mut buffer = Vec::new();
         let mut number = 0;
         self.checked.lengths.push(0);
@@ -231,6 +253,7 @@ impl Check {
                     Some(last) => last.merge(&unrecorded),
                     None => self.checked.unrecorded.push(unrecorded),
                 },
+                Kind::Blank => {}
                 Kind::Entry | Kind::Unknown => self.checked.entries += 1,
             }
         }
@@ -265,7 +288,9 @@ fn compare(link: &Link, head: &ChainHead, pending: &[Pending], segment: &Path, l
     if link.seq != head.seq || link.prev != head.hash {
         // A line of no known kind among those that no link covers was a link.
         let of_link = pending.len().saturating_sub(link.lines.len());
-        if let Some(altered) = pending[..of_link].iter().find(|pending| matches!(pending.kind, Kind::Unknown)) {
+        if let Some(altered) =
+            pending[..of_link].iter().find(|pending| matches!(pending.kind, Kind::Unknown | Kind::Blank))
+        {
             let reason = "this line was altered".to_owned();
             return Some(Broken { segment: altered.segment.clone(), line: altered.line, reason });
         }

@@ -171,7 +171,8 @@ impl HeadFile {
         Ok((Self { path: path_buf, file, regular: true, torn }, kept))
     }
 
-    /// Adds a head and waits for the disk. A file that was removed is made anew with all that it held; the text says so.
+    /// Adds a head and waits for the disk. A removed file is created again with all its heads; the returned
+    /// alarm reports it.
     pub(super) fn add(&mut self, head: &ChainHead) -> Result<Option<String>, WriteError> {
         let alarm = if self.regular && !is_at(&self.file, &self.path) { Some(self.make_anew()?) } else { None };
         let failed = |error| refused("write the head to", &self.path)(error);

@@ -12,6 +12,8 @@ pub(super) mod check;
 pub(super) mod fold_log;
 pub(super) mod heads;
 pub(super) mod pending;
+pub(super) mod rewrite;
+pub(super) mod set_aside;
 pub(super) mod trail;
 pub(super) mod unrecorded;
 
@@ -34,6 +36,7 @@ use super::{
         trail::{Trail, TrailOptions},
         unrecorded::Unrecorded,
     },
+    read,
 };
 use crate::{
     hex::hex,
@@ -369,8 +372,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Looks whether the file still is where it was made. One that was removed is made anew with all that it held; the
-    /// [alarms](Self::alarms) say so.
+    /// Checks that the file is still at its path. A removed file is created again with its full content; the
+    /// [alarms](Self::alarms) report it.
     ///
     /// # Errors
     ///
@@ -437,6 +440,18 @@ impl Journal {
     #[must_use]
     pub fn is_folded(path: &Path) -> bool {
         FoldLog::read(path).is_ok_and(|log| log.is_folded())
+    }
+
+    /// The journal beside the fixture at `path`, if it holds exchanges that are in no fixture.
+    #[must_use]
+    pub fn left_beside(path: &Path) -> Option<PathBuf> {
+        let journal = Self::path_for(path);
+        if !journal.is_file() || Self::is_folded(&journal) {
+            return None;
+        }
+        let owes = pending::named_in(&journal).is_ok_and(|(segments, _)| !segments.is_empty());
+        let holds = owes || read::open(&journal).is_ok_and(|mut recording| recording.next().is_some());
+        holds.then_some(journal)
     }
 
     /// Which entries of its fixture the recording in the journal at `path` was to replace; `None` if it only adds.

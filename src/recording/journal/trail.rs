@@ -103,7 +103,11 @@ impl Trail {
     /// Makes the next segment, its first line tied to the chain; its path, file and length. Where that fails, nothing of
     /// it is left and the trail is as it was.
     pub(in crate::recording) fn next_segment(&mut self) -> Result<(PathBuf, File, u64), WriteError> {
-        let path = self.folder.join(segment_name(self.number + 1));
+        let Some(number) = self.number.checked_add(1) else {
+            let reason = "it has the highest number that a segment can have; move it away".to_owned();
+            return Err(WriteError::Place { path: self.folder.join(segment_name(self.number)), reason });
+        };
+        let path = self.folder.join(segment_name(number));
         let mut file =
             private().read(true).append(true).create_new(true).open(&path).map_err(refused("make", &path))?;
         let mut head = self.head.clone();
@@ -113,7 +117,7 @@ impl Trail {
             let _ = fs::remove_file(&path);
             return Err(refused("write", &path)(error));
         }
-        self.number += 1;
+        self.number = number;
         self.head = head;
         self.segments.push(path.clone());
         Ok((path, file, line.len() as u64))
@@ -142,6 +146,11 @@ fn is_within(path: &Path, folder: &Path) -> bool {
 /// The file whose lock says that a process writes to the trail.
 pub(in crate::recording) const LOCK: &str = "lock";
 
+/// Whether this has the name of such a file.
+pub(crate) fn is_trail_lock(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == LOCK)
+}
+
 fn lock(folder: &Path) -> Result<File, WriteError> {
     let lock = locked(&folder.join(LOCK), folder)?;
     make_private(&lock).map_err(refused("make private", folder))?;
@@ -167,6 +176,12 @@ fn recovered(folder: &Path, numbers: &[u64]) -> Result<(ChainHead, Leftover), Wr
         return Ok((head, leftover));
     }
     Ok((ChainHead::default(), leftover))
+}
+
+/// Whether a segment of this name would stand among those of a trail.
+pub(crate) fn is_in_trail(path: &Path) -> bool {
+    let beside = fs::read_dir(folder_of(path)).into_iter().flatten().flatten();
+    is_segment(path) && beside.map(|item| item.path()).any(|item| is_segment(&item))
 }
 
 fn segment_name(number: u64) -> String {

@@ -5,6 +5,8 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plural::plural;
+
 /// How such a line begins.
 pub(in crate::recording) const START: &[u8] = b"{\"_unrecorded\"";
 
@@ -28,7 +30,7 @@ struct Line {
 }
 
 /// Adds exchanges to a sum.
-pub(super) fn add(sum: &mut Option<Unrecorded>, more: Unrecorded) {
+pub(in crate::recording) fn add(sum: &mut Option<Unrecorded>, more: Unrecorded) {
     match sum {
         Some(sum) => sum.merge(&more),
         None => *sum = Some(more),
@@ -48,6 +50,14 @@ impl Unrecorded {
         self.exchanges = self.exchanges.saturating_add(other.exchanges);
         self.from = self.from.min(other.from);
         self.to = self.to.max(other.to);
+    }
+
+    /// What is missing, as a sentence without its full stop.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let exchanges = plural(self.exchanges, "exchange");
+        let (from, to) = (self.from, self.to);
+        format!("{exchanges} could not be recorded ({from:.3} to {to:.3}), so the fixture lacks them")
     }
 
     /// Writes the line, with its line feed.

@@ -2,6 +2,7 @@
 //!
 //! Entries are read one at a time, so that a file's size does not matter.
 
+pub(super) mod folders;
 pub(super) mod parallel;
 pub(super) mod reread;
 pub(super) mod scan;
@@ -15,53 +16,68 @@ use std::{
 };
 
 use super::{
-    Entry, Head, ReadError, ReadFault,
-    entry::decode::{self, Converted, Fault, Shared},
+    Entry, Head, ReadError, ReadFault, SetAside,
+    entry::{
+        decode::{self, Converted, Fault, Shared},
+        note::HeadTokens,
+    },
     fixture::commit,
-    read::reread::{Shelf, Spot},
-    texts::{Standing, Texts},
+    read::{
+        folders::Folders,
+        reread::{EntryRef, Rereader},
+    },
+    texts::{EntryPosition, Texts},
 };
 use crate::{digest::Digests, token::TokenCache};
 
 /// The recordings that `path` names, in the order of their names: itself if it is a file or `-`; of a folder every
-/// `.har` and `.journal` file in it and below.
+/// `.har` and `.journal` file in it and below, through symbolic links too.
 ///
 /// # Errors
 ///
 /// [`ReadFault::NotFound`], [`ReadFault::EmptyFolder`], or [`ReadFault::Io`].
 pub fn sources(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    Ok(walked(path)?.0)
+}
+
+/// [`sources`], and the folders that they were looked for in.
+fn walked(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), ReadError> {
     let fail = |fault| ReadError { source_name: path.display().to_string(), fault };
     if path.as_os_str() == "-" {
-        return Ok(vec![path.to_path_buf()]);
+        return Ok((vec![path.to_path_buf()], Vec::new()));
     }
     let metadata = fs::metadata(path).map_err(|error| fail(fault_of(error)))?;
     if !metadata.is_dir() {
-        return Ok(vec![path.to_path_buf()]);
+        return Ok((vec![path.to_path_buf()], Vec::new()));
     }
-    let mut found = Vec::new();
-    let mut folders = vec![path.to_path_buf()];
-    while let Some(folder) = folders.pop() {
+    let (mut found, mut all) = (Vec::new(), Vec::new());
+    let mut folders = Folders::below(path);
+    while let Some(folder) = folders.take().map_err(|error| fail(ReadFault::Io(error)))? {
         // Of a fold that was committed and not finished.
         found.extend(commit::staged_hars(&folder).into_iter().map(|name| folder.join(name)));
         for item in fs::read_dir(&folder).map_err(|error| fail(ReadFault::Io(error)))? {
             let item = item.map_err(|error| fail(ReadFault::Io(error)))?;
             let kind = item.file_type().map_err(|error| fail(ReadFault::Io(error)))?;
             let path = item.path();
-            if kind.is_dir() {
-                if !commit::is_own_folder(&item.file_name()) {
-                    folders.push(path);
+            let is_linked = kind.is_symlink() && path.is_dir();
+            if kind.is_dir() || is_linked {
+                match commit::is_own_folder(&item.file_name()) {
+                    true => {}
+                    false if is_linked => folders.add_linked(path),
+                    false => folders.add(path),
                 }
-            } else if is_recording_name(&path) {
+            } else if is_recording_name(&path) && !SetAside::is_name(&path) {
                 found.push(path);
             }
         }
+        all.push(folder);
     }
     if found.is_empty() {
         return Err(fail(ReadFault::EmptyFolder));
     }
     found.sort();
     found.dedup();
-    Ok(found)
+    Ok((found, all))
 }
 
 /// Whether a folder is read with this file as one of its recordings.
@@ -93,9 +109,14 @@ pub(super) struct Reader {
 }
 
 impl Reader {
+    /// Body files are looked for in `folder`.
+    pub(super) fn new(name: &str, folder: Option<PathBuf>) -> Self {
+        Self { name: name.into(), shared: Shared::new(folder), digests: Digests::default() }
+    }
+
     /// The entry of a text; `None` if it is not HTTP.
-    pub(super) fn entry(&mut self, text: &[u8], standing: Standing) -> Result<Option<Entry>, ReadError> {
-        let index = standing.index;
+    pub(super) fn entry(&mut self, text: &[u8], position: EntryPosition) -> Result<Option<Entry>, ReadError> {
+        let index = position.index;
         let fault = match decode::entry(text, &mut self.shared) {
             Ok(Converted::NotHttp) => return Ok(None),
             Ok(Converted::Exchange(converted)) => {
@@ -104,7 +125,7 @@ impl Reader {
             }
             Err(Fault::Version(found)) => ReadFault::Version { found },
             Err(Fault::BodyFile { file, reason }) => ReadFault::BodyFile { index, file, reason },
-            Err(Fault::Entry(reason)) => match standing.line {
+            Err(Fault::Entry(reason)) => match position.line {
                 None => ReadFault::Entry { index, reason },
                 Some(line) => ReadFault::Line { line, reason },
             },
@@ -113,13 +134,17 @@ impl Reader {
     }
 
     /// As [`Reader::entry`], with where to find it again.
-    pub(super) fn placed(&mut self, text: &[u8], standing: Standing) -> Result<Option<(Entry, Spot)>, ReadError> {
+    pub(super) fn placed(
+        &mut self,
+        text: &[u8],
+        position: EntryPosition,
+    ) -> Result<Option<(Entry, EntryRef)>, ReadError> {
         let asked = self.shared.files.asked();
-        let entry = self.entry(text, standing)?;
+        let entry = self.entry(text, position)?;
         Ok(entry.map(|entry| {
             let has_files = self.shared.files.asked() != asked;
             let digest = reread::digest(&self.digests, text, &entry, has_files);
-            (entry, Spot::new(standing, text.len(), digest))
+            (entry, EntryRef::new(position, text.len(), digest))
         }))
     }
 
@@ -164,8 +189,27 @@ pub fn open_up_to(path: &Path, length: Option<u64>) -> Result<Recording, ReadErr
     let again = if metadata.is_file() { file.try_clone().map(Some) } else { Ok(None) };
     let again = again.map_err(|error| fail(ReadFault::Io(error)))?;
     let file = file.take(length.unwrap_or(u64::MAX));
-    let recording = Recording::new(name, Box::new(BufReader::with_capacity(CHUNK, file)), folder)?;
+    let mut recording = Recording::new(name, Box::new(BufReader::with_capacity(CHUNK, file)), folder)?;
+    if again.is_some() && !recording.texts.knows_tokens() {
+        recording.reader.shared.head = late_tokens(path).unwrap_or_default();
+    }
     Ok(Recording { file: again, ..recording })
+}
+
+/// The tokens of a fixture whose `log._contrail` follows its entries; `None` for any other file. The file is read through
+/// for them, unless its first entry shows that contrail did not write it.
+fn late_tokens(path: &Path) -> Option<HeadTokens> {
+    let (file, _) = opened(path).ok()?;
+    let mut texts = Texts::begin(String::new(), Box::new(BufReader::with_capacity(CHUNK, file))).ok()?;
+    let mut text = Vec::new();
+    texts.next(&mut text).ok()??;
+    memchr::memmem::find(&text, b"\"_contrail\"")?;
+    loop {
+        text.clear();
+        if texts.next(&mut text).ok()?.is_none() {
+            return Some(texts.take_tokens());
+        }
+    }
 }
 
 /// Opens what the recording `path` is now.
@@ -218,8 +262,7 @@ impl Recording {
     ///
     /// As [`open`].
     pub fn new(name: String, input: Box<dyn BufRead + Send>, folder: Option<PathBuf>) -> Result<Self, ReadError> {
-        let mut reader =
-            Reader { name: name.as_str().into(), shared: Shared::new(folder), digests: Digests::default() };
+        let mut reader = Reader::new(&name, folder);
         let mut texts = Texts::begin(name, input)?;
         reader.shared.head = texts.take_tokens();
         Ok(Self { texts, reader, file: None, skipped: 0, carries_authorization: false, buffer: Vec::new() })
@@ -235,8 +278,8 @@ impl Recording {
 
     /// What its entries can be read from again; `None` for what can be read only once.
     #[must_use]
-    pub fn shelf(&mut self) -> Option<Shelf> {
-        self.file.take().map(|file| Shelf::new(file, self.reader.clone()))
+    pub fn rereader(&mut self) -> Option<Rereader> {
+        self.file.take().map(|file| Rereader::new(file, self.reader.clone()))
     }
 
     /// The name that it was opened by.
@@ -267,8 +310,8 @@ impl Recording {
     fn read_next(&mut self) -> Result<Option<Entry>, ReadError> {
         loop {
             self.buffer.clear();
-            let Some(standing) = self.texts.next(&mut self.buffer)? else { return Ok(None) };
-            if let Some(entry) = self.reader.entry(&self.buffer, standing)? {
+            let Some(position) = self.texts.next(&mut self.buffer)? else { return Ok(None) };
+            if let Some(entry) = self.reader.entry(&self.buffer, position)? {
                 self.carries_authorization |= entry.exchange.request.headers.contains("authorization");
                 return Ok(Some(entry));
             }

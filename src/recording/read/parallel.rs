@@ -12,15 +12,15 @@ use std::{
 
 use super::Reader;
 use crate::recording::{
-    Entry, Head, ReadError, ReadFault, Recording, Spot,
-    texts::{Standing, Texts},
+    Entry, EntryRef, Head, ReadError, ReadFault, Recording,
+    texts::{EntryPosition, Texts},
 };
 
 /// Bytes of text that go to a thread at a time, at least.
 const BATCH: usize = 128 << 10;
 
-/// Most threads; one thread cuts texts out for them all.
-const MOST_THREADS: usize = 16;
+/// Maximum threads; one thread cuts texts out for them all.
+const MAX_THREADS: usize = 16;
 
 /// What is known of a recording at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,16 +36,16 @@ pub struct Ended {
 struct Batch {
     text: Vec<u8>,
     /// Where each entry stands in the file, and where its text ends here.
-    ends: Vec<(Standing, usize)>,
+    ends: Vec<(EntryPosition, usize)>,
 }
 
 /// What became of a batch: a result per entry, `None` for one that is not HTTP; after an error nothing follows.
 type Done<T> = Vec<Result<Option<T>, ReadError>>;
 
 /// What is done with a text.
-trait Work<T>: Fn(&mut Reader, &[u8], Standing) -> Result<Option<T>, ReadError> + Sync {}
+trait Work<T>: Fn(&mut Reader, &[u8], EntryPosition) -> Result<Option<T>, ReadError> + Sync {}
 
-impl<T, F: Fn(&mut Reader, &[u8], Standing) -> Result<Option<T>, ReadError> + Sync> Work<T> for F {}
+impl<T, F: Fn(&mut Reader, &[u8], EntryPosition) -> Result<Option<T>, ReadError> + Sync> Work<T> for F {}
 
 impl Batch {
     /// The next texts; an empty batch at the end. An error comes with the texts before it.
@@ -53,7 +53,7 @@ impl Batch {
         let mut batch = Self { text: Vec::with_capacity(BATCH + BATCH / 4), ends: Vec::new() };
         while batch.text.len() < BATCH {
             match texts.next(&mut batch.text) {
-                Ok(Some(standing)) => batch.ends.push((standing, batch.text.len())),
+                Ok(Some(position)) => batch.ends.push((position, batch.text.len())),
                 Ok(None) => break,
                 Err(error) => return (batch, Some(error)),
             }
@@ -64,13 +64,13 @@ impl Batch {
     fn done<T>(&self, reader: &mut Reader, work: &impl Work<T>) -> Done<T> {
         let mut start = 0;
         let mut done = Vec::with_capacity(self.ends.len());
-        for (standing, end) in &self.ends {
+        for (position, end) in &self.ends {
             let text = &self.text[start..*end];
             start = *end;
-            let worked = catch_unwind(AssertUnwindSafe(|| work(reader, text, *standing)));
+            let worked = catch_unwind(AssertUnwindSafe(|| work(reader, text, *position)));
             let result = worked.unwrap_or_else(|_| {
                 let reason = "contrail failed on it; please report it".to_owned();
-                Err(reader.fail(ReadFault::Entry { index: standing.index, reason }))
+                Err(reader.fail(ReadFault::Entry { index: position.index, reason }))
             });
             let failed = result.is_err();
             done.push(result);
@@ -94,33 +94,33 @@ impl Recording {
         T: Send,
         E: From<ReadError>,
     {
-        let work = |reader: &mut Reader, text: &[u8], standing| Ok(reader.entry(text, standing)?.map(&work));
-        self.each_on(threads(), work, sink)
+        let work = |reader: &mut Reader, text: &[u8], position| Ok(reader.entry(text, position)?.map(&work));
+        self.each_on(threads, work, sink)
     }
 
-    /// As [`Recording::each`], with where each entry stands on the recording's [`Shelf`](crate::recording::Shelf).
+    /// As [`Recording::each`], with where each entry stands on the recording's [`Rereader`](crate::recording::Rereader).
     ///
     /// # Errors
     ///
     /// As [`Recording::each`].
-    pub fn each_placed<T, E>(
+    pub fn each_with_ref<T, E>(
         self,
-        work: impl Fn(Entry, Spot) -> T + Sync,
+        work: impl Fn(Entry, EntryRef) -> T + Sync,
         sink: impl FnMut(T) -> Result<(), E>,
     ) -> Result<Ended, E>
     where
         T: Send,
         E: From<ReadError>,
     {
-        let work = |reader: &mut Reader, text: &[u8], standing| {
-            Ok(reader.placed(text, standing)?.map(|(entry, spot)| work(entry, spot)))
+        let work = |reader: &mut Reader, text: &[u8], position| {
+            Ok(reader.placed(text, position)?.map(|(entry, entry_ref)| work(entry, entry_ref)))
         };
-        self.each_on(threads(), work, sink)
+        self.each_on(threads, work, sink)
     }
 
     fn each_on<T, E>(
         self,
-        threads: usize,
+        threads: impl FnOnce() -> usize,
         work: impl Work<T>,
         mut sink: impl FnMut(T) -> Result<(), E>,
     ) -> Result<Ended, E>
@@ -146,7 +146,7 @@ impl Recording {
         } else {
             thread::scope(|scope| -> Result<(), E> {
                 let (mut to, mut from) = (Vec::new(), Vec::new());
-                for _ in 0..threads {
+                for _ in 0..threads() {
                     let (batches, waiting) = sync_channel::<Batch>(1);
                     let (results, done) = sync_channel::<Done<T>>(1);
                     let (mut reader, work) = (reader.clone(), &work);
@@ -175,8 +175,9 @@ impl Recording {
     }
 }
 
+/// Read only for files of more than one batch: the system looks it up in several files each time.
 fn threads() -> usize {
-    thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS)
+    thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_THREADS)
 }
 
 /// Cuts what follows the `first` batch into further ones, the n-th for the n-th thread; what ended it, if not its end.
@@ -221,14 +222,18 @@ mod tests {
 
     fn paths(recording: Recording, threads: usize) -> (Vec<String>, Result<Ended, ReadError>) {
         let mut paths = Vec::new();
-        let work = |reader: &mut Reader, text: &[u8], standing| {
+        let work = |reader: &mut Reader, text: &[u8], position| {
             let path = |entry: Entry| format!("{} {}", entry.index, entry.exchange.request.target.path());
-            Ok(reader.entry(text, standing)?.map(path))
+            Ok(reader.entry(text, position)?.map(path))
         };
-        let ended = recording.each_on(threads, work, |path| {
-            paths.push(path);
-            Ok(())
-        });
+        let ended = recording.each_on(
+            || threads,
+            work,
+            |path| {
+                paths.push(path);
+                Ok(())
+            },
+        );
         (paths, ended)
     }
 

@@ -10,19 +10,19 @@ use std::{
 };
 
 use super::Reader;
-use crate::recording::{Entry, ReadError, ReadFault, texts::Standing};
+use crate::recording::{Entry, ReadError, ReadFault, texts::EntryPosition};
 use crate::{digest::Digests, exchange::Exchange};
 
 /// A recording whose entries can be read again.
-pub struct Shelf {
+pub struct Rereader {
     file: File,
     reader: Mutex<Reader>,
 }
 
-/// Where an entry stands on its shelf, and what it was when it was first read.
+/// Where an entry stands in its file, and what it was when it was first read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spot {
-    standing: Standing,
+pub struct EntryRef {
+    position: EntryPosition,
     length: usize,
     digest: u64,
 }
@@ -39,13 +39,13 @@ pub(in crate::recording) fn digest(digests: &Digests, text: &[u8], entry: &Entry
     digests.and(digest, response.as_ref().map_or(&[], |response| &response.body.content))
 }
 
-impl Spot {
-    pub(in crate::recording) fn new(standing: Standing, length: usize, digest: u64) -> Self {
-        Self { standing, length, digest }
+impl EntryRef {
+    pub(in crate::recording) fn new(position: EntryPosition, length: usize, digest: u64) -> Self {
+        Self { position, length, digest }
     }
 }
 
-impl Shelf {
+impl Rereader {
     pub(in crate::recording) fn new(file: File, reader: Reader) -> Self {
         Self { file, reader: Mutex::new(reader) }
     }
@@ -55,20 +55,20 @@ impl Shelf {
     /// # Errors
     ///
     /// [`ReadFault::Changed`] if it is not what it was any more; others if it can no longer be read at all.
-    pub fn entry(&self, spot: &Spot) -> Result<Entry, ReadError> {
-        let mut text = vec![0; spot.length];
-        let read = self.file.read_exact_at(&mut text, spot.standing.offset);
+    pub fn entry(&self, entry_ref: &EntryRef) -> Result<Entry, ReadError> {
+        let mut text = vec![0; entry_ref.length];
+        let read = self.file.read_exact_at(&mut text, entry_ref.position.offset);
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        read.map_err(|_| reader.fail(ReadFault::Changed { index: spot.standing.index }))?;
-        match reader.placed(&text, spot.standing) {
-            Ok(Some((entry, found))) if found == *spot => Ok(entry),
-            Ok(_) | Err(_) => Err(reader.fail(ReadFault::Changed { index: spot.standing.index })),
+        read.map_err(|_| reader.fail(ReadFault::Changed { index: entry_ref.position.index }))?;
+        match reader.placed(&text, entry_ref.position) {
+            Ok(Some((entry, found))) if found == *entry_ref => Ok(entry),
+            Ok(_) | Err(_) => Err(reader.fail(ReadFault::Changed { index: entry_ref.position.index })),
         }
     }
 }
 
-impl std::fmt::Debug for Shelf {
+impl std::fmt::Debug for Rereader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shelf").field("file", &self.file).finish_non_exhaustive()
+        f.debug_struct("Rereader").field("file", &self.file).finish_non_exhaustive()
     }
 }

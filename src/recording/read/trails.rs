@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::sources;
+use super::walked;
 use crate::recording::{
-    ReadError, ReadFault,
+    ReadError, ReadFault, SetAside,
     journal::{
         chain,
         trail::{LOCK, segment_number},
@@ -29,7 +29,7 @@ pub struct Named {
 pub struct TrailFiles {
     /// Its folder; of a journal by itself, the journal.
     pub name: PathBuf,
-    /// Its segments, in order.
+    /// Its segments, in order; none where none of them can be read.
     pub segments: Vec<PathBuf>,
     /// Whether these are all of its segments.
     pub whole: bool,
@@ -53,14 +53,14 @@ impl TrailFiles {
     }
 }
 
-/// Finds the recordings that `path` names, as [`sources`] does, and the trails among them.
+/// Finds the recordings that `path` names, as [`super::sources`] does, and the trails among them.
 ///
 /// # Errors
 ///
-/// As [`sources`].
+/// As [`super::sources`].
 pub fn find(path: &Path) -> Result<Named, ReadError> {
     let mut found = Named::default();
-    let sources = sources(path)?;
+    let (sources, walked) = walked(path)?;
     let fail = |error| ReadError { source_name: path.display().to_string(), fault: ReadFault::Io(error) };
     let is_folder = path.is_dir();
     let mut folders: BTreeMap<PathBuf, Vec<(u64, PathBuf)>> = BTreeMap::new();
@@ -76,6 +76,13 @@ pub fn find(path: &Path) -> Result<Named, ReadError> {
                 found.trails.push(TrailFiles { name: source, segments, whole: false, unread: Vec::new() });
             }
             None => found.others.push(source),
+        }
+    }
+    for folder in walked.into_iter().filter(|folder| !folders.contains_key(folder)) {
+        let mut unread = unread(&folder).map_err(fail)?;
+        unread.retain(|file| is_packed_segment(file));
+        if !unread.is_empty() {
+            found.trails.push(TrailFiles { name: folder, segments: Vec::new(), whole: true, unread });
         }
     }
     let mut trails = Vec::new();
@@ -122,12 +129,21 @@ fn joined(trails: Vec<TrailFiles>) -> io::Result<Vec<TrailFiles>> {
     Ok(joined)
 }
 
+/// Whether a file that is no recording has the name of a segment, in capitals or with more behind it: one that was
+/// compressed, or set aside.
+fn is_packed_segment(file: &Path) -> bool {
+    let name = file.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let number = name.strip_prefix("trail-").and_then(|rest| rest.split_once(".journal")).map(|(number, _)| number);
+    number.is_some_and(|number| number.parse::<u64>().is_ok())
+}
+
 /// The files in a trail's folder that are no recording.
 fn unread(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut unread = Vec::new();
     for item in fs::read_dir(folder)? {
         let item = item?;
-        if !item.file_type()?.is_dir() && item.file_name() != LOCK && !super::is_recording_name(&item.path()) {
+        let is_read = super::is_recording_name(&item.path()) && !SetAside::is_name(&item.path());
+        if !item.path().is_dir() && item.file_name() != LOCK && !is_read {
             unread.push(item.path());
         }
     }

@@ -1,7 +1,10 @@
 //! Replacing secrets with labels, in messages and in files.
 
 pub(super) mod file;
-pub(super) mod label;
+mod head;
+mod labelled;
 pub(super) mod message;
+mod recording;
 pub(super) mod renumber;
-pub(super) mod spans;
+mod target;
+mod verdict;

@@ -4,8 +4,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use http::HeaderValue;
 
-use super::{label, message};
-use crate::redact::{Judged, Redacted};
+use super::message;
+use crate::redact::{Judged, Redacted, label};
 use crate::{
     exchange::{Body, Exchange, Headers},
     finding::Finding,
@@ -13,7 +13,7 @@ use crate::{
     token::{Credential, TokenFacts},
 };
 
-/// Gives labels new numbers in the order in which they are met. Labels of different sources are kept apart even where
+/// Gives labels new numbers in their order of appearance. Labels of different sources are kept apart even where
 /// they read the same.
 #[derive(Debug, Clone, Default)]
 pub struct Renumbering {
@@ -29,7 +29,7 @@ impl Renumbering {
         self.source += 1;
     }
 
-    /// What follows comes from the recording of this number (whatever was met before); for sources that interleave.
+    /// What follows comes from the recording of this number (whatever came before); for sources that interleave.
     pub fn in_source(&mut self, source: u32) {
         self.source = source;
     }

@@ -1,30 +1,30 @@
 //! Recognising secrets: by the field that they stand in, by their shape, by the rules that `--redact` adds. What is
 //! recognised is remembered, so that it is found again by value.
 
-use std::ops::Range;
+use std::{borrow::Cow, cell::LazyCell, ops::Range};
 
 use super::{
     hints::{self, Hints, glance},
-    kind::{self, JWK_PRIVATE, Kind, OAUTH, Place},
+    named,
+    names::{self, JWK_PRIVATE, OAUTH, Place},
     prefilter::Seen,
     shapes,
     walk::{Token, Walk},
 };
 use crate::json::{Document, Kind as JsonKind, Node};
 use crate::redact::{
-    Redactor,
-    apply::{label, spans::Mark},
-    known::{
-        memory::{self, Id},
-        view::View,
-    },
+    Redactor, coding,
+    kind::{self, Kind},
+    label,
+    mark::{Id, Mark},
+    view::View,
 };
 
 /// How many codings are undone one inside the other: JSON in a form in a URL in JSON.
 pub(in crate::redact) const DEPTH: usize = 4;
 
 /// Longest body that is searched for personal data by shape, and longest JSON inside a string that is looked into.
-const LONG: usize = 1 << 20;
+pub(super) const LONG: usize = 1 << 20;
 
 impl Redactor {
     pub(in crate::redact) fn learn(&self, text: &[u8], kind: Kind) -> Option<Id> {
@@ -64,7 +64,7 @@ impl Redactor {
         }
         if depth == 0 {
             if hints.field {
-                shapes::find_fields(text, &mut |range, kind| self.field(text, range, kind, out));
+                named::find(text, &mut |range, kind| self.field(text, range, kind, out));
             }
             return;
         }
@@ -72,71 +72,13 @@ impl Redactor {
             self.detect_base64(text, depth, out);
         }
         if !self.detect_lines(text, depth, out) && hints.field {
-            shapes::find_fields(text, &mut |range, kind| self.field(text, range, kind, out));
+            named::find(text, &mut |range, kind| self.field(text, range, kind, out));
         }
         for view in [View::percent(text, false), View::unescape(text), View::entities(text)].into_iter().flatten() {
             let mut inner = Vec::new();
             self.detect_text(&view.text, depth - 1, &mut inner);
             out.extend(inner.into_iter().map(|mark| mark.moved(|range| view.source(range))));
         }
-    }
-
-    /// JSON inside a text: the whole of it, or line by line (newline-delimited JSON, event streams). Whether all of
-    /// the text was read as JSON.
-    fn detect_lines(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) -> bool {
-        let begins = |text: &[u8]| matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
-        let mut inside = |part: Range<usize>| -> bool {
-            if part.len() > LONG || !begins(&text[part.clone()]) {
-                return false;
-            }
-            let Ok(document) = Document::parse(text[part.clone()].to_vec()) else { return false };
-            let mut marks = Vec::new();
-            self.detect_json(&document, &[], depth - 1, &mut marks);
-            out.extend(marks.into_iter().map(|mark| Mark {
-                range: part.start + mark.range.start..part.start + mark.range.end,
-                place: None,
-                whole: false,
-                ..mark
-            }));
-            true
-        };
-        if inside(0..text.len()) {
-            return true;
-        }
-        if memchr::memchr(b'\n', text).is_none() {
-            return false;
-        }
-        let mut start = 0;
-        for line in text.split_inclusive(|byte| *byte == b'\n') {
-            let skip = if line.starts_with(b"data:") { 5 } else { 0 };
-            inside(start + skip..start + line.len());
-            start += line.len();
-        }
-        false
-    }
-
-    /// JSON in base64 (a `state`, a wrapped payload, a data URL): one place, if there is a secret in it.
-    fn detect_base64(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
-        const DATA: &[u8] = b";base64,";
-        if matches!(text, [b'e', b'y' | b'w', ..] | [b'W', b'3' | b'y', ..] | [b'I', b'H', ..]) {
-            self.detect_base64_json(text, 0..text.len(), depth, out);
-        }
-        let is_coded = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
-        for at in memchr::memmem::find_iter(text, DATA) {
-            let start = at + DATA.len();
-            let end = start + text[start..].iter().take_while(|byte| is_coded(byte)).count();
-            self.detect_base64_json(text, start..end, depth, out);
-        }
-    }
-
-    fn detect_base64_json(&self, text: &[u8], range: Range<usize>, depth: usize, out: &mut Vec<Mark>) {
-        if range.len() > LONG {
-            return;
-        }
-        let Some(Ok(document)) = memory::base64(&text[range.clone()]).map(Document::parse) else { return };
-        let mut inner = Vec::new();
-        self.detect_json(&document, &[], depth - 1, &mut inner);
-        out.extend(inner.first().map(|mark| Mark::part(range, mark.secret)));
     }
 
     fn shape(&self, text: &[u8], range: Range<usize>, kind: Kind, out: &mut Vec<Mark>) {
@@ -164,7 +106,7 @@ impl Redactor {
 
     /// The password of a Basic credential is a secret by itself; the user is, where there is no password.
     pub(in crate::redact) fn learn_basic(&self, encoded: &[u8]) {
-        if let Some((user, password)) = memory::basic(encoded) {
+        if let Some((user, password)) = coding::basic(encoded) {
             if password.is_empty() {
                 self.learn(&user, Kind::ApiKey);
             } else {
@@ -205,27 +147,37 @@ impl Redactor {
         self.visit(&mut walk, &Token::Root, document.root(), None, done, depth, out);
         while let Some((node, inherited)) = walk.next() {
             if node.kind() == JsonKind::Object {
-                let has_key_type = || node.get("kty").is_some();
-                let has_oauth = || OAUTH.iter().any(|name| node.get(name).is_some());
+                // What the members beside one tell is looked up once: a malformed object may repeat a name.
+                let has_key_type = LazyCell::new(|| node.get("kty").is_some());
+                let has_oauth = LazyCell::new(|| OAUTH.iter().any(|name| node.get(name).is_some()));
+                let listed = LazyCell::new(|| listed_kind(node));
+                let is_secret =
+                    LazyCell::new(|| node.get("kind").and_then(Node::as_str).is_some_and(|kind| kind == "Secret"));
+                let has_location = LazyCell::new(|| node.get("loc").is_some());
                 for (name, value) in node.entries() {
                     let Some(text) = name.as_str() else { continue };
-                    let kind = kind::by_name(&text, Place::Member)
-                        .or_else(|| (JWK_PRIVATE.contains(&&*text) && has_key_type()).then_some(Kind::PrivateKey))
+                    let kind = names::by_name(&text, Place::Member)
+                        .or_else(|| (JWK_PRIVATE.contains(&&*text) && *has_key_type).then_some(Kind::PrivateKey))
                         .or_else(|| {
                             let code = text.eq_ignore_ascii_case("code");
-                            (code && (has_oauth() || is_code(value))).then_some(Kind::Code)
+                            (code && (*has_oauth || is_code(value))).then_some(Kind::Code)
                         })
                         .or_else(|| {
                             let holds_text = !matches!(value.kind(), JsonKind::Number | JsonKind::Boolean);
-                            (holds_text && is_listed_value(&text)).then(|| listed_kind(node)).flatten()
+                            let is_value = is_listed_value(&text) || text == "input" && *has_location;
+                            (holds_text && is_value).then(|| *listed).flatten()
                         })
                         .or_else(|| (text == "auth" && is_basic(value)).then_some(Kind::Basic));
-                    let field = kind.map(|kind| Inherited { kind, all: true }).or(inherited);
+                    let field = kind.map(|kind| Inherited { kind, all: true, below: false });
+                    // The values of a secret of Kubernetes have any name.
+                    let is_data = matches!(&*text, "data" | "stringData") && *is_secret;
+                    let data = is_data.then_some(Inherited { kind: Kind::Secret, all: true, below: true });
+                    let field = field.or(data).or(inherited);
                     self.detect_string(name, depth, out, None);
                     self.visit(&mut walk, &Token::Name(text), value, field, done, depth, out);
                 }
             } else {
-                let paired = paired_kind(node).map(|kind| Inherited { kind, all: true });
+                let paired = paired_kind(node).map(|kind| Inherited { kind, all: true, below: false });
                 for (at, item) in node.items().enumerate() {
                     let field = paired.filter(|_| at == 1).or(inherited);
                     self.visit(&mut walk, &Token::Index(at), item, field, done, depth, out);
@@ -246,7 +198,7 @@ impl Redactor {
         out: &mut Vec<Mark>,
     ) {
         if self.plan.has_pointers() && self.plan.names_place(&walk.pointer(token)) {
-            field = Some(Inherited { kind: Kind::Custom, all: true });
+            field = Some(Inherited { kind: Kind::Custom, all: true, below: true });
         }
         let place = || walk.pointer(token);
         match node.kind() {
@@ -302,7 +254,7 @@ impl Redactor {
             }
             JsonKind::Array | JsonKind::Object => {
                 let inherited = field.map(|field| Inherited {
-                    all: field.all && (node.kind() == JsonKind::Array || field.kind == Kind::Custom),
+                    all: field.all && (node.kind() == JsonKind::Array || field.below),
                     ..field
                 });
                 walk.open(token.clone(), node, inherited);
@@ -340,28 +292,40 @@ impl Redactor {
     }
 }
 
-/// What the name in an item of a list says of the value beside it: `{"name": "Authorization", "value": …}`. The name may
+/// The kind of the value in an item of a list, from the name beside it: `{"name": "Authorization", "value": …}`. The name may
 /// be the last step of a path: `{"op": "replace", "path": "/user/password", "value": …}` (RFC 6902, RFC 7644).
 pub(in crate::redact) fn listed_kind(node: Node<'_>) -> Option<Kind> {
-    let names =
-        node.entries().filter(|(name, _)| is_one_of(*name, LISTED_NAMES)).filter_map(|(_, value)| value.as_str());
+    let names = node
+        .entries()
+        .filter(|(name, _)| name.as_str().is_some_and(|name| is_listed_name(&name)))
+        .filter_map(|(_, value)| last_text(value));
     names.into_iter().find_map(|name| {
         let last = name.rsplit(['/', ':', '.']).next().unwrap_or_default();
-        kind::by_listed_name(&name).or_else(|| kind::by_listed_name(last))
+        names::by_listed_name(&name).or_else(|| names::by_listed_name(last))
     })
 }
 
-/// What the first of two texts says of the second: `["X-Api-Key", …]`.
+/// A text, or the last of a list of them.
+fn last_text(value: Node<'_>) -> Option<Cow<'_, str>> {
+    value.as_str().or_else(|| value.items().last().and_then(Node::as_str))
+}
+
+/// The kind of the second of two texts, from the first: `["X-Api-Key", …]`.
 fn paired_kind(node: Node<'_>) -> Option<Kind> {
     let mut items = node.items();
     let (name, value) = (items.next()?, items.next()?);
     let is_pair = items.next().is_none() && name.kind() == JsonKind::String && value.kind() == JsonKind::String;
-    is_pair.then(|| kind::by_listed_name(&name.as_str()?)).flatten()
+    is_pair.then(|| names::by_listed_name(&name.as_str()?)).flatten()
 }
 
 /// User and password in base64, as a registry's `auth` has them.
 fn is_basic(value: Node<'_>) -> bool {
-    value.as_str().and_then(|text| memory::basic(text.as_bytes())).is_some_and(|(_, password)| !password.is_empty())
+    value.as_str().and_then(|text| coding::basic(text.as_bytes())).is_some_and(|(_, password)| !password.is_empty())
+}
+
+/// Whether a member or a field may hold the name of an item.
+pub(super) fn is_listed_name(name: &str) -> bool {
+    LISTED_NAMES.iter().any(|held| held.eq_ignore_ascii_case(name))
 }
 
 /// Whether a member may hold the value of an item whose name [`listed_kind`] reads.
@@ -382,13 +346,10 @@ const LISTED_NAMES: &[&str] = &[
     "variable",
     "path",
     "pointer",
+    "loc",
 ];
 
 const LISTED_VALUES: &[&str] = &["value", "values", "v"];
-
-fn is_one_of(name: Node<'_>, names: &[&str]) -> bool {
-    name.as_str().is_some_and(|name| names.iter().any(|held| held.eq_ignore_ascii_case(&name)))
-}
 
 /// An authorization code rather than the name of an error: long, mixed, no words joined by `_`.
 fn is_code(value: Node<'_>) -> bool {
@@ -406,11 +367,13 @@ struct Inherited {
     kind: Kind,
     /// Every value below; otherwise only those that look random, since settings of tokens are no tokens.
     all: bool,
+    /// The members of an object below count like the object.
+    below: bool,
 }
 
 fn personal(token: &Token<'_>) -> Option<Kind> {
     match token {
-        Token::Name(name) => kind::personal(name),
+        Token::Name(name) => names::personal(name),
         _ => None,
     }
 }

@@ -2,13 +2,18 @@
 
 use std::ops::Range;
 
-use http::HeaderName;
+use http::{HeaderName, header};
 
 use super::{
-    body,
-    kind::{self, Kind},
+    fields::fields,
+    header_names,
+    names::{self, Place},
 };
-use crate::redact::{Redactor, apply::spans::Mark, known::memory::Id};
+use crate::redact::{
+    Redactor, coding,
+    kind::Kind,
+    mark::{Id, Mark},
+};
 use crate::token::SCHEMES;
 
 impl Redactor {
@@ -16,6 +21,7 @@ impl Redactor {
     pub(in crate::redact) fn detect_header(&self, name: &HeaderName, value: &[u8]) -> Vec<Mark> {
         let mut marks = Vec::new();
         match self.header_kind(name) {
+            None if name == header::SEC_WEBSOCKET_PROTOCOL => self.detect_protocols(value, &mut marks),
             None => {
                 // Text of a client's or a server's own making; most names hold nothing else.
                 self.detect_text(value, 2, &mut marks);
@@ -65,9 +71,37 @@ impl Redactor {
         Some(id)
     }
 
+    /// Credentials among the names of protocols, where browsers have no other place for them: `bearer, …`.
+    fn detect_protocols(&self, value: &[u8], marks: &mut Vec<Mark>) {
+        /// What Kubernetes has before a bearer in base64.
+        const BEARER: &[u8] = b"base64url.bearer.authorization.k8s.io.";
+        self.detect_text(value, 2, marks);
+        let mut announced = None;
+        let mut start = 0;
+        for member in value.split(|byte| *byte == b',') {
+            let blank = member.len() - member.trim_ascii_start().len();
+            let text = member.trim_ascii();
+            let range = start + blank..start + blank + text.len();
+            start += member.len() + 1;
+            let name = std::str::from_utf8(text).unwrap_or_default();
+            if let Some(encoded) = text.strip_prefix(BEARER) {
+                if let Some(plain) = coding::from_base64(encoded) {
+                    self.learn(&plain, Kind::Token);
+                }
+                let id = self.learn(encoded, Kind::Token);
+                marks.extend(id.map(|id| Mark::part(range.start + BEARER.len()..range.end, id)));
+            } else if let Some(kind) = announced.take() {
+                marks.extend(self.learn(text, kind).map(|id| Mark::part(range, id)));
+            } else {
+                announced =
+                    names::by_name(name, Place::Member).or_else(|| header_names::by_header(&name.to_ascii_lowercase()));
+            }
+        }
+    }
+
     /// What the name of a header field says of its value.
     fn header_kind(&self, name: &HeaderName) -> Option<Kind> {
-        if self.plan.names_header(name) { Some(Kind::Custom) } else { kind::by_header(name.as_str()) }
+        if self.plan.names_header(name) { Some(Kind::Custom) } else { header_names::by_header(name.as_str()) }
     }
 
     /// Queries and fragments of the addresses in a field's value.
@@ -84,7 +118,7 @@ impl Redactor {
                 .map_or(value.len(), |end| start + end);
             let query = &value[start..end];
             let mut inner = Vec::new();
-            self.detect_fields(query, &body::fields(query).unwrap_or_default(), false, &mut inner);
+            self.detect_fields(query, &fields(query).unwrap_or_default(), false, &mut inner);
             let moved = |mark: Mark| mark.moved(|range| start + range.start..start + range.end);
             marks.extend(inner.into_iter().map(|mark| Mark { whole: false, place: None, ..moved(mark) }));
             at = end;

@@ -1,11 +1,12 @@
 //! Words that hint at secrets and at persons, so that texts without any are not read.
 
-use std::sync::LazyLock;
+use std::{cell::LazyCell, sync::LazyLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 use super::{
-    kind::HEADER_WORDS,
+    header_names::HEADER_WORDS,
     prefilter::{Glance, Seen, Word},
 };
 
@@ -28,8 +29,11 @@ const SHAPES: &[&str] = &[
     "ew0",
     "ewk",
     "PRIVATE KEY",
+    "private-lines",
     "bearer",
     "basic",
+    "negotiate ",
+    "ntlm ",
     "sk_",
     "rk_",
     "whsec_",
@@ -88,9 +92,30 @@ const FIELDS: &[&str] = &[
     "x_auth",
     "x-session",
     "x_session",
+    "curl",
+    "identified",
+    // Segments of a path before a code.
+    "/activat",
+    "/confirm",
+    "/invit",
+    "/magic",
+    "/reset",
+    "/ticket",
+    "/verif",
     // An escaped name may be any name.
     "\\u",
 ];
+
+/// Parts of names that a text in base64 may hold.
+const CODED: &[&str] = &["secret", "passw", "token"];
+
+/// What base64 has of a text, wherever in it the text begins.
+fn coded(text: &str) -> [String; 3] {
+    ["", "-", "--"].map(|before| {
+        let (first, last) = ((before.len() * 8).div_ceil(6), (before.len() + text.len()) * 8 / 6);
+        BASE64_STANDARD.encode(format!("{before}{text}"))[first..last].to_owned()
+    })
+}
 
 /// Parts of names that are written in two words, in whatever manner.
 const PAIRS: &[(&str, &str)] = &[
@@ -167,6 +192,7 @@ const SHARED: &[&str] = &["key", "verifier", "middle", "national"];
 fn words() -> Vec<Word> {
     let whole = [SHAPES, FIELDS, PEOPLE, HEADER_WORDS, SHARED].concat();
     let whole = whole.into_iter().map(str::to_owned).chain(PAIRS.iter().copied().flat_map(joined));
+    let whole = whole.chain(CODED.iter().copied().flat_map(coded));
     let words = whole.map(|text| Word { text: text.to_ascii_lowercase(), ends: false });
     let mut words: Vec<Word> =
         words.chain(ENDS.iter().map(|text| Word { text: (*text).to_owned(), ends: true })).collect();
@@ -191,6 +217,7 @@ struct Search {
 
 static SEARCH: LazyLock<Option<Search>> = LazyLock::new(|| {
     let mut patterns: Vec<String> = SHAPES.iter().map(|&shape| shape.to_owned()).collect();
+    patterns.extend(CODED.iter().copied().flat_map(coded));
     let shapes = patterns.len();
     patterns.extend(FIELDS.iter().map(|&name| name.to_owned()));
     patterns.extend(PAIRS.iter().copied().flat_map(joined));
@@ -220,12 +247,13 @@ pub(in crate::redact) fn search(text: &[u8]) -> Hints {
     const ALL: Hints = Hints { shape: true, field: true, person: true };
     let Some(Search { patterns, shapes, fields, address }) = &*SEARCH else { return ALL };
     let mut hints = Hints::default();
+    let last_at = LazyCell::new(|| memchr::memrchr(b'@', text));
     for hit in patterns.find_overlapping_iter(text) {
         match hit.pattern().as_usize() {
             n if n < *shapes => hints.shape = true,
             n if n < *fields => hints.field = true,
             n if n < *address => hints.person = true,
-            _ => hints.shape |= memchr::memchr(b'@', &text[hit.end()..]).is_some(),
+            _ => hints.shape |= last_at.is_some_and(|at| at >= hit.end()),
         }
         if hints == ALL {
             break;
@@ -239,12 +267,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::redact::find::kind;
+    use crate::redact::find::names;
 
     /// Every pattern.
     fn patterns() -> Vec<String> {
         let plain = [SHAPES, FIELDS, PEOPLE, HEADER_WORDS].concat();
         let plain = plain.into_iter().map(str::to_owned).chain(PAIRS.iter().copied().flat_map(joined));
+        let plain = plain.chain(CODED.iter().copied().flat_map(coded));
         let ends = ENDS.iter().flat_map(|name| ENDINGS.iter().map(move |end| format!("{name}{}", char::from(*end))));
         plain.chain(ends).collect()
     }
@@ -270,12 +299,12 @@ mod tests {
 
     #[test]
     fn the_glance_looks_for_few_words() {
-        assert!(words().len() < 110, "{}", words().len());
+        assert!(words().len() < 130, "{}", words().len());
     }
 
     #[test]
     fn the_quick_look_sees_every_name_of_a_secret_in_json() {
-        for name in kind::all_names() {
+        for name in names::all_names() {
             for name in [name.to_owned(), name.to_ascii_uppercase()] {
                 assert!(hints(format!("{{\"{name}\":1}}").as_bytes()).field, "{name}");
             }

@@ -1,11 +1,32 @@
 //! Where an exchange holds secrets: by field, by header, by shape.
 
-pub(super) mod body;
+/// A regular expression that is compiled at its first use; `None` if it does not compile, which a test rules out.
+macro_rules! expression {
+    ($name:ident, $text:expr) => {
+        static $name: std::sync::LazyLock<Option<regex::bytes::Regex>> =
+            std::sync::LazyLock::new(|| regex::bytes::Regex::new($text).ok());
+    };
+}
+
+mod assigned;
+mod base64;
+mod body;
 pub(super) mod detect;
-pub(super) mod header;
-pub(super) mod hints;
-pub(super) mod kind;
-pub(super) mod nearly;
-pub(super) mod prefilter;
-pub(super) mod shapes;
+pub(super) mod fields;
+pub(super) mod grammar;
+mod header;
+pub(super) mod header_names;
+mod hints;
+mod jwt;
+mod lines;
+mod multipart;
+mod named;
+pub(super) mod names;
+mod nearly;
+mod paths;
+mod phrases;
+mod prefilter;
+mod shapes;
+mod steps;
+mod tags;
 pub(super) mod walk;

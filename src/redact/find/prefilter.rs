@@ -52,7 +52,7 @@ struct Group {
     windows: Vec<(u32, u32)>,
 }
 
-/// The first and the second pairs of a group, and how often one of each is met.
+/// The first and the second pairs of a group, and how often one of each occurs.
 #[derive(Debug, Clone, Default)]
 struct Common([(BTreeSet<Pair>, f64); 2]);
 
@@ -76,10 +76,10 @@ impl Common {
 }
 
 /// One bit for each group of words; the last is that of codings.
-type Groups = u16;
+type Groups = u32;
 
 /// Groups of words.
-const WORDS: usize = 15;
+const WORDS: usize = 31;
 const CODED: Groups = 1 << WORDS;
 
 /// Four bytes of a word with what surrounds it; `None` is any byte.
@@ -149,14 +149,14 @@ impl Glance {
         let mut wanted = Groups::MAX;
         let mut rest = text;
         while let Some(block) = rest.first_chunk() {
-            let met = self.met(block) & wanted;
-            if met != 0 {
+            let matched = self.matched(block) & wanted;
+            if matched != 0 {
                 self.look_closer(block, text, text.len() - rest.len(), &mut seen);
                 if seen.hint {
                     seen.coded |= has_coding(rest);
                     return seen;
                 }
-                wanted &= !(met & CODED);
+                wanted &= !(matched & CODED);
             }
             rest = &rest[BLOCK..];
         }
@@ -165,7 +165,7 @@ impl Glance {
         last[..rest.len()].copy_from_slice(rest);
         for start in (0..rest.len()).step_by(BLOCK) {
             if let Some(block) = last[start..].first_chunk()
-                && self.met(block) & wanted != 0
+                && self.matched(block) & wanted != 0
             {
                 self.look_closer(block, text, text.len() - rest.len() + start, &mut seen);
             }
@@ -175,29 +175,29 @@ impl Glance {
 
     /// The groups of which a block may hold a word.
     #[inline]
-    fn met(&self, block: &[u8; BLOCK + 2]) -> Groups {
+    fn matched(&self, block: &[u8; BLOCK + 2]) -> Groups {
         let pairs = pairs(block);
-        let (mut met, mut at) = (0, 0);
+        let (mut matched, mut at) = (0, 0);
         while at + 1 < pairs.len() {
-            met |= self.first[pairs[at]] & self.second[pairs[at + 1]];
+            matched |= self.first[pairs[at]] & self.second[pairs[at + 1]];
             at += 1;
         }
-        met
+        matched
     }
 
     #[cold]
     fn look_closer(&self, block: &[u8; BLOCK + 2], text: &[u8], start: usize, seen: &mut Seen) {
         for (at, two) in pairs(block).windows(2).enumerate() {
-            let mut met = self.first[two[0]] & self.second[two[1]];
-            if met == 0 {
+            let mut matched = self.first[two[0]] & self.second[two[1]];
+            if matched == 0 {
                 continue;
             }
-            seen.coded |= met & CODED != 0;
-            met &= !CODED;
+            seen.coded |= matched & CODED != 0;
+            matched &= !CODED;
             let bytes = fold(two[0] | two[1] << 16);
-            while let Some(group) = self.groups.get(met.trailing_zeros() as usize) {
+            while let Some(group) = self.groups.get(matched.trailing_zeros() as usize) {
                 seen.hint |= group.stands(bytes, text, start + 2 * at);
-                met &= met - 1;
+                matched &= matched - 1;
             }
         }
     }
@@ -234,9 +234,9 @@ impl Group {
         self.words.push(held);
     }
 
-    /// Whether one of the words stands where four folded bytes were met.
-    fn stands(&self, met: u32, text: &[u8], at: usize) -> bool {
-        let alike = self.windows.iter().zip(&self.words).filter(|((bytes, mask), _)| (met ^ bytes) & mask == 0);
+    /// Whether one of the words stands where four folded bytes were matched.
+    fn stands(&self, matched: u32, text: &[u8], at: usize) -> bool {
+        let alike = self.windows.iter().zip(&self.words).filter(|((bytes, mask), _)| (matched ^ bytes) & mask == 0);
         alike.into_iter().any(|(_, held)| held.stands(text, at))
     }
 }
@@ -247,7 +247,7 @@ impl Held {
         Self { word, from, window }
     }
 
-    /// Whether the word stands where its pairs were met.
+    /// Whether the word stands where its pairs were matched.
     fn stands(&self, text: &[u8], at: usize) -> bool {
         let Some(start) = at.checked_add_signed(-self.from) else { return false };
         let end = start + self.word.text.len();
@@ -256,7 +256,7 @@ impl Held {
     }
 }
 
-/// The four bytes of a word that are met least often by accident, beginning at an even or an odd place of it.
+/// The four bytes of a word that are matched least often by accident, beginning at an even or an odd place of it.
 fn rarest(word: &Word, parity: isize) -> (isize, Window) {
     let bytes = word.text.as_bytes();
     let window = |from: isize| -> Window {
@@ -273,7 +273,7 @@ fn rarest(word: &Word, parity: isize) -> (isize, Window) {
     whole.min_by(|(_, one), (_, two)| frequency(one).total_cmp(&frequency(two))).unwrap_or((-parity, window(-parity)))
 }
 
-/// Roughly how often such bytes are met, one after the other, in JSON and in English.
+/// Roughly how often such bytes are matched, one after the other, in JSON and in English.
 fn frequency(bytes: &[Option<u8>]) -> f64 {
     const COMMON: &[u8] = b"e\"taoinsr _dlcu:mpfg,1h0by2v-/.k3w4x5678j9qz";
     let one = |byte: &Option<u8>| match byte {

@@ -17,16 +17,17 @@ use base64::{
 };
 
 use super::{
-    memory::{ANCHOR, Id},
+    memory::ANCHOR,
     ngram_filter::{self, Sieve},
 };
 use crate::hex::hex;
 use crate::redact::{
-    apply::label,
-    find::kind::{self, Spread},
+    kind::{self, Spread},
+    label,
+    mark::Id,
 };
 
-/// In which form a secret was met.
+/// The form in which a text holds a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::redact) enum Form {
     Raw,
@@ -80,7 +81,7 @@ pub(in crate::redact) struct Index {
 #[derive(Debug)]
 pub(in crate::redact) struct Level {
     patterns: Vec<Pattern>,
-    /// Compiled when first asked for.
+    /// Compiled at the first search.
     search: OnceLock<Option<AhoCorasick>>,
 }
 

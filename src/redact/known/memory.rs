@@ -1,8 +1,7 @@
 //! A recording's memory: every secret with its label, and the [`Index`] that finds them again.
 //!
-//! A memory may have a bound. Beyond it, a quarter of the secrets is forgotten: those that were met last the longest
-//! ago, and none that an exchange at work has met. Where a field, a header or its shape says so, such a value is
-//! recognised anew.
+//! A memory may have a bound. Beyond it, a quarter of the secrets is forgotten: the least recently seen ones, and none that
+//! an exchange at work has seen. Such a value is recognised again by its field, its header or its shape.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -10,19 +9,9 @@ use std::{
     sync::Arc,
 };
 
-use base64::{
-    Engine as _,
-    prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE, BASE64_URL_SAFE_NO_PAD},
-};
+use super::index::{Index, patterns_of};
 
-use super::{
-    index::{Index, patterns_of},
-    view::View,
-};
-use crate::redact::{apply::label, find::kind::Kind};
-
-/// Which secret; none is ever given to another one.
-pub(in crate::redact) type Id = u32;
+use crate::redact::{kind::Kind, label, mark::Id, view::View};
 
 /// Secrets longer than this are found by a part of them.
 pub(in crate::redact) const ANCHOR: usize = 32;
@@ -35,8 +24,8 @@ pub(in crate::redact) struct Secret {
     pub(in crate::redact) number: u32,
     /// What it is made of was read already.
     opened: bool,
-    /// When it was met last, by [`Memory::clock`].
-    met: u64,
+    /// When it was last seen, by [`Memory::clock`].
+    seen: u64,
 }
 
 pub(in crate::redact) struct Memory {
@@ -44,7 +33,7 @@ pub(in crate::redact) struct Memory {
     by_text: HashMap<Arc<[u8]>, Id>,
     /// The next secret's.
     next: Id,
-    /// Most secrets that are known at a time, beside those that the exchanges at work met.
+    /// Most secrets that are known at a time, beside those that the exchanges at work have seen.
     most: usize,
     /// How many there have to be for some to be forgotten.
     full: usize,
@@ -52,13 +41,13 @@ pub(in crate::redact) struct Memory {
     at_work: Vec<u64>,
     /// How many were forgotten.
     pub(in crate::redact) forgotten: u64,
-    /// Counts what is met.
+    /// Counts secrets as they are seen.
     clock: u64,
-    /// Highest label number given or met.
+    /// Highest label number, given here or found in a text.
     highest: u32,
     index: Arc<Index>,
     pub(in crate::redact) distinct: BTreeMap<&'static str, u64>,
-    /// Hashes of the personal data met, by kind.
+    /// Hashes of the personal data, by kind.
     people: BTreeMap<&'static str, HashSet<u64>>,
     hasher: RandomState,
 }
@@ -117,7 +106,7 @@ impl Memory {
             return None;
         }
         if let Some(known) = self.known(text) {
-            self.meet(known);
+            self.see(known);
             return Some(known);
         }
         let aliases = aliases(text);
@@ -125,7 +114,7 @@ impl Memory {
         let id = aliases.iter().find_map(|alias| self.by_text.get(alias.as_slice()).copied());
         let id = match id {
             Some(known) => {
-                self.meet(known);
+                self.see(known);
                 known
             }
             None => self.add(kind),
@@ -151,21 +140,21 @@ impl Memory {
         self.next = self.next.wrapping_add(1);
         self.highest = self.highest.saturating_add(1);
         self.clock += 1;
-        self.secrets.insert(id, Secret { kind, number: self.highest, opened: false, met: self.clock });
+        self.secrets.insert(id, Secret { kind, number: self.highest, opened: false, seen: self.clock });
         if !kind.is_personal() {
             *self.distinct.entry(kind.name()).or_default() += 1;
         }
         id
     }
 
-    /// Forgets secrets until there are three quarters of the most, or none but what exchanges at work met.
+    /// Forgets secrets until there are three quarters of the most, or only those that exchanges at work have seen.
     fn forget(&mut self) {
-        let mut met: Vec<u64> = self.secrets.values().map(|secret| secret.met).collect();
-        let surplus = met.len().saturating_sub(self.most - self.most / 4);
-        let (_, newest_forgotten, _) = met.select_nth_unstable(surplus);
+        let mut seen: Vec<u64> = self.secrets.values().map(|secret| secret.seen).collect();
+        let surplus = seen.len().saturating_sub(self.most - self.most / 4);
+        let (_, newest_forgotten, _) = seen.select_nth_unstable(surplus);
         let newest_forgotten = self.at_work.iter().copied().fold(*newest_forgotten, u64::min);
         let before = self.secrets.len();
-        self.secrets.retain(|_, secret| secret.met > newest_forgotten);
+        self.secrets.retain(|_, secret| secret.seen > newest_forgotten);
         let left = self.secrets.len();
         // Where little could be forgotten, the next look at all of them waits until there are some more.
         self.full = self.most.max(left + left / 4);
@@ -177,21 +166,21 @@ impl Memory {
         self.index = Arc::new(self.index.only(|id| self.secrets.contains_key(&id)));
     }
 
-    /// The secret was met again; whether it is known still.
-    pub(in crate::redact) fn meet(&mut self, id: Id) -> bool {
+    /// Notes that the secret was seen again. Whether it is still known.
+    pub(in crate::redact) fn see(&mut self, id: Id) -> bool {
         self.clock += 1;
         let secret = self.secrets.get_mut(&id);
-        secret.map(|secret| secret.met = self.clock).is_some()
+        secret.map(|secret| secret.seen = self.clock).is_some()
     }
 
     pub(in crate::redact) fn known(&self, text: &[u8]) -> Option<Id> {
         self.by_text.get(text).copied()
     }
 
-    /// The secret of this text, met again, if what it is made of was read already.
+    /// The secret of this text, seen again, if what it is made of was read already.
     pub(in crate::redact) fn opened(&mut self, text: &[u8]) -> Option<Id> {
         let id = self.known(text).filter(|id| self.secret(*id).opened)?;
-        self.meet(id);
+        self.see(id);
         Some(id)
     }
 
@@ -203,11 +192,11 @@ impl Memory {
 
     pub(in crate::redact) fn secret(&self, id: Id) -> Secret {
         // One that was forgotten while its exchange was on its way shares the last one's number.
-        let forgotten = Secret { kind: Kind::Secret, number: self.highest.max(1), opened: false, met: 0 };
+        let forgotten = Secret { kind: Kind::Secret, number: self.highest.max(1), opened: false, seen: 0 };
         self.secrets.get(&id).copied().unwrap_or(forgotten)
     }
 
-    /// The label number has been met in a text; no other secret gets it.
+    /// Reserves a label number that a text holds; no other secret gets it.
     pub(in crate::redact) fn reserve(&mut self, number: u32) {
         self.highest = self.highest.max(number);
     }
@@ -221,10 +210,10 @@ impl Memory {
 
     /// Counts a value that looks like personal data, once; up to a million of a kind.
     pub(in crate::redact) fn count_person(&mut self, value: &[u8], kind: Kind) {
-        const MOST: usize = 1_000_000;
+        const MAX_PEOPLE: usize = 1_000_000;
         let hash = self.hasher.hash_one(value);
         let people = self.people.entry(kind.name()).or_default();
-        if people.len() < MOST {
+        if people.len() < MAX_PEOPLE {
             people.insert(hash);
         }
     }
@@ -258,25 +247,13 @@ fn aliases(text: &[u8]) -> Vec<Vec<u8>> {
     aliases
 }
 
-/// Undoes base64 of either alphabet, with padding or without.
-pub(in crate::redact) fn base64(encoded: &[u8]) -> Option<Vec<u8>> {
-    BASE64_STANDARD
-        .decode(encoded)
-        .or_else(|_| BASE64_STANDARD_NO_PAD.decode(encoded))
-        .or_else(|_| BASE64_URL_SAFE_NO_PAD.decode(encoded))
-        .or_else(|_| BASE64_URL_SAFE.decode(encoded))
-        .ok()
-}
-
-/// User and password of a Basic credential.
-pub(in crate::redact) fn basic(encoded: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-    let text = base64(encoded)?;
-    let colon = memchr::memchr(b':', &text)?;
-    Some((text[..colon].to_vec(), text[colon + 1..].to_vec()))
-}
-
 #[cfg(test)]
 mod tests {
+    use base64::{
+        Engine as _,
+        prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
+    };
+
     use super::*;
     use crate::{hex::hex, redact::known::index::Form};
 

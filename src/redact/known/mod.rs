@@ -2,6 +2,6 @@
 
 pub(super) mod index;
 pub(super) mod memory;
-pub(super) mod ngram_filter;
+mod ngram_filter;
 pub(super) mod search;
-pub(super) mod view;
+pub(super) mod spread;

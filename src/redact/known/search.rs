@@ -2,22 +2,18 @@
 
 use std::ops::Range;
 
-use super::{
-    index::{Found, Index},
-    view::View,
-};
+use super::index::{Found, Index};
 use crate::json::{Document, Kind as JsonKind, Node};
 use crate::redact::{
     Redactor,
-    apply::spans::Mark,
-    find::{
-        kind::{self, Spread},
-        walk::{Token, Walk},
-    },
+    find::walk::{Token, Walk},
+    kind::{self, Spread},
+    mark::Mark,
+    view::View,
 };
 
 /// How many codings are undone one inside the other.
-const DEPTH: usize = 3;
+const MAX_DEPTH: usize = 3;
 
 /// In longer texts only one.
 const LONG: usize = 1 << 18;
@@ -36,7 +32,7 @@ pub(in crate::redact) fn find(index: &Index, text: &[u8], reading: Reading, out:
     let blanks = reading.plus && index.blanks && memchr::memchr(b'+', text).is_some();
     if blanks || is_worth(index, text) {
         let mut found = Vec::new();
-        let depth = if text.len() > LONG { 1 } else { DEPTH };
+        let depth = if text.len() > LONG { 1 } else { MAX_DEPTH };
         find_at(index, text, reading, depth, &mut found);
         // A secret that is there as it is comes before one that is coded in it.
         found.sort_by_key(|found| found.form);
@@ -144,7 +140,7 @@ fn whole_escapes(inner: &[u8], range: &Range<usize>) -> bool {
     true
 }
 
-/// Every known secret in bytes of a file, with the form in which it was met.
+/// Every known secret in bytes of a file, with its form.
 pub(in crate::redact) fn scan(index: &Index, bytes: &[u8]) -> Vec<(Found, &'static str)> {
     let mut out = Vec::new();
     if index.is_empty() {
@@ -167,7 +163,7 @@ pub(in crate::redact) fn scan(index: &Index, bytes: &[u8]) -> Vec<(Found, &'stat
     for (view, form) in views {
         let Some(view) = view else { continue };
         let mut found = Vec::new();
-        find_at(index, &view.text, reading, DEPTH - 1, &mut found);
+        find_at(index, &view.text, reading, MAX_DEPTH - 1, &mut found);
         out.extend(found.into_iter().map(|found| (Found { range: view.source(&found.range), ..found }, form)));
     }
     out

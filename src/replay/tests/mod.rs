@@ -8,6 +8,7 @@ use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::*;
 use crate::{
+    contract::Contract,
     exchange::{Body, Exchange, Headers, Presence, Response, Target, Timings, Transport, Withheld},
     token::{Credential, TokenFacts},
 };
@@ -81,8 +82,10 @@ fn settings() -> Settings {
         ignore: Vec::new(),
         exhausted: None,
         operation_of: Arc::new(|_, path| path.starts_with("/actions").then(|| "testAction".into())),
+        tenant: Contract::built_in(),
         has_label: Arc::new(|text| text.starts_with("LABEL")),
         redact: Arc::new(Request::clone),
+        redact_failure: Arc::new(str::to_owned),
     }
 }
 
@@ -361,11 +364,11 @@ fn from_disk(path: &std::path::Path, bodies: &[String]) -> Replay {
     std::fs::write(path, serde_json::json!({"log": {"entries": entries}}).to_string()).unwrap();
     let mut recording = crate::recording::open(path).unwrap();
     let mut builder = Builder::new(settings()).unwrap();
-    builder.source("big.har", recording.shelf());
+    builder.source("big.har", recording.rereader());
     let preparer = builder.preparer();
     recording
-        .each_placed::<_, ReadError>(
-            |entry, spot| preparer.prepare(entry, false, Some(spot)),
+        .each_with_ref::<_, ReadError>(
+            |entry, entry_ref| preparer.prepare(entry, false, Some(entry_ref)),
             |prepared| {
                 builder.push(prepared);
                 Ok(())

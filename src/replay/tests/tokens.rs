@@ -85,3 +85,36 @@ fn a_client_that_was_only_ever_refused_is_refused_as_recorded() {
     assert_eq!(ask(&replay, &grant("bad")).unwrap().answer.status, 401);
     assert_eq!(ask(&replay, &grant("a")).unwrap().answer.status, 200);
 }
+
+#[test]
+fn a_request_without_a_client_id_stands_for_every_recorded_grant_since_its_token_carries_all_their_scopes() {
+    for form in ["grant_type=client_credentials&client_id=&client_secret=s", "grant_type=client_credentials"] {
+        let replay = replay([
+            says(grant("a"), r#"{"access_token":"LABEL-1"}"#),
+            answers(grant("bad"), 401, &[], r#"{"error":"access_denied"}"#),
+            says(by(request("GET", "/x"), "a", &["read:x"]), "{}"),
+            says(by(request("GET", "/x"), "b", &["read:z"]), "{}"),
+        ]);
+        let (_, claims, remarks) = issued(&replay, &token_request(form));
+        assert_eq!((&claims["scope"], &claims["azp"]), (&"read:x read:z".into(), &Value::Null));
+        assert!(remarks[0].contains("names no client") && remarks[0].contains("union"), "{remarks:?}");
+        let unused: Vec<_> = replay.unused().into_iter().map(|(_, line)| line).collect();
+        assert_eq!(unused, ["POST /oauth/token", "GET /x", "GET /x"], "only the refused one was not asked for");
+    }
+}
+
+#[test]
+fn an_empty_client_id_gives_way_to_the_one_of_basic_credentials_and_to_its_own_recording() {
+    let scope = r#"{"access_token":"LABEL-1","scope":"read:x"}"#;
+    let empty = || token_request("grant_type=client_credentials&client_id=&client_secret=s");
+    let replay = replay([
+        says(empty(), scope),
+        says(by(request("GET", "/x"), "a", &["read:x"]), "{}"),
+        says(by(request("GET", "/x"), "b", &["read:z"]), "{}"),
+    ]);
+    let (_, claims, remarks) = issued(&replay, &empty());
+    assert_eq!((claims["scope"].as_str(), remarks), (Some("read:x"), Vec::new()));
+    let mut basic = empty();
+    basic.headers.append(http::header::AUTHORIZATION, HeaderValue::from_static("Basic Yjpz"));
+    assert_eq!(issued(&replay, &basic).1["scope"], "read:z");
+}

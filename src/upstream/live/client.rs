@@ -71,7 +71,7 @@ impl Live {
         match self.connector.plain_via().filter(|_| answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED) {
             None => Ok(()),
             Some(via) => {
-                let cause = format!("cannot reach {}: {}", self.connector.origin, via.refused("the request", "407"));
+                let cause = via.refused("the request", "407");
                 Err(Failure { retried, ..Failure::new(FailureKind::Unreachable, cause) })
             }
         }
@@ -142,7 +142,7 @@ impl Live {
                 let Some(answer) = answer else {
                     self.pool.forget(&connection);
                     let seconds = silence.as_secs_f32();
-                    let cause = format!("{} did not answer within {seconds} s", self.connector.origin);
+                    let cause = format!("{} did not answer within {seconds} s", self.connector.peer());
                     return Err(Failure { retried, ..Failure::new(FailureKind::Timeout, cause) });
                 };
                 let mut error = match answer {
@@ -196,7 +196,7 @@ impl Live {
         self.of_the_tenant(&answer, retried)?;
         let response = response(answer, lease).map_err(|fault| {
             progress.stop();
-            let cause = format!("the answer of {} cannot be read in one way: {fault}", self.connector.origin);
+            let cause = format!("the answer of {} cannot be read in one way: {fault}", self.connector.peer());
             Failure { retried, ..Failure::new(FailureKind::Broken, cause) }
         })?;
         Ok(Answer { response, notes: AnswerMeta { retried, ..AnswerMeta::default() } })

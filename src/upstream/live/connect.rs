@@ -9,6 +9,7 @@ use rustls_pki_types::ServerName;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
+    time::{Instant, timeout_at},
 };
 use tokio_rustls::TlsConnector;
 
@@ -62,46 +63,80 @@ impl Connector {
 
     /// Connects. `switching` says that only HTTP/1.1 will do, since another protocol is asked for on it.
     pub(super) async fn connect(&self, switching: bool) -> Result<Connection, Failure> {
-        let connected = tokio::time::timeout(self.limits.connect, self.handshake(switching)).await;
-        connected.unwrap_or_else(|_| {
+        let deadline = Instant::now() + self.limits.connect;
+        let late = |hop: &str, advice: &str| {
             let seconds = self.limits.connect.as_secs_f32();
-            Err(Failure::new(
-                FailureKind::Timeout,
-                format!("{} did not accept a connection in {seconds} s", self.origin),
-            ))
-        })
+            let cause = format!("{hop} did not accept a connection in {seconds} s{advice}");
+            Failure::new(FailureKind::Timeout, cause)
+        };
+        let reached = timeout_at(deadline, self.reach()).await;
+        let stream = reached.map_err(|_| match &self.access.via {
+            Some(via) => late(&format!("the upstream proxy {via}"), &format!("; {}", via.advice())),
+            None => late(&self.origin.to_string(), ""),
+        })??;
+        let connected = timeout_at(deadline, self.handshake(stream, switching)).await;
+        connected.map_err(|_| late(&format!("{}{}", self.origin, self.through()), ""))?
     }
 
-    async fn handshake(&self, switching: bool) -> Result<Connection, Failure> {
-        let unreachable = |cause: &dyn fmt::Display| {
-            Failure::new(FailureKind::Unreachable, format!("cannot reach {}: {cause}", self.origin))
-        };
-        let (host, port) = match &self.access.via {
-            Some(via) => (&*via.host, via.port),
-            None => (&*self.origin.host, self.origin.port),
-        };
-        let connected = match self.access.own.resolve(host, port).await {
-            Ok(addresses) => TcpStream::connect(addresses.as_slice()).await,
-            Err(Resolved::Own) => return Err(unreachable(&"it is contrail itself")),
-            Err(Resolved::Unknown(error)) => Err(error),
-        };
-        let mut stream = connected.map_err(|error| unreachable(&error))?;
-        let _ = stream.set_nodelay(true);
-        let Some((connector, name)) = &self.tls else {
-            return self.speak(stream, self.access.http2 == Http2::Always).await;
-        };
-        if let Some(via) = &self.access.via {
-            via.tunnel(&mut stream, &self.origin).await.map_err(|error| unreachable(&error))?;
+    /// The connection that leads to the upstream, perhaps through a proxy's tunnel.
+    async fn reach(&self) -> Result<TcpStream, Failure> {
+        let unreachable = |cause| Failure::new(FailureKind::Unreachable, cause);
+        let mut stream = self.dial().await.map_err(unreachable)?;
+        if let (Some(via), true) = (&self.access.via, self.is_tls()) {
+            via.tunnel(&mut stream, &self.origin).await.map_err(unreachable)?;
         }
+        Ok(stream)
+    }
+
+    async fn handshake(&self, stream: TcpStream, switching: bool) -> Result<Connection, Failure> {
         let always = self.access.http2 == Http2::Always;
+        let Some((connector, name)) = &self.tls else {
+            return self.speak(stream, always).await;
+        };
         let connecting = if switching && !always {
             connector.with_alpn(vec![tls::HTTP1.to_vec()]).connect(name.clone(), stream)
         } else {
             connector.connect(name.clone(), stream)
         };
-        let stream = connecting.await.map_err(|error| unreachable(&tls::failed(&error)))?;
+        let stream = connecting.await.map_err(|error| {
+            let cause = format!("cannot reach {}{}: {}", self.origin, self.through(), tls::failed(&error));
+            Failure::new(FailureKind::Unreachable, cause)
+        })?;
         let http2 = always || stream.get_ref().1.alpn_protocol() == Some(b"h2");
         self.speak(stream, http2).await
+    }
+
+    /// ` through the proxy HOST:PORT`, where there is one.
+    fn through(&self) -> String {
+        self.access.via.as_ref().map(|via| format!(" through the proxy {via}")).unwrap_or_default()
+    }
+
+    /// The connection to the next hop: the proxy on the way, else the upstream. An error names that hop.
+    async fn dial(&self) -> Result<TcpStream, String> {
+        let (host, port) = match &self.access.via {
+            Some(via) => (&*via.host, via.port),
+            None => (&*self.origin.host, self.origin.port),
+        };
+        let failed = |cause: &dyn fmt::Display| match &self.access.via {
+            Some(via) => via.unreachable(cause),
+            None => format!("cannot reach {}: {cause}", self.origin),
+        };
+        let connected = match self.access.own.resolve(host, port).await {
+            Ok(addresses) => TcpStream::connect(addresses.as_slice()).await,
+            Err(Resolved::Own) => return Err(failed(&"it is contrail itself")),
+            Err(Resolved::Unknown(error)) => Err(error),
+        };
+        let stream = connected.map_err(|error| failed(&error))?;
+        let _ = stream.set_nodelay(true);
+        Ok(stream)
+    }
+
+    /// What to call the peer that answers requests: the upstream, or the proxy that plain requests go through.
+    pub(super) fn peer(&self) -> String {
+        match self.plain_via() {
+            Some(via) => format!("the upstream proxy {via}"),
+            None => self.origin.to_string(),
+        }
     }
 
     async fn speak<IO>(&self, io: IO, http2: bool) -> Result<Connection, Failure>
@@ -162,7 +197,11 @@ impl Connector {
 
     pub(super) fn broken(&self, error: &hyper::Error) -> Failure {
         // A server of https answers what is no handshake with an alert, or not at all.
-        let hint = if self.tls.is_none() { "; is it https?" } else { "" };
+        let hint = match self.plain_via() {
+            Some(via) => format!("; {}", via.advice()),
+            None if self.tls.is_none() => "; is it https?".to_owned(),
+            None => String::new(),
+        };
         let cause = if error.is_incomplete_message() {
             format!("it closed the connection before it answered{hint}")
         } else if error.is_parse_too_large() {
@@ -174,7 +213,7 @@ impl Connector {
             let cause = error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
             if error.is_parse() { format!("{cause}{hint}") } else { cause }
         };
-        Failure::new(FailureKind::Broken, format!("no answer from {}: {cause}", self.origin))
+        Failure::new(FailureKind::Broken, format!("no answer from {}: {cause}", self.peer()))
     }
 }
 

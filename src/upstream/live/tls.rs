@@ -43,8 +43,8 @@ pub enum SetupError {
     NoRoots,
     /// The host cannot stand in a certificate.
     Host(String),
-    /// `--upstream-cert` and `--upstream-key` do not belong together.
-    Identity(rustls::Error),
+    /// `--upstream-cert` and `--upstream-key` cannot be used together, for this cause.
+    Identity(String),
 }
 
 impl fmt::Display for SetupError {
@@ -57,19 +57,14 @@ impl fmt::Display for SetupError {
                 f.write_str("the system trusts no certificate authority; name one with --upstream-ca FILE")
             }
             Self::Host(host) => write!(f, "`{host}` cannot be checked against a certificate"),
-            Self::Identity(_) => f.write_str("--upstream-cert and --upstream-key do not belong together"),
+            Self::Identity(cause) => {
+                write!(f, "--upstream-cert and --upstream-key cannot be used together: {cause}")
+            }
         }
     }
 }
 
-impl std::error::Error for SetupError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Identity(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+impl std::error::Error for SetupError {}
 
 /// The client's side of TLS for this origin.
 ///
@@ -103,7 +98,9 @@ pub(super) fn connector(origin: &Origin, access: &Access) -> Result<(TlsConnecto
         Some((certificate, key)) => {
             let chain = certificates("--upstream-cert", certificate)?;
             let key = private_key::read(key).map_err(|cause| wrong("--upstream-key", key, cause))?;
-            builder.with_client_auth_cert(chain, key).map_err(SetupError::Identity)?
+            builder
+                .with_client_auth_cert(chain, key)
+                .map_err(|error| SetupError::Identity(private_key::mismatch(&error)))?
         }
     };
     config.alpn_protocols = match access.http2 {
@@ -187,7 +184,16 @@ pub(super) fn failed(error: &io::Error) -> String {
                 "its certificate is not valid yet, by this machine's clock".into()
             }
             CertificateError::NotValidForName => "its certificate is for another name".into(),
-            CertificateError::NotValidForNameContext { .. } => format!("its {wrong}"),
+            CertificateError::NotValidForNameContext { expected, presented } => {
+                // `DnsName("a.example")`, `IpAddress(127.0.0.1)`.
+                let inner = |name: &String| {
+                    let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+                    inner.unwrap_or(name).trim_matches('"').to_owned()
+                };
+                let names: Vec<String> = presented.iter().map(inner).collect();
+                let names = if names.is_empty() { "no host".to_owned() } else { names.join(", ") };
+                format!("its certificate is for {names}, and not for {}", expected.to_str())
+            }
             CertificateError::Revoked => "its certificate has been revoked".into(),
             CertificateError::Other(cause) if cause.0.to_string() == SHOWN_AUTHORITY => {
                 "its certificate is an authority's own, which no server's may be; --upstream-ca FILE with this very \

@@ -1,6 +1,6 @@
 //! Reaching the upstream through another proxy (`--upstream-proxy`, or the usual variables).
 
-use std::{fmt, net::IpAddr, str::FromStr};
+use std::{borrow::Cow, fmt, net::IpAddr, str::FromStr};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use percent_encoding::percent_decode_str;
@@ -10,6 +10,9 @@ use tokio::{
 };
 
 use crate::upstream::{Origin, no_proxy::covers};
+
+/// The option that names a proxy.
+const OPTION: &str = "--upstream-proxy";
 
 /// Most bytes of a proxy's answer to CONNECT.
 const MAX_ANSWER: usize = 16 << 10;
@@ -23,6 +26,8 @@ pub struct Via {
     pub port: u16,
     /// What it gets as `Proxy-Authorization`.
     authorization: Option<String>,
+    /// The option or variable that names it.
+    named_by: Cow<'static, str>,
 }
 
 impl fmt::Debug for Via {
@@ -69,7 +74,8 @@ impl FromStr for Via {
             let plain = if plain.contains(&b':') { plain } else { [&plain, &b":"[..]].concat() };
             format!("Basic {}", STANDARD.encode(plain))
         });
-        Ok(Self { host: origin.host.to_string(), port: origin.port, authorization })
+        let named_by = Cow::Borrowed(OPTION);
+        Ok(Self { host: origin.host.to_string(), port: origin.port, authorization, named_by })
     }
 }
 
@@ -101,7 +107,10 @@ impl Via {
         let Some((name, value)) = names.iter().find_map(|name| set(name).map(|value| (name, value))) else {
             return Ok(None);
         };
-        value.parse().map(Some).map_err(|error| format!("{name}: {error}"))
+        match value.parse::<Self>() {
+            Ok(via) => Ok(Some(Self { named_by: Cow::Owned((*name).to_owned()), ..via })),
+            Err(error) => Err(format!("{name}: {error}")),
+        }
     }
 
     /// What plain requests through it carry.
@@ -109,11 +118,25 @@ impl Via {
         self.authorization.as_deref()
     }
 
+    /// Says that it cannot be reached, and what to do.
+    #[must_use]
+    pub fn unreachable(&self, cause: &dyn fmt::Display) -> String {
+        format!("cannot reach the upstream proxy {self}: {cause}; {}", self.advice())
+    }
+
+    /// What to do about a proxy that does not serve.
+    pub(super) fn advice(&self) -> String {
+        if self.named_by == OPTION {
+            return format!("{OPTION} names it; `{OPTION} none` connects directly");
+        }
+        format!("{} names it; {OPTION} names another one, `{OPTION} none` connects directly", self.named_by)
+    }
+
     /// Asks it for a tunnel to the upstream.
     ///
     /// # Errors
     ///
-    /// In words.
+    /// Why there is none, in words that name the proxy.
     pub(super) async fn tunnel(&self, stream: &mut TcpStream, origin: &Origin) -> Result<(), String> {
         let target = format!("{}:{}", origin.bracketed_host(), origin.port);
         let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
@@ -123,36 +146,44 @@ impl Via {
             request.push_str("\r\n");
         }
         request.push_str("\r\n");
-        stream.write_all(request.as_bytes()).await.map_err(|error| error.to_string())?;
+        stream.write_all(request.as_bytes()).await.map_err(|error| self.unreachable(&error))?;
         let mut answer = Vec::new();
         // Byte by byte: what comes after the head belongs to the tunnel.
         while !answer.ends_with(b"\r\n\r\n") {
             let mut byte = [0];
-            let read = stream.read(&mut byte).await.map_err(|error| error.to_string())?;
-            if read == 0 || answer.len() == MAX_ANSWER {
-                return Err(format!("the proxy {self} gave no answer to CONNECT"));
+            let read = stream.read(&mut byte).await.map_err(|error| self.unreachable(&error))?;
+            if read == 0 || answer.len() == MAX_ANSWER || !is_http(&answer) {
+                let advice = self.advice();
+                return Err(format!(
+                    "the proxy {self} does not answer CONNECT with HTTP/1; is it an https or SOCKS proxy? {advice}"
+                ));
             }
             answer.push(byte[0]);
         }
         let line = answer.split(|byte| *byte == b'\r').next().unwrap_or_default();
-        let status = line.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
-        if line.starts_with(b"HTTP/1.") && status.len() == 3 && status.starts_with(b"2") {
-            Ok(())
-        } else {
-            let status =
-                String::from_utf8_lossy(status).chars().filter(char::is_ascii_digit).take(3).collect::<String>();
-            Err(self.refused("the tunnel", &status))
+        match line.split(|byte| *byte == b' ').nth(1).unwrap_or_default() {
+            [b'2', b'0'..=b'9', b'0'..=b'9'] => Ok(()),
+            status => {
+                let status = String::from_utf8_lossy(status);
+                let digits: String = status.chars().filter(char::is_ascii_digit).take(3).collect();
+                Err(self.refused("the tunnel", &digits))
+            }
         }
     }
 
     /// What it did, in words, and what to do about it.
     pub(super) fn refused(&self, what: &str, status: &str) -> String {
         let hint = match status {
-            "407" => "; it wants a name and a password: --upstream-proxy http://USER:PASSWORD@HOST:PORT",
-            _ => "",
+            "407" => "it wants a name and a password: --upstream-proxy http://USER:PASSWORD@HOST:PORT".to_owned(),
+            _ => self.advice(),
         };
-        format!("the proxy {self} refused {what} with {status}{hint}")
+        format!("the proxy {self} refused {what} with {status}; {hint}")
     }
+}
+
+/// Whether an answer begins as one of HTTP/1 does, as far as it came.
+fn is_http(answer: &[u8]) -> bool {
+    answer.iter().zip(b"HTTP/1.").all(|(byte, expected)| byte == expected)
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ fn a_journal_packs_and_a_path_packs_with_its_journal() {
 }
 
 #[test]
-fn a_torn_last_line_of_a_journal_is_left_out_and_said_by_every_command_that_reads_it() {
+fn a_torn_last_line_of_a_journal_is_left_out_with_a_warning_of_every_command_that_reads_it() {
     use std::io::Write as _;
     let workspace = Workspace::new();
     let path = |name: &str| workspace.path(name).to_str().unwrap().to_owned();
@@ -116,7 +116,7 @@ fn a_torn_last_line_of_a_journal_is_left_out_and_said_by_every_command_that_read
 }
 
 #[test]
-fn what_cannot_be_packed_is_said_in_one_line_with_status_2() {
+fn a_recording_that_cannot_be_packed_is_refused_in_one_line_with_status_2() {
     let workspace = Workspace::new();
     let path = |name: &str| workspace.path(name).to_str().unwrap().to_owned();
     fs::write(workspace.path("other.har"), r#"{"log":{"creator":{"name":"x"},"entries":[]}}"#).unwrap();

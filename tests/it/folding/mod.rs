@@ -347,7 +347,7 @@ fn one_operation_can_be_recorded_anew() {
 }
 
 #[test]
-fn the_upstreams_origin_stays_where_that_is_asked_for() {
+fn keep_host_keeps_the_upstreams_origin() {
     let workspace = Workspace::new();
     let journal = workspace.journal("x.journal", &[get("/a", 200, "{}", 1)]);
     workspace.fold_with(&[&journal], "x.har", &FoldOptions { keep_host: true, ..workspace.options() });

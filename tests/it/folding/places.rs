@@ -160,7 +160,7 @@ fn a_file_that_cannot_be_written_whole_stays_as_it_was_under_every_command_that_
     for (arguments, out) in [
         (&["pack", "fx.har", "--out", "out.har", "--overwrite"][..], "out.har"),
         (&["import", "fx.har", "--out", "out.har", "--overwrite", "--upstream", origin], "out.har"),
-        (&["redact", "secret.json", "--out", "out.json"], "out.json"),
+        (&["redact", "secret.json", "--out", "out.json", "--overwrite"], "out.json"),
         (&["redact", "--in-place", "secret.json"], "secret.json"),
         (&["contract", "--export", "out.yaml"], "out.yaml"),
         (&["verify", "fx.har", "--report", "html=out.html"], "out.html"),
@@ -177,5 +177,52 @@ fn a_file_that_cannot_be_written_whole_stays_as_it_was_under_every_command_that_
         let left: Vec<_> =
             folder_files(workspace.folder.path()).into_iter().filter(|name| name.starts_with('.')).collect();
         assert_eq!(left, [""; 0], "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_link_that_is_written_to_stays_a_link_and_what_it_leads_to_is_replaced() {
+    let workspace = Workspace::new();
+    let journal = workspace.journal("x.journal", &[get("/api/v2/connection-profiles/templates", 200, "{}", 1)]);
+    workspace.fold(&[&journal], "fx.har");
+    fs::create_dir(workspace.path("store")).unwrap();
+    fs::write(workspace.path("secret.json"), r#"{"client_secret":"S3cret-0123456789abcdef"}"#).unwrap();
+    let origin = "https://tenant.example";
+    for (arguments, out) in [
+        (&["pack", "fx.har", "--out", "out.har", "--overwrite"][..], "out.har"),
+        (&["import", "fx.har", "--out", "out.har", "--overwrite", "--upstream", origin], "out.har"),
+        (&["redact", "secret.json", "--out", "out.json", "--overwrite"], "out.json"),
+        (&["redact", "--in-place", "out.json"], "out.json"),
+        (&["contract", "--export", "out.yaml"], "out.yaml"),
+        (&["verify", "fx.har", "--report", "html=out.html"], "out.html"),
+        (&["watch", "--upstream", "sandbox", "--trail", "trail", "--head-to", "heads", "--", "true"], "heads"),
+    ] {
+        // To a file, to one of another name, and to none yet.
+        for (target, text) in [(out, Some("")), ("target", Some("")), ("new", None)] {
+            let (link, target) = (workspace.path(out), workspace.path("store").join(target));
+            let _ = fs::remove_dir_all(workspace.path("trail"));
+            match text {
+                Some(_) if arguments.contains(&"--in-place") => {
+                    fs::copy(workspace.path("secret.json"), &target).unwrap();
+                }
+                Some(text) => fs::write(&target, text).unwrap(),
+                None if arguments.contains(&"--in-place") => continue,
+                None => {}
+            }
+            std::os::unix::fs::symlink(&target, &link).unwrap();
+            let ran: Ran = crate::support::command::contrail()
+                .current_dir(workspace.folder.path())
+                .args(arguments)
+                .output()
+                .unwrap()
+                .into();
+            assert_ne!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
+            assert_eq!(fs::read_link(&link).unwrap(), target, "{arguments:?}");
+            let text = fs::read_to_string(&target).unwrap();
+            assert!(text.len() > 20 && !text.contains("S3cret"), "{arguments:?}: {text}");
+            assert_eq!(folder_files(&workspace.path("store")).len(), 1, "{arguments:?}");
+            fs::remove_file(&link).unwrap();
+            fs::remove_file(&target).unwrap();
+        }
     }
 }

@@ -25,7 +25,7 @@ fn with_bearer(mut exchange: Exchange, bearer: &str) -> Exchange {
 }
 
 #[test]
-fn a_fixture_does_not_depend_on_the_order_in_which_secrets_were_met() {
+fn a_fixture_does_not_depend_on_the_order_in_which_secrets_came() {
     let session = |client: &str, at| {
         let (secret, issued) = (format!("{client}-s3cr3t-0123456789"), format!("{client}-0p4que-t0ken-987654"));
         [

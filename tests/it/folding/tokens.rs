@@ -132,8 +132,8 @@ fn a_token_that_the_head_does_not_tell_of_is_refused_by_its_name() {
     har["log"]["_contrail"]["tokens"].as_object_mut().unwrap().remove("!token-1!");
     fs::write(&one, har.to_string()).unwrap();
     let ran = run(["verify", one.to_str().unwrap()]);
-    let said =
-        "entry 0: its token `!token-1!` is not in `log._contrail.tokens`, which has to stand before `log.entries`";
+    let said = "entry 0: its token `!token-1!` is not in `log._contrail.tokens`; standard input and pipes need it before \
+         `log.entries`";
     assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
     har["log"]["_contrail"]["tokens"] = json!(["!token-1!"]);
     fs::write(&one, har.to_string()).unwrap();

@@ -178,7 +178,7 @@ async fn an_interim_answer_reaches_the_client_before_the_answer_is_there() {
 }
 
 #[tokio::test]
-async fn who_cannot_be_told_of_interim_answers_gets_none() {
+async fn a_client_that_cannot_take_interim_answers_gets_none() {
     let hints = "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n";
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood";
     let judging = HoldPolicy { responses: true, ..HoldPolicy::default() };

@@ -76,7 +76,7 @@ pub fn memory(process: u32, what: &str) -> u64 {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn two_thousand_connections_idle_or_busy_cost_little_memory_and_the_next_is_told_why_it_is_turned_away() {
+async fn two_thousand_connections_idle_or_busy_cost_little_memory_and_the_next_is_turned_away_with_a_reason() {
     let crowd = crowd(2000);
     let most = crowd.to_string();
     let proxy = ProxyUnderTest::start("watch", "http", tenant(crowd).await, &["--max-connections", &most]);
@@ -158,7 +158,7 @@ async fn a_connection_whose_protocol_was_switched_keeps_its_place() {
 }
 
 #[tokio::test]
-async fn where_few_files_may_be_open_there_are_fewer_connections_and_that_is_said() {
+async fn where_few_files_may_be_open_there_are_fewer_connections_and_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let tenant = tenant(1).await;
     let upstream = format!("http://{tenant}");

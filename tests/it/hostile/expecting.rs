@@ -17,7 +17,7 @@ async fn patient() -> Harness {
 }
 
 #[tokio::test]
-async fn a_client_that_waits_is_asked_for_its_body_when_the_upstream_asks_for_it() {
+async fn a_client_that_waits_gets_100_when_the_upstream_wants_the_body() {
     for head in [HEAD.to_owned(), HEAD.replace("Content-Length: 5", "Transfer-Encoding: chunked")] {
         let mut harness = patient().await;
         let mut client = harness.client().await;

@@ -51,7 +51,7 @@ async fn exchanged(harness: &mut Harness, client: &mut Wire) {
 }
 
 #[tokio::test]
-async fn an_idle_client_of_http2_is_told_before_its_connection_is_closed() {
+async fn an_idle_client_of_http2_gets_goaway_before_its_connection_is_closed() {
     for answers_pings in [true, false] {
         let mut harness = harness(|settings| settings.keep_alive = Duration::from_millis(100)).await;
         let mut client = opened(&harness).await;
@@ -64,7 +64,7 @@ async fn an_idle_client_of_http2_is_told_before_its_connection_is_closed() {
 }
 
 #[tokio::test]
-async fn a_client_of_http2_that_asks_nothing_or_never_ends_its_head_is_told_before_it_is_cut() {
+async fn a_client_of_http2_that_sends_no_request_or_never_ends_its_head_gets_goaway_before_it_is_cut() {
     for begin in [Vec::new(), frame(HEADERS, 0, 1, &block(GET))] {
         let mut harness = harness(|settings| settings.header_timeout = Duration::from_millis(100)).await;
         let mut client = opened(&harness).await;

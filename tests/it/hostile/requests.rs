@@ -151,6 +151,10 @@ async fn refused_heads_get_their_status_a_reason_and_a_closed_connection_and_not
         assert!(answer.contains("application/problem+json") && answer.contains("connection: close"), "{answer}");
         let turned_away = harness.seen.turned_away.lock().unwrap().clone();
         assert_eq!(turned_away.iter().map(|(status, _)| *status).collect::<Vec<_>>(), [*expected], "{shown:?}");
+        if reason.starts_with("bad-") {
+            let (_, why) = &turned_away[0];
+            assert!(why.contains(' '), "the line does not say what is wrong with {shown:?}: {why}");
+        }
         assert!(harness.nothing_ended(), "{shown:?}");
         let connected = tokio::time::timeout(Duration::ZERO, harness.upstream.accept()).await;
         assert!(connected.is_err(), "{shown:?} reached the upstream");

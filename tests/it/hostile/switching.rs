@@ -40,7 +40,7 @@ async fn switched(harness: &Harness) -> (Wire, Wire) {
 }
 
 #[tokio::test]
-async fn a_protocol_that_the_client_asked_for_is_switched_and_the_exchange_is_recorded() {
+async fn a_protocol_that_the_client_requested_is_switched_and_the_exchange_is_recorded() {
     let mut harness = Harness::new().await;
     let (mut client, mut tenant) = switched(&harness).await;
     let ended = harness.ended().await;
@@ -117,7 +117,7 @@ const ASKS_NOTHING: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn a_101_that_nobody_asked_for_is_a_502_and_its_connection_is_thrown_away() {
+async fn a_101_that_nobody_requested_is_a_502_and_its_connection_is_thrown_away() {
     for asked in ASKS_NOTHING {
         let mut harness = Harness::new().await;
         let mut client = harness.client().await;
@@ -141,7 +141,7 @@ const ANOTHER: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn a_101_to_another_protocol_than_the_one_asked_for_is_a_502() {
+async fn a_101_to_another_protocol_than_the_requested_one_is_a_502() {
     for answer in ANOTHER {
         let mut harness = Harness::new().await;
         let mut client = harness.client().await;
@@ -268,7 +268,7 @@ async fn a_protocol_is_switched_by_every_way_in_and_both_ends_pass() {
 }
 
 #[tokio::test]
-async fn over_http2_nobody_is_asked_to_switch() {
+async fn over_http2_no_switch_is_requested() {
     let upstream = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let workspace = ways::ProxyUnderTest::start("watch", "http", upstream.local_addr().unwrap(), &[]);
     let fields = ":method=CONNECT|:scheme=https|:path=/chat|:authority=a|:protocol=websocket";
@@ -311,7 +311,7 @@ async fn a_tunnel_counts_as_a_connection() {
 }
 
 #[tokio::test]
-async fn under_enforce_nobody_is_asked_to_switch() {
+async fn under_enforce_no_switch_is_requested() {
     for holds in [
         HoldPolicy { requests: true, ..HoldPolicy::default() },
         HoldPolicy { responses: true, ..HoldPolicy::default() },

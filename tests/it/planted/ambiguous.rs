@@ -3,6 +3,7 @@
 
 use std::{fmt::Write as _, fs, net::TcpStream, path::Path};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::json;
 
 use super::{every_file, making::Dice, search::Search};
@@ -17,14 +18,14 @@ const JSON: &str = "application/json";
 const MULTIPART: &str = "multipart/form-data; boundary=b";
 
 /// A message body: media type (none if empty) and text.
-type Content = (&'static str, String);
+pub(super) type Content = (&'static str, String);
 
 fn part(disposition: &str, secret: &str) -> String {
     format!("--b\r\nContent-Disposition: form-data; {disposition}\r\n\r\n{secret}\r\n--b--\r\n")
 }
 
 /// Every body that two readers read in two ways, each with a secret of its own.
-fn bodies(mut secret: impl FnMut() -> String) -> Vec<Content> {
+pub(super) fn bodies(mut secret: impl FnMut() -> String) -> Vec<Content> {
     let mut all: Vec<Content> = Vec::new();
     let token = |secret: &str| json!({"grant_type": "x", "client_secret": secret, "audience": "/api/v2/"}).to_string();
     for media in [FORM, "text/plain", "application/octet-stream", ""] {
@@ -37,6 +38,20 @@ fn bodies(mut secret: impl FnMut() -> String) -> Vec<Content> {
     }
     all.push((JSON, format!("a=1&client_secret={}", secret())));
     all.push((FORM, format!("client_secret: {}", secret())));
+    let percent = |secret: String| secret.replace('/', "%2F").replace('+', "%2B");
+    all.push((FORM, format!("name=password&value={}", percent(secret()))));
+    all.push((FORM, format!("v={}&k=client_secret", percent(secret()))));
+    for plain in [r#"{"password":"@"}"#, r#" [{"a":1,"token":"@"}]"#, "a=b&client_secret=@"] {
+        let coded = BASE64_STANDARD.encode(plain.replace('@', &secret()));
+        all.push((JSON, json!({ "state": coded }).to_string()));
+    }
+    all.push((JSON, json!({"cmd": format!("curl -u me:{} https://x", secret())}).to_string()));
+    all.push((JSON, json!({"detail": [{"loc": ["body", "password"], "input": secret()}]}).to_string()));
+    all.push(("text/plain", format!("machine h login me password {}\n", secret())));
+    all.push(("text/plain", format!("CREATE USER x IDENTIFIED BY '{}';", secret())));
+    let coded = BASE64_STANDARD.encode(json!({"a": "x".repeat(90), "password": secret()}).to_string());
+    let lines = coded.as_bytes().chunks(76).map(|line| std::str::from_utf8(line).unwrap()).collect::<Vec<_>>();
+    all.push((MULTIPART, part("name=f\r\nContent-Transfer-Encoding: base64", &lines.join("\r\n"))));
     all.push((FORM, format!("client_secret={}%zz", secret())));
     all.push((FORM, format!("password%3D{}=1", secret())));
     all.push((JSON, format!(r#"{{"password={}":{{"token":"x"}}}}"#, secret())));
@@ -51,6 +66,9 @@ fn bodies(mut secret: impl FnMut() -> String) -> Vec<Content> {
         "name*=UTF-8''client%5Fsecret",
         "name*0=client_; name*1=secret",
         "\r\n name=client_secret",
+        "name=\"=?utf-8?B?Y2xpZW50X3NlY3JldA==?=\"",
+        "name=\"=?utf-8?Q?client=5Fsecret?=\"",
+        "name=client_secret; filename*=UTF-8''%22%3B%20name%3Db",
     ] {
         all.push((MULTIPART, part(disposition, &secret())));
         all.push((MULTIPART, part(disposition, &secret()).replace("\r\n", "\n")));
@@ -88,7 +106,7 @@ fn ask(running: &Running, path: &str, bodies: &[Content], secrets: &mut Vec<Stri
 }
 
 /// A browser's export with these bodies, asked and answered.
-fn export(bodies: &[Content]) -> String {
+pub(super) fn export(bodies: &[Content]) -> String {
     let entries: Vec<serde_json::Value> = bodies
         .iter()
         .map(|(media, text)| {
@@ -170,7 +188,7 @@ fn records(command: &str, format: &str, to: &str) {
 }
 
 #[test]
-fn no_secret_that_can_be_read_in_two_ways_is_in_a_recording_in_a_folder_nor_said_by_any_command() {
+fn no_secret_that_can_be_read_in_two_ways_is_in_a_recording_in_a_folder_nor_printed_by_any_command() {
     records("record", "text", "rec/");
 }
 

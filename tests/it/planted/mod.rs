@@ -1,6 +1,7 @@
 //! Item 15 of what hostile traffic does, through the real proxy: secrets planted at random in every place and coding that an
 //! exchange has are in no file and no line that contrail writes, whatever the command and the way in.
 
+mod agreement;
 mod ambiguous;
 mod making;
 mod search;

@@ -78,7 +78,7 @@ async fn what_is_no_http_response_is_a_502() {
 }
 
 #[tokio::test]
-async fn a_length_that_is_said_twice_passes_once() {
+async fn a_length_that_is_stated_twice_passes_once() {
     let mut harness = Harness::new().await;
     let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok";
     let (_, answer, _) = harness.exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", response).await;

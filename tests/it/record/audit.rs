@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use super::harness::{Workspace, get, token};
 use crate::support::{
-    command::{run, run_with_input},
+    command::{Ran, run, run_with_input},
+    golden::assert_output,
     har,
+    wire::call,
 };
 
 const TEMPLATES: &str = "/api/v2/connection-profiles/templates";
@@ -29,8 +31,7 @@ fn an_audit_names_each_caller_with_what_it_called_held_needed_and_lacked() {
 #[test]
 fn a_scope_is_called_unneeded_only_with_the_calls_that_may_need_it_beside_it() {
     let ran = run(["audit", "fixtures/operations"]);
-    assert!(ran.stdout.contains("unneeded    create:actions"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("where the documentation does not show the required scope"), "{}", ran.stdout);
+    assert_output("record/audit/a_scope_is_called_unneeded_only_with_the_calls_that_may_need_it_beside_it", &ran);
 }
 
 #[test]
@@ -41,7 +42,7 @@ fn the_chain_of_a_trail_is_checked_first_and_an_altered_line_is_named() {
     running.finish();
     let whole = workspace.run(&["audit", "trail"]);
     assert_eq!(whole.status, 0, "{}{}", whole.stdout, whole.stderr);
-    assert!(whole.stdout.contains("the chain of `trail` is whole: 2 entries"), "{}", whole.stdout);
+    assert_output("record/audit/the_chain_of_a_trail_is_checked_first_and_an_altered_line_is_named", &whole);
 
     let segment = fs::read_dir(workspace.path().join("trail"))
         .unwrap()
@@ -52,11 +53,7 @@ fn the_chain_of_a_trail_is_checked_first_and_an_altered_line_is_named() {
     fs::write(&segment, text.replacen("\"status\":200", "\"status\":201", 1)).unwrap();
     let altered = workspace.run(&["audit", "trail"]);
     assert_eq!(altered.status, 1);
-    assert!(
-        altered.stdout.contains("ALTERED: ") && altered.stdout.contains("line 2: this line was altered"),
-        "{}",
-        altered.stdout
-    );
+    assert_output("record/audit/the_chain_of_a_trail_is_checked_first_and_an_altered_line_is_named-2", &altered);
 }
 
 #[test]
@@ -95,7 +92,7 @@ fn every_report_of_verify_states_the_chain_of_a_trail_as_an_audit_does() {
 #[test]
 fn a_browsers_export_without_authorization_leaves_the_caller_unknown() {
     let ran = run(["audit", "tests/data/har/chrome.har"]);
-    assert!(ran.stdout.contains("unknown (the file does not say)"), "{}", ran.stdout);
+    assert_output("record/audit/a_browsers_export_without_authorization_leaves_the_caller_unknown", &ran);
     assert!(!ran.stdout.contains("auth.missing") && !ran.stdout.contains("lacks"), "{}", ran.stdout);
 }
 
@@ -117,7 +114,7 @@ fn standard_input_is_audited_and_verified_as_the_file_by_name_is() {
 fn a_recording_that_comes_through_a_pipe_is_read_once() {
     let recording = fs::read("fixtures/gaps.har").unwrap();
     let ran = run_with_input(["audit", "/dev/stdin"], &recording);
-    assert!(ran.stdout.starts_with("8 exchanges"), "{}{}", ran.stdout, ran.stderr);
+    assert_output("record/audit/a_recording_that_comes_through_a_pipe_is_read_once", &ran);
 }
 
 /// A token that claims this, signed by nobody.
@@ -182,12 +179,12 @@ fn a_file_beside_a_trail_is_not_proven_by_its_chain() {
     let workspace = trail_of(&[(POLICY, json!({"azp": "me"}))]);
     fs::copy("fixtures/gaps.har", workspace.path().join("trail/gaps.har")).unwrap();
     let ran = workspace.run(&["audit", "trail"]);
-    assert!(ran.stdout.contains("`trail/gaps.har` is no trail: nothing proves"), "{}", ran.stdout);
+    assert_output("record/audit/a_file_beside_a_trail_is_not_proven_by_its_chain", &ran);
     let ran = workspace.run(&["audit", "trail", "--format", "json"]);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["unproven"], json!(["trail/gaps.har"]));
     let ran = workspace.run(&["verify", "trail"]);
-    assert!(ran.stderr.contains("`trail/gaps.har` is no part of the chain"), "{}", ran.stderr);
+    assert_output("record/audit/a_file_beside_a_trail_is_not_proven_by_its_chain-2", &ran);
 }
 
 #[test]
@@ -198,8 +195,7 @@ fn an_audit_says_that_a_trail_was_altered_when_a_line_of_it_is_no_entry_any_more
     fs::write(&segment, text.replacen("\"startedDateTime\"", "\"started", 1)).unwrap();
     let ran = workspace.run(&["audit", "trail"]);
     assert_eq!(ran.status, 1, "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("ALTERED: ") && ran.stdout.contains("line 2: this line was altered"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("the rest of it is not checked"), "{}", ran.stderr);
+    assert_output("record/audit/an_audit_says_that_a_trail_was_altered_when_a_line_of_it_is_no_entry_any_more", &ran);
 }
 
 #[test]
@@ -211,4 +207,48 @@ fn what_a_token_claims_has_no_secret_in_a_trail() {
     assert!(!trail.contains(&secret) && trail.contains("!api-key-"), "{trail}");
     let ran = workspace.run(&["scan", "trail"]);
     assert_eq!(ran.status, 0, "{}", ran.stdout);
+}
+
+#[test]
+fn signatures_of_tokens_that_labels_replace_are_unchecked_with_one_message() {
+    let workspace = Workspace::new();
+    let watching = workspace.start("record", &["--trail", "trail", "--out", "fx.har"]);
+    let token = token(watching.address);
+    get(watching.address, TEMPLATES, &token);
+    get(watching.address, TEMPLATES, &token);
+    let keys = call(watching.address, "GET", "/.well-known/jwks.json", &[], b"").body;
+    std::fs::write(workspace.path().join("keys.json"), keys).unwrap();
+    watching.finish();
+    let said = |ran: &Ran| ran.stderr.lines().filter(|line| line.contains("signatures")).count();
+    for recording in ["trail", "fx.har"] {
+        for command in ["verify", "audit"] {
+            let ran = workspace.run(&[command, recording, "--jwks", "keys.json"]);
+            assert!(ran.stderr.contains("signatures: not checked in 2 exchanges"), "{command}: {}", ran.stderr);
+            assert_eq!((ran.status, said(&ran)), (0, 1), "{command} {recording}: {}", ran.stderr);
+            let ran = workspace.run(&[command, recording]);
+            assert_eq!((ran.status, said(&ran)), (0, 0), "{command} {recording}: {}", ran.stderr);
+        }
+        let unchecked = |options: &[&str]| {
+            let ran = workspace.run(&[&["verify", recording, "--format", "json"], options].concat());
+            let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+            let exchanges = report["exchanges"].as_array().unwrap().clone();
+            let auth =
+                |exchange: &&serde_json::Value| exchange["unchecked"].as_array().unwrap().contains(&"auth".into());
+            exchanges.iter().filter(auth).count()
+        };
+        assert_eq!((unchecked(&["--jwks", "keys.json"]), unchecked(&[])), (2, 0), "{recording}");
+    }
+    // A result in the file is of the keys that the recording was given.
+    for result in ["good", "bad"] {
+        let text = workspace.read("fx.har");
+        let with =
+            text.replace("\"outcome\": \"valid\"", &format!("\"outcome\": \"valid\", \"signature\": \"{result}\""));
+        assert_ne!(text, with);
+        std::fs::write(workspace.path().join("with.har"), with).unwrap();
+        let ran = workspace.run(&["verify", "with.har"]);
+        assert_eq!(ran.status, i32::from(result == "bad"), "{}", ran.stdout);
+        let ran = workspace.run(&["verify", "with.har", "--jwks", "keys.json"]);
+        assert_eq!((ran.status, said(&ran)), (0, 1), "{}", ran.stderr);
+        assert!(ran.stdout.contains("  auth: 2 exchanges"), "{}", ran.stdout);
+    }
 }

@@ -181,7 +181,7 @@ fn a_trail_whose_folder_is_removed_goes_on_and_its_chain_is_whole() {
 }
 
 #[test]
-fn a_journal_that_another_file_has_replaced_is_not_written_over_and_it_is_said() {
+fn a_journal_that_another_file_has_replaced_is_reported_and_not_written_over() {
     let workspace = Workspace::new();
     let running = workspace.start("watch", &["--trail", "trail"]);
     let segment = "trail/trail-00000001.journal";

@@ -117,7 +117,7 @@ fn a_second_signal_does_not_wait_for_the_drain() {
 }
 
 #[test]
-fn connections_on_which_nothing_was_asked_do_not_hold_up_the_end() {
+fn connections_without_a_request_do_not_hold_up_the_end() {
     let workspace = Workspace::new();
     let listeners = ["--tls-listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0", "--ca-dir", "ca"];
     let running =

@@ -14,6 +14,7 @@ use nix::{
 use super::harness::{SECRET, TEMPLATES, Workspace, entries, get, objects, token};
 use crate::support::{
     command::{Ran, limited},
+    golden::assert_output,
     process::Running,
     wire::{call, read},
 };
@@ -57,7 +58,7 @@ fn a_recording_becomes_a_fixture_that_verifies_as_it_was_judged_and_its_journal_
 }
 
 #[test]
-fn an_existing_fixture_is_refused_unless_it_is_said_what_becomes_of_it() {
+fn an_existing_fixture_is_refused_without_an_option_that_decides_what_becomes_of_it() {
     let workspace = Workspace::new();
     fs::write(workspace.path().join("rec.har"), "{}").unwrap();
     let ran = workspace.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har"]);
@@ -229,7 +230,7 @@ fn overwrite_discards_a_left_over_journal_once_a_recording_replaces_it() {
     let token = token(address);
     get(address, TEMPLATES, &token);
     let ran = running.finish();
-    assert!(ran.stderr.contains("discarded, because of --overwrite: 1 exchange of a killed run"), "{}", ran.stderr);
+    assert_output("record/files/overwrite_discards_a_left_over_journal_once_a_recording_replaces_it", &ran);
     assert_eq!(entries(&workspace.read("rec.har")).len(), 2);
     assert!(!workspace.has("rec.har.journal") && !workspace.has("rec.har.before.journal"));
 }
@@ -263,7 +264,7 @@ fn a_journal_that_overwrite_put_aside_is_found_after_another_kill() {
     drop(running);
     assert_eq!(workspace.read("rec.har.before.journal"), journal);
     let ran = workspace.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--", "true"]);
-    assert!(ran.stderr.contains("folded 1 exchange of a left-over journal"), "{}", ran.stderr);
+    assert_output("record/files/a_journal_that_overwrite_put_aside_is_found_after_another_kill", &ran);
     assert_eq!(entries(&workspace.read("rec.har")).len(), 1);
     assert!(!workspace.has("rec.har.journal") && !workspace.has("rec.har.before.journal"));
 }
@@ -340,7 +341,7 @@ fn each_killed_overwrite_keeps_the_journals_of_those_before_it() {
     assert_eq!(workspace.read("rec.har.before.journal"), first);
     // There is no fixture, but two recordings are not mixed into one either.
     let ran = workspace.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--", "true"]);
-    assert!(ran.stderr.contains("2 exchanges of a killed `record --overwrite`"), "{}", ran.stderr);
+    assert_output("record/files/each_killed_overwrite_keeps_the_journals_of_those_before_it", &ran);
     let ran = workspace.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--overwrite", "--", "true"]);
     assert_eq!(ran.status, 2);
     assert_eq!((workspace.read("rec.har.before.journal"), workspace.read("rec.har.journal")), (first, second));
@@ -360,9 +361,53 @@ fn recording_what_is_missing_takes_up_what_an_overwrite_put_aside() {
     assert!(workspace.has("rec.har.before.journal"));
     let missing = ["replay", "rec.har", "--record-missing", "--force", "--upstream", "sandbox", "--", "true"];
     let ran = workspace.run(&missing);
-    assert!(ran.stderr.contains("folded 1 exchange of a left-over journal"), "{}", ran.stderr);
+    assert_output("record/files/recording_what_is_missing_takes_up_what_an_overwrite_put_aside", &ran);
     assert_eq!(entries(&workspace.read("rec.har")).len(), 1);
     assert!(!workspace.has("rec.har.before.journal"));
+}
+
+#[test]
+fn a_left_over_journal_is_named_by_what_reads_its_fixture_and_mixed_into_nothing_that_replaces_it() {
+    let workspace = Workspace::new();
+    record(&workspace, &[], &[TEMPLATES]);
+    killed_while(&workspace, &["--append"]);
+    let both = || (workspace.read("rec.har"), workspace.read("rec.har.journal"));
+    let before = both();
+    fs::write(workspace.path().join("other.har"), &before.0).unwrap();
+    let said = "`rec.har.journal` holds exchanges that are not in `rec.har`: their recording did not end; ";
+    for command in [
+        &["verify", "rec.har"][..],
+        &["audit", "rec.har"],
+        &["diff", "rec.har", "other.har"],
+        &["redact", "rec.har"],
+        &["redact", "rec.har", "--check"],
+        &["replay", "rec.har", "--", "true"],
+    ] {
+        let ran = workspace.run(command);
+        assert_eq!(ran.stderr.matches(said).count(), 1, "{command:?}: {}", ran.stderr);
+    }
+    let ran = workspace.run(&["verify", "rec.har", "rec.har.journal"]);
+    assert!(!ran.stderr.contains(said), "{}", ran.stderr);
+    for command in [
+        &["import", "other.har", "--out", "rec.har", "--overwrite"][..],
+        &["import", "other.har", "--out", "rec.har", "--append"],
+        &["pack", "other.har", "--out", "rec.har", "--overwrite"],
+        &["redact", "rec.har", "--in-place"],
+    ] {
+        let ran = workspace.run(command);
+        assert_eq!(ran.status, 2, "{command:?}: {}", ran.stderr);
+        let said = "`rec.har.journal` holds exchanges of a recording that did not end, and the next recording would add \
+                    them to `rec.har`; keep them with `contrail pack rec.har.journal --out ANOTHER.har`";
+        assert!(ran.stderr.contains(said), "{command:?}: {}", ran.stderr);
+        assert_eq!(both(), before, "{command:?}");
+    }
+    let ran = workspace.run(&["redact", "rec.har", "rec.har.journal", "--in-place"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let ran = workspace.run(&["pack", "rec.har.journal", "--out", "kept.har"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    fs::remove_file(workspace.path().join("rec.har.journal")).unwrap();
+    let ran = workspace.run(&["pack", "kept.har", "--out", "rec.har", "--overwrite"]);
+    assert_eq!((ran.status, operations(&workspace)), (0, vec![GROUPS.to_owned()]), "{}", ran.stderr);
 }
 
 #[test]
@@ -371,7 +416,7 @@ fn two_recordings_into_one_journal_are_refused() {
     let running = workspace.start("record", &["--out", "rec.har"]);
     let ran = workspace.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har"]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("another process is writing"), "{}", ran.stderr);
+    assert_output("record/files/two_recordings_into_one_journal_are_refused", &ran);
     running.finish();
 }
 
@@ -432,7 +477,7 @@ fn an_exchange_that_a_signal_meets_in_the_middle_is_drained_and_recorded() {
 }
 
 #[test]
-fn a_full_disk_stops_no_traffic_and_is_said_at_once_and_by_the_exit_status() {
+fn a_full_disk_stops_no_traffic_and_is_reported_at_once_and_by_the_exit_status() {
     let workspace = Workspace::new();
     let arguments = "watch --upstream sandbox --seed seed.json --listen 127.0.0.1:0 --trail trail".split(' ');
     // A limit on file sizes makes writes fail as a full disk does.

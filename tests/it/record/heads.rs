@@ -6,7 +6,7 @@ use super::{
     harness::{TEMPLATES, Workspace, objects},
     trail::{SMALL, segments, trail, verify},
 };
-use crate::support::{command::Ran, wire::call};
+use crate::support::{command::Ran, golden::assert_output, wire::call};
 
 /// What the exchanges of these tests break.
 const ALLOWED: [&str; 4] = ["--allow", "auth.missing", "--allow", "query.undocumented"];
@@ -69,7 +69,7 @@ fn a_file_that_holds_anything_but_heads_is_not_added_to() {
     }
     assert!(segments(&workspace).is_empty());
     let folder = start(&workspace, &["--trail", "trail", "--head-to", "."]);
-    assert!(folder.status == 2 && folder.stderr.contains("cannot write the head to `.`"), "{}", folder.stderr);
+    assert_output("record/heads/a_file_that_holds_anything_but_heads_is_not_added_to", &folder);
 }
 
 #[test]
@@ -80,8 +80,7 @@ fn the_file_of_heads_that_was_removed_during_a_run_is_made_anew_with_all_of_them
         assert_eq!(before(), 1);
         fs::remove_file(workspace.path().join("heads")).unwrap();
     });
-    let said = "ALARM: `heads` was removed during the run; it was made anew with all heads that it held";
-    assert!(ran.status == 0 && ran.stderr.contains(said), "{}", ran.stderr);
+    assert_output("record/heads/the_file_of_heads_that_was_removed_during_a_run_is_made_anew_with_all_of_them", &ran);
     assert_eq!(workspace.read("heads").lines().count(), 2);
     assert_eq!(verify(&workspace, &["--head", "heads"]).status, 0);
 }
@@ -94,8 +93,7 @@ fn a_head_that_cannot_be_kept_is_named_as_that_and_not_as_the_journal() {
         fs::write(workspace.path().join("heads"), "mine").unwrap();
     };
     let ran = watch(&workspace, &["--trail", "trail", "--head-to", "heads"], instead);
-    let said = "the head of the trail could not be kept: `heads`: another file has taken its place; move it away";
-    assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+    assert_output("record/heads/a_head_that_cannot_be_kept_is_named_as_that_and_not_as_the_journal", &ran);
     assert!(!ran.stderr.contains("the journal could not be written"), "{}", ran.stderr);
     assert_eq!(workspace.read("heads"), "mine");
     fs::remove_file(workspace.path().join("heads")).unwrap();
@@ -109,8 +107,7 @@ fn a_head_that_cannot_be_kept_is_named_as_that_and_not_as_the_journal() {
 fn a_full_disk_is_named_where_the_first_head_cannot_be_kept() {
     let workspace = Workspace::new();
     let ran = start(&workspace, &["--trail", "trail", "--head-to", "/dev/full"]);
-    let said = "cannot write the head to `/dev/full`: No space left";
-    assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+    assert_output("record/heads/a_full_disk_is_named_where_the_first_head_cannot_be_kept", &ran);
 }
 
 #[test]
@@ -136,8 +133,7 @@ fn two_trails_do_not_keep_their_heads_in_one_file_at_once() {
     let workspace = Workspace::new();
     let running = workspace.start("watch", &["--trail", "one", "--head-to", "heads"]);
     let second = start(&workspace, &["--trail", "two", "--head-to", "heads"]);
-    let said = "`heads`: another process keeps the heads of its trail there";
-    assert!(second.status == 2 && second.stderr.contains(said), "{}", second.stderr);
+    assert_output("record/heads/two_trails_do_not_keep_their_heads_in_one_file_at_once", &second);
     assert_eq!(running.finish().status, 0);
     assert_eq!(workspace.read("heads").lines().count(), 2);
 }
@@ -180,12 +176,12 @@ fn heads_of_two_trails_do_not_go_to_one_file() {
     named(&workspace, "one");
     let heads = workspace.read("one.heads");
     let ran = start(&workspace, &["--trail", "two", "--head-to", "one.heads"]);
-    assert!(ran.status == 2 && ran.stderr.contains("it keeps heads of another trail"), "{}", ran.stderr);
+    assert_output("record/heads/heads_of_two_trails_do_not_go_to_one_file", &ran);
     assert_eq!(workspace.read("one.heads"), heads);
     // The same where the trail's folder was emptied.
     fs::remove_dir_all(workspace.path().join("one")).unwrap();
     let ran = start(&workspace, &["--trail", "one", "--head-to", "one.heads"]);
-    assert!(ran.status == 2 && ran.stderr.contains("it proves what was removed"), "{}", ran.stderr);
+    assert_output("record/heads/heads_of_two_trails_do_not_go_to_one_file-2", &ran);
 }
 
 #[test]
@@ -205,7 +201,7 @@ fn heads_that_cover_no_entry_prove_nothing_and_none_before_the_first_link_is_one
     let workspace = Workspace::new();
     assert_eq!(start(&workspace, &["--trail", "trail", "--head-to", "heads"]).status, 0);
     let (status, said) = check(&workspace, &["trail", "--head", "heads"]);
-    assert!(status == 0 && said.contains("through 0 kept heads"), "{said}");
+    assert!(status == 2 && said.contains("through 0 kept heads"), "nothing was read: {said}");
     fs::write(workspace.path().join("zero"), format!("{{\"seq\":0,\"hash\":\"{}\"}}", "0".repeat(64))).unwrap();
     let (status, said) = check(&workspace, &["trail", "--head", "zero"]);
     assert!(status == 2 && said.contains("`zero` keeps no head"), "{said}");
@@ -232,5 +228,29 @@ fn copy(from: &str, to: &std::path::Path) {
     fs::create_dir(to.join("trail")).unwrap();
     for file in ["heads", "trail/trail-00000001.journal"] {
         fs::copy(std::path::Path::new(from).join(file), to.join(file)).unwrap();
+    }
+}
+
+#[test]
+fn the_reports_and_the_summary_name_a_head_and_a_trail_that_failed_at_the_end_of_a_run() {
+    let reports = ["--report", "junit=j.xml", "--report", "json=r.json"];
+    let no_head = |workspace: &Workspace| {
+        fs::remove_file(workspace.path().join("heads")).unwrap();
+        fs::create_dir(workspace.path().join("heads")).unwrap();
+    };
+    let no_segment = |workspace: &Workspace| {
+        fs::remove_file(workspace.path().join("trail").join(&segments(workspace)[0])).unwrap();
+    };
+    for (what, spoil) in [
+        ("the head of the trail could not be kept", no_head as fn(&Workspace)),
+        ("the trail could not be read again", no_segment),
+    ] {
+        let workspace = Workspace::new();
+        let ran = watch(&workspace, &[&SMALL[..], &reports].concat(), || spoil(&workspace));
+        assert!(ran.stderr.contains(&format!("\nexit status 2: {what}")), "{}", ran.stderr);
+        let exit = &serde_json::from_str::<serde_json::Value>(&workspace.read("r.json")).unwrap()["exit"];
+        assert!(exit["because"][0].as_str().unwrap().starts_with(&format!("{what}: ")), "{exit}");
+        let junit = workspace.read("j.xml");
+        assert!(junit.contains(&format!("message=\"{what}")), "{junit}");
     }
 }

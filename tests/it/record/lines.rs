@@ -13,7 +13,7 @@ use nix::{
 };
 
 use super::harness::{SECRET, TEMPLATES, Workspace, get, objects, token};
-use crate::support::{command::contrail, process::listening, wire::call};
+use crate::support::{command::contrail, golden::assert_output, process::listening, wire::call};
 
 #[test]
 fn every_exchange_is_one_line_with_status_method_path_operation_verdict_and_time() {
@@ -44,8 +44,7 @@ fn every_exchange_is_one_line_with_status_method_path_operation_verdict_and_time
     );
     assert_eq!(ran.stdout, "");
     assert_eq!(ran.status, 0);
-    assert!(ran.stderr.contains("3 exchanges: 2 conform, 1 with gaps, 0 violate"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("secrets redacted: client-secret 1, token 1"), "{}", ran.stderr);
+    assert_output("record/lines/every_exchange_is_one_line_with_status_method_path_operation_verdict_and_time", &ran);
 }
 
 #[test]
@@ -75,7 +74,7 @@ fn lines_and_summary_are_objects_for_machines() {
 }
 
 #[test]
-fn no_secret_of_the_traffic_is_said() {
+fn no_secret_of_the_traffic_is_printed() {
     for format in ["text", "json"] {
         let workspace = Workspace::new();
         let running = workspace.start("watch", &["--format", format]);
@@ -248,4 +247,36 @@ fn no_color_leaves_lines_plain_on_a_terminal() {
     let text = on_a_terminal(Some("1"));
     assert!(text.contains("getSynchronizedGroups violates") && !text.contains('\x1b'), "{text:?}");
     assert!(on_a_terminal(Some("")).contains("\x1b[31m"), "an empty NO_COLOR says nothing");
+}
+
+#[test]
+fn an_upstream_proxy_that_refuses_is_named_in_the_answer_the_line_and_the_summary_without_its_password() {
+    let workspace = Workspace::new();
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let proxy = format!("http://me:hunter2-hunter2@{nobody}");
+    let arguments =
+        ["record", "--listen", "127.0.0.1:0", "--upstream", "https://tenant.example", "--upstream-proxy", &proxy];
+    let arguments = arguments.iter().chain(&["--out", "fx.har"]);
+    let running = crate::support::process::Running::start(workspace.path(), arguments);
+    let answer = call(running.address, "GET", TEMPLATES, &[], b"");
+    assert_eq!((answer.status(), answer.header("contrail-answer")), (502, Some("upstream")));
+    let named = format!("cannot reach the upstream proxy {nobody}: ");
+    let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains(&named) && detail.contains("--upstream-proxy"), "{detail}");
+    let ran = running.finish();
+    let lines: Vec<_> = ran.stderr.lines().filter(|line| line.contains(&named)).collect();
+    assert!(lines.iter().any(|line| line.contains(TEMPLATES)), "{}", ran.stderr);
+    assert!(lines.iter().any(|line| line.starts_with("NOTHING RECORDED")), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("hunter2") && !detail.contains("hunter2") && !detail.contains("tenant.example"));
+}
+
+#[test]
+fn an_upstream_proxy_that_is_contrail_itself_is_refused_at_the_start() {
+    let workspace = Workspace::new();
+    // The port is free again once the listener is dropped.
+    let own = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let ran =
+        workspace.run(&["watch", "--listen", &own, "--upstream", "https://tenant.example", "--upstream-proxy", &own]);
+    assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("the upstream proxy {own}: it is contrail itself; --upstream-proxy")));
 }

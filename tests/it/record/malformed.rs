@@ -145,3 +145,42 @@ fn a_request_that_is_not_what_its_type_says_matches_byte_for_byte_but_for_its_se
         .collect();
     assert_eq!(marks, vec![json!(true); cases.len()]);
 }
+
+/// How many bodies of the trail are withheld.
+fn withheld_in(workspace: &Workspace, trail: &str) -> usize {
+    let segments = std::fs::read_dir(workspace.path().join(trail)).unwrap();
+    let texts = segments.map(|segment| std::fs::read_to_string(segment.unwrap().path()).unwrap_or_default());
+    texts.map(|text| text.matches("\"withheld\":").count()).sum()
+}
+
+#[test]
+fn the_summary_counts_each_withheld_body_of_the_journal_once_whatever_is_enforced() {
+    const UNREADABLE: &[u8] = b"{\0\"broken";
+    let template = "/api/v2/verifiable-credentials/verification/templates/vct_1";
+    let json = ("Content-Type", "application/json");
+    let requests = [
+        ("PATCH", template, vec![json], UNREADABLE),
+        ("PATCH", template, vec![json, ("Content-Encoding", "unknown")], b"{}"),
+        ("PATCH", template, vec![json], b"{}"),
+        ("GET", TEMPLATES, Vec::new(), b""),
+    ];
+    for enforce in [&[][..], &["--enforce", "requests"], &["--enforce", "responses"], &["--enforce", "all"]] {
+        let workspace = Workspace::new();
+        let origin = Origin::start();
+        for _ in &requests {
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n";
+            let head = format!("{head}Content-Length: {}\r\n\r\n", UNREADABLE.len());
+            origin.will_answer([head.as_bytes(), UNREADABLE].concat());
+        }
+        let options = [&["--trail", "trail", "--format", "json"], enforce].concat();
+        let watching = workspace.start_at(origin.address, "watch", &options);
+        for (method, target, headers, content) in &requests {
+            call(watching.address, method, target, headers, content);
+        }
+        let ran = watching.finish();
+        let summary = &objects(&ran, "summary")[0]["summary"];
+        let withheld = withheld_in(&workspace, "trail");
+        assert_eq!((&summary["exchanges"], &summary["withheld"]), (&4.into(), &withheld.into()), "{enforce:?}");
+        assert!(withheld >= 2, "{enforce:?}: {withheld}");
+    }
+}

@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, fs, net::TcpListener, path::Path};
 
-use super::harness::{SECRET, TEMPLATES, Workspace, get, token};
+use serde_json::Value;
+
+use super::harness::{SECRET, TEMPLATES, Workspace, entries, get, token};
 use crate::support::{
     command::Ran,
+    golden::assert_output,
     process::Running,
     wire::{Origin, call},
 };
@@ -50,7 +53,7 @@ fn nobody() -> String {
 }
 
 #[test]
-fn a_command_that_does_not_use_the_proxy_leaves_the_fixture_as_it_was_and_is_told_what_it_was_given() {
+fn a_command_that_does_not_use_the_proxy_leaves_the_fixture_as_it_was_and_the_variables_it_got_are_named() {
     for out in ["rec", "rec.har"] {
         let workspace = recorded(out);
         fs::create_dir(workspace.path().join("ca")).unwrap();
@@ -98,23 +101,22 @@ fn the_status_of_a_command_that_failed_comes_before_that_of_a_recording_of_nothi
     let before = workspace.read("rec.har");
     let ran = record(&workspace, "sandbox", &["--out", "rec.har", "--overwrite"], &["sh", "-c", "exit 7"]);
     assert_eq!(ran.status, 7);
-    assert!(ran.stderr.contains("NOTHING RECORDED"), "{}", ran.stderr);
+    assert_output(
+        "record/nothing/the_status_of_a_command_that_failed_comes_before_that_of_a_recording_of_nothing",
+        &ran,
+    );
     assert_eq!(workspace.read("rec.har"), before);
 }
 
 #[test]
-fn hosts_that_a_command_asked_for_in_vain_are_named() {
+fn hosts_that_a_command_requested_in_vain_are_named() {
     let workspace = recorded("rec.har");
     let before = workspace.read("rec.har");
     let connect = r#"at=${HTTPS_PROXY#http://}; for host in one.example one.example two.example; do
         exec 3<>"/dev/tcp/${at%:*}/${at##*:}"; printf 'CONNECT %s:443 HTTP/1.1\r\nHost: %s:443\r\n\r\n' $host $host >&3; read -r line <&3; exec 3>&-; done"#;
     let ran = record(&workspace, "sandbox", &["--out", "rec.har", "--overwrite"], &["bash", "-c", connect]);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("contrail denied 3 requests to other hosts (one.example:443 × 2, two.example:443)"),
-        "{}",
-        ran.stderr
-    );
+    assert_output("record/nothing/hosts_that_a_command_requested_in_vain_are_named", &ran);
     assert_eq!(workspace.read("rec.har"), before);
 }
 
@@ -154,11 +156,7 @@ fn an_operation_that_was_to_be_recorded_anew_and_did_not_come_keeps_its_entries(
     token(other.address);
     let ran = other.finish();
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("NOTHING RECORDED: 1 exchange came, of other operations than --replace names"),
-        "{}",
-        ran.stderr
-    );
+    assert_output("record/nothing/an_operation_that_was_to_be_recorded_anew_and_did_not_come_keeps_its_entries", &ran);
     assert_eq!(workspace.read("rec.har"), before);
 
     let one = workspace.start("record", &replace);
@@ -166,13 +164,9 @@ fn an_operation_that_was_to_be_recorded_anew_and_did_not_come_keeps_its_entries(
     get(one.address, GROUPS, &token);
     let ran = one.finish();
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    let said =
-        format!("NOT RECORDED ANEW: {TEMPLATES_OPERATION}: no answer of the tenant came, so the old entries stay");
-    assert!(ran.stderr.contains(&said), "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("entries of other operations left out: 1\nold entries replaced: 1\n"),
-        "{}",
-        ran.stderr
+    assert_output(
+        "record/nothing/an_operation_that_was_to_be_recorded_anew_and_did_not_come_keeps_its_entries-2",
+        &ran,
     );
     assert_eq!(workspace.read("rec.har"), before);
 }
@@ -188,8 +182,10 @@ fn what_the_tenant_did_not_answer_stays_when_it_goes_away_in_the_middle_of_a_rec
     sandbox.finish();
     assert_eq!(get(running.address, TEMPLATES, &token).status(), 502);
     let ran = running.finish();
-    assert!(ran.stderr.contains("old entries that stay, because the tenant did not answer: 1\n"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("good"), "{}", ran.stderr);
+    assert_output(
+        "record/nothing/what_the_tenant_did_not_answer_stays_when_it_goes_away_in_the_middle_of_a_recording",
+        &ran,
+    );
     assert_eq!(workspace.read("rec.har"), before);
     assert!(!before.contains(SECRET));
 }
@@ -204,12 +200,49 @@ fn a_fixture_stays_where_the_tenant_gave_only_transient_answers() {
     assert_eq!(get(running.address, TEMPLATES, "x").status(), 429);
     let ran = running.finish();
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("NOTHING RECORDED: the tenant gave only transient answers (429 × 1); --keep keeps them"),
-        "{}",
-        ran.stderr
-    );
+    assert_output("record/nothing/a_fixture_stays_where_the_tenant_gave_only_transient_answers", &ran);
     assert_eq!(workspace.read("rec.har"), before);
+}
+
+/// The answer to each request, as the fixture holds them: `3: 200`, by the target's last character.
+fn answers(har: &str) -> Vec<String> {
+    let one = |entry: &Value| {
+        let url = entry["request"]["url"].as_str().unwrap();
+        format!("{}: {}", &url[url.len() - 1..], entry["response"]["status"])
+    };
+    let mut answers: Vec<String> = entries(har).iter().map(one).collect();
+    answers.sort();
+    answers
+}
+
+#[test]
+fn what_the_tenant_answered_only_with_429_keeps_its_old_entries() {
+    for options in [&["--overwrite"][..], &["--replace", TEMPLATES_OPERATION]] {
+        let workspace = Workspace::new();
+        let target = |number: u32| format!("{TEMPLATES}?n={number}");
+        // Answers of the tenant to requests by number: at first, and again.
+        let run = |options: &[&str], scripted: &[(u32, u16)]| {
+            let tenant = Origin::start();
+            let running = workspace.start_at(tenant.address, "record", &[&["--out", "rec.har"], options].concat());
+            for (number, status) in scripted {
+                tenant.will_answer(format!(
+                    "HTTP/1.1 {status} Status\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}"
+                ));
+                assert_eq!(get(running.address, &target(*number), "x").status(), *status);
+            }
+            running.finish()
+        };
+        run(&[], &[(1, 200), (2, 200), (3, 200), (3, 404), (4, 200)]);
+        let ran = run(options, &[(1, 404), (2, 429), (3, 200), (3, 429), (4, 429), (4, 404)]);
+        assert_eq!(answers(&workspace.read("rec.har")), ["1: 404", "2: 200", "3: 200", "3: 404", "4: 404"]);
+        let said = "old entries that stay, because the tenant did not answer: 2\n";
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+        let kept = workspace.read("rec.har");
+        run(options, &[(1, 404), (2, 429), (3, 200), (3, 429), (4, 404)]);
+        assert_eq!(workspace.read("rec.har"), kept, "the same answers again change no byte");
+        run(options, &[(1, 200)]);
+        assert_eq!(answers(&workspace.read("rec.har")), ["1: 200"], "what is not requested again goes");
+    }
 }
 
 #[test]
@@ -226,15 +259,22 @@ fn what_was_missing_and_could_not_be_recorded_makes_no_fixture_and_changes_none(
     let before = workspace.read("rec.har");
     let ran = ask(&workspace);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("NOTHING RECORDED: contrail answered 1 request in the tenant's place"),
-        "{}",
-        ran.stderr
-    );
+    assert_output("record/nothing/what_was_missing_and_could_not_be_recorded_makes_no_fixture_and_changes_none", &ran);
     assert_eq!(workspace.read("rec.har"), before);
 
     let workspace = Workspace::new();
     let ran = ask(&workspace);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
     assert!(!workspace.has("rec.har") && !workspace.has("rec.har.journal"));
+}
+
+#[test]
+fn a_recording_of_nothing_folds_nothing_whatever_the_fixture_holds() {
+    let workspace = Workspace::new();
+    // A fold would fail on it.
+    fs::write(workspace.path().join("fx.har"), "{\"log\":garbage").unwrap();
+    let ran = record(&workspace, "sandbox", &["--out", "fx.har", "--append"], &["true"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("NOTHING RECORDED") && !ran.stderr.contains("NOT FOLDED"), "{}", ran.stderr);
+    assert_eq!(workspace.read("fx.har"), "{\"log\":garbage");
 }

@@ -1,8 +1,10 @@
 //! `contrail redact` on a fixture of contrail's own: its client still replays.
 
+use std::{fs, path::Path};
+
 use serde_json::Value;
 
-use super::harness::{TEMPLATES, Workspace};
+use super::harness::{TEMPLATES, Workspace, get, token};
 use crate::support::{process::Running, wire::call};
 
 const BODY: &[u8] = br#"{"payload":{"email":"ann@example.org","note":"order 4711-XY"}}"#;
@@ -35,7 +37,7 @@ fn a_fixture_that_is_redacted_afterwards_replays_for_its_client_and_verifies_as_
         let before = verdicts(&workspace, fixture);
         for rule in ["personal", "pointer:/payload/note", "regex:4711-[A-Z]+", "header:X-Note"] {
             let secret = if rule == "personal" { "ann@example.org" } else { "4711-XY" };
-            let ran = workspace.run(&["redact", fixture, "--redact", rule, "--out", out]);
+            let ran = workspace.run(&["redact", fixture, "--redact", rule, "--out", out, "--overwrite"]);
             assert_eq!(ran.status, 0, "{rule}: {}", ran.stderr);
             let scan = workspace.run(&["redact", out, "--redact", rule, "--check"]);
             assert_eq!(scan.status, 0, "{rule} leaves {secret}: {}", scan.stderr);
@@ -56,4 +58,278 @@ fn a_fixture_that_is_redacted_afterwards_replays_for_its_client_and_verifies_as_
         assert_eq!(ask(replay.address), live, "in place: {fixture}");
         replay.finish();
     }
+}
+
+const NOTE: &str = "regex:4711-[A-Z]+";
+
+/// A trail of several segments, with a note that a rule redacts.
+fn trail(workspace: &Workspace) {
+    for _ in 0..2 {
+        let options = ["--trail", "trail", "--trail-segment", "3000", "--head-to", "heads"];
+        let running = workspace.start("watch", &options);
+        for _ in 0..3 {
+            ask(running.address);
+        }
+        running.finish();
+    }
+}
+
+fn text_of(folder: &Path) -> String {
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|item| item.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
+}
+
+/// The lines of a text that are no links of a chain.
+fn unchained(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.starts_with("{\"_chain\"")).collect()
+}
+
+#[test]
+fn a_redacted_copy_of_a_trail_has_a_chain_of_its_own_that_verifies() {
+    let workspace = Workspace::new();
+    trail(&workspace);
+    let original = text_of(&workspace.path().join("trail"));
+    assert!(original.contains("4711-XY"));
+    let before = verdicts(&workspace, "trail");
+    let ran = workspace.run(&["redact", "trail", "--redact", NOTE, "--out", "copy"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let head = |folder: &str| {
+        let ran = workspace.run(&["verify", folder]);
+        assert!(ran.stderr.contains("is whole"), "{}", ran.stderr);
+        ran.stderr.trim().rsplit(' ').next().unwrap().to_owned()
+    };
+    for head in [head("trail"), head("copy")] {
+        assert!(ran.stderr.contains(&head), "{head} is not in {}", ran.stderr);
+    }
+    let copy = text_of(&workspace.path().join("copy"));
+    assert!(!copy.contains("4711-XY"));
+    assert_eq!(verdicts(&workspace, "copy"), before);
+    assert!(!workspace.has("copy/lock"));
+    assert_eq!(text_of(&workspace.path().join("trail")), original);
+    // The original's heads do not vouch for the copy.
+    assert_ne!(workspace.run(&["verify", "copy", "--head", "heads"]).status, 0);
+
+    // Where there is nothing to take out, every line but the chain's is the same.
+    let ran = workspace.run(&["redact", "trail", "--out", "same"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(unchained(&text_of(&workspace.path().join("same"))), unchained(&original));
+
+    // A segment by itself, to standard output.
+    let ran = workspace.run(&["redact", "trail/trail-00000002.journal", "--redact", NOTE]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    fs::write(workspace.path().join("part.journal"), &ran.stdout).unwrap();
+    let verified = workspace.run(&["verify", "part.journal"]);
+    assert!(verified.stderr.contains("is whole") || verified.stderr.contains("part of"), "{}", verified.stderr);
+    assert!(!verified.stderr.contains("altered"), "{}", verified.stderr);
+}
+
+#[test]
+fn a_trail_is_not_redacted_in_place_and_an_altered_one_gets_no_copy_that_verifies() {
+    let workspace = Workspace::new();
+    trail(&workspace);
+    let original = text_of(&workspace.path().join("trail"));
+    for named in ["trail", "trail/trail-00000002.journal"] {
+        let ran = workspace.run(&["redact", "--in-place", named, "--redact", NOTE]);
+        let said = format!(
+            "contrail: `{named}` is a trail, and its hash chain proves that nobody changed it, so contrail does not redact \
+             it in place; write a copy with a chain of its own: `contrail redact {named} --out PATH`\n"
+        );
+        assert_eq!((ran.status, ran.stderr), (2, said));
+    }
+    for (named, out) in [
+        ("trail", "trail"),
+        ("trail/trail-00000001.journal", "trail/trail-00000001.journal"),
+        ("trail/trail-00000001.journal", "trail/trail-00000099.journal"),
+    ] {
+        let ran = workspace.run(&["redact", named, "--out", out]);
+        assert!(ran.status == 2 && ran.stderr.contains("belongs to a trail, whose chain"), "{}", ran.stderr);
+    }
+    assert_eq!(text_of(&workspace.path().join("trail")), original);
+    let segment = workspace.path().join("trail/trail-00000001.journal");
+    let altered = fs::read_to_string(&segment).unwrap().replacen("\"status\":", "\"status\": ", 1);
+    fs::write(&segment, altered).unwrap();
+    let ran = workspace.run(&["redact", "trail", "--out", "copy"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("line 2: this line was altered; nothing was written"), "{}", ran.stderr);
+    assert!(!workspace.has("copy"));
+}
+
+/// A journal that a killed recording left, its last line torn.
+fn killed_journal(workspace: &Workspace) -> String {
+    let running = workspace.start("record", &["--out", "fx"]);
+    ask(running.address);
+    get(running.address, TEMPLATES, &token(running.address));
+    drop(running); // which kills it
+    let whole = workspace.read("fx.journal");
+    fs::write(workspace.path().join("fx.journal"), format!("{whole}{{\"startedDateTime\":\"20")).unwrap();
+    whole
+}
+
+#[test]
+fn entries_of_a_journal_are_redacted_as_entries_and_a_torn_last_line_is_left_out() {
+    let workspace = Workspace::new();
+    let whole = killed_journal(&workspace);
+    let before = verdicts(&workspace, "fx.journal");
+    let ran = workspace.run(&["redact", "fx.journal", "--out", "same.journal"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("left out a torn last line of `fx.journal`"), "{}", ran.stderr);
+    assert_eq!(workspace.read("same.journal"), whole);
+
+    for rule in ["personal", "pointer:/payload/note", NOTE, "header:X-Note"] {
+        let ran = workspace.run(&["redact", "fx.journal", "--redact", rule, "--out", "clean.journal", "--overwrite"]);
+        assert_eq!(ran.status, 0, "{rule}: {}", ran.stderr);
+        assert_eq!(workspace.run(&["redact", "clean.journal", "--redact", rule, "--check"]).status, 0, "{rule}");
+        assert_eq!(verdicts(&workspace, "clean.journal"), before, "{rule}");
+    }
+    let rule = "pointer:/payload/note";
+    let ran = workspace.run(&["redact", "fx.journal", "--redact", rule, "--out", "clean.journal", "--overwrite"]);
+    assert_eq!(ran.status, 0);
+    // The entry states the place, so that a replay matches any value there.
+    assert!(workspace.read("clean.journal").contains("\"redacted\":[\"/payload/note\"]"));
+    let pack = workspace.run(&["pack", "clean.journal", "--out", "packed.har"]);
+    assert_eq!(pack.status, 0, "{}", pack.stderr);
+    let replay = Running::start(workspace.path(), ["replay", "packed.har", "--listen", "127.0.0.1:0"]);
+    ask(replay.address);
+    assert_ne!(replay.finish().status, 3);
+
+    // In place, too.
+    let ran = workspace.run(&["redact", "--in-place", "fx.journal", "--redact", "personal"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(!workspace.read("fx.journal").contains("ann@example.org"));
+    assert_eq!(verdicts(&workspace, "fx.journal"), before);
+}
+
+#[test]
+fn a_line_of_a_journal_that_is_no_entry_is_refused_with_its_number() {
+    let workspace = Workspace::new();
+    let whole = killed_journal(&workspace);
+    fs::write(workspace.path().join("bad.journal"), format!("{whole}rubbish\n")).unwrap();
+    let ran = workspace.run(&["redact", "bad.journal", "--out", "out.journal"]);
+    let line = whole.lines().count() + 1;
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains(&format!("`bad.journal`, line {line}:")), "{}", ran.stderr);
+    assert!(!workspace.has("out.journal"));
+}
+
+#[test]
+fn the_har_file_of_a_fixture_with_body_files_is_not_replaced_by_one_that_holds_them() {
+    let workspace = Workspace::new();
+    let running = workspace.start("record", &["--out", "fx"]);
+    get(running.address, TEMPLATES, &token(running.address));
+    running.finish();
+    assert_eq!(workspace.run(&["pack", "fx", "--out", "one.har"]).status, 0);
+    let before = text_of(&workspace.path().join("fx"));
+    for arguments in [
+        &["redact", "fx", "--out", "fx/fx.har"][..],
+        &["redact", "fx/fx.har", "--out", "fx/fx.har"],
+        &["redact", "one.har", "--out", "fx/fx.har"],
+        &["pack", "one.har", "--out", "fx/fx.har", "--overwrite"],
+        &["import", "one.har", "--out", "fx/fx.har", "--overwrite", "--upstream", "https://tenant.example"],
+        &["record", "--upstream", "sandbox", "--out", "fx/fx.har", "--append", "--", "true"],
+    ] {
+        let ran = workspace.run(arguments);
+        let said =
+            "`fx/fx.har`: that is the HAR file of a fixture with a file per body; name its folder, or another file";
+        assert_eq!((ran.status, ran.stderr), (2, format!("contrail: {said}\n")), "{arguments:?}");
+    }
+    assert_eq!(text_of(&workspace.path().join("fx")), before);
+}
+
+#[test]
+fn a_body_file_that_was_edited_is_accepted_and_counted() {
+    let workspace = Workspace::new();
+    let running = workspace.start("record", &["--out", "fx"]);
+    get(running.address, TEMPLATES, &token(running.address));
+    running.finish();
+    let body = workspace.path().join("fx/getConnectionProfileTemplates-01-response.json");
+    let text = fs::read_to_string(&body).unwrap();
+    fs::write(&body, text.replacen('{', "{ \"edited\": true,", 1)).unwrap();
+    let ran = workspace.run(&["redact", "--check", "fx"]);
+    assert!(ran.stderr.contains("would be accepted: 1 body file edited by hand"), "{}", ran.stderr);
+    let ran = workspace.run(&["redact", "--in-place", "fx"]);
+    assert!(ran.status == 0 && ran.stderr.contains("accepted: 1 body file edited by hand"), "{}", ran.stderr);
+    let ran = workspace.run(&["redact", "--in-place", "fx"]);
+    assert!(ran.status == 0 && !ran.stderr.contains("edited by hand"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_fixture_reads_the_same_with_its_members_in_any_order() {
+    let workspace = Workspace::new();
+    let running = workspace.start("record", &["--out", "fx.har"]);
+    get(running.address, TEMPLATES, &token(running.address));
+    running.finish();
+    let before = verdicts(&workspace, "fx.har");
+    let text = workspace.read("fx.har");
+    let har: Value = serde_json::from_str(&text).unwrap();
+    let log = &har["log"];
+    assert!(log["_contrail"]["tokens"].is_object());
+    let last = format!(
+        "{{\"log\":{{\"version\":\"1.2\",\"entries\":{},\"creator\":{},\"_contrail\":{}}}}}",
+        log["entries"], log["creator"], log["_contrail"]
+    );
+    fs::write(workspace.path().join("fx.har"), last).unwrap();
+    assert_eq!(verdicts(&workspace, "fx.har"), before);
+    let ran = workspace.run(&["redact", "--in-place", "fx.har"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(workspace.read("fx.har"), text);
+    let replay = Running::start(workspace.path(), ["replay", "fx.har", "--listen", "127.0.0.1:0"]);
+    assert_eq!(get(replay.address, TEMPLATES, &token(replay.address)).status(), 200);
+    assert_eq!(replay.finish().status, 0);
+}
+
+#[test]
+fn several_files_are_redacted_in_place_together_or_not_at_all() {
+    let workspace = Workspace::new();
+    let running = workspace.start("record", &["--out", "all/fx"]);
+    ask(running.address);
+    running.finish();
+    let secret = |count: usize| "client_secret=S3cret-0123456789abcdef\n".repeat(count);
+    fs::create_dir_all(workspace.path().join("all/b")).unwrap();
+    fs::write(workspace.path().join("all/a.txt"), format!("ann@example.org {}", secret(1))).unwrap();
+    fs::write(workspace.path().join("all/b/large.txt"), secret(4000)).unwrap();
+    let before = ["all", "all/b", "all/fx"].map(|folder| files(&workspace.path().join(folder)));
+    // A file of more than 64 KiB cannot be written, as if the disk were full behind it.
+    let ran: crate::support::command::Ran = crate::support::command::limited("ulimit -f 64")
+        .current_dir(workspace.path())
+        .args(["redact", "--in-place", "all", "--redact", "personal"])
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("File too large"), "{}", ran.stderr);
+    assert_eq!(["all", "all/b", "all/fx"].map(|folder| files(&workspace.path().join(folder))), before);
+    let ran = workspace.run(&["redact", "--in-place", "all", "--redact", "personal"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    for (folder, before) in ["all", "all/b", "all/fx"].into_iter().zip(before) {
+        let now = files(&workspace.path().join(folder));
+        assert_ne!(now, before, "{folder}");
+        let text = format!("{now:?}");
+        assert!(
+            !text.contains("ann@example.org") && !text.contains("S3cret-") && !text.contains(".contrail"),
+            "{text}"
+        );
+    }
+}
+
+/// The files of a folder with what they hold.
+fn files(folder: &Path) -> Vec<(String, String)> {
+    let items = fs::read_dir(folder).unwrap().map(|item| item.unwrap().path()).filter(|path| path.is_file());
+    let named = |path: std::path::PathBuf| (path.display().to_string(), fs::read_to_string(&path).unwrap());
+    let mut files: Vec<_> = items.map(named).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_journal_that_is_being_written_is_not_redacted_in_place() {
+    let workspace = Workspace::new();
+    let running = workspace.start("record", &["--out", "fx"]);
+    ask(running.address);
+    let before = workspace.read("fx.journal");
+    let ran = workspace.run(&["redact", "--in-place", "fx.journal", "--redact", "personal"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("another process is writing to the journal"), "{}", ran.stderr);
+    assert_eq!(workspace.read("fx.journal"), before);
+    assert_ne!(running.finish().status, 2);
 }

@@ -43,7 +43,7 @@ pub fn change(workspace: &Workspace, segment: &str, change: impl FnOnce(&mut Vec
 }
 
 #[test]
-fn a_torn_last_line_of_a_trail_is_said_by_its_next_start() {
+fn a_torn_last_line_of_a_trail_is_reported_by_its_next_start() {
     let workspace = trail();
     let last = segments(&workspace).pop().unwrap();
     change(&workspace, &last, |lines| lines.push("{\"startedDateTime\":\"20".to_owned()));
@@ -57,7 +57,7 @@ fn a_torn_last_line_of_a_trail_is_said_by_its_next_start() {
 }
 
 #[test]
-pub fn segments_rotate_at_the_size_that_was_asked_for_and_are_one_chain_with_the_heads_that_were_kept() {
+pub fn segments_rotate_at_the_configured_size_and_are_one_chain_with_the_heads_that_were_kept() {
     let workspace = trail();
     assert!(segments(&workspace).len() > 4, "{:?}", segments(&workspace));
     let verified = verify(&workspace, &["--head", "heads"]);
@@ -123,7 +123,7 @@ fn a_chain_alone_does_not_tell_that_its_end_was_cut_off_and_a_kept_head_does() {
 }
 
 #[test]
-pub fn segments_that_changed_places_and_a_torn_end_are_told_apart() {
+pub fn segments_that_changed_places_are_altered_and_a_torn_end_is_not() {
     let workspace = trail();
     let names = segments(&workspace);
     let path = |name: &str| workspace.path().join("trail").join(name);

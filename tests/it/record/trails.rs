@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    harness::{TEMPLATES, Workspace, objects},
+    harness::{TEMPLATES, Workspace, get, objects, token},
     trail::{change, segments, trail, verify},
 };
 use crate::support::{command::Ran, wire::call};
@@ -196,6 +196,155 @@ fn a_segment_that_is_rubbish_at_the_start_is_left_as_it_is_and_the_trail_goes_on
         // What a process that was killed at its start leaves is no alteration; whole lines of something else are.
         let whole = !rubbish.ends_with('\n');
         let ran = verify(&workspace, &[]);
-        assert_eq!(ran.status, i32::from(!whole), "{rubbish:?}: {}", ran.stderr);
+        assert_eq!(ran.status, if whole { 2 } else { 1 }, "{rubbish:?}: {}", ran.stderr);
     }
+}
+
+#[test]
+fn a_trail_is_packed_as_a_whole_unless_it_was_altered() {
+    let workspace = trail();
+    let exchanges = |ran: &Ran| ran.stderr.split(' ').next().unwrap().to_owned();
+    for (command, out) in [("pack", "out.har"), ("unpack", "out")] {
+        let ran = workspace.run(&[command, "trail", "--out", out]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let lines: usize =
+            segments(&workspace).iter().map(|name| entries_in(&workspace.read(&format!("trail/{name}")))).sum();
+        assert_eq!(exchanges(&ran), lines.to_string(), "{}", ran.stderr);
+    }
+    let segment = segments(&workspace).remove(1);
+    change(&workspace, &segment, |lines| {
+        lines.remove(1);
+    });
+    let ran = workspace.run(&["pack", "trail", "--out", "altered.har"]);
+    assert_eq!(ran.status, 2);
+    assert!(
+        ran.stderr.contains("the trail was altered at") && ran.stderr.contains("nothing was packed"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!workspace.has("altered.har"));
+}
+
+fn entries_in(segment: &str) -> usize {
+    segment.lines().filter(|line| line.starts_with("{\"startedDateTime\"")).count()
+}
+
+#[test]
+fn exchanges_that_a_journal_states_as_not_recorded_are_counted_by_whatever_folds_it() {
+    let workspace = Workspace::new();
+    let running = workspace.start("record", &["--out", "fx"]);
+    let token = token(running.address);
+    get(running.address, TEMPLATES, &token);
+    drop(running); // which kills it
+    let stated = "{\"_unrecorded\":{\"exchanges\":3,\"from\":\"2026-11-22T10:00:00.000Z\",\"to\":\"2026-11-22T10:00:09.000Z\"}}\n";
+    std::fs::write(workspace.path().join("fx.journal"), format!("{stated}{}", workspace.read("fx.journal"))).unwrap();
+    let said = "3 exchanges could not be recorded (2026-11-22T10:00:00.000Z to 2026-11-22T10:00:09.000Z), so the fixture lacks them";
+    let ran = workspace.run(&["pack", "fx.journal", "--out", "packed.har"]);
+    assert!(ran.status == 0 && ran.stderr.contains(said), "{}", ran.stderr);
+    let running = workspace.start("record", &["--out", "fx"]);
+    get(running.address, TEMPLATES, &token);
+    let ran = running.finish();
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+}
+
+#[test]
+fn a_segment_with_the_highest_number_is_refused_at_the_start_by_its_name() {
+    let workspace = Workspace::new();
+    fs::create_dir(workspace.path().join("trail")).unwrap();
+    fs::write(workspace.path().join("trail/trail-18446744073709551615.journal"), "").unwrap();
+    let ran = workspace.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--", "true"]);
+    let said = "`trail/trail-18446744073709551615.journal`: it has the highest number";
+    assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+}
+
+#[test]
+fn a_segment_that_cannot_be_read_is_named() {
+    let workspace = trail();
+    let second = segments(&workspace).remove(1);
+    let path = workspace.path().join("trail").join(&second);
+    fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("nowhere", &path).unwrap();
+    for ran in both(&workspace, "trail") {
+        let said = format!("`trail/{second}`: No such file");
+        assert!(ran.status == 2 && ran.stderr.contains(&said), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn blank_lines_behind_the_last_link_are_no_entries() {
+    let workspace = trail();
+    let last = segments(&workspace).pop().unwrap();
+    change(&workspace, &last, |lines| lines.extend(["\n".to_owned(), "  \n".to_owned()]));
+    let ran = verify(&workspace, &[]);
+    assert!(ran.status == 0 && ran.stdout.contains("12 entries, 0 after its last link"), "{}", ran.stdout);
+    // The next start seals them, and they are no entries of the chain either.
+    workspace.start("watch", &["--trail", "trail"]).finish();
+    let ran = verify(&workspace, &[]);
+    assert!(ran.status == 0 && ran.stdout.contains("12 entries, 0 after its last link"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_trail_in_the_folder_of_the_fixture_is_refused_before_anything_is_recorded() {
+    let workspace = Workspace::new();
+    let ran = workspace.run(&["record", "--upstream", "sandbox", "--out", "fx", "--trail", "fx/tr", "--", "true"]);
+    let said = "--trail: `fx/tr` is in the folder of the fixture `fx`; name a folder elsewhere";
+    assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+    assert!(!workspace.has("fx"));
+}
+
+#[test]
+fn a_linked_folder_of_segments_is_read_once_under_its_own_name_if_it_has_one() {
+    let workspace = Workspace::new();
+    record(&workspace, "elsewhere");
+    record(&workspace, "days/d1");
+    let days = workspace.path().join("days");
+    std::os::unix::fs::symlink("../elsewhere", days.join("d2")).unwrap();
+    std::os::unix::fs::symlink("d1", days.join("again")).unwrap();
+    std::os::unix::fs::symlink("../..", days.join("d1/back")).unwrap();
+    for ran in both(&workspace, "days") {
+        for name in ["days/d1", "days/d2"] {
+            assert!(ran.stdout.contains(&format!("the chain of `{name}` is whole: 4 entries")), "{}", ran.stdout);
+        }
+        assert!(ran.status == 0 && !ran.stdout.contains("days/again"), "{}{}", ran.stdout, ran.stderr);
+    }
+}
+
+#[test]
+fn a_folder_that_holds_compressed_segments_only_is_named_as_not_read() {
+    for (name, tool) in [("trail-00000001.journal.gz", " (gunzip it first)"), ("trail-00000001.JOURNAL", "")] {
+        let workspace = Workspace::new();
+        record(&workspace, "days/d1");
+        fs::create_dir(workspace.path().join("days/d2")).unwrap();
+        fs::write(workspace.path().join("days/d2").join(name), "x").unwrap();
+        for ran in both(&workspace, "days") {
+            let said = format!("so nothing of it is checked; `days/d2/{name}` is not read{tool}");
+            assert!(ran.status == 0 && ran.stdout.contains(&said), "{}{}", ran.stdout, ran.stderr);
+        }
+        for command in ["verify", "audit"] {
+            let ran = workspace.run(&[command, "days", "--format", "json"]);
+            let integrity = serde_json::from_str::<Value>(&ran.stdout).unwrap()["integrity"].clone();
+            let unread = integrity.as_array().unwrap().iter().filter(|one| one["trail"] == "days/d2");
+            assert_eq!(unread.map(|one| one["unread"].as_array().unwrap().len()).collect::<Vec<_>>(), [1]);
+        }
+    }
+}
+
+#[test]
+fn a_trail_without_an_exchange_is_status_2() {
+    let workspace = Workspace::new();
+    let ran = workspace.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--", "true"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    for ran in both(&workspace, "trail") {
+        assert!(ran.status == 2 && ran.stdout.contains("is whole: 0 entries"), "{}{}", ran.stdout, ran.stderr);
+    }
+}
+
+#[test]
+fn a_redacted_copy_is_not_written_into_the_trails_folder() {
+    let workspace = trail();
+    let before = segments(&workspace);
+    let ran = workspace.run(&["redact", "trail", "--out", "trail/clean"]);
+    let said = "--out: `trail/clean` is in the folder of the trail `trail`";
+    assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+    assert!(segments(&workspace) == before && !workspace.has("trail/clean"));
 }

@@ -4,6 +4,7 @@ use std::{collections::HashMap, fs, net::SocketAddr, path::Path, time::SystemTim
 
 use crate::support::{
     command::{Ran, contrail},
+    golden::assert_output,
     process::Running,
     tenant::Live,
     wire::{self, Message, Origin, call},
@@ -148,7 +149,7 @@ fn a_journal_can_be_replayed_before_it_is_folded() {
 }
 
 #[test]
-fn what_is_missing_is_asked_of_the_tenant_added_to_the_fixture_and_replayed_from_then_on() {
+fn a_missing_request_goes_to_the_tenant_is_added_to_the_fixture_and_replayed_from_then_on() {
     let folder = tempfile::tempdir().unwrap();
     record(folder.path(), "fixture");
     let more = "/api/v2/rate-limit-policies/rlp_BlockOneClient00000000";
@@ -168,8 +169,10 @@ fn what_is_missing_is_asked_of_the_tenant_added_to_the_fixture_and_replayed_from
     assert_eq!(answered.status(), 200);
     let ran = replay.finish();
     assert_eq!(ran.status, 0, "a request that the tenant answered is no miss: {}", ran.stderr);
-    assert!(ran.stderr.contains("(--record-missing)"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("scanned for secrets: good"), "{}", ran.stderr);
+    assert_output(
+        "replay/recorded/a_missing_request_goes_to_the_tenant_is_added_to_the_fixture_and_replayed_from_then_on",
+        &ran,
+    );
     assert!(!folder.path().join("fixture.journal").exists());
     drop(tenant);
 
@@ -185,7 +188,7 @@ fn what_is_missing_is_asked_of_the_tenant_added_to_the_fixture_and_replayed_from
 }
 
 #[test]
-fn recording_what_is_missing_can_begin_with_nothing_and_leaves_nothing_if_nothing_was_asked() {
+fn recording_what_is_missing_can_begin_with_nothing_and_leaves_nothing_without_a_request() {
     let folder = tempfile::tempdir().unwrap();
     let tenant = Live::start(&[]);
     let upstream = format!("http://{}", tenant.address);
@@ -193,7 +196,10 @@ fn recording_what_is_missing_can_begin_with_nothing_and_leaves_nothing_if_nothin
         ["replay", "new.har", "--record-missing", "--force", "--upstream", &upstream, "--listen", "127.0.0.1:0"];
     let idle = Running::start(folder.path(), arguments).finish();
     assert_eq!(idle.status, 2, "{}", idle.stderr);
-    assert!(idle.stderr.contains("NOTHING RECORDED: no request came to http://127.0.0.1:"), "{}", idle.stderr);
+    assert_output(
+        "replay/recorded/recording_what_is_missing_can_begin_with_nothing_and_leaves_nothing_without_a_request",
+        &idle,
+    );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 
     let replay = Running::start(folder.path(), arguments);
@@ -209,9 +215,10 @@ fn recording_what_is_missing_can_begin_with_nothing_and_leaves_nothing_if_nothin
 fn ci_never_reaches_the_network_unless_it_is_forced_to() {
     let folder = tempfile::tempdir().unwrap();
     record(folder.path(), "fixture.har");
-    let refused = |arguments: &[&str]| -> Ran {
-        contrail().current_dir(folder.path()).env("CI", "true").args(arguments).output().unwrap().into()
+    let with_ci = |value: &str, arguments: &[&str]| -> Ran {
+        contrail().current_dir(folder.path()).env("CI", value).args(arguments).output().unwrap().into()
     };
+    let refused = |arguments: &[&str]| with_ci("true", arguments);
     let missing =
         ["replay", "fixture.har", "--listen", "127.0.0.1:0", "--record-missing", "--upstream", "http://127.0.0.1:1"];
     let ran = refused(&missing);
@@ -219,6 +226,12 @@ fn ci_never_reaches_the_network_unless_it_is_forced_to() {
     assert!(ran.stderr.contains("--force") && !ran.stderr.contains("listening"), "{}", ran.stderr);
     let forced = refused(&[&missing[..], &["--force", "--", "true"]].concat());
     assert_eq!(forced.status, 0, "{}", forced.stderr);
+    for value in ["1", "True", "yes", "", "0", "False"] {
+        let is_ci = !["", "0", "False"].contains(&value);
+        let ran = with_ci(value, &[&missing[..], &["--", "true"]].concat());
+        assert_eq!(ran.stderr.contains(&format!("this is CI (CI={value})")), is_ci, "{}", ran.stderr);
+        assert_eq!(ran.status, if is_ci { 2 } else { 0 }, "{value}: {}", ran.stderr);
+    }
 
     // An upstream in contrail.toml is for other commands.
     fs::write(folder.path().join("contrail.toml"), "upstream = \"http://127.0.0.1:1\"\n").unwrap();

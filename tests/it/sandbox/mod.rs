@@ -2,6 +2,7 @@
 
 mod command;
 mod contract;
+mod mock;
 mod operations;
 
 /// A policy of the built-in seed.

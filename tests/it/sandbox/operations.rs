@@ -129,7 +129,7 @@ fn a_throttled_client_gets_429_with_three_headers_on_any_operation_until_the_res
 }
 
 #[test]
-fn each_scope_is_asked_for_on_its_own_operation() {
+fn each_scope_is_required_on_its_own_operation() {
     let data = contrail::sandbox::BUILT_IN_SEED;
     let mut data: serde_json::Value = serde_json::from_str(data).unwrap();
     let all = data["clients"][0]["scopes"].as_array().unwrap().clone();

@@ -27,7 +27,7 @@ pub struct Case {
 }
 
 /// Whatever a case may say.
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "about",
     "answer",
     "answer-base64",
@@ -37,6 +37,7 @@ const KEYS: [&str; 23] = [
     "blame",
     "body",
     "body-base64",
+    "contract",
     "expect",
     "headers",
     "incomplete",
@@ -277,16 +278,26 @@ impl Case {
 
     /// Whether the exchange can be sent over a real connection to a real proxy, and judged with the defaults there.
     pub fn is_plain(&self) -> bool {
-        let special = ["options", "overlay", "incomplete"];
+        let special = ["options", "contract", "overlay", "incomplete"];
         let noted = self.fields.get("token").and_then(|token| token.get("signature-check")).is_some();
         self.status().is_some_and(|status| status >= 200)
             && !noted
             && special.iter().all(|key| !self.fields.contains_key(*key))
     }
 
-    /// The overlay that is laid over the built-in contract.
+    /// The overlay that is laid over the contract.
     pub fn overlay(&self) -> Option<PathBuf> {
         self.text("overlay").map(|name| folder().join(name))
+    }
+
+    /// The contract, where it is not the built-in one.
+    pub fn contract(&self) -> Option<PathBuf> {
+        self.text("contract").map(|name| folder().join(name))
+    }
+
+    /// Whether the case is about the built-in contract as it is.
+    pub fn is_built_in(&self) -> bool {
+        self.overlay().is_none() && self.contract().is_none()
     }
 
     /// How the exchange is judged.

@@ -3,6 +3,7 @@
 mod requests;
 mod responses;
 mod security;
+mod tenant;
 
 use std::{
     sync::Arc,
@@ -26,11 +27,13 @@ fn document() -> Value {
         "info": {"title": "Shelf", "version": "1"},
         "servers": [{"url": "https://shelf.example/v1"}],
         "x-contrail-media-types": ["application/json", "application/*+json"],
+        "x-contrail-repeated-fields": "none",
         "security": [{"bearer": []}],
         "paths": {
             "/books/{isbn}": {
                 "get": {
                     "operationId": "getBook",
+                    "x-contrail-request-body": "none",
                     "security": [{"bearer": ["read:books"]}, {"oauth": ["read:books"]}],
                     "x-contrail-not-shown": ["error-body"],
                     "parameters": [{"name": "isbn", "in": "path", "required": true,

@@ -9,16 +9,19 @@ use std::{
 };
 
 use jsonschema::Validator;
-use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::{Branch, FEW, FastPath, Format, Kinds, Members, Named, Others, Plain, Shape, formats};
+use super::{Branch, FEW, FastPath, Format, Kinds, Members, Named, Others, Plain, Select, Shape, formats};
 use crate::{
     contract::{
-        refs,
-        schema::{gaps, judge},
+        refs::{self, below},
+        schema::{
+            discriminator::{From, Selector},
+            gaps, judge,
+            judged::Changes,
+        },
     },
-    json::{Kind, Tape, push_pointer},
+    json::{Kind, Tape},
 };
 
 /// Bound on the shapes of a document, beyond four for each place; what is left is in doubt.
@@ -34,6 +37,7 @@ struct Set {
 
 struct Compiler<'a> {
     document: &'a Value,
+    changes: &'a Changes,
     shapes: Vec<Shape>,
     known: HashMap<Set, usize>,
     /// Sets that have an index and no shape yet.
@@ -53,12 +57,14 @@ struct Part<'a> {
 
 impl FastPath {
     /// For the schemas at `places` of `document`, with the index of each.
-    pub(in crate::contract::schema) fn compile(document: &Value, places: &[String]) -> (Self, Vec<usize>) {
-        if refs::is_rebased(document) {
-            return (Self { shapes: vec![Shape::Doubt] }, vec![0; places.len()]);
-        }
+    pub(in crate::contract::schema) fn compile(
+        document: &Value,
+        places: &[String],
+        changes: &Changes,
+    ) -> (Self, Vec<usize>) {
         let mut compiler = Compiler {
             document,
+            changes,
             shapes: Vec::new(),
             known: HashMap::new(),
             todo: VecDeque::new(),
@@ -137,6 +143,16 @@ impl<'a> Compiler<'a> {
             return Ok(Shape::Anything);
         }
         for part in &parts {
+            if let Some(selector) = self.changes.selectors.get(&part.pointer) {
+                let keyword = match selector.from {
+                    From::Branches(keyword) => keyword,
+                    From::Children => "discriminator",
+                };
+                let list = below(&part.pointer, &[keyword]);
+                if !set.settled.contains(&list) {
+                    return self.select(set, selector, part.schema, &list);
+                }
+            }
             for keyword in ["oneOf", "anyOf"] {
                 let list = below(&part.pointer, &[keyword]);
                 if let Some(Value::Array(branches)) = part.schema.get(keyword)
@@ -173,8 +189,7 @@ impl<'a> Compiler<'a> {
                 _ => return Err(Unknown),
             };
             if let Some(target) = schema.get("$ref") {
-                let fragment = target.as_str().and_then(|target| target.strip_prefix('#')).ok_or(Unknown)?;
-                todo.push(percent_decode_str(fragment).decode_utf8().map_err(|_| Unknown)?.into_owned());
+                todo.push(target.as_str().and_then(refs::target).ok_or(Unknown)?);
             }
             if let Some(all) = schema.get("allOf") {
                 let count = all.as_array().ok_or(Unknown)?.len();
@@ -185,6 +200,35 @@ impl<'a> Compiler<'a> {
             }
         }
         Ok(parts)
+    }
+
+    /// A shape for each value of a discriminator. `list` is what it settles.
+    fn select(
+        &mut self,
+        set: &Set,
+        selector: &Selector,
+        schema: &Map<String, Value>,
+        list: &str,
+    ) -> Result<Shape, Unknown> {
+        let mut settled = set.clone();
+        settled.settled.push(list.to_owned());
+        let mut cases = Vec::new();
+        for case in &selector.cases {
+            let mut set = settled.clone();
+            set.schemas.push(case.schema.clone());
+            let shape = self.shape(set);
+            cases.extend(case.values.iter().map(|value| (value.as_str().into(), shape)));
+        }
+        let otherwise = match selector.from {
+            From::Children => self.shape(settled),
+            From::Branches(keyword) => {
+                let count = schema.get(keyword).and_then(Value::as_array).ok_or(Unknown)?.len();
+                let branches = (0..count).map(|index| self.branch(set, list, index)).collect::<Result<_, _>>()?;
+                self.shapes.push(Shape::Choice(branches));
+                self.shapes.len() - 1
+            }
+        };
+        Ok(Shape::Select(Box::new(Select { property: selector.property.as_str().into(), cases, otherwise })))
     }
 
     fn branch(&mut self, set: &Set, list: &str, index: usize) -> Result<Branch, Unknown> {
@@ -214,7 +258,8 @@ impl<'a> Compiler<'a> {
     fn keywords(&mut self, part: &Part<'_>, plain: &mut Plain) -> Result<(), Unknown> {
         for (keyword, value) in part.schema {
             let length = || value.as_u64().and_then(|length| usize::try_from(length).ok()).ok_or(Unknown);
-            let limit = || value.as_i64().filter(|limit| limit.unsigned_abs() < 1 << 53).ok_or(Unknown);
+            // Only numbers of up to fifteen digits are read here, so that a wider limit asks the same of them.
+            let limit = || value.as_i64().map(|limit| limit.clamp(-(1 << 53), 1 << 53)).ok_or(Unknown);
             match keyword.as_str() {
                 "type" => {
                     let (kinds, whole) = kinds(value)?;
@@ -255,8 +300,6 @@ impl<'a> Compiler<'a> {
                 | "additionalProperties"
                 | "items"
                 | "x-contrail-unnamed-keys" => {}
-                // Of another draft or a base of its own.
-                "$id" | "$schema" => return Err(Unknown),
                 other if gaps::says_something(other) && other != "discriminator" => return Err(Unknown),
                 _ => {}
             }
@@ -342,14 +385,6 @@ impl<'a> Compiler<'a> {
     fn others(&mut self, set: Set) -> Others {
         Others::Shape(self.shape(set))
     }
-}
-
-fn below(pointer: &str, steps: &[&str]) -> String {
-    let mut pointer = pointer.to_owned();
-    for step in steps {
-        push_pointer(&mut pointer, step);
-    }
-    pointer
 }
 
 fn raise(least: &mut Option<i64>, limit: i64) {

@@ -32,7 +32,17 @@ enum Shape {
     Scalar(Kinds),
     /// Exactly one of these branches has to be possible.
     Choice(Vec<Branch>),
+    /// A member selects the shape.
+    Select(Box<Select>),
     Plain(Box<Plain>),
+}
+
+/// A member whose value selects what is asked.
+struct Select {
+    property: Box<str>,
+    cases: Vec<(Box<str>, usize)>,
+    /// Where the member is absent.
+    otherwise: usize,
 }
 
 /// A branch of `oneOf` or `anyOf`.
@@ -162,7 +172,7 @@ impl FastPath {
                     && plain.text.takes(text.as_bytes(), TapeNode::Text(text))
                     && plain.asked.iter().all(judges)
             }
-            Shape::Doubt | Shape::Choice(_) => false,
+            Shape::Doubt | Shape::Choice(_) | Shape::Select(_) => false,
         }
     }
 
@@ -195,6 +205,13 @@ impl Look<'_> {
                     .or_else(|| only(branches.iter().filter(|branch| branch.is_possible(kind, value))));
                 only.is_some_and(|branch| self.shape(branch.shape, value))
             }
+            Shape::Select(select) => match value.get(&select.property) {
+                None => self.shape(select.otherwise, value),
+                Some(told) => told.plain_text().is_some_and(|told| {
+                    let case = select.cases.iter().find(|(held, _)| held.as_bytes() == told);
+                    case.is_some_and(|(_, shape)| self.shape(*shape, value))
+                }),
+            },
             Shape::Plain(plain) => self.plain(plain, value),
         }
     }

@@ -2,17 +2,22 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
-use super::{Additional, Branch, Condition, Coverage, Entry, Known, Part, Pattern, Reach, Types};
-use crate::json::push_pointer;
+use super::{Additional, Branch, Choice, Condition, Coverage, Entry, Known, Part, Pattern, Reach, Selection, Types};
+use crate::contract::{
+    refs::{self, below},
+    schema::{
+        discriminator::From,
+        judged::{Changes, NULLABLE},
+    },
+};
 
 /// Bound on the schemas that [`Entry::closure`] lists.
 const MAX_CLOSURE: usize = 64;
 
-#[derive(Default)]
-struct Compiler {
+struct Compiler<'c> {
+    changes: &'c Changes,
     entries: Vec<Entry>,
     /// Index of each schema by its pointer, so that references may lead in circles.
     known: HashMap<String, usize>,
@@ -28,8 +33,16 @@ impl Coverage {
         document: &Value,
         places: &[String],
         broken: &HashSet<String>,
+        changes: &Changes,
     ) -> (Self, Vec<usize>) {
-        let mut compiler = Compiler::default();
+        let mut compiler = Compiler {
+            changes,
+            entries: Vec::new(),
+            known: HashMap::new(),
+            todo: VecDeque::new(),
+            branches: Vec::new(),
+            patterns: HashMap::new(),
+        };
         let roots = places.iter().map(|place| compiler.at(place.clone())).collect();
         while let Some(pointer) = compiler.todo.pop_front() {
             let mut entry = match document.pointer(&pointer) {
@@ -51,16 +64,18 @@ impl Coverage {
     /// Works out what does not depend on the value.
     fn prepare(&mut self) {
         self.mark_recursion();
-        let known = |entry: &Entry| !entry.known.is_empty();
-        for index in self.leading_to(known) {
-            self.entries[index].has_known_values = true;
+        let looks = |entry: &Entry| {
+            !entry.known.is_empty() || entry.nullable.is_some() || entry.choices.iter().any(|choice| choice.undecided)
+        };
+        for index in self.leading_to(looks) {
+            self.entries[index].looks_at_all = true;
         }
         let depends =
             |entry: &Entry| !entry.choices.is_empty() || entry.condition.is_some() || !entry.dependent.is_empty();
         let dependent: HashSet<usize> = self.leading_to(depends).into_iter().collect();
         for index in 0..self.entries.len() {
             if !dependent.contains(&index) {
-                let closure = self.possible(&[index]);
+                let closure = self.possible_up_to(&[index], MAX_CLOSURE);
                 self.entries[index].closure = (closure.len() <= MAX_CLOSURE).then_some(closure);
             }
         }
@@ -91,7 +106,10 @@ impl Coverage {
             let entry = &self.entries[index];
             let is_circle = |target: usize| target == index || circles[target] == circles[index];
             let circle = entry.leads_to().any(is_circle);
-            let choice = entry.branches().any(|branch| is_circle(branch.entry));
+            // The judge does not enter the schemas that extend one.
+            let choices = entry.choices.iter().filter(|choice| !choice.children);
+            let choice = choices.flat_map(|choice| &choice.branches).any(|branch| is_circle(branch.entry))
+                || entry.condition.as_ref().is_some_and(|condition| is_circle(condition.test.entry));
             let reach = &mut self.entries[index].reach;
             reach.circle |= circle;
             reach.circle_of_choices |= choice;
@@ -162,7 +180,7 @@ fn circles(entries: &[Entry]) -> Vec<usize> {
     circle
 }
 
-impl Compiler {
+impl Compiler<'_> {
     /// The index of the schema at a pointer.
     fn at(&mut self, pointer: String) -> usize {
         if let Some(index) = self.known.get(&pointer) {
@@ -187,11 +205,7 @@ impl Compiler {
         let names = |keyword: &str| schema.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys);
         let items = |keyword: &str| 0..schema.get(keyword).and_then(Value::as_array).map_or(0, Vec::len);
         if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
-            let fragment = target.strip_prefix('#').map(|fragment| percent_decode_str(fragment).decode_utf8_lossy());
-            entry.always.push(self.at(fragment.as_deref().unwrap_or("?").to_owned()));
-        }
-        if schema.contains_key("$dynamicRef") {
-            entry.always.push(self.at("?".to_owned()));
+            entry.always.push(self.at(refs::target(target).unwrap_or_else(|| "?".to_owned())));
         }
         for index in items("allOf") {
             entry.always.push(self.at(below(pointer, &["allOf", &index.to_string()])));
@@ -200,8 +214,33 @@ impl Compiler {
             let branches: Vec<_> =
                 items(keyword).map(|index| self.branch(below(pointer, &[keyword, &index.to_string()]))).collect();
             if !branches.is_empty() {
-                entry.choices.push(branches);
+                let selector = self.changes.selectors.get(pointer);
+                let selector = selector.filter(|selector| selector.from == From::Branches(keyword));
+                let selection = selector.map(|selector| Selection {
+                    property: selector.property.as_str().into(),
+                    cases: selector
+                        .cases
+                        .iter()
+                        .filter_map(|case| Some((case, case.schema.rsplit_once('/')?.1.parse().ok()?)))
+                        .flat_map(|(case, index)| case.values.iter().map(move |value| (value.as_str().into(), index)))
+                        .collect(),
+                });
+                let undecided = keyword == "oneOf" && self.changes.undecided.contains(pointer);
+                entry.choices.push(Choice { branches, selection, children: false, undecided });
             }
+        }
+        if let Some(selector) = self.changes.selectors.get(pointer).filter(|selector| selector.from == From::Children) {
+            let mut selection = Selection { property: selector.property.as_str().into(), cases: Vec::new() };
+            let mut branches = Vec::new();
+            for (index, case) in selector.cases.iter().enumerate() {
+                selection.cases.extend(case.values.iter().map(|value| (value.as_str().into(), index)));
+                branches.push(self.branch(case.schema.clone()));
+            }
+            entry.choices.push(Choice { branches, selection: Some(selection), children: true, undecided: false });
+        }
+        if schema.get(NULLABLE) == Some(&Value::Bool(true)) {
+            entry.nullable = Some(self.branches.len());
+            self.branches.push(Changes::rest(pointer));
         }
         if schema.contains_key("if") {
             let mut one = |keyword| schema.contains_key(keyword).then(|| self.at(below(pointer, &[keyword])));
@@ -259,17 +298,9 @@ impl Compiler {
     }
 }
 
-fn below(pointer: &str, steps: &[&str]) -> String {
-    let mut pointer = pointer.to_owned();
-    for step in steps {
-        push_pointer(&mut pointer, step);
-    }
-    pointer
-}
-
 /// Whether a keyword only leads to other schemas for the same value.
 fn refers(keyword: &str) -> bool {
-    matches!(keyword, "$ref" | "$dynamicRef" | "allOf" | "anyOf" | "oneOf" | "if" | "then" | "else" | "discriminator")
+    matches!(keyword, "$ref" | "allOf" | "anyOf" | "oneOf" | "if" | "then" | "else" | "discriminator")
 }
 
 /// Whether a keyword says anything about a value, beyond describing it to a reader.

@@ -9,7 +9,7 @@ mod compile;
 
 pub(super) use compile::{known, says_something};
 
-use std::{borrow::Cow, collections::HashSet, sync::Arc};
+use std::{borrow::Cow, cell::Cell, collections::HashSet, sync::Arc};
 
 use jsonschema::Validator;
 use serde_json::json;
@@ -49,6 +49,11 @@ pub enum GapKind {
         /// The documented ones, for reading.
         known: String,
     },
+    /// The document states two things about it that disagree.
+    Unclear {
+        /// What is expected, as a clause.
+        expected: String,
+    },
 }
 
 /// JSON types, as a set; empty where a schema does not say.
@@ -81,6 +86,36 @@ impl Types {
     #[must_use]
     pub fn array(self) -> bool {
         self.has(Self::ARRAY)
+    }
+
+    /// Whether an object is among them.
+    #[must_use]
+    pub fn object(self) -> bool {
+        self.has(Self::OBJECT)
+    }
+
+    /// Whether a string is among them.
+    #[must_use]
+    pub fn string(self) -> bool {
+        self.has(Self::STRING)
+    }
+
+    /// Whether a number that is not whole may be among them.
+    #[must_use]
+    pub fn number_or_unknown(self) -> bool {
+        self.allows(Self::NUMBER)
+    }
+
+    /// Whether a scalar may be among them.
+    #[must_use]
+    pub fn scalar_or_unknown(self) -> bool {
+        self.unknown() || self.has(Self(!(Self::ARRAY.0 | Self::OBJECT.0)))
+    }
+
+    /// Whether the schema names none.
+    #[must_use]
+    pub fn unknown(self) -> bool {
+        self.0 == 0
     }
 
     /// Whether a text stands for a whole number wherever it is written as one.
@@ -142,16 +177,18 @@ struct Entry {
     known: Vec<Known>,
     /// `$ref`, `allOf`: hold always.
     always: Vec<usize>,
-    /// `oneOf`, `anyOf`: branches that hold for the value.
-    choices: Vec<Vec<Branch>>,
+    /// `oneOf`, `anyOf`, and the schemas that extend this one: those that hold for the value.
+    choices: Vec<Choice>,
     /// `if` with `then` and `else`.
     condition: Option<Condition>,
     /// `dependentSchemas`.
     dependent: Vec<(Box<str>, usize)>,
     /// All schemas that speak of a value to which this one leads, where that does not depend on the value.
     closure: Option<Vec<usize>>,
-    /// This schema, or one that it leads to for the same value, has known values.
-    has_known_values: bool,
+    /// Where null is a gap: the index in [`Coverage::branches`] of the schema without its `nullable`.
+    nullable: Option<usize>,
+    /// This schema, or one that it leads to for the same value, has a statement about values without content.
+    looks_at_all: bool,
     /// It only leads to other schemas for the same value.
     refers: bool,
     reach: Reach,
@@ -178,7 +215,8 @@ impl Reach {
 
 impl Entry {
     fn branches(&self) -> impl Iterator<Item = &Branch> {
-        self.choices.iter().flatten().chain(self.condition.iter().map(|condition| &condition.test))
+        let choices = self.choices.iter().flat_map(|choice| &choice.branches);
+        choices.chain(self.condition.iter().map(|condition| &condition.test))
     }
 
     /// The schemas that this one leads to for the same value.
@@ -200,6 +238,30 @@ impl Entry {
         let patterns = self.patterns.iter().map(|(_, schema)| *schema);
         let items = self.prefix.iter().copied().chain(self.items);
         self.same_value().chain(properties).chain(patterns).chain(additional).chain(items)
+    }
+}
+
+/// Schemas of which some apply.
+struct Choice {
+    branches: Vec<Branch>,
+    /// By the value of a member.
+    selection: Option<Selection>,
+    /// The branches are schemas that extend this one; none has to hold.
+    children: bool,
+    /// Nobody can decide between the branches, so that several may hold.
+    undecided: bool,
+}
+
+/// A member whose value selects a branch.
+struct Selection {
+    property: Box<str>,
+    /// Values, each with an index into the branches.
+    cases: Vec<(Box<str>, usize)>,
+}
+
+impl Selection {
+    fn documented(&self) -> String {
+        self.cases.iter().map(|(value, _)| format!("`{value}`")).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -359,14 +421,22 @@ enum Says {
     Nothing,
 }
 
-/// Schemas that apply to one value, and whether a branch without any statement holds, which frees its content.
-type Found<'s> = (Applicable<'s>, bool);
+/// Schemas that apply to one value.
+struct Found<'s> {
+    applicable: Applicable<'s>,
+    /// A branch without any statement holds, which frees the content.
+    freed: bool,
+    /// A member of the value, and what is not documented about it.
+    unclear: Option<(&'s str, GapKind)>,
+}
 
 /// One walk through a value.
 struct Walk<'c> {
     coverage: &'c Coverage,
     holds: Holds<'c>,
     is_origin: &'c dyn Fn(&str) -> bool,
+    /// A choice came out in a way that only an aspect without a check could decide.
+    undecided: Cell<bool>,
 }
 
 impl Coverage {
@@ -375,15 +445,17 @@ impl Coverage {
         self.entries[entry].reach
     }
 
-    /// The gaps of a value under the schema with this index.
+    /// The gaps of a value under the schema with this index, and whether a choice is undecided.
     pub(super) fn walk(
         &self,
         entry: usize,
         root: Node<'_>,
         holds: Holds<'_>,
         is_origin: &dyn Fn(&str) -> bool,
-    ) -> Vec<Gap> {
-        Walk { coverage: self, holds, is_origin }.walk(entry, root)
+    ) -> (Vec<Gap>, bool) {
+        let walk = Walk { coverage: self, holds, is_origin, undecided: Cell::new(false) };
+        let gaps = walk.walk(entry, root);
+        (gaps, walk.undecided.get())
     }
 }
 
@@ -444,31 +516,32 @@ impl<'c> Walk<'c> {
         gaps: &mut Vec<Gap>,
     ) -> Option<Frame<'c, 'a>> {
         let entries = &self.coverage.entries;
-        match value.kind() {
-            Kind::Object | Kind::Array if value.is_empty() => None,
-            Kind::Object => {
-                let found = self.applicable(schemas, value);
-                let children = Children::Members(value.entries());
-                self.documents(&found, Types::OBJECT).then_some(Frame {
-                    children,
-                    applicable: found.0,
-                    step,
-                    unnamed: 0,
-                })
+        let looks = schemas.iter().any(|index| entries[*index].looks_at_all);
+        let kind = value.kind();
+        let is_container = matches!(kind, Kind::Object | Kind::Array) && !value.is_empty();
+        if !looks && !is_container {
+            return None;
+        }
+        let found = self.applicable(schemas, value);
+        match kind {
+            Kind::Object | Kind::Array if !is_container => None,
+            Kind::Object | Kind::Array => {
+                let (children, container) = match kind {
+                    Kind::Object => (Children::Members(value.entries()), Types::OBJECT),
+                    _ => (Children::Items(value.items().enumerate()), Types::ARRAY),
+                };
+                let documents = self.documents(&found, container);
+                if let Some((member, kind)) = found.unclear {
+                    let mut at = pointer(open, &step);
+                    if let GapKind::Value { .. } = kind {
+                        push_pointer(&mut at, member);
+                    }
+                    gaps.push(Gap { at, kind });
+                }
+                documents.then_some(Frame { children, applicable: found.applicable, step, unnamed: 0 })
             }
-            Kind::Array => {
-                let found = self.applicable(schemas, value);
-                let children = Children::Items(value.items().enumerate());
-                self.documents(&found, Types::ARRAY).then_some(Frame {
-                    children,
-                    applicable: found.0,
-                    step,
-                    unnamed: 0,
-                })
-            }
-            Kind::String if schemas.iter().any(|index| entries[*index].has_known_values) => {
-                let (applicable, _) = self.applicable(schemas, value);
-                let mut known = applicable.iter().flat_map(|index| &entries[*index].known).peekable();
+            Kind::String => {
+                let mut known = found.applicable.iter().flat_map(|index| &entries[*index].known).peekable();
                 known.peek()?;
                 let text = value.as_str().unwrap_or_default();
                 if !known.clone().any(|known| known.matches(&text, self.is_origin)) {
@@ -477,16 +550,25 @@ impl<'c> Walk<'c> {
                 }
                 None
             }
-            _ => None,
+            Kind::Null => {
+                let mut nullable = found.applicable.iter().filter_map(|index| entries[*index].nullable);
+                if nullable.any(|rest| !(self.holds)(rest, value)) {
+                    let expected = "another value: `nullable` allows null, and the rest of the schema excludes it";
+                    let kind = GapKind::Unclear { expected: expected.to_owned() };
+                    gaps.push(Gap { at: pointer(open, &step), kind });
+                }
+                None
+            }
+            Kind::Boolean | Kind::Number => None,
         }
     }
 
     /// Whether the schemas document the content of such a container. A value that no schema restricts has no gaps below,
     /// nor has one of a wrong type. Beside a schema that states something, one that states nothing frees nothing.
-    fn documents(&self, (applicable, freed): &Found<'_>, container: Types) -> bool {
-        let entries = || applicable.iter().map(|index| &self.coverage.entries[*index]);
+    fn documents(&self, found: &Found<'_>, container: Types) -> bool {
+        let entries = || found.applicable.iter().map(|index| &self.coverage.entries[*index]);
         let free =
-            *freed || (entries().any(|entry| entry.silent) && entries().all(|entry| entry.silent || entry.refers));
+            found.freed || (entries().any(|entry| entry.silent) && entries().all(|entry| entry.silent || entry.refers));
         !free && entries().all(|entry| entry.types.allows(container))
     }
 
@@ -496,10 +578,11 @@ impl<'c> Walk<'c> {
         if let [only] = from
             && let Some(always) = &entries[*only].closure
         {
-            return (Cow::Borrowed(always), false);
+            return Found { applicable: Cow::Borrowed(always), freed: false, unclear: None };
         }
         let mut found = Vec::with_capacity(from.len() + 2);
         let mut freed = false;
+        let mut unclear = None;
         let mut todo: Vec<usize> = from.iter().rev().copied().collect();
         while let Some(index) = todo.pop() {
             if found.contains(&index) {
@@ -508,15 +591,10 @@ impl<'c> Walk<'c> {
             found.push(index);
             let entry = &entries[index];
             todo.extend(&entry.always);
-            for branches in &entry.choices {
+            for choice in &entry.choices {
                 let before = todo.len();
-                let holding = branches.iter().filter(|branch| (self.holds)(branch.judge, value));
-                todo.extend(holding.map(|branch| branch.entry));
+                unclear = unclear.or(self.choose(choice, value, &found, &mut todo));
                 freed |= todo[before..].iter().any(|branch| entries[*branch].silent);
-                if todo.len() == before {
-                    // No branch holds, which is a violation; what any of them documents is no gap.
-                    todo.extend(branches.iter().map(|branch| branch.entry));
-                }
             }
             if let Some(condition) = &entry.condition {
                 if (self.holds)(condition.test.judge, value) {
@@ -530,7 +608,54 @@ impl<'c> Walk<'c> {
                 entry.dependent.iter().filter(|(name, _)| value.get(name).is_some()).map(|(_, schema)| *schema),
             );
         }
-        (Cow::Owned(found), freed)
+        Found { applicable: Cow::Owned(found), freed, unclear }
+    }
+
+    /// The branches of a choice that apply to a value. Gives the member that selects none of them.
+    fn choose(
+        &self,
+        choice: &'c Choice,
+        value: Node<'_>,
+        found: &[usize],
+        todo: &mut Vec<usize>,
+    ) -> Option<(&'c str, GapKind)> {
+        let mut unclear = None;
+        if let Some(selection) = &choice.selection
+            && let Some(told) = value.get(&selection.property)
+        {
+            let property = &*selection.property;
+            let text = (told.kind() == Kind::String).then(|| told.as_str()).flatten().unwrap_or_default();
+            match selection.cases.iter().find(|(held, _)| **held == *text) {
+                Some((_, index)) => {
+                    let branch = &choice.branches[*index];
+                    if found.contains(&branch.entry) {
+                        return None;
+                    }
+                    if !choice.children || (self.holds)(branch.judge, value) {
+                        todo.push(branch.entry);
+                        return None;
+                    }
+                    let expected = format!("what the schema documents that its `{property}` names");
+                    return Some((property, GapKind::Unclear { expected }));
+                }
+                None => unclear = Some((property, GapKind::Value { known: selection.documented() })),
+            }
+        }
+        if choice.children {
+            return unclear;
+        }
+        let before = todo.len();
+        let holding = choice.branches.iter().filter(|branch| (self.holds)(branch.judge, value));
+        todo.extend(holding.map(|branch| branch.entry));
+        if choice.undecided && todo.len() > before + 1 {
+            self.undecided.set(true);
+        }
+        if todo.len() == before {
+            // No branch holds, which is a violation; what any of them documents is no gap.
+            todo.extend(choice.branches.iter().map(|branch| branch.entry));
+            return None;
+        }
+        unclear
     }
 }
 
@@ -586,10 +711,15 @@ impl Coverage {
 
     /// Every schema that might apply to a value, whatever it is.
     fn possible(&self, from: &[usize]) -> Vec<usize> {
+        self.possible_up_to(from, usize::MAX)
+    }
+
+    /// The same, cut off beyond a number of schemas.
+    fn possible_up_to(&self, from: &[usize], limit: usize) -> Vec<usize> {
         let mut seen: HashSet<usize> = from.iter().copied().collect();
         let mut found = from.to_vec();
         let mut next = 0;
-        while let Some(index) = found.get(next).copied() {
+        while let Some(index) = found.get(next).copied().filter(|_| found.len() <= limit) {
             next += 1;
             found.extend(self.entries[index].same_value().filter(|target| seen.insert(*target)));
         }

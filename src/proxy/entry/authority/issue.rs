@@ -20,6 +20,7 @@ use super::{
     error::AuthorityError,
     files::{self, CERTIFICATE, KEY, canonical, folder_name, folders, of, private, read_facts},
 };
+use crate::upstream::private_key;
 
 /// Lifetime of a leaf certificate; it is replaced at half of that.
 const LEAF_LIFETIME: Duration = Duration::from_hours(48);
@@ -260,7 +261,7 @@ pub fn server_config(
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
-        .map_err(|error| AuthorityError::Certificate(error.to_string()))?;
+        .map_err(|error| AuthorityError::Certificate(private_key::mismatch(&error)))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }

@@ -1,0 +1,128 @@
+//! `contrail contract --check`: a linter of the contract itself.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
+
+use serde_json::{Value, json};
+
+use super::located;
+use crate::{
+    contract::{Contract, ContractDocument},
+    plural::plural,
+    visible::visible,
+};
+
+/// Whether the check finds a place that contrail cannot judge by, or something without effect.
+pub(super) fn is_broken(contract: &Contract) -> bool {
+    contract.documents().iter().any(|document| document.unusable_places().next().is_some())
+        || !contract.warnings().is_empty()
+}
+
+/// A place of the contract, and what there is to report about it.
+struct Line {
+    at: String,
+    what: String,
+}
+
+/// Lines of one kind from all documents.
+fn lines<'c>(contract: &'c Contract, of: impl Fn(&'c ContractDocument) -> Vec<(String, String)>) -> Vec<Line> {
+    let of_one = |document: &'c ContractDocument| {
+        of(document).into_iter().map(|(at, what)| Line { at: located(contract, document, &at), what })
+    };
+    contract.documents().iter().flat_map(of_one).collect()
+}
+
+fn broken(contract: &Contract) -> Vec<Line> {
+    lines(contract, |document| {
+        document.unusable_places().map(|place| (place.at.clone(), place.reason.clone())).collect()
+    })
+}
+
+fn not_judged(contract: &Contract) -> Vec<Line> {
+    lines(contract, |document| {
+        document.not_implemented().iter().map(|aspect| (aspect.at.clone(), aspect.what.clone())).collect()
+    })
+}
+
+/// What the document does not show, with the operations or schemas that lack it.
+fn not_shown(contract: &Contract) -> BTreeMap<String, Vec<String>> {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for document in contract.documents() {
+        for fact in document.outline().not_shown {
+            places.entry(fact.says).or_default().push(fact.place);
+        }
+        for (aspect, place) in document.not_shown() {
+            let held = places.entry(aspect.to_owned()).or_default();
+            if !held.contains(&place) {
+                held.push(place);
+            }
+        }
+    }
+    places
+}
+
+/// Most places that the text names for one aspect that is not shown.
+const MAX_PLACES: usize = 8;
+
+pub(super) fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> {
+    for document in contract.documents() {
+        let (title, version) = (visible(document.title()), visible(document.version()));
+        let operations = plural(document.model().operations.len(), "operation");
+        writeln!(out, "`{}`: {title} {version}, {operations}", visible(document.name()))?;
+    }
+    section(
+        "Broken: contrail cannot judge by these places, so what they restrict is unchecked",
+        &broken(contract),
+        out,
+    )?;
+    let warnings = contract.warnings();
+    if !warnings.is_empty() {
+        writeln!(out, "\nWithout effect, or not declared")?;
+    }
+    for warning in &warnings {
+        writeln!(out, "  {}", visible(warning))?;
+    }
+    let not_shown = not_shown(contract);
+    if !not_shown.is_empty() {
+        writeln!(out, "\nNot shown: contrail reports these as unchecked or as gaps")?;
+    }
+    for (aspect, places) in &not_shown {
+        let named: Vec<_> = places.iter().take(MAX_PLACES).map(String::as_str).collect();
+        let more = places.len().saturating_sub(MAX_PLACES);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        writeln!(out, "  {aspect}: {}: {}{more}", plural(places.len(), "place"), visible(&named.join(", ")))?;
+    }
+    section("Never judged: the contract states it, and contrail does not check it", &not_judged(contract), out)?;
+    let (broken, warnings) = (broken(contract).len(), warnings.len());
+    match broken + warnings {
+        0 => writeln!(out, "\nnothing is broken"),
+        _ => writeln!(out, "\n{} broken, {} without effect", plural(broken, "place"), plural(warnings, "statement")),
+    }
+}
+
+fn section(title: &str, lines: &[Line], out: &mut impl Write) -> io::Result<()> {
+    if !lines.is_empty() {
+        writeln!(out, "\n{title}")?;
+    }
+    for line in lines {
+        writeln!(out, "  {}: {}", visible(&line.at), visible(&line.what))?;
+    }
+    Ok(())
+}
+
+pub(super) fn as_json(contract: &Contract) -> Value {
+    let all = |lines: Vec<Line>, name: &str| {
+        lines.into_iter().map(|line| json!({"at": line.at, (name): line.what})).collect::<Vec<_>>()
+    };
+    let (broken, warnings) = (broken(contract), contract.warnings());
+    json!({
+        "contract": {"title": contract.title(), "version": contract.version()},
+        "summary": {"broken": broken.len(), "warnings": warnings.len()},
+        "broken": all(broken, "reason"),
+        "warnings": warnings,
+        "not_shown": not_shown(contract),
+        "not_judged": all(not_judged(contract), "what"),
+    })
+}

@@ -1,0 +1,171 @@
+//! `contrail demo --contract`: a request for every operation of any contract, against its mock.
+
+use std::{ffi::OsString, io::Write as _, path::Path, sync::Arc};
+
+use bytes::Bytes;
+use http::header;
+use http_body_util::{BodyExt as _, Full};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+};
+
+use super::{
+    FIXTURE,
+    child::{self, Server},
+    next_exchange,
+    screen::Screen,
+    shown,
+};
+use crate::{
+    cli::{ContractArgs, Failure},
+    mock::{Mock, Sample},
+    plural::plural,
+    sandbox,
+};
+
+/// An answer: status and body.
+type Came = (u16, Bytes);
+
+pub(super) async fn demo(folder: &Path, args: &ContractArgs, screen: &mut Screen) -> Result<(), Failure> {
+    let contract = args.load()?;
+    let title = format!("{} {}", contract.title(), contract.version());
+    let mock = Arc::new(Mock::new(contract, None, 0)?);
+    let samples = mock.samples();
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let upstream = format!("http://{}", listener.local_addr()?);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = tokio::spawn(sandbox::serve(listener, Arc::clone(&mock), async {
+        let _ = stopped.await;
+    }));
+    let options = absolute(args)?;
+    screen.say(&format!(
+        "A mock of {title} runs at {upstream}, a recording proxy before it, and a client goes through the proxy:\n\n\
+         $ contrail record --upstream {upstream} --out {FIXTURE} --contract …\n"
+    ))?;
+    let recorded = record(folder, &upstream, &options, &samples, screen).await?;
+    drop(stop);
+    serving.await??;
+    verify(folder, &options, recorded.len(), screen).await?;
+    replay(folder, &options, &recorded, screen).await
+}
+
+/// The contract's options with absolute paths, for processes that start in the demo's folder.
+fn absolute(args: &ContractArgs) -> Result<Vec<OsString>, Failure> {
+    let mut options = Vec::new();
+    for (option, files) in [("--contract", &args.contract), ("--overlay", &args.overlay)] {
+        for file in files {
+            let named = file == Path::new(crate::contract::BUILT_IN);
+            let path = if named { file.clone() } else { std::path::absolute(file)? };
+            options.extend([option.into(), path.into_os_string()]);
+        }
+    }
+    Ok(options)
+}
+
+fn arguments(fixed: &[&str], options: &[OsString]) -> Vec<OsString> {
+    fixed.iter().map(OsString::from).chain(options.iter().cloned()).collect()
+}
+
+/// Sends every request through a recording proxy.
+async fn record<'s>(
+    folder: &Path,
+    upstream: &str,
+    options: &[OsString],
+    samples: &'s [(String, Option<Sample>)],
+    screen: &mut Screen,
+) -> Result<Vec<(&'s Sample, Came)>, Failure> {
+    let fixed = ["record", "--upstream", upstream, "--out", FIXTURE, "--listen", "127.0.0.1:0", "--format", "json"];
+    let arguments = arguments(&fixed, options);
+    let mut proxy = Server::start(folder, &arguments, &folder.join("record.log")).await?;
+    let address = proxy.address.clone();
+    let mut recorded = Vec::new();
+    let (mut conforming, mut with_gaps) = (0, 0);
+    for (operation, sample) in samples {
+        let Some(sample) = sample else {
+            screen.check(false, &format!("{operation}: no request could be made that breaks no rule"))?;
+            continue;
+        };
+        let came = send(&address, sample).await?;
+        let live = next_exchange(&mut proxy).await?;
+        let violations: Vec<&str> = live.violations().collect();
+        if came.0 == 501 || !violations.is_empty() {
+            screen.check(false, &format!("{operation}: status {}, {}", came.0, violations.join(", ")))?;
+        }
+        if live.rules.is_empty() {
+            conforming += 1;
+        } else {
+            with_gaps += 1;
+        }
+        recorded.push((sample, came));
+    }
+    let (_, status) = proxy.stop().await?;
+    screen.check(status == Some(0), &format!("the recording ended with exit status {}", shown(status)))?;
+    let all = plural(recorded.len(), "operation");
+    screen.check(true, &format!("{all}: {conforming} exchanges conform, {with_gaps} with gaps"))?;
+    Ok(recorded)
+}
+
+async fn verify(folder: &Path, options: &[OsString], count: usize, screen: &mut Screen) -> Result<(), Failure> {
+    screen.say(&format!("\n$ contrail verify {FIXTURE} --contract …\n"))?;
+    let arguments = arguments(&["verify", FIXTURE, "--format", "json"], options);
+    let output = child::run(folder, &arguments).await?;
+    child::file(&folder.join("verify.json"))?.write_all(&output.stdout)?;
+    let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
+        format!("`contrail verify` gave no report ({error}): {}", String::from_utf8_lossy(&output.stderr))
+    })?;
+    let summary = &report["summary"];
+    screen.check(
+        output.status.code() == Some(0) && summary["exchanges"] == count,
+        &format!(
+            "{} exchanges: {} conform, {} with gaps, {} violate",
+            summary["exchanges"], summary["conforms"], summary["gap"], summary["violates"]
+        ),
+    )
+}
+
+async fn replay(
+    folder: &Path,
+    options: &[OsString],
+    recorded: &[(&Sample, Came)],
+    screen: &mut Screen,
+) -> Result<(), Failure> {
+    screen.say(&format!("\n$ contrail replay {FIXTURE} --contract …\n"))?;
+    let arguments = arguments(&["replay", FIXTURE, "--listen", "127.0.0.1:0", "--format", "json"], options);
+    let server = Server::start(folder, &arguments, &folder.join("replay.log")).await?;
+    let address = server.address.clone();
+    let mut same = 0;
+    for (sample, came) in recorded {
+        let again = send(&address, sample).await?;
+        if again.0 == came.0 {
+            same += 1;
+        } else {
+            screen.check(false, &format!("{}: recorded {}, replayed {}", sample.operation, came.0, again.0))?;
+        }
+    }
+    let (_, status) = server.stop().await?;
+    screen.check(
+        same == recorded.len() && status == Some(0),
+        &format!("{same} of {} requests are answered from the fixture", recorded.len()),
+    )?;
+    screen.say("")
+}
+
+async fn send(address: &str, sample: &Sample) -> Result<Came, Failure> {
+    let stream = TcpStream::connect(address).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let serving = tokio::spawn(connection);
+    let mut request = http::Request::builder().method(&sample.method).uri(&sample.target).header(header::HOST, address);
+    for (name, value) in &sample.headers {
+        request = request.header(name, value);
+    }
+    let response = sender.send_request(request.body(Full::new(sample.body.clone()))?).await?;
+    let status = response.status().as_u16();
+    let body = response.into_body().collect().await?.to_bytes();
+    drop(sender);
+    let _ = serving.await;
+    Ok((status, body))
+}

@@ -1,0 +1,355 @@
+//! From a journal to a fixture that has proven itself.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError},
+};
+
+use super::{
+    leftovers::Leftovers,
+    proof::{self, Gist},
+    quoted,
+};
+use crate::{
+    cli::{
+        Failure, Format,
+        messages::error_chain,
+        summary::{Extra, event},
+    },
+    contract::{CheckOptions, Contract},
+    pipeline,
+    plural::plural,
+    recording::{
+        self, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Place, Prove, Renew, Renewal,
+        Staged, Take, Unrecorded, WriteError, fold,
+    },
+    redact::Redactor,
+    report::{Proof, Reason},
+};
+
+const NOT_FOLDED: &str = "NOT FOLDED into the fixture";
+const NOT_FINISHED: &str = "FOLDED, and not finished";
+
+/// What makes a fixture of a journal, and proves it.
+#[derive(Debug)]
+pub(in crate::cli) struct FixtureBuilder {
+    /// The fixture.
+    pub(in crate::cli) out: PathBuf,
+    /// Transient answers to keep.
+    pub(in crate::cli) keep: Vec<Keep>,
+    /// Leave the upstream's origin as it is.
+    pub(in crate::cli) keep_host: bool,
+    /// How lines are shaped.
+    pub(in crate::cli) format: Format,
+    /// The contract in force.
+    pub(in crate::cli) contract: Arc<Contract>,
+    /// What takes secrets out.
+    pub(in crate::cli) redactor: Arc<Redactor>,
+    /// How exchanges are judged.
+    pub(in crate::cli) options: CheckOptions,
+}
+
+/// The recording's journal, and what a killed run left in it.
+pub(in crate::cli) struct Opened {
+    pub(in crate::cli) journal: Journal,
+    /// The killed run's journal, where `--overwrite` is to replace it.
+    pub(super) leftovers: Option<Leftovers>,
+    /// Exchanges of the killed run.
+    pub(super) killed: usize,
+    /// They were folded into the fixture.
+    pub(in crate::cli) recovered: bool,
+}
+
+/// A journal that became a fixture, or changed none.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Proven {
+    pub(in crate::cli) folded: Folded,
+    /// The fixture's proof; `None` where nothing was written.
+    pub(in crate::cli) proof: Option<Proof>,
+}
+
+/// Why a fold did not come to its end.
+#[derive(Debug)]
+pub(in crate::cli) enum FoldError {
+    /// Nothing was replaced; the exchanges are in the journal.
+    NotFolded(Failure),
+    /// The fixture holds the exchanges; what failed came after that.
+    Unfinished(WriteError),
+}
+
+impl From<Failure> for FoldError {
+    fn from(failure: Failure) -> Self {
+        Self::NotFolded(failure)
+    }
+}
+
+impl From<WriteError> for FoldError {
+    fn from(error: WriteError) -> Self {
+        if error.is_committed() { Self::Unfinished(error) } else { Self::NotFolded(error.into()) }
+    }
+}
+
+impl FoldError {
+    /// Why the exit status is not 0.
+    pub(in crate::cli) fn reason(&self) -> Reason {
+        match self {
+            Self::NotFolded(failure) => Reason::new("not-folded", NOT_FOLDED, error_chain(&**failure)),
+            Self::Unfinished(error) => Reason::new("not-finished", NOT_FINISHED, error_chain(error)),
+        }
+    }
+
+    /// The lines for the summary: the state of the disk, and where the exchanges are.
+    pub(in crate::cli) fn extra(&self, journal: &[PathBuf]) -> Extra {
+        let files: Vec<String> = journal.iter().map(|path| quoted(path)).collect();
+        let files = files.join(" ");
+        match self {
+            Self::NotFolded(failure) => {
+                vec![(NOT_FOLDED, error_chain(&**failure).into()), ("the exchanges are still in", files.into())]
+            }
+            Self::Unfinished(error) => {
+                vec![(NOT_FINISHED, error_chain(error).into()), ("the exchanges are also still in", files.into())]
+            }
+        }
+    }
+}
+
+impl FixtureBuilder {
+    /// Says that the last line of a left-over journal was torn, and dropped.
+    pub(in crate::cli) fn say_torn(&self, journal: &Path, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let said = format!(
+            "dropped a torn last line from {} ({}): contrail was killed while it wrote the exchange",
+            journal.display(),
+            plural(bytes, "byte")
+        );
+        event(self.format, "torn", bytes, &said);
+    }
+
+    /// Opens the fixture's journal; `existed` says that there is a fixture. What a killed run left is folded first, or put
+    /// aside where `overwrite` is to replace it.
+    pub(in crate::cli) fn open(
+        &self,
+        context: JournalContext,
+        existed: bool,
+        overwrite: bool,
+    ) -> Result<Opened, Failure> {
+        let path = Journal::path_for(&self.out);
+        let (mut journal, mut leftover) = Journal::open(&path, context.clone())?;
+        if leftover.entries == 0
+            && let Some(leftovers) = Leftovers::find(&path)
+        {
+            leftovers.restore()?;
+            (journal, leftover) = Journal::open(&path, context.clone())?;
+        }
+        self.say_torn(journal.path(), leftover.torn);
+        let mut opened = Opened { journal, leftovers: None, killed: leftover.entries, recovered: false };
+        if leftover.entries == 0 {
+            return Ok(opened);
+        }
+        if overwrite {
+            opened.leftovers = Some(Leftovers::set_aside(&path)?);
+            (opened.journal, _) = Journal::open(&path, context)?;
+            return Ok(opened);
+        }
+        let older = Leftovers::find(&path);
+        let renew = match &leftover.renewal {
+            Some(renewal) if renewal.ended => renewal.renew(),
+            Some(renewal) if existed || older.is_some() => {
+                return Err(self.unfinished(renewal, &opened.journal, leftover.entries));
+            }
+            _ => Renew::Nothing,
+        };
+        opened.recovered = self.recover(&mut opened.journal, leftover.entries, existed, renew)?;
+        if let Some(older) = older.filter(|_| opened.recovered && renew == Renew::Everything) {
+            older.discard()?;
+        }
+        Ok(opened)
+    }
+
+    /// Why nothing is recorded beside what a killed run was to replace.
+    fn unfinished(&self, renewal: &Renewal, journal: &Journal, entries: usize) -> Failure {
+        let option = if renewal.operations.is_some() { "--replace" } else { "--overwrite" };
+        let files: Vec<String> = journal.segments().iter().map(|path| quoted(path)).collect();
+        format!(
+            "{} holds {} of a killed `record {option}`, which was to replace entries of {} and is not whole; record with \
+             --overwrite to start anew, or keep them with `contrail pack {} --out ANOTHER.har` and remove the journal",
+            journal.path().display(),
+            plural(entries, "exchange"),
+            self.out.display(),
+            files.join(" "),
+        )
+        .into()
+    }
+
+    /// Folds the journal that a killed run left; whether the fixture holds something now that is to stay.
+    fn recover(&self, journal: &mut Journal, entries: usize, earlier: bool, renew: Renew<'_>) -> Result<bool, Failure> {
+        let exchanges = plural(entries, "exchange");
+        let mut filled = false;
+        let folded = self.fold(journal, earlier, renew, None)?;
+        if let Some(unrecorded) = &folded.unrecorded {
+            event(self.format, "unrecorded", unrecorded.exchanges, &unrecorded.sentence());
+        }
+        let said = if folded.nothing {
+            format!("discarded {exchanges} of a left-over journal: no answer of the tenant is among them")
+        } else {
+            filled = true;
+            format!("folded {exchanges} of a left-over journal into {}; it is marked unproven", self.out.display())
+        };
+        event(self.format, "recovered", entries, &said);
+        journal.discard()?;
+        Ok(filled)
+    }
+
+    /// Folds the journal into the fixture, which proves itself before it is put into its place. `earlier` says that
+    /// something is there already, and `before` are the [verdicts](Self::verdicts) of that.
+    pub(in crate::cli) fn fold_and_prove(
+        &self,
+        journal: &Journal,
+        earlier: bool,
+        renew: Renew<'_>,
+        before: &[Gist],
+    ) -> Result<Proven, FoldError> {
+        let found = RefCell::new(None);
+        let journals = journal.segments();
+        let prove = |staged: &Staged| {
+            let problems = proof::prove(staged, &journals, before, &self.contract, &self.options, &self.redactor);
+            *found.borrow_mut() = Some(problems.map_err(WriteError::Check)?);
+            Ok(())
+        };
+        let folded = self.fold(journal, earlier, renew, Some(&prove))?;
+        let unproven =
+            "still marked unproven: what a killed process saw cannot be scanned for (--overwrite starts anew)";
+        let note = folded.unproven.then(|| unproven.to_owned());
+        let missing = folded.unrecorded.as_ref().map(Unrecorded::sentence);
+        let proof = found.take().map(|problems: Vec<String>| problems.into_iter().chain(missing).collect::<Vec<_>>());
+        let proof = proof.map(|problems| Proof { good: problems.is_empty(), problems, note });
+        Ok(Proven { folded, proof })
+    }
+
+    /// Folds the journal into the fixture, which is marked `unproven` without a `prove`.
+    fn fold(
+        &self,
+        journal: &Journal,
+        earlier: bool,
+        renew: Renew<'_>,
+        prove: Option<&Prove<'_>>,
+    ) -> Result<Folded, WriteError> {
+        let new = if let Renew::Operations(list) = renew { Take::Only(list.to_vec()) } else { Take::All };
+        let mut from = Vec::new();
+        if earlier {
+            from.push(FoldSource { paths: vec![self.har()?], take: Take::All });
+        }
+        from.push(FoldSource { paths: journal.segments(), take: new });
+        let check = |exchange: &crate::exchange::Exchange| self.contract.check(exchange, &self.options);
+        let today = recording::today();
+        let options = FoldOptions {
+            check: Some(Check { contract: self.contract.hash(), check: &check }),
+            keep: &self.keep,
+            keep_host: self.keep_host,
+            unproven: prove.is_none(),
+            journal: Some(journal),
+            renews: Some(renew),
+            prove,
+            ..FoldOptions::new(&self.redactor, &today)
+        };
+        fold(&from, &self.out, &options)
+    }
+
+    /// The fixture's HAR file.
+    fn har(&self) -> Result<PathBuf, WriteError> {
+        Ok(Place::find(&self.out)?.har().to_path_buf())
+    }
+
+    /// The requests that the fixture holds now, each with the number of its entries.
+    pub(super) fn requests(&self) -> Result<BTreeMap<String, usize>, Failure> {
+        let mut requests = BTreeMap::new();
+        for entry in recording::open(&self.har()?)? {
+            let request = entry?.exchange.request;
+            *requests.entry(format!("{} {}", request.method, request.target.path_and_query)).or_default() += 1;
+        }
+        Ok(requests)
+    }
+
+    /// The verdicts of what the fixture holds now, for [`FixtureBuilder::fold_and_prove`].
+    pub(in crate::cli) fn verdicts(&self) -> Result<Vec<Gist>, Failure> {
+        proof::verdicts(&self.har()?, &self.contract, &self.options)
+    }
+
+    /// The lines for the summary about the fixture.
+    pub(in crate::cli) fn extra(&self, folded: &Folded, trail: Extra) -> Extra {
+        let mut extra: Extra = Vec::new();
+        if !folded.transient.is_empty() {
+            let list: Vec<String> =
+                folded.transient.iter().map(|(status, count)| format!("{status} × {count}")).collect();
+            extra.push(("transient answers left out (--keep keeps them)", list.join(", ").into()));
+        }
+        for (name, count) in [
+            ("answers of contrail's own left out", folded.own_answers),
+            ("entries of other operations left out", folded.not_taken),
+            ("old entries replaced", folded.replaced),
+            ("old entries that stay, because the tenant did not answer", folded.stayed),
+            ("entries that are not whole", folded.incomplete),
+        ] {
+            if count > 0 {
+                extra.push((name, count.into()));
+            }
+        }
+        extra.extend(super::nothing::unanswered(folded).map(|why| super::nothing::not_recorded_anew(&why)));
+        extra.push(("fixture", self.out.display().to_string().into()));
+        extra.push(("entries", folded.entries.into()));
+        extra.push(("changed", folded.changed.into()));
+        extra.extend(trail);
+        extra
+    }
+}
+
+/// Closes a journal that has become a fixture, and removes it. Returns the line for the summary where
+/// that fails.
+pub(in crate::cli) fn remove(journal: pipeline::SharedJournal) -> Extra {
+    let Ok(journal) = Arc::try_unwrap(journal) else { return Extra::new() };
+    match journal.into_inner().unwrap_or_else(PoisonError::into_inner).remove() {
+        Ok(()) => Extra::new(),
+        Err(error) => {
+            let hint = "the next start there drops it, since its exchanges need no fold any more";
+            vec![("the journal is left", format!("{}; {hint}", error_chain(&error)).into())]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    fn said_of(error: &FoldError) -> Vec<String> {
+        let extra = error.extra(&[PathBuf::from("a b.journal")]);
+        extra.into_iter().map(|(name, value)| format!("{name}: {}", value.as_str().unwrap_or_default())).collect()
+    }
+
+    #[test]
+    fn a_failed_fold_says_whether_the_fixture_holds_the_exchanges() {
+        let full = || WriteError::Io { doing: "write", path: "fx".into(), error: io::ErrorKind::StorageFull.into() };
+        assert_eq!(
+            said_of(&full().into()),
+            [
+                "NOT FOLDED into the fixture: cannot write `fx`: no storage space",
+                "the exchanges are still in: 'a b.journal'"
+            ]
+        );
+        let left = "some of its files wait";
+        let late = WriteError::Unfinished { har: "fx/fx.har".into(), left, error: Box::new(full()) };
+        assert_eq!(
+            said_of(&late.into()),
+            [
+                "FOLDED, and not finished: `fx/fx.har` holds the new content, but some of its files wait: cannot write \
+                 `fx`: no storage space",
+                "the exchanges are also still in: 'a b.journal'"
+            ]
+        );
+    }
+}

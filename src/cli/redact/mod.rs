@@ -1,0 +1,356 @@
+//! `contrail redact`: clean recordings that exist.
+//!
+//! Fixtures of contrail's own are folded anew ([`fixtures`]), and entries of journals are decoded and encoded anew
+//! ([`journals`]). Other files are edited: what another tool wrote beside the messages survives byte for byte. All files
+//! are searched once before anything is written, so that a secret that one of them shows is taken out of all.
+
+mod fixtures;
+mod journals;
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use bytes::Bytes;
+use fixtures::Own;
+use journals::Journals;
+
+use super::{
+    ContractArgs, Failure, Outcome,
+    printer::{Printer, line, write_whole},
+    scan::{Content, expand, unsearched},
+    sources,
+};
+use crate::{
+    plural::plural,
+    recording::{self, Changes},
+    redact::{Plan, Redactor},
+};
+
+/// Remove the secrets from existing recordings
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// HAR files of any tool, journals, or whole folders; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Output path; a folder if the input is a folder [default for one file: standard output]
+    #[arg(long, value_name = "PATH", conflicts_with = "in_place")]
+    out: Option<PathBuf>,
+    /// Redact the files in place
+    #[arg(long)]
+    in_place: bool,
+    /// Replace what exists at the output path; in a folder, the files of the same names
+    #[arg(long)]
+    overwrite: bool,
+    /// Write nothing; exit with status 1 if anything needs redaction
+    #[arg(long, conflicts_with_all = ["in_place", "out"])]
+    check: bool,
+    /// Redact this in addition to the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
+    #[arg(long, value_name = "RULE")]
+    redact: Vec<String>,
+    #[command(flatten)]
+    contract: ContractArgs,
+}
+
+/// A file to clean.
+struct Item {
+    path: PathBuf,
+    content: Content,
+    target: Target,
+}
+
+/// Where a cleaned file goes.
+enum Target {
+    /// It is only searched, or belongs to no copy.
+    Nowhere,
+    Output,
+    File(PathBuf),
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let redactor = Redactor::new(Plan::new(&args.redact)?);
+    if args.in_place {
+        recover(&args.files)?;
+        args.files.iter().try_for_each(|named| sources::refuse_journals(named, &args.files))?;
+    } else {
+        sources::warn_of_journals(&args.files);
+    }
+    let mut items = Vec::new();
+    for (path, target) in targets(args)? {
+        let content = Content::read(&path)?;
+        content.parts(&redactor, |_, _| {});
+        items.push(Item { path, content, target });
+    }
+    // A journal that is rewritten is refused there, by its chain or its line.
+    let is_read_later = |item: &&Item| !args.check && recording::is_journal(&item.content.bytes);
+    let contents: Vec<&Content> = items.iter().filter(|item| !is_read_later(item)).map(|item| &item.content).collect();
+    if let Some((name, reason)) = unsearched(&contents).first() {
+        return Err(format!("`{name}` cannot be searched for secrets, so nothing was written: {reason}").into());
+    }
+    let mut summary = Summary::default();
+    let cleaned = search(&items, &redactor, &mut summary);
+    summary.edited = edited(&items);
+    if !args.check {
+        write(args, &redactor, items.as_mut_slice(), &cleaned, &mut summary)?;
+    }
+    summary.print(&redactor, items.len(), args.check);
+    let findings = summary.left > 0 || summary.lost > 0 || (args.check && !summary.is_empty());
+    Ok(Outcome { findings, ..Outcome::CLEAN })
+}
+
+/// Each file without its secrets, as a text of its own.
+fn search(items: &[Item], redactor: &Redactor, summary: &mut Summary) -> BTreeMap<PathBuf, Bytes> {
+    let mut all = BTreeMap::new();
+    for Item { path, content, .. } in items {
+        let mut out = Vec::with_capacity(content.bytes.len());
+        content.parts(redactor, |_, cleaned| {
+            summary.add(&cleaned.sightings, cleaned.withheld);
+            out.extend_from_slice(&cleaned.content);
+        });
+        all.insert(path.clone(), out.into());
+    }
+    all
+}
+
+/// Body files that do not have the digests that their HAR files state.
+fn edited(items: &[Item]) -> usize {
+    let held = |path: &Path| items.iter().find(|item| item.path == path).map(|item| item.content.bytes.clone());
+    let count = |item: &Item| {
+        recording::edited_bodies(&item.content.bytes, |name| {
+            let beside = item.path.with_file_name(name);
+            held(&beside).or_else(|| fs::read(&beside).ok().map(Bytes::from))
+        })
+    };
+    items.iter().map(count).sum()
+}
+
+/// Writes the cleaned files: those in place, and those of a folder, all together.
+fn write(
+    args: &Args,
+    redactor: &Redactor,
+    items: &mut [Item],
+    cleaned: &BTreeMap<PathBuf, Bytes>,
+    summary: &mut Summary,
+) -> Result<(), Failure> {
+    let fixtures: Vec<Own> = args.files.iter().filter_map(|named| Own::at(named)).collect();
+    if let Some(out) = &args.out {
+        recording::Place::writable(out)?;
+    }
+    let mut journals = Journals::check(args, items)?;
+    if let Some(out) = &args.out
+        && !args.in_place
+        && !args.overwrite
+        && is_taken(out)
+    {
+        return Err(format!("`{}` exists already; add --overwrite to replace it", out.display()).into());
+    }
+    let rewritten = journals.rewrite(items, redactor, &args.contract)?;
+    let changes = RefCell::new(Changes::default());
+    for item in items.iter() {
+        if fixtures.iter().any(|fixture| fixture.files.contains(&item.path)) {
+            continue;
+        }
+        let out = match rewritten.get(&item.path) {
+            Some(text) => text.clone(),
+            None => {
+                let text = cleaned.get(&item.path).cloned().unwrap_or_default();
+                // What was edited by hand is accepted with what was changed here.
+                let beside = |name: &str| cleaned.get(&item.path.with_file_name(name)).cloned();
+                recording::restamp(&text, beside).unwrap_or_else(|| text.into())
+            }
+        };
+        // The proof: what is written is searched again.
+        let proof = Content::of(item.content.name.clone(), out);
+        proof.parts(redactor, |_, cleaned| summary.left += cleaned.sightings.len());
+        put(args, item, &proof.bytes, &mut changes.borrow_mut())?;
+    }
+    for fixture in &fixtures {
+        fixture.write(args, redactor, &changes, summary)?;
+    }
+    changes.into_inner().commit()?;
+    journals.print();
+    Ok(())
+}
+
+/// Whether a copy at `out` would replace something: a file, or what is in a folder.
+fn is_taken(out: &Path) -> bool {
+    let is_visible = |item: fs::DirEntry| !item.file_name().as_encoded_bytes().starts_with(b".");
+    let is_there = match fs::metadata(out) {
+        Ok(there) if there.is_dir() => fs::read_dir(out).into_iter().flatten().flatten().any(is_visible),
+        Ok(there) => there.is_file() && there.len() > 0,
+        Err(_) => false,
+    };
+    is_there || recording::Place::find(out).is_ok_and(|place| place.is_taken())
+}
+
+/// Puts a cleaned file where it goes, or among the `changes`.
+fn put(args: &Args, item: &Item, bytes: &Bytes, changes: &mut Changes) -> Result<(), Failure> {
+    match &item.target {
+        Target::Nowhere => {}
+        Target::Output => {
+            let mut printer = Printer::stdout();
+            printer.write_all(bytes)?;
+            printer.flush()?;
+        }
+        // A file that has nothing to take out is left alone where it is.
+        Target::File(_) if args.in_place && *bytes == item.content.bytes => {}
+        Target::File(path) if args.in_place => changes.replace(path, item.content.bytes.clone(), bytes.to_vec()),
+        Target::File(path) if args.files.iter().any(|named| named.is_dir()) => changes.put(path, bytes.to_vec()),
+        Target::File(path) => write_file(path, bytes)?,
+    }
+    Ok(())
+}
+
+/// Finishes changes of these folders that were interrupted: what is cleaned is their result.
+fn recover(named: &[PathBuf]) -> Result<(), Failure> {
+    let parent = |path: &PathBuf| recording::resolved(path).parent().map(Path::to_path_buf);
+    let mut folders: Vec<PathBuf> =
+        named.iter().filter_map(|path| if path.is_dir() { Some(path.clone()) } else { parent(path) }).collect();
+    let below: Vec<&PathBuf> = named.iter().filter(|path| path.is_dir()).collect();
+    while let Some(folder) = folders.pop() {
+        recording::recover_folder(&folder)?;
+        if below.iter().any(|named| folder.starts_with(named)) {
+            let unreadable = |error: io::Error| format!("cannot read `{}`: {error}", folder.display());
+            folders.extend(recording::files_of(&folder).map_err(unreadable)?.1);
+        }
+    }
+    Ok(())
+}
+
+fn targets(args: &Args) -> Result<Vec<(PathBuf, Target)>, Failure> {
+    let files = expand(&args.files)?;
+    if args.check {
+        return Ok(files.into_iter().map(|path| (path, Target::Nowhere)).collect());
+    }
+    if args.in_place {
+        if files.iter().any(|path| path.as_os_str() == "-") {
+            return Err("standard input cannot be replaced; leave `--in-place` out".into());
+        }
+        return Ok(files.into_iter().map(|path| (path.clone(), Target::File(path))).collect());
+    }
+    let Some(out) = &args.out else {
+        return match <[PathBuf; 1]>::try_from(files) {
+            Ok([only]) => Ok(vec![(only, Target::Output)]),
+            Err(files) if is_one_file(&args.files) => with_bodies(&args.files[0], files, Target::Output),
+            Err(files) => Err(format!(
+                "{} to clean: give `--in-place`, or `--out FOLDER` with one folder",
+                plural(files.len(), "file")
+            )
+            .into()),
+        };
+    };
+    let [named] = args.files.as_slice() else {
+        return Err("`--out` takes one recording at a time; give `--in-place` for several".into());
+    };
+    if named.is_dir() {
+        // Kept apart by their names below the folder.
+        return files
+            .into_iter()
+            .map(|path| {
+                let below = path.strip_prefix(named).map_err(|_| format!("`{}` is elsewhere", path.display()))?;
+                let target = Target::File(out.join(below));
+                Ok((path, target))
+            })
+            .collect();
+    }
+    with_bodies(named, files, Target::File(out.clone()))
+}
+
+/// Whether one file is named, and no folder.
+fn is_one_file(named: &[PathBuf]) -> bool {
+    matches!(named, [named] if !named.is_dir())
+}
+
+/// The targets of one HAR file and its body files: a fixture of contrail's own is packed into one file, another tool's
+/// recording cannot be.
+fn with_bodies(named: &Path, files: Vec<PathBuf>, target: Target) -> Result<Vec<(PathBuf, Target)>, Failure> {
+    let bodies = files.len().saturating_sub(1);
+    if bodies > 0 && Own::at(named).is_none() {
+        let folder = named.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        return Err(format!(
+            "`{}` keeps bodies in {} beside it, which belong to the copy; redact its folder, \
+             `contrail redact {} --out FOLDER`, or give `--in-place`",
+            named.display(),
+            plural(bodies, "file"),
+            folder.display()
+        )
+        .into());
+    }
+    let targets = std::iter::once(target).chain(std::iter::repeat_with(|| Target::Nowhere));
+    Ok(files.into_iter().zip(targets).collect())
+}
+
+/// Writes by rename, so that a file is either the old one or the new one; 0600.
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |error: io::Error| format!("cannot write `{}`: {error}", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    make_folder(folder).map_err(failed)?;
+    write_whole(path, bytes).map_err(failed)?;
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
+}
+
+/// What was found and taken out.
+#[derive(Default)]
+struct Summary {
+    places: BTreeMap<&'static str, usize>,
+    withheld: usize,
+    /// Body files that were edited by hand.
+    edited: usize,
+    /// Secrets in what was written.
+    left: usize,
+    /// Entries of fixtures that cannot be replayed any more.
+    lost: usize,
+}
+
+impl Summary {
+    fn add(&mut self, sightings: &[crate::redact::Sighting], withheld: usize) {
+        for sighting in sightings {
+            *self.places.entry(sighting.kind).or_default() += 1;
+        }
+        self.withheld += withheld;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.places.is_empty() && self.withheld == 0
+    }
+
+    fn print(&self, redactor: &Redactor, files: usize, check: bool) {
+        let verb = if check { "to take out of" } else { "taken out of" };
+        let kinds: Vec<String> = self.places.iter().map(|(kind, number)| format!("{kind} {number}")).collect();
+        let places = self.places.values().sum();
+        match places {
+            0 => line(&format!("no secret {verb} {}", plural(files, "file"))),
+            _ => line(&format!("{} {verb} {}: {}", plural(places, "secret"), plural(files, "file"), kinds.join(", "))),
+        }
+        if self.withheld > 0 {
+            let bodies = plural(self.withheld, "body");
+            line(&format!(
+                "{bodies} emptied: not what the media type says, and contrail cannot tell where secrets are"
+            ));
+        }
+        if self.edited > 0 {
+            let verb = if check { "would be accepted" } else { "accepted" };
+            line(&format!(
+                "{verb}: {} edited by hand (another digest than the HAR file states)",
+                plural(self.edited, "body file")
+            ));
+        }
+        if let Some(personal) = redactor.counters().said_of_personal() {
+            line(&personal);
+        }
+        if self.left > 0 {
+            let left = plural(self.left, "secret");
+            line(&format!("contrail: {left} left in what was written; this is a fault of contrail"));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Running a proxy until a signal, or the end of its command, ends it.
+
+use std::sync::Arc;
+
+use tokio::{sync::watch, task::JoinSet};
+
+use super::{
+    Failure, Format, environment::Environment, listeners::Open, options::limits::ProxyArgs, signals::Signals, wrap,
+};
+use crate::{
+    exchange::TenantFacts,
+    pipeline::{LineFormat, Pipeline},
+    proxy::{Committed, Completed, Observer, Proxy, Settings, entry::listener, workers::Workers},
+    upstream::{
+        Origin, Upstream, live,
+        own::{OwnAddresses, Resolved},
+        routes::Routes,
+    },
+};
+
+/// Where a proxy may open connections to.
+#[derive(Debug, Clone)]
+pub enum Reach {
+    /// Nowhere: whatever is intercepted is answered from memory.
+    Memory,
+    /// To the upstream and to intercepted hosts.
+    Anywhere {
+        /// How they are reached.
+        access: Box<live::Access>,
+        /// Where connections for the upstream lead first.
+        first: FirstHop,
+    },
+}
+
+/// Where connections for the upstream lead first.
+#[derive(Debug, Clone)]
+pub enum FirstHop {
+    /// Nowhere: the embedded tenant answers.
+    Nothing,
+    /// The upstream itself, so its name is looked up here.
+    Upstream,
+    /// A proxy, which looks the upstream's name up.
+    Proxy(live::Via),
+}
+
+impl Reach {
+    fn first(&self) -> &FirstHop {
+        match self {
+            Self::Memory => &FirstHop::Nothing,
+            Self::Anywhere { first, .. } => first,
+        }
+    }
+}
+
+/// Where a proxy stands: the upstream's origin, its own addresses, and how far it reaches.
+#[derive(Debug)]
+pub(super) struct Site<'a> {
+    pub(super) origin: Origin,
+    pub(super) own: OwnAddresses,
+    pub(super) reach: &'a Reach,
+}
+
+/// Listens to what passes unseen.
+#[derive(Debug)]
+struct Nobody;
+
+impl Observer for Nobody {
+    fn on_completed(&self, _: Completed) -> Committed {
+        Committed::now()
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ran {
+    /// How the wrapped command ended, if there was one.
+    pub command: Option<wrap::Ended>,
+    /// What the command got to find the listeners by, as in `CONTRAIL_URL=http://127.0.0.1:41234`.
+    pub given: Vec<String>,
+    /// The lines that say where it listened.
+    pub listeners: Vec<String>,
+}
+
+impl Ran {
+    /// How the wrapped command failed, if it did.
+    #[must_use]
+    pub fn failure(&self) -> Option<wrap::Ended> {
+        self.command.filter(|ended| ended.status != 0)
+    }
+
+    /// How the wrapped command came to an end before its work was done: it failed, or contrail was stopped.
+    #[must_use]
+    pub fn cut_short(&self) -> Option<wrap::Ended> {
+        self.command.filter(|ended| ended.status != 0 || ended.interrupted)
+    }
+}
+
+impl ProxyArgs {
+    /// Serves until a signal (or the end of the wrapped command), drains, and returns. `origin` is the upstream's, as in
+    /// `https://tenant.example`. `ready` runs once `listening on` was said.
+    ///
+    /// # Errors
+    ///
+    /// The port is taken, or the command cannot be run.
+    pub fn run(
+        &self,
+        pipeline: &Arc<Pipeline>,
+        upstream: Arc<dyn Upstream>,
+        origin: &str,
+        reach: &Reach,
+        tenant: Arc<dyn TenantFacts>,
+        ready: impl FnOnce(),
+    ) -> Result<Ran, Failure> {
+        self.doors.check()?;
+        let origin: Origin = origin.parse()?;
+        let own = match reach {
+            Reach::Memory => OwnAddresses::without_names(),
+            Reach::Anywhere { .. } => OwnAddresses::default(),
+        };
+        let settings = self.settings(origin.scheme(), &origin.authority);
+        let (workers, threads) = Workers::start(self.workers, || {
+            let writer = Arc::clone(pipeline);
+            async move { writer.run().await }
+        })
+        .map_err(|error| format!("cannot start {} workers: {error}; --workers takes fewer", self.workers))?;
+        let settings = Settings { own: own.clone(), workers, tenant, ..settings };
+        let routes = |first, access| {
+            let access = live::Access { own: own.clone(), ..access };
+            Arc::new(Routes::new(first, access, self.live_limits()))
+        };
+        let upstream: Arc<dyn Upstream> = match reach {
+            Reach::Anywhere { access, .. } if !self.doors.intercept.is_empty() => {
+                routes(Some((origin.clone(), upstream)), (**access).clone())
+            }
+            _ => upstream,
+        };
+        let proxy = Proxy::new(settings.clone(), upstream, Arc::clone(pipeline) as _)?;
+        let unseen = Proxy::new(settings, routes(None, live::Access::default()), Arc::new(Nobody))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let site = Site { origin, own, reach };
+        let ran = runtime.block_on(self.serve(pipeline, proxy, unseen, &site, ready));
+        // Exchanges that the drain did not see to their end are recorded as they are dropped.
+        drop((runtime, threads));
+        pipeline.flush();
+        ran
+    }
+
+    async fn serve(
+        &self,
+        pipeline: &Arc<Pipeline>,
+        proxy: Arc<Proxy>,
+        unseen: Arc<Proxy>,
+        site: &Site<'_>,
+        ready: impl FnOnce(),
+    ) -> Result<Ran, Failure> {
+        let mut signals = Signals::new()?;
+        let around_command = !self.command.is_empty();
+        let mut doors = self.doors.open(site, unseen, self.connect_timeout, around_command).await?;
+        let Site { origin, own, reach } = site;
+        let first = reach.first();
+        if own.names(&origin.host, origin.port)
+            || matches!(first, FirstHop::Upstream)
+                && matches!(own.resolve(&origin.host, origin.port).await, Err(Resolved::Own))
+        {
+            return Err(format!("the upstream {origin} is contrail itself; name the tenant with --upstream").into());
+        }
+        if let FirstHop::Proxy(via) = first
+            && own.names(&via.host, via.port)
+        {
+            return Err(via.unreachable(&"it is contrail itself").into());
+        }
+        let mut environment =
+            around_command.then(|| Environment::new(&doors, |name| std::env::var_os(name))).transpose()?;
+        if let Some(environment) = &mut environment {
+            environment.variables.extend(self.for_command.iter().map(|(name, value)| (*name, value.into())));
+        }
+        let writer = Arc::clone(pipeline);
+        let writer = tokio::spawn(async move { writer.run().await });
+        let (stop, stopping) = watch::channel(false);
+        let lines = doors.lines();
+        let mut servers = JoinSet::new();
+        for Open { listener, door, .. } in doors.open.drain(..) {
+            servers.spawn(listener::serve(Arc::clone(&proxy), listener, door, stopping.clone()));
+        }
+        let format = if pipeline.lines() == LineFormat::Json { Format::Json } else { Format::Text };
+        for line in &lines {
+            let address = line.strip_prefix("listening on ").and_then(|rest| rest.split(' ').next());
+            super::summary::event(format, "listening", address, line);
+        }
+        // The first exchange finds the schemas compiled, or waits for them.
+        let contract = Arc::clone(pipeline.contract());
+        std::thread::spawn(move || contract.prepare());
+        ready();
+        let ended = match self.command.split_first() {
+            None => {
+                signals.next().await;
+                Ok(None)
+            }
+            Some((program, arguments)) => {
+                wrap::run(program, arguments, environment.as_ref(), &mut signals).await.map(Some)
+            }
+        };
+        let _ = stop.send(true);
+        tokio::select! {
+            () = async { while servers.join_next().await.is_some() {} } => {}
+            // Who asks twice does not want to wait for the drain.
+            _ = signals.next() => {
+                proxy.cutting("contrail stopped before the exchange was over: a second signal came");
+                servers.abort_all();
+            }
+        }
+        writer.abort();
+        let given = environment.as_ref().map_or_else(Vec::new, Environment::addresses);
+        Ok(Ran { command: ended?, given, listeners: lines })
+    }
+}

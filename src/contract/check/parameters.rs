@@ -1,0 +1,247 @@
+//! Parameters: path, query, headers, cookies.
+
+use std::{borrow::Cow, collections::HashSet};
+
+use super::Check;
+use crate::{
+    contract::{
+        model::{Parameter, Place, Says},
+        params::{self, BadEncoding, Form, Judgement, Text},
+    },
+    exchange::media,
+    finding::{Finding, Rule, Unchecked},
+    token::Credential,
+};
+
+/// A parameter of the query with what belongs to it.
+struct Given<'p, 'q> {
+    parameter: &'p Parameter,
+    /// Texts under its own name.
+    texts: Vec<Text<'q>>,
+    /// Names and texts of the members of an object.
+    fields: Vec<(Cow<'q, str>, Cow<'q, str>)>,
+    /// The first text whose encoding is broken.
+    bad: Option<Cow<'q, str>>,
+}
+
+impl<'a> Check<'a> {
+    fn parameters(&self, place: Place) -> impl Iterator<Item = &'a Parameter> + use<'a> {
+        self.operation.parameters.iter().filter(move |parameter| parameter.place == place)
+    }
+
+    pub(super) fn path(&mut self) {
+        for parameter in self.parameters(Place::Path) {
+            let raw = self.matched.raw.iter().find(|(name, _)| *name == &*parameter.name).map(|(_, raw)| *raw);
+            let Some(raw) = raw else { continue };
+            match params::decode_plain(raw) {
+                Err(BadEncoding) => {
+                    let finding = Finding::new(Rule::PathParameter, &*parameter.name, BadEncoding::EXPECTED);
+                    self.find(finding.seen(raw));
+                }
+                Ok(text) => {
+                    let text = (raw, text);
+                    let Parameter { name, notation, says, .. } = parameter;
+                    let judged = params::judge_text(name, *notation, says, &text, false);
+                    self.judged(Rule::PathParameter, name, judged, || text.1.into_owned());
+                }
+            }
+        }
+    }
+
+    /// Takes over the verdict on a parameter.
+    fn judged(&mut self, rule: Rule, name: &str, judged: Judgement, seen: impl FnOnce() -> String) {
+        // No rule speaks of what is undocumented below a parameter.
+        if judged.open || !judged.undocumented.is_empty() {
+            self.unchecked.insert(Unchecked::RequestParameters);
+        }
+        if let Some(expected) = judged.breach {
+            self.find(Finding::new(rule, name, expected).seen(seen()));
+        }
+    }
+
+    fn missing(&mut self, rule: Rule, parameter: &Parameter) {
+        if parameter.required {
+            self.find(Finding::new(rule, &*parameter.name, "this parameter to be there"));
+        }
+    }
+
+    pub(super) fn query(&mut self) {
+        let raw = self.exchange.request.target.query().unwrap_or_default();
+        if let Some(parameter) = self.parameters(Place::QueryString).next() {
+            self.query_string(parameter, raw);
+            return;
+        }
+        let mut undocumented: Vec<Cow<'_, str>> = Vec::new();
+        let mut known: HashSet<Cow<'_, str>> = HashSet::new();
+        let parameters = self.parameters(Place::Query);
+        let mut given: Vec<Given<'_, '_>> =
+            parameters.map(|parameter| Given { parameter, texts: Vec::new(), fields: Vec::new(), bad: None }).collect();
+        for pair in params::pairs(raw.as_bytes()) {
+            let slot = pair.name.as_ref().ok().and_then(|name| slot(&mut given, name));
+            if let Some((slot, own)) = slot {
+                match (pair.value, pair.name) {
+                    (Ok(text), Ok(name)) if !own => slot.fields.push((name, text)),
+                    (Ok(text), _) => slot.texts.push((std::str::from_utf8(pair.raw).unwrap_or_default(), text)),
+                    (Err(bad), _) => slot.bad = slot.bad.take().or(Some(bad)),
+                }
+                continue;
+            }
+            if pair.name.as_ref().is_ok_and(|name| self.operation.security.names_in_query(name)) {
+                continue;
+            }
+            let (Ok(name) | Err(name)) = pair.name;
+            if let Some(open) = given.iter_mut().find(|given| given.parameter.takes_any())
+                && let Ok(text) = pair.value
+            {
+                open.fields.push((name, text));
+            } else if known.insert(name.clone()) {
+                undocumented.push(name);
+            }
+        }
+        for given in given {
+            self.query_parameter(given, &mut undocumented);
+        }
+        let gap = |name| Finding::new(Rule::QueryUndocumented, name, "a documented query parameter");
+        self.findings.extend(undocumented.into_iter().map(gap));
+    }
+
+    fn query_parameter<'q>(&mut self, given: Given<'_, 'q>, undocumented: &mut Vec<Cow<'q, str>>) {
+        let Given { parameter, texts, fields, bad } = given;
+        let name = &*parameter.name;
+        if let Some(bad) = bad {
+            self.find(Finding::new(Rule::QueryParameter, name, BadEncoding::EXPECTED).seen(bad));
+            return;
+        }
+        if texts.is_empty() && fields.is_empty() {
+            self.missing(Rule::QueryParameter, parameter);
+            return;
+        }
+        if !texts.is_empty() {
+            let judged = params::judge_texts(parameter, &texts, true);
+            self.judged(Rule::QueryParameter, name, judged, || match &texts[..] {
+                [(_, one)] => one.clone().into_owned(),
+                several => joined(several.iter().map(|(_, text)| (name, &**text))),
+            });
+        }
+        if !fields.is_empty() {
+            let mut judged = params::judge_fields(parameter, &fields);
+            let gaps = std::mem::take(&mut judged.undocumented);
+            undocumented.extend(gaps.iter().filter_map(|at| parameter.field(at)).map(Cow::Owned));
+            self.judged(Rule::QueryParameter, name, judged, || {
+                joined(fields.iter().map(|(name, text)| (&**name, &**text)))
+            });
+        }
+    }
+
+    /// The whole query as one value.
+    fn query_string(&mut self, parameter: &Parameter, raw: &str) {
+        if raw.is_empty() {
+            self.missing(Rule::QueryParameter, parameter);
+            return;
+        }
+        let Says::Form(schema) = &parameter.says else {
+            let text = params::decode_plain(raw).unwrap_or(Cow::Borrowed(raw));
+            let Parameter { name, notation, says, .. } = parameter;
+            let judged = params::judge_text(name, *notation, says, &(raw, text), false);
+            self.judged(Rule::QueryParameter, name, judged, || raw.to_owned());
+            return;
+        };
+        let documented = params::Documented { schema: schema.as_ref(), encodings: &[], no_repeats: false };
+        match params::form(raw.as_bytes(), documented, &|_| false) {
+            Form::Fields(fields) => match fields.judged {
+                Some(judged) => {
+                    let mut judged = Judgement::of_judged(&fields.document, judged);
+                    for at in std::mem::take(&mut judged.undocumented) {
+                        let name = at.trim_start_matches('/').to_owned();
+                        self.find(Finding::new(Rule::QueryUndocumented, name, "a documented query parameter"));
+                    }
+                    self.judged(Rule::QueryParameter, &parameter.name, judged, || raw.to_owned());
+                }
+                None => self.unchecked.insert(Unchecked::RequestParameters),
+            },
+            Form::TooMuch => self.unchecked.insert(Unchecked::RequestParameters),
+            Form::Malformed(faults) => {
+                for (at, expected, seen) in faults {
+                    let at = at.trim_start_matches('/').to_owned();
+                    self.find(Finding { rule: Rule::QueryParameter, at, expected, seen });
+                }
+            }
+        }
+    }
+
+    pub(super) fn header_parameters(&mut self) {
+        for parameter in self.parameters(Place::Header) {
+            let Some(text) = media::joined(&self.exchange.request.headers, &parameter.name) else {
+                self.missing(Rule::HeaderParameter, parameter);
+                continue;
+            };
+            let Parameter { name, notation, says, .. } = parameter;
+            let Some(text) = text else {
+                // Bytes of no known character set.
+                self.unchecked.insert(Unchecked::RequestParameters);
+                continue;
+            };
+            let judged = params::judge_text(name, *notation, says, &(&text, Cow::Borrowed(&*text)), false);
+            self.judged(Rule::HeaderParameter, name, judged, || text.clone().into_owned());
+        }
+    }
+
+    pub(super) fn cookies(&mut self) {
+        let mut parameters = self.parameters(Place::Cookie).peekable();
+        if parameters.peek().is_none() {
+            return;
+        }
+        let headers = &self.exchange.request.headers;
+        let sent: Vec<_> = headers.get_all("cookie").map(|value| value.to_str()).collect();
+        // Browsers leave cookies out of what they export, as they do with the Authorization header.
+        let is_stripped = !self.options.auth || self.exchange.request.credential == Credential::Unknown;
+        if sent.iter().any(Result::is_err) || (sent.is_empty() && is_stripped) {
+            self.unchecked.insert(Unchecked::RequestParameters);
+            return;
+        }
+        let sent: Vec<(&str, &str)> = sent.into_iter().flatten().flat_map(media::cookies).collect();
+        for parameter in parameters {
+            let Parameter { name, .. } = parameter;
+            let texts: Vec<Text<'_>> = sent
+                .iter()
+                .filter(|(held, _)| *held == &**name)
+                .map(|(_, text)| (*text, params::decode_plain(text).unwrap_or(Cow::Borrowed(text))))
+                .collect();
+            let fields: Vec<_> = sent
+                .iter()
+                .filter(|(held, _)| parameter.spreads_to(held))
+                .map(|(held, text)| (Cow::Borrowed(*held), Cow::Borrowed(*text)))
+                .collect();
+            if texts.is_empty() && fields.is_empty() {
+                self.missing(Rule::CookieParameter, parameter);
+            }
+            let (judged, seen) = if texts.is_empty() && !fields.is_empty() {
+                let seen = joined(fields.iter().map(|(name, text)| (&**name, &**text)));
+                (params::judge_fields(parameter, &fields), seen)
+            } else if let [several @ .., last] = &texts[..] {
+                let seen = joined(texts.iter().map(|(_, text)| (&**name, &**text)));
+                let mut judged = params::judge_texts(parameter, &texts, false);
+                if judged.breach.is_some() && !several.is_empty() {
+                    // A name may come several times, each for another path (RFC 6265, section 4.2.2).
+                    let one = params::judge_texts(parameter, std::slice::from_ref(last), false);
+                    judged = Judgement { open: one.breach.is_none(), breach: None, ..judged };
+                }
+                (judged, seen)
+            } else {
+                continue;
+            };
+            self.judged(Rule::CookieParameter, name, judged, || seen);
+        }
+    }
+}
+
+/// The parameter that a name of the query belongs to, and whether the name is its own.
+fn slot<'g, 'p, 'q>(given: &'g mut [Given<'p, 'q>], name: &str) -> Option<(&'g mut Given<'p, 'q>, bool)> {
+    let own = given.iter().position(|given| *given.parameter.name == *name);
+    let index = own.or_else(|| given.iter().position(|given| given.parameter.spreads_to(name)))?;
+    Some((&mut given[index], own.is_some()))
+}
+
+fn joined<'t>(pairs: impl Iterator<Item = (&'t str, &'t str)>) -> String {
+    pairs.map(|(name, text)| format!("{name}={text}")).collect::<Vec<_>>().join("&")
+}

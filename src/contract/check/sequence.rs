@@ -1,0 +1,138 @@
+//! Sequences: JSON lines, JSON text sequences, server-sent events. Each item is judged by itself.
+//!
+//! OpenAPI 3.2.0, sections 4.14.3 and 4.14.4: `itemSchema` is applied to each item as it comes.
+
+use std::{borrow::Cow, fmt::Write as _, sync::Arc};
+
+use super::{
+    Check,
+    body::{Message, Side},
+};
+use crate::{
+    contract::schema::Schema,
+    exchange::media,
+    finding::Finding,
+    json::{Document, quote},
+};
+
+/// Bound on the items that are judged.
+const MAX_ITEMS: usize = 10_000;
+
+impl Check<'_> {
+    /// Judges a sequence; it is no document.
+    pub(super) fn sequence(&mut self, message: &Message<'_>, media_type: &str) -> Option<Arc<Document>> {
+        let Message { side, body, content, hidden, .. } = message;
+        let schema = content.and_then(|content| content.item.as_ref());
+        let (Ok(text), Some(schema), false) = (std::str::from_utf8(&body.content), schema, *hidden) else {
+            self.unchecked.insert(side.unchecked);
+            return None;
+        };
+        if !body.redacted.is_empty() {
+            // Redacted places are pointers into one document.
+            self.unchecked.insert(side.unchecked);
+            return None;
+        }
+        let mut items = items(text, media_type).into_iter();
+        for (index, item) in items.by_ref().take(MAX_ITEMS).enumerate() {
+            self.item(*side, schema, &item, &format!("/{index}"));
+        }
+        if items.next().is_some() {
+            self.unchecked.insert(side.unchecked);
+        }
+        None
+    }
+
+    fn item(&mut self, side: Side, schema: &Schema, item: &str, at: &str) {
+        let (exchange, options) = (self.exchange, self.options);
+        let document = match Document::parse(item.as_bytes().to_vec()) {
+            Ok(document) if document.depth() <= options.max_depth => document,
+            Err(error) if !error.fault.is_limit() => {
+                self.find(Finding::new(side.malformed, at, format!("well-formed JSON: {error}")));
+                return;
+            }
+            Ok(_) | Err(_) => {
+                self.unchecked.insert(side.unchecked);
+                return;
+            }
+        };
+        match schema.judge(&document, &|text| Self::is_tenant_origin(exchange, options, text)) {
+            Ok(judged) => self.report(side, judged, &document, &[], at),
+            Err(_) => self.unchecked.insert(side.unchecked),
+        }
+    }
+}
+
+/// The items of a sequence as JSON texts.
+fn items<'t>(text: &'t str, media_type: &str) -> Vec<Cow<'t, str>> {
+    let separator = match media_type {
+        media::EVENT_STREAM => return events(text).into_iter().map(Cow::Owned).collect(),
+        // RFC 7464: each text begins with a record separator.
+        _ if media_type.ends_with("json-seq") => '\u{1e}',
+        _ => '\n',
+    };
+    text.split(separator).map(str::trim).filter(|item| !item.is_empty()).map(Cow::Borrowed).collect()
+}
+
+/// Events as objects of their fields. `data` is a text, its lines joined; `retry` a number; what is no field of the
+/// format is left out (WHATWG HTML, section 9.2.6).
+fn events(text: &str) -> Vec<String> {
+    let mut events = Vec::new();
+    let mut fields: Vec<(&str, String)> = Vec::new();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n").replace('\r', "\n");
+    for line in text.lines().chain([""]) {
+        if line.is_empty() {
+            if !fields.is_empty() {
+                events.push(object(&std::mem::take(&mut fields)));
+            }
+            continue;
+        }
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        let Some(name) = ["data", "event", "id", "retry"].into_iter().find(|known| *known == name) else { continue };
+        match fields.iter_mut().find(|(held, _)| *held == name) {
+            Some((_, held)) if name == "data" => {
+                held.push('\n');
+                held.push_str(value);
+            }
+            Some((_, held)) => value.clone_into(held),
+            None => fields.push((name, value.to_owned())),
+        }
+    }
+    events
+}
+
+fn object(fields: &[(&str, String)]) -> String {
+    let mut out = String::from("{");
+    for (name, value) in fields {
+        let separator = if out.len() > 1 { "," } else { "" };
+        let _ = write!(out, "{separator}\"{name}\":");
+        let is_number = *name == "retry" && !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number && (value == "0" || !value.starts_with('0')) {
+            out.push_str(value);
+        } else {
+            quote(value, &mut out);
+        }
+    }
+    out.push('}');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_taken_apart_by_the_grammar_of_their_media_type() {
+        for (media_type, text, expected) in [
+            ("application/jsonl", "{}\n\n[1]\r\n2", &["{}", "[1]", "2"][..]),
+            ("application/json-seq", "\u{1e}{\"a\":\n1}\n\u{1e}2\n", &["{\"a\":\n1}", "2"]),
+            (
+                "text/event-stream",
+                ": hello\n\nevent: add\ndata: {\ndata:}\nid\nretry: 10\nother: x\n\n\ndata: b",
+                &[r#"{"event":"add","data":"{\n}","id":"","retry":10}"#, r#"{"data":"b"}"#],
+            ),
+        ] {
+            assert_eq!(items(text, media_type), expected, "{media_type}");
+        }
+    }
+}

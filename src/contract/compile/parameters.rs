@@ -1,0 +1,193 @@
+//! Parameters, and what the values of response headers have to be.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{Compiler, child, text};
+use crate::{
+    contract::{
+        ContractError,
+        error::invalid,
+        model::{Header, Notation, Parameter, Place, Says, Spread},
+        params::Style,
+        refs,
+    },
+    exchange::media,
+};
+
+/// Most schemas that are searched for the keys of one parameter.
+const MAX_SCHEMAS: usize = 256;
+
+impl<'d> Compiler<'d> {
+    /// The parameters of a path item or an operation, with their places, references followed.
+    pub(super) fn parameters(&mut self, at: &str) -> Vec<(String, &'d Value)> {
+        let at = child(at, "parameters");
+        let Some(parameters) = self.document.pointer(&at) else { return Vec::new() };
+        let Some(parameters) = parameters.as_array() else {
+            self.unusable(&at, "it has to be a list");
+            return Vec::new();
+        };
+        let document = self.document;
+        let followed = parameters.iter().enumerate().map(|(index, parameter)| {
+            let at = format!("{at}/{index}");
+            refs::follow(document, &at, parameter)
+        });
+        followed.filter_map(|followed| self.usable(followed)).collect()
+    }
+
+    /// `None` for a header that OpenAPI takes for none: "If in is "header" and the name field is "Accept",
+    /// "Content-Type" or "Authorization", the parameter definition SHALL be ignored."
+    pub(super) fn parameter(&mut self, at: &str, parameter: &'d Value) -> Result<Option<Parameter>, ContractError> {
+        let name = text(parameter, at, "name")?;
+        let (place, usual, allowed): (_, _, &[Style]) = match text(parameter, at, "in")? {
+            "path" => (Place::Path, Style::Simple, &[Style::Simple, Style::Label, Style::Matrix]),
+            "query" => {
+                let delimited = &[Style::Form, Style::SpaceDelimited, Style::PipeDelimited, Style::DeepObject];
+                (Place::Query, Style::Form, delimited)
+            }
+            "querystring" => (Place::QueryString, Style::Form, &[]),
+            "header" => (Place::Header, Style::Simple, &[Style::Simple]),
+            "cookie" => (Place::Cookie, Style::Form, &[Style::Form, Style::Cookie]),
+            other => return Err(invalid(at, format!("`in: {other}` is no place of a parameter"))),
+        };
+        let ignored = ["accept", "content-type", "authorization"];
+        if place == Place::Header && ignored.iter().any(|ignored| name.eq_ignore_ascii_case(ignored)) {
+            return Ok(None);
+        }
+        let flag = |key: &str| parameter.get(key).and_then(Value::as_bool);
+        let notation = self.notation(at, parameter, usual, allowed);
+        let says = if notation.is_some() { self.says(at, parameter)? } else { Says::NotRead };
+        let notation = notation.unwrap_or(Notation { style: usual, explode: false, allow_reserved: false });
+        let is_named = matches!(place, Place::Query | Place::Cookie);
+        let spread = if is_named && matches!(says, Says::Schema(_)) { self.spread(at, notation) } else { None };
+        Ok(Some(Parameter {
+            name: name.into(),
+            place,
+            required: place == Place::Path || flag("required").unwrap_or(false),
+            allow_empty: place == Place::Query && flag("allowEmptyValue").unwrap_or(false),
+            notation,
+            spread,
+            says,
+        }))
+    }
+
+    /// A header of a response. "If a response header is defined with the name "Content-Type", it SHALL be ignored."
+    pub(super) fn header(&mut self, at: &str, name: &str, header: &'d Value) -> Result<Option<Header>, ContractError> {
+        if name.eq_ignore_ascii_case("content-type") {
+            return Ok(None);
+        }
+        let notation = self.notation(at, header, Style::Simple, &[Style::Simple]);
+        let says = if notation.is_some() { self.says(at, header)? } else { Says::NotRead };
+        Ok(Some(Header {
+            name: name.into(),
+            required: header.get("required") == Some(&Value::Bool(true)),
+            notation: notation.unwrap_or(Notation { style: Style::Simple, explode: false, allow_reserved: false }),
+            says,
+        }))
+    }
+
+    /// `None` where the style is none for the place.
+    fn notation(&mut self, at: &str, holder: &Value, usual: Style, allowed: &[Style]) -> Option<Notation> {
+        let style = match holder.get("style") {
+            None => usual,
+            Some(named) => match named.as_str().and_then(Style::from_name).filter(|style| allowed.contains(style)) {
+                Some(style) => style,
+                None => {
+                    self.unusable(&child(at, "style"), format!("{named} is no style for this place"));
+                    return None;
+                }
+            },
+        };
+        let flag = |key: &str| holder.get(key).and_then(Value::as_bool);
+        Some(Notation {
+            style,
+            explode: flag("explode").unwrap_or(style.explodes()),
+            allow_reserved: flag("allowReserved").unwrap_or(false),
+        })
+    }
+
+    fn says(&mut self, at: &str, holder: &'d Value) -> Result<Says, ContractError> {
+        let Some(content) = holder.get("content") else {
+            // A schema that says nothing takes anything.
+            let schema = holder.get("schema").filter(|schema| schema.as_object().is_none_or(|said| !said.is_empty()));
+            return Ok(schema.map_or(Says::Nothing, |_| Says::Schema(self.schemas.at(&child(at, "schema")))));
+        };
+        let at = child(at, "content");
+        let mut media_types = super::members(content, &at)?.iter();
+        let (Some((name, media_type)), None) = (media_types.next(), media_types.next()) else {
+            return Err(invalid(&at, "it has to name one media type"));
+        };
+        let at = child(&at, name);
+        let schema = media_type.get("schema").map(|_| self.schemas.at(&child(&at, "schema")));
+        let essence = media::essence(name.as_bytes());
+        if media::is_json(&essence) {
+            return Ok(Says::Json(schema));
+        }
+        match &*essence {
+            "text/plain" => return Ok(Says::Text(schema)),
+            media::FORM => return Ok(Says::Form(schema)),
+            _ => {}
+        }
+        self.not_implemented(&at, &format!("parameters of `{essence}` are not checked"));
+        Ok(Says::NotRead)
+    }
+
+    /// Which names belong to a parameter with this schema, where it may be an object.
+    fn spread(&self, at: &str, notation: Notation) -> Option<Spread> {
+        if notation.style == Style::DeepObject {
+            return Some(Spread::Brackets);
+        }
+        let mut keys = Keys::default();
+        keys.gather(self.document, &child(at, "schema"), &mut HashSet::new());
+        (notation.explode && keys.is_object && !keys.is_other)
+            .then(|| Spread::Keys { named: keys.named.into_iter().map(Into::into).collect(), open: keys.open })
+    }
+}
+
+/// The keys that a schema names for an object.
+#[derive(Default)]
+struct Keys {
+    named: Vec<String>,
+    open: bool,
+    is_object: bool,
+    /// It may be something else as well.
+    is_other: bool,
+}
+
+impl Keys {
+    fn gather(&mut self, document: &Value, at: &str, seen: &mut HashSet<String>) {
+        if seen.len() == MAX_SCHEMAS || !seen.insert(at.to_owned()) {
+            return;
+        }
+        let Some(Value::Object(schema)) = document.pointer(at) else { return };
+        let is_type = |kind: &Value| kind.as_str() == Some("object");
+        match schema.get("type") {
+            Some(Value::Array(kinds)) => {
+                self.is_object |= kinds.iter().any(is_type);
+                self.is_other |= kinds.iter().any(|kind| !is_type(kind) && kind.as_str() != Some("null"));
+            }
+            Some(kind) => {
+                self.is_object |= is_type(kind);
+                self.is_other |= !is_type(kind);
+            }
+            None => self.is_object |= schema.contains_key("properties"),
+        }
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for name in properties.into_iter().flat_map(serde_json::Map::keys) {
+            if !self.named.contains(name) {
+                self.named.push(name.clone());
+            }
+        }
+        self.open |= schema.get("additionalProperties").is_some_and(|further| further != &Value::Bool(false));
+        self.open |= schema.contains_key("patternProperties");
+        if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(refs::target) {
+            self.gather(document, &target, seen);
+        }
+        for keyword in ["allOf", "anyOf", "oneOf"] {
+            for index in 0..schema.get(keyword).and_then(Value::as_array).map_or(0, Vec::len) {
+                self.gather(document, &format!("{}/{index}", child(at, keyword)), seen);
+            }
+        }
+    }
+}

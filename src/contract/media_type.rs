@@ -1,0 +1,133 @@
+//! Documented media types: which messages each is for, and which is the most specific.
+//!
+//! OpenAPI 3.1.1, section 4.8.14: "For responses that match multiple keys, only the most specific key is applicable."
+
+use std::fmt;
+
+use crate::exchange::media;
+
+/// A media type or a range of them, with its parameters.
+#[derive(Debug)]
+pub(crate) struct MediaRange {
+    /// As the document writes it.
+    pub(crate) name: Box<str>,
+    /// Type and subtype, lower case; `*` stands for anything (`text/*`, `*/*`, `application/*+json`).
+    essence: Box<str>,
+    /// Names in lower case, and values.
+    parameters: Box<[(Box<str>, Box<str>)]>,
+}
+
+impl fmt::Display for MediaRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl MediaRange {
+    /// `None` for a text that is no media type.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let essence = media::essence(text.as_bytes());
+        let (kind, subtype) = essence.split_once('/')?;
+        if kind.is_empty() || subtype.is_empty() {
+            return None;
+        }
+        let names = text.split(';').skip(1).map(|parameter| parameter.split('=').next().unwrap_or_default().trim());
+        let parameters = names.filter(|name| !name.is_empty() && !is_free(name)).map(|name| {
+            let value = media::parameter(text.as_bytes(), name).unwrap_or_default();
+            (name.to_ascii_lowercase().into(), String::from_utf8_lossy(&value).into())
+        });
+        // Without parameters it is named by its essence, as most documents write it.
+        let parameters: Box<[_]> = parameters.collect();
+        let name = if parameters.is_empty() { &*essence } else { text.trim() };
+        Some(Self { name: name.into(), essence: (*essence).into(), parameters })
+    }
+
+    /// Any media type.
+    pub(crate) fn any() -> Self {
+        Self { name: "*/*".into(), essence: "*/*".into(), parameters: Box::default() }
+    }
+
+    pub(crate) fn essence(&self) -> &str {
+        &self.essence
+    }
+
+    /// Whether it has parameters that tell it from its essence.
+    pub(crate) fn has_parameters(&self) -> bool {
+        !self.parameters.is_empty()
+    }
+
+    /// How specific it is for a media type; `None` if it does not cover it. `value` is the whole `Content-Type`.
+    pub(crate) fn rank(&self, media_type: &str, value: &[u8]) -> Option<usize> {
+        let essence = if *self.essence == *media_type {
+            3
+        } else {
+            let (before, after) = self.essence.split_once('*')?;
+            match after {
+                "/*" if !media_type.is_empty() => 0,
+                "/*" => return None,
+                _ if media_type.len() > before.len() + after.len()
+                    && media_type.starts_with(before)
+                    && media_type.ends_with(after) =>
+                {
+                    if after.is_empty() {
+                        1
+                    } else {
+                        2
+                    }
+                }
+                _ => return None,
+            }
+        };
+        let holds = |(name, wanted): &(Box<str>, Box<str>)| {
+            media::parameter(value, name).is_some_and(|held| held.eq_ignore_ascii_case(wanted.as_bytes()))
+        };
+        self.parameters.iter().all(holds).then_some(essence << 8 | self.parameters.len())
+    }
+}
+
+/// Parameters that tell nothing of the format: the charset of a text, the boundary of a multipart body.
+fn is_free(name: &str) -> bool {
+    ["charset", "boundary", "q"].iter().any(|free| name.eq_ignore_ascii_case(free))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rank(range: &str, value: &str) -> Option<usize> {
+        MediaRange::parse(range).unwrap().rank(&media::essence(value.as_bytes()), value.as_bytes())
+    }
+
+    #[test]
+    fn a_range_covers_its_media_types_and_no_others() {
+        for (range, value, covered) in [
+            ("application/json", "application/json; charset=utf-8", true),
+            ("application/json; charset=utf-8", "application/json", true),
+            ("Application/JSON", "application/json", true),
+            ("application/json", "application/problem+json", false),
+            ("application/*+json", "application/problem+json", true),
+            ("application/*+json", "application/+json", false),
+            ("application/*", "application/json", true),
+            ("text/*", "application/json", false),
+            ("*/*", "text/plain", true),
+            ("*/*", "", false),
+            ("application/json;stream=watch", "application/json", false),
+            ("application/json;stream=watch", "application/json; Stream=\"watch\"", true),
+            ("application/json;stream=watch", "application/json; stream=list", false),
+        ] {
+            assert_eq!(rank(range, value).is_some(), covered, "{range} for {value}");
+        }
+        for text in ["", "json", "application/", "/json"] {
+            assert!(MediaRange::parse(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_more_specific_of_two_ranges_ranks_higher() {
+        let value = "application/vnd.a+json;v=1";
+        let ranges =
+            ["*/*", "application/*", "application/*+json", "application/vnd.a+json", "application/vnd.a+json;v=1"];
+        let ranks: Vec<_> = ranges.iter().map(|range| rank(range, value).unwrap()).collect();
+        assert!(ranks.is_sorted_by(|one, other| one < other), "{ranks:?}");
+    }
+}

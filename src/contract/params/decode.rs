@@ -1,0 +1,85 @@
+//! Percent-encoding, and the pairs of a query or form.
+
+use std::borrow::Cow;
+
+/// Percent-encoding or UTF-8 that is broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::contract) struct BadEncoding;
+
+impl BadEncoding {
+    /// What was expected instead.
+    pub(in crate::contract) const EXPECTED: &'static str = "percent-encoded UTF-8";
+}
+
+/// Decodes a text in which a plus sign is a plus sign: a path segment, a header's value.
+pub(in crate::contract) fn decode_plain(raw: &str) -> Result<Cow<'_, str>, BadEncoding> {
+    if memchr::memchr(b'%', raw.as_bytes()).is_none() {
+        return Ok(Cow::Borrowed(raw));
+    }
+    decode(raw.as_bytes(), false)
+}
+
+/// Decodes a name or value of a query or form: a plus sign is a space.
+pub(super) fn decode_query(raw: &[u8]) -> Result<Cow<'_, str>, BadEncoding> {
+    decode(raw, true)
+}
+
+fn decode(raw: &[u8], plus: bool) -> Result<Cow<'_, str>, BadEncoding> {
+    if !raw.iter().any(|byte| *byte == b'%' || (plus && *byte == b'+')) {
+        return std::str::from_utf8(raw).map(Cow::Borrowed).map_err(|_| BadEncoding);
+    }
+    let mut out = Vec::with_capacity(raw.len());
+    let mut rest = raw;
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        match first {
+            b'%' => {
+                let [high, low, tail @ ..] = rest else { return Err(BadEncoding) };
+                let digit = |byte: &u8| char::from(*byte).to_digit(16).ok_or(BadEncoding);
+                out.push(u8::try_from(digit(high)? << 4 | digit(low)?).map_err(|_| BadEncoding)?);
+                rest = tail;
+            }
+            b'+' if plus => out.push(b' '),
+            other => out.push(*other),
+        }
+    }
+    String::from_utf8(out).map(Cow::Owned).map_err(|_| BadEncoding)
+}
+
+/// One `name=value` of a query or form.
+#[derive(Debug)]
+pub(in crate::contract) struct Pair<'a> {
+    /// The name, decoded; if its encoding is broken, the raw text with what is no UTF-8 replaced.
+    pub(in crate::contract) name: Result<Cow<'a, str>, Cow<'a, str>>,
+    /// The value, likewise.
+    pub(in crate::contract) value: Result<Cow<'a, str>, Cow<'a, str>>,
+    /// The value as it was sent.
+    pub(in crate::contract) raw: &'a [u8],
+}
+
+/// The pairs of a raw query or form, in order.
+pub(in crate::contract) fn pairs(raw: &[u8]) -> impl Iterator<Item = Pair<'_>> {
+    let text = |raw| decode_query(raw).map_err(|BadEncoding| String::from_utf8_lossy(raw));
+    raw.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()).map(move |pair| {
+        let (name, value) = match memchr::memchr(b'=', pair) {
+            Some(at) => (&pair[..at], &pair[at + 1..]),
+            None => (pair, &b""[..]),
+        };
+        Pair { name: text(name), value: text(value), raw: value }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoding_is_strict_and_a_plus_is_a_space_in_queries_only() {
+        assert_eq!(decode_plain("a%7Cb+c%2Fd").unwrap(), "a|b+c/d");
+        assert_eq!(decode_query(b"a%2Bb+c%3D").unwrap(), "a+b c=");
+        assert_eq!(decode_plain("%C3%A4ä").unwrap(), "ää");
+        for bad in ["%", "%4", "a%zz", "%ff", "%C3", "%+1"] {
+            assert_eq!(decode_plain(bad), Err(BadEncoding), "{bad}");
+        }
+    }
+}

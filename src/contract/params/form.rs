@@ -1,0 +1,313 @@
+//! Forms: the fields of `application/x-www-form-urlencoded` and the parts of `multipart/form-data` as the object that the
+//! schema describes.
+//!
+//! OpenAPI 3.0.4, section 4.7.15, and 3.1.1, section 4.8.15 (Encoding Object): a field is a parameter of a query (`style:
+//! form`, exploded) unless it is an object, which is JSON text.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use super::{
+    Pair, Style,
+    decode::BadEncoding,
+    pairs,
+    style::{self, Sent, Shape},
+    value::{Reading, Value},
+};
+use crate::{
+    contract::{
+        model::Encoding,
+        schema::{Schema, Types},
+    },
+    exchange::media,
+    json::{Document, Fault, push_pointer},
+};
+
+/// Bound on the fields of a form whose names are compared one by one.
+const MAX_ENCODED_FIELDS: usize = 1000;
+
+/// A form that was read.
+#[derive(Debug)]
+pub(in crate::contract) enum Form {
+    /// An object with its fields, in the reading that fits its schema best; the pointers of fields that nobody can judge.
+    Fields(Box<Fields>),
+    /// It is no form: the places (pointers to fields), what was expected, and what was seen.
+    Malformed(Vec<(String, Cow<'static, str>, Option<String>)>),
+    /// Beyond a limit of ours.
+    TooMuch,
+}
+
+/// The fields of a form.
+#[derive(Debug)]
+pub(in crate::contract) struct Fields {
+    pub(in crate::contract) document: Document,
+    /// `None` where there is no schema, or it gives no verdict.
+    pub(in crate::contract) judged: Option<crate::contract::schema::Judged>,
+    /// Pointers of fields that nobody can judge.
+    pub(in crate::contract) open: Vec<String>,
+    /// Pointers of fields in a notation that the specification does not define: a reading that fits does, and none that
+    /// does not is a violation.
+    pub(in crate::contract) undefined: Vec<String>,
+}
+
+/// What the document says of a form.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::contract) struct Documented<'d> {
+    pub(in crate::contract) schema: Option<&'d Schema>,
+    pub(in crate::contract) encodings: &'d [Encoding],
+    /// A field that comes twice is a violation also where nothing names its type.
+    pub(in crate::contract) no_repeats: bool,
+}
+
+/// A field with its texts, in order: raw and decoded.
+struct Field<'t> {
+    name: Cow<'t, str>,
+    texts: Vec<(&'t str, Cow<'t, str>)>,
+}
+
+impl Field<'_> {
+    fn at(&self) -> String {
+        let mut at = String::new();
+        push_pointer(&mut at, &self.name);
+        at
+    }
+}
+
+/// Places where a form cannot be read.
+type Faults = Vec<(String, Cow<'static, str>, Option<String>)>;
+
+/// Reads `application/x-www-form-urlencoded` as the object that the schema describes.
+pub(in crate::contract) fn form(
+    raw: &[u8],
+    documented: Documented<'_>,
+    is_origin: &(dyn Fn(&str) -> bool + Sync),
+) -> Form {
+    let mut faults = Faults::new();
+    let mut fields: Vec<Field<'_>> = Vec::new();
+    let mut known: HashMap<Cow<'_, str>, usize> = HashMap::new();
+    for Pair { name, value, raw } in pairs(raw) {
+        let (name, value) = match (name, value) {
+            (Ok(name), Ok(value)) => (name, value),
+            (name, Err(bad)) => {
+                let (Ok(name) | Err(name)) = name;
+                faults.push((
+                    Field { name, texts: Vec::new() }.at(),
+                    BadEncoding::EXPECTED.into(),
+                    Some(bad.into_owned()),
+                ));
+                continue;
+            }
+            (Err(bad), _) => {
+                let seen = Some(bad.clone().into_owned());
+                faults.push((Field { name: bad, texts: Vec::new() }.at(), BadEncoding::EXPECTED.into(), seen));
+                continue;
+            }
+        };
+        let raw = std::str::from_utf8(raw).unwrap_or_default();
+        let place = *known.entry(name.clone()).or_insert_with(|| {
+            fields.push(Field { name, texts: Vec::new() });
+            fields.len() - 1
+        });
+        fields[place].texts.push((raw, value));
+    }
+    let mut undefined = Vec::new();
+    let mut members: Vec<(Cow<'_, str>, Value<'_>)> = Vec::new();
+    members.extend(gather(&mut fields, documented, &mut undefined));
+    for field in fields {
+        let encoding = documented.encodings.iter().find(|encoding| *encoding.field == *field.name);
+        match read_field(&field, documented, encoding) {
+            Ok(value) => members.push((field.name, value)),
+            Err(Unread::Fault(expected)) => faults.push((field.at(), expected, None)),
+            Err(Unread::TooMuch) => return Form::TooMuch,
+        }
+    }
+    if faults.is_empty() {
+        judge(members, documented.schema, (Vec::new(), undefined), is_origin)
+    } else {
+        Form::Malformed(faults)
+    }
+}
+
+fn judge(
+    members: Vec<(Cow<'_, str>, Value<'_>)>,
+    schema: Option<&Schema>,
+    (open, undefined): (Vec<String>, Vec<String>),
+    is_origin: &(dyn Fn(&str) -> bool + Sync),
+) -> Form {
+    let value = Value::Map(members);
+    let form = |document, judged| Form::Fields(Box::new(Fields { document, judged, open, undefined }));
+    if let Some(schema) = schema
+        && let Some(Reading { document, judged }) = value.judge(schema, is_origin)
+    {
+        return form(document, Some(judged));
+    }
+    match value.document() {
+        Some(document) => form(document, None),
+        None => Form::TooMuch,
+    }
+}
+
+/// Takes out the fields that are members of one object with names of their own, by the encodings.
+fn gather<'t>(
+    fields: &mut Vec<Field<'t>>,
+    documented: Documented<'_>,
+    undefined: &mut Vec<String>,
+) -> Vec<(Cow<'t, str>, Value<'t>)> {
+    let mut gathered = Vec::new();
+    let Some(schema) = documented.schema.filter(|_| fields.len() <= MAX_ENCODED_FIELDS) else { return gathered };
+    for encoding in documented.encodings.iter().filter(|encoding| encoding.style == Some(Style::DeepObject)) {
+        let (own, others): (Vec<_>, Vec<_>) =
+            std::mem::take(fields).into_iter().partition(|field| style::keys(&encoding.field, &field.name).is_some());
+        *fields = others;
+        let deep: Vec<_> = own
+            .into_iter()
+            .filter_map(|field| Some((style::keys(&encoding.field, &field.name)?, field.texts)))
+            .flat_map(|(keys, texts)| texts.into_iter().map(move |(_, text)| (keys.clone(), text)))
+            .collect();
+        if deep.is_empty() {
+            continue;
+        }
+        let (value, beyond) = style::deep(&Shape::of_field(schema, &encoding.field), &deep);
+        if beyond {
+            let mut at = String::new();
+            push_pointer(&mut at, &encoding.field);
+            undefined.push(at);
+        }
+        gathered.push((Cow::Owned(encoding.field.to_string()), value));
+    }
+    gathered
+}
+
+/// Why a field is not read.
+enum Unread {
+    Fault(Cow<'static, str>),
+    TooMuch,
+}
+
+/// A field that is not spread over several names.
+fn read_field<'t>(
+    field: &Field<'t>,
+    documented: Documented<'_>,
+    encoding: Option<&Encoding>,
+) -> Result<Value<'t>, Unread> {
+    let types = documented.schema.map(|schema| schema.member_types(&field.name)).unwrap_or_default();
+    let sent = |(raw, text): &(&'t str, Cow<'t, str>)| Sent { raw, text: text.clone(), form: true, reserved: false };
+    let style = encoding.and_then(|encoding| encoding.style.map(|style| (style, encoding.explode)));
+    match (&field.texts[..], documented.schema) {
+        ([one], Some(schema)) if style.is_some_and(|(style, explode)| !explode && style != Style::DeepObject) => {
+            let (style, _) = style.unwrap_or((Style::Form, false));
+            let shape = Shape::of_field(schema, &field.name);
+            style::value(style, false, &field.name, &shape, &sent(one))
+                .ok_or_else(|| Unread::Fault(format!("the style `{}`", style.name()).into()))
+        }
+        ([(_, text)], _) => single(text, types),
+        (texts, _) if types.array() || (types.unknown() && !documented.no_repeats) => {
+            let items = texts.iter().map(|(_, text)| single(text, Types::default()).map_err(|_| Unread::TooMuch));
+            Ok(Value::List(items.collect::<Result<_, _>>()?))
+        }
+        _ => Err(Unread::Fault("this field once".into())),
+    }
+}
+
+/// A field that comes once.
+fn single<'t>(text: &Cow<'t, str>, types: Types) -> Result<Value<'t>, Unread> {
+    let scalar = Value::Text(text.clone(), types);
+    let mut readings = Vec::new();
+    let container = types.array() || types.object();
+    if (container || types.unknown()) && text.trim_start().starts_with(['{', '[']) {
+        match Document::parse(text.as_bytes().to_vec()) {
+            Ok(_) => readings.push(Value::Json(text.clone())),
+            // No JSON at all is a text where an object belongs, which the judge says.
+            Err(error) if error.fault == Fault::Grammar || !types.is_container() => {}
+            Err(error) if error.fault.is_limit() => return Err(Unread::TooMuch),
+            Err(error) => return Err(Unread::Fault(format!("well-formed JSON text: {error}").into())),
+        }
+    }
+    if types.array() {
+        readings.push(Value::List(vec![Value::Text(text.clone(), Types::default())]));
+    }
+    if types.is_container() {
+        readings.push(scalar);
+    } else {
+        // A schema that allows a string means the text.
+        readings.insert(0, scalar);
+    }
+    Ok(Value::either(readings).unwrap_or_else(|| Value::Text(text.clone(), types)))
+}
+
+/// Reads `multipart/form-data` as the object that the schema describes.
+pub(in crate::contract) fn multipart(
+    content_type: &[u8],
+    content: &[u8],
+    documented: Documented<'_>,
+    is_origin: &(dyn Fn(&str) -> bool + Sync),
+) -> Form {
+    let fault = |expected: &'static str| Form::Malformed(vec![(String::new(), expected.into(), None)]);
+    let Some(boundary) = media::parameter(content_type, "boundary") else {
+        return fault("a `boundary` in the Content-Type");
+    };
+    let Some(multipart) = media::multipart(content, &boundary, media::LineEnds::Crlf) else {
+        return fault("a multipart body with this boundary");
+    };
+    let mut open = Vec::new();
+    let mut parts: Vec<(String, Vec<Value<'_>>)> = Vec::new();
+    let mut faults = Faults::new();
+    if multipart.parts.len() > MAX_ENCODED_FIELDS {
+        return Form::TooMuch;
+    }
+    for part in &multipart.parts {
+        let head = media::part_fields(&content[part.head.clone()]);
+        let field = |name: &str| head.iter().find(|(held, _)| held == name).map(|(_, value)| &value[..]);
+        let name = field("content-disposition").and_then(|value| media::parameter(value, "name"));
+        let Some(name) = name.and_then(|name| String::from_utf8(name).ok()) else {
+            faults.push((String::new(), "a name in the Content-Disposition of each part".into(), None));
+            continue;
+        };
+        let mut at = String::new();
+        push_pointer(&mut at, &name);
+        let encoding = documented.encodings.iter().find(|encoding| *encoding.field == *name);
+        let media_type = field("content-type").map(media::essence);
+        let named = encoding.map(|encoding| &encoding.content_types[..]).unwrap_or_default();
+        if let Some(media_type) = media_type.as_deref().filter(|_| !named.is_empty())
+            && !named.iter().any(|named| named.rank(media_type, b"").is_some())
+        {
+            let names: Vec<&str> = named.iter().map(|named| &*named.name).collect();
+            faults.push((at, format!("a part of {}", names.join(" or ")).into(), Some(media_type.to_owned())));
+            continue;
+        }
+        let types = documented.schema.map(|schema| schema.member_types(&name)).unwrap_or_default();
+        let value = part_value(&content[part.body.clone()], media_type.as_deref(), types);
+        if value.is_none() {
+            open.push(at);
+        }
+        let value = value.unwrap_or_else(|| Value::Text(Cow::Borrowed(""), Types::default()));
+        match parts.iter_mut().find(|(held, _)| *held == name) {
+            Some((_, values)) => values.push(value),
+            None => parts.push((name, vec![value])),
+        }
+    }
+    if !faults.is_empty() {
+        return Form::Malformed(faults);
+    }
+    let members = parts.into_iter().map(|(name, mut values)| {
+        let types = documented.schema.map(|schema| schema.member_types(&name)).unwrap_or_default();
+        let value = match values.pop() {
+            Some(only) if values.is_empty() && !types.array() => only,
+            Some(only) if values.is_empty() => Value::Either(vec![Value::List(vec![only.clone()]), only]),
+            last => Value::List(values.into_iter().chain(last).collect()),
+        };
+        (Cow::Owned(name), value)
+    });
+    judge(members.collect(), documented.schema, (open, Vec::new()), is_origin)
+}
+
+/// What a part stands for; `None` where nobody can judge it: a file, or a media type that is not read.
+fn part_value<'t>(content: &'t [u8], media_type: Option<&str>, types: Types) -> Option<Value<'t>> {
+    let text = std::str::from_utf8(content).ok().map(Cow::Borrowed)?;
+    match media_type {
+        Some(media_type) if media::is_json(media_type) => {
+            Document::parse(content.to_vec()).is_ok().then_some(Value::Json(text))
+        }
+        None | Some("text/plain") => single(&text, types).ok(),
+        Some(_) => None,
+    }
+}

@@ -1,0 +1,183 @@
+use serde_json::json;
+
+use super::*;
+use crate::contract::schema::Schemas;
+
+fn schema(text: &str) -> Schema {
+    let document = json!({ "s": serde_json::from_str::<serde_json::Value>(text).unwrap() });
+    Schemas::new(&std::sync::Arc::new(document)).at("/s")
+}
+
+fn notation(style: Style, explode: bool) -> Notation {
+    Notation { style, explode, allow_reserved: false }
+}
+
+/// What is expected instead of a text in a query.
+fn breach(schema: &Schema, text: &str) -> Option<String> {
+    let says = Says::Schema(schema.clone());
+    let judged = judge_text("p", notation(Style::Form, true), &says, &(text, text.into()), true);
+    assert!(!judged.open, "{text}");
+    judged.breach.map(Cow::into_owned)
+}
+
+#[test]
+fn an_integer_in_a_query_is_written_as_one() {
+    let take = schema(r#"{"type":"integer","minimum":1,"maximum":100}"#);
+    for good in ["1", "50", "100"] {
+        assert_eq!(breach(&take, good), None, "{good}");
+    }
+    for bad in ["", "5.0", "+5", "05", "1e1", " 5", "5 ", "five", "0x5", "true", "\"5\"", "[5]", "null"] {
+        assert_eq!(breach(&take, bad).as_deref(), Some("an integer"), "{bad:?}");
+    }
+    assert_eq!(breach(&take, "0").as_deref(), Some("at least 1"));
+    assert_eq!(breach(&take, "-5").as_deref(), Some("at least 1"));
+    assert_eq!(breach(&take, "101").as_deref(), Some("at most 100"));
+    assert_eq!(breach(&take, "99999999999999999999999999").as_deref(), Some("at most 100"));
+}
+
+#[test]
+fn other_scalars_are_read_by_their_type_and_texts_stay_texts() {
+    assert_eq!(breach(&schema(r#"{"type":"number","maximum":2}"#), "1.5"), None);
+    assert_eq!(breach(&schema(r#"{"type":"number"}"#), "x").as_deref(), Some("a number"));
+    assert_eq!(breach(&schema(r#"{"type":"boolean"}"#), "true"), None);
+    assert_eq!(breach(&schema(r#"{"type":"boolean"}"#), "1").as_deref(), Some("a boolean"));
+    assert_eq!(breach(&schema(r#"{"type":"string","enum":["5"]}"#), "5"), None);
+    assert_eq!(breach(&schema(r#"{"type":["string","integer"]}"#), "5.0"), None);
+    let lengths = schema(r#"{"type":"string","maxLength":2}"#);
+    assert_eq!(breach(&lengths, "😀ä"), None, "characters are counted, not bytes");
+    assert_eq!(breach(&lengths, "abc").as_deref(), Some("at most 2 characters"));
+}
+
+#[test]
+fn a_value_violates_its_schema_only_if_no_reading_fits() {
+    for (schema_text, good, bad) in [
+        (r#"{"enum":[1,2,true]}"#, &["1", "true"][..], &["3", "one"][..]),
+        (r#"{"anyOf":[{"type":"integer"},{"enum":["all"]}]}"#, &["7", "all"], &["7.5", "5.0", "none"]),
+        (r#"{"anyOf":[{"type":"integer"},{"type":"string","format":"uuid"}]}"#, &["7"], &["seven"]),
+        (r#"{"type":["integer","null"]}"#, &["7", "", "null"], &["x"]),
+        (
+            r#"{"anyOf":[{"type":"string","enum":["all"]},{"type":"array","items":{"type":"integer"}}]}"#,
+            &["all", "1,2", "7"],
+            &["1,x", "none"],
+        ),
+        (r#"{"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}]}"#, &["5,5"], &["5,five"]),
+        (
+            r#"{"oneOf":[{"type":"array","items":{"type":"integer"}},{"type":"array","items":{"type":"boolean"}}]}"#,
+            &["1,2", "true,false"],
+            &["1,true"],
+        ),
+        (
+            r#"{"anyOf":[{"type":"array","items":{"enum":["a"]}},{"type":"array","items":{"type":"integer"}}]}"#,
+            &["1,2", "a,a"],
+            &["a,1", "b"],
+        ),
+    ] {
+        let schema = schema(schema_text);
+        let one = |text: &str| {
+            let says = Says::Schema(schema.clone());
+            judge_text("p", notation(Style::Form, false), &says, &(text, text.into()), true)
+        };
+        for text in good {
+            assert_eq!(one(text), Judgement::default(), "{text} by {schema_text}");
+        }
+        for text in bad {
+            assert!(one(text).breach.is_some(), "{text} by {schema_text}");
+        }
+    }
+}
+
+#[test]
+fn every_style_of_one_text_is_read() {
+    let list = r#"{"type":"array","items":{"type":"integer"}}"#;
+    let object =
+        r#"{"type":"object","properties":{"R":{"type":"integer"},"G":{"type":"string"}},"additionalProperties":false}"#;
+    for (style, explode, schema_text, good, bad) in [
+        (Style::Simple, false, list, &["1", "1,2"][..], &["1;2", "a"][..]),
+        (Style::Simple, true, list, &["1,2"], &["1,b"]),
+        (Style::Simple, false, object, &["R,1,G,a"], &["R,x", "R,1,G", "R=1", "B,1"]),
+        (Style::Simple, true, object, &["R=1,G=a", "G=a"], &["R,1", "R=x"]),
+        (Style::Label, false, list, &[".1", ".1,2", ".1.2"], &["1", ".a"]),
+        (Style::Label, true, list, &[".1.2"], &["1.2", ".1,2"]),
+        (Style::Label, false, object, &[".R,1,G,a", ".R.1.G.a"], &[".R,x"]),
+        (Style::Label, true, object, &[".R=1.G=a"], &[".R,1"]),
+        (Style::Matrix, false, list, &[";p=1", ";p=1,2"], &["1", ";q=1", ";p=a"]),
+        (Style::Matrix, true, list, &[";p=1;p=2"], &[";p=1,2", ";p=1;q=2"]),
+        (Style::Matrix, false, object, &[";p=R,1,G,a"], &[";p=R,x"]),
+        (Style::Matrix, true, object, &[";R=1;G=a"], &[";R=x", ";p=R,1"]),
+        (Style::Form, false, list, &["1,2", "1%2C2", ""], &["1|2"]),
+        (Style::SpaceDelimited, false, list, &["1%202", "1+2"], &["1,2"]),
+        (Style::PipeDelimited, false, list, &["1|2", "1%7C2"], &["1,2"]),
+    ] {
+        let says = Says::Schema(schema(schema_text));
+        let form = matches!(style, Style::Form | Style::SpaceDelimited | Style::PipeDelimited);
+        let judge = |raw: &str| {
+            let pair = format!("p={raw}");
+            let decoded = if form {
+                pairs(pair.as_bytes()).next().unwrap().value.unwrap().into_owned()
+            } else {
+                decode_plain(raw).unwrap().into_owned()
+            };
+            judge_text("p", notation(style, explode), &says, &(raw, decoded.into()), form)
+        };
+        for text in good {
+            assert_eq!(judge(text), Judgement::default(), "{text} as {style:?}, {explode}, {schema_text}");
+        }
+        for text in bad {
+            assert!(judge(text).breach.is_some(), "{text} as {style:?}, {explode}, {schema_text}");
+        }
+    }
+}
+
+#[test]
+fn a_separator_inside_a_value_is_percent_encoded() {
+    let says = Says::Schema(schema(r#"{"type":"array","items":{"enum":["a,b","c"]}}"#));
+    let raw = "a%2Cb,c";
+    let decoded = decode_plain(raw).unwrap();
+    assert_eq!(judge_text("p", notation(Style::Simple, false), &says, &(raw, decoded), false), Judgement::default());
+}
+
+fn fields(raw: &str, schema: &Schema) -> String {
+    let documented = Documented { schema: Some(schema), encodings: &[], no_repeats: true };
+    match form(raw.as_bytes(), documented, &|_| false) {
+        Form::Fields(fields) => String::from_utf8(fields.document.source().to_vec()).unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_form_is_read_as_the_object_that_its_schema_describes() {
+    let schema = schema(
+        r#"{"type":"object","properties":{"n":{"type":"string"},"v":{"type":"integer"},"p":{"type":"object"}}}"#,
+    );
+    assert_eq!(
+        fields("n=a+b%26&v=5&p=%7B%22x%22%3A1.0%7D&other[k]=1&v2=5", &schema),
+        r#"{"n":"a b&","v":5,"p":{"x":1.0},"other[k]":"1","v2":"5"}"#
+    );
+    assert_eq!(fields("v=5.0&p=nothing&n=5", &schema), r#"{"v":"5.0","p":"nothing","n":"5"}"#);
+    assert_eq!(fields("n", &schema), r#"{"n":""}"#);
+    let documented = Documented { schema: Some(&schema), encodings: &[], no_repeats: true };
+    let read = |raw: &[u8]| form(raw, documented, &|_| false);
+    for (bad, at) in [("n=1&n=2", "/n"), ("n=%zz", "/n"), ("n=%ff", "/n"), ("%zz=1", "/%zz"), ("a~/b=%", "/a~0~1b")] {
+        match read(bad.as_bytes()) {
+            Form::Malformed(faults) => assert_eq!(faults[0].0, at),
+            other => panic!("{bad}: {other:?}"),
+        }
+    }
+    assert!(matches!(read(b"p={\"a\":1,\"a\":2}"), Form::Malformed(_)));
+    let deep = format!("p={}", "[".repeat(3000));
+    assert!(matches!(read(deep.as_bytes()), Form::TooMuch));
+}
+
+#[test]
+fn an_array_in_a_form_is_a_repeated_field_or_json_text() {
+    let schema = schema(
+        r#"{"type":"object","properties":{"t":{"type":"array","items":{"type":"integer"}},"s":{"type":"string"}}}"#,
+    );
+    for (raw, expected) in [("t=1&t=2", r#"{"t":[1,2]}"#), ("t=1", r#"{"t":[1]}"#), ("t=%5B1%2C2%5D", r#"{"t":[1,2]}"#)]
+    {
+        assert_eq!(fields(raw, &schema), expected, "{raw}");
+    }
+    let documented = Documented { schema: Some(&schema), encodings: &[], no_repeats: false };
+    assert!(matches!(form(b"s=1&s=2", documented, &|_| false), Form::Malformed(_)));
+    assert!(matches!(form(b"u=1&u=2", documented, &|_| false), Form::Fields(_)));
+}

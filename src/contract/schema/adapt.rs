@@ -1,0 +1,142 @@
+//! The document as one side of an exchange reads it: what OpenAPI states and JSON Schema has no word for.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Number, Value};
+
+use crate::contract::refs::{self, below};
+
+/// The side of an exchange that a schema describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Side {
+    /// Parameters and bodies of requests: `readOnly` members are not required.
+    Request,
+    /// Headers and bodies of responses: `writeOnly` members are not required.
+    Response,
+}
+
+impl Side {
+    pub(super) const BOTH: [Self; 2] = [Self::Request, Self::Response];
+
+    /// The side of the schema at a JSON pointer into an OpenAPI document.
+    pub(super) fn of(pointer: &str) -> Self {
+        let mut tokens = pointer.split('/').skip(1);
+        while let Some(token) = tokens.next() {
+            match token {
+                "requestBody" | "requestBodies" | "parameters" => return Self::Request,
+                "responses" | "headers" => return Self::Response,
+                // What follows is a name.
+                "paths" | "pathItems" | "webhooks" => drop(tokens.next()),
+                "callbacks" => drop(tokens.by_ref().take(2).last()),
+                _ => {}
+            }
+        }
+        Self::Response
+    }
+
+    /// The keyword of members that this side may lack, whatever `required` states.
+    fn optional(self) -> &'static str {
+        match self {
+            Self::Request => "readOnly",
+            Self::Response => "writeOnly",
+        }
+    }
+}
+
+/// Bound on the references and parts that are followed from one schema.
+const MAX_PARTS: usize = 256;
+
+/// Names that `required` loses at the schemas with these pointers.
+pub(super) type Relaxed = Vec<(String, HashSet<String>)>;
+
+/// What `required` does not ask of one side.
+pub(super) fn relaxed(document: &Value, schemas: &[String], side: Side) -> Relaxed {
+    let keyword = side.optional();
+    let mut relaxed = Relaxed::new();
+    for at in schemas {
+        let Some(schema) = document.pointer(at).and_then(Value::as_object) else { continue };
+        let parts = schema.get("allOf").and_then(Value::as_array).map_or(0, Vec::len);
+        let parts = (0..parts).map(|index| below(at, &["allOf", &index.to_string()]));
+        let requiring: Vec<String> = std::iter::once(at.clone())
+            .chain(parts)
+            .filter(|part| document.pointer(part).is_some_and(|part| part.get("required").is_some()))
+            .collect();
+        if requiring.is_empty() {
+            continue;
+        }
+        let names = optional_names(document, schema, keyword);
+        if !names.is_empty() {
+            relaxed.extend(requiring.into_iter().map(|at| (at, names.clone())));
+        }
+    }
+    relaxed
+}
+
+/// The members that a schema, or one that applies with it, marks with a keyword.
+fn optional_names(document: &Value, schema: &Map<String, Value>, keyword: &str) -> HashSet<String> {
+    let mut names = HashSet::new();
+    for part in parts(document, schema) {
+        for (name, member) in part.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let marks = |part: &Map<String, Value>| part.get(keyword) == Some(&Value::Bool(true));
+            if member.as_object().is_some_and(|member| parts(document, member).into_iter().any(marks)) {
+                names.insert(name.clone());
+            }
+        }
+    }
+    names
+}
+
+/// A schema and those that apply with it by `$ref` and `allOf`.
+fn parts<'d>(document: &'d Value, schema: &'d Map<String, Value>) -> Vec<&'d Map<String, Value>> {
+    let mut found = vec![schema];
+    let mut seen: HashSet<String> = HashSet::new();
+    let mut next = 0;
+    while let Some(part) = found.get(next).copied().filter(|_| next < MAX_PARTS) {
+        next += 1;
+        let target = part.get("$ref").and_then(Value::as_str).and_then(refs::target);
+        if let Some(target) = target.filter(|target| seen.insert(target.clone())) {
+            found.extend(document.pointer(&target).and_then(Value::as_object));
+        }
+        found.extend(part.get("allOf").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object));
+    }
+    found
+}
+
+/// Applies what one side does not require.
+pub(super) fn relax(document: &mut Value, relaxed: &Relaxed) {
+    for (at, names) in relaxed {
+        if let Some(Value::Array(required)) = document.pointer_mut(at).and_then(|schema| schema.get_mut("required")) {
+            required.retain(|name| name.as_str().is_none_or(|name| !names.contains(name)));
+        }
+    }
+}
+
+/// The range of numbers that a format states.
+fn range(format: &str) -> Option<(i64, i64)> {
+    match format {
+        "int32" => Some((i32::MIN.into(), i32::MAX.into())),
+        "int64" => Some((i64::MIN, i64::MAX)),
+        _ => None,
+    }
+}
+
+/// Turns the formats of integers into bounds.
+pub(super) fn bound_integers(document: &mut Value, schemas: &[String]) {
+    for at in schemas {
+        let Some(Value::Object(schema)) = document.pointer_mut(at) else { continue };
+        let Some((least, most)) = schema.get("format").and_then(Value::as_str).and_then(range) else { continue };
+        let narrower = |held: Option<&Value>, lower: bool, limit: i64| match held {
+            None => true,
+            Some(held) => held.as_f64().is_some_and(|held| {
+                #[allow(clippy::cast_precision_loss)]
+                let limit = limit as f64;
+                if lower { held < limit } else { held > limit }
+            }),
+        };
+        for (keyword, lower, limit) in [("minimum", true, least), ("maximum", false, most)] {
+            if narrower(schema.get(keyword), lower, limit) {
+                schema.insert(keyword.to_owned(), Value::Number(Number::from(limit)));
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `discriminator`: which schema the value of a member selects.
+//!
+//! Beside `oneOf` or `anyOf`, it selects one of the listed branches. In a parent that others extend by `allOf`, it names
+//! the child that documents the value.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::contract::refs::{self, below};
+
+const COMPONENTS: &str = "/components/schemas";
+
+/// What a discriminator selects from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum From {
+    /// The branches of this keyword.
+    Branches(&'static str),
+    /// The schemas that extend the one with the discriminator.
+    Children,
+}
+
+/// A discriminator, read.
+#[derive(Debug)]
+pub(super) struct Selector {
+    pub(super) property: String,
+    pub(super) from: From,
+    pub(super) cases: Vec<Case>,
+}
+
+/// Values of the member, and what they select.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) values: Vec<String>,
+    /// JSON pointer of the branch, or of the child.
+    pub(super) schema: String,
+}
+
+/// The components that extend others by `allOf`.
+pub(super) struct Discriminators<'d> {
+    document: &'d Value,
+    children: HashMap<String, Vec<String>>,
+}
+
+impl<'d> Discriminators<'d> {
+    pub(super) fn of(document: &'d Value) -> Self {
+        let mut children: HashMap<String, Vec<String>> = HashMap::new();
+        for (name, schema) in document.pointer(COMPONENTS).and_then(Value::as_object).into_iter().flatten() {
+            for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+                if let Some(parent) = part.get("$ref").and_then(Value::as_str).and_then(refs::target) {
+                    children.entry(parent).or_default().push(below(COMPONENTS, &[name]));
+                }
+            }
+        }
+        Self { document, children }
+    }
+
+    /// The discriminator of a schema; `None` where it has none, or one that selects nothing.
+    pub(super) fn at(&self, pointer: &str, schema: &Map<String, Value>) -> Option<Selector> {
+        let held = schema.get("discriminator")?;
+        let property = held.get("propertyName")?.as_str()?.to_owned();
+        let choice = ["oneOf", "anyOf"].into_iter().find(|keyword| schema.contains_key(*keyword));
+        // Each candidate with the schema that names refer to.
+        let candidates: Vec<(String, String)> = match choice {
+            Some(keyword) => {
+                let branches = schema.get(keyword)?.as_array()?.iter().enumerate();
+                let named = branches.filter_map(|(index, branch)| {
+                    let target = refs::target(branch.get("$ref")?.as_str()?)?;
+                    Some((below(pointer, &[keyword, &index.to_string()]), target))
+                });
+                named.collect()
+            }
+            None => self.descendants(pointer).into_iter().map(|child| (child.clone(), child)).collect(),
+        };
+        let mapping = held.get("mapping").and_then(Value::as_object);
+        let mapping: Vec<(&String, String)> = mapping
+            .into_iter()
+            .flatten()
+            .filter_map(|(value, target)| Some((value, self.mapped(target.as_str()?)?)))
+            .collect();
+        let case = |(schema, target): (String, String)| {
+            let explicit = mapping.iter().filter(|(_, mapped)| *mapped == target).map(|(value, _)| (*value).clone());
+            let name = target.strip_prefix(COMPONENTS).map(|name| refs::unescape(&name[1..]));
+            // A name that the mapping gives to another schema is that one's.
+            let name = name.filter(|name| mapping.iter().all(|(value, _)| *value != name));
+            Case { values: explicit.chain(name).collect(), schema }
+        };
+        let cases: Vec<Case> = candidates.into_iter().map(case).filter(|case| !case.values.is_empty()).collect();
+        let from = choice.map_or(From::Children, From::Branches);
+        (!cases.is_empty()).then_some(Selector { property, from, cases })
+    }
+
+    /// The schema that a value of `mapping` names: a component's name, or a reference.
+    fn mapped(&self, target: &str) -> Option<String> {
+        let component = below(COMPONENTS, &[target]);
+        if self.document.pointer(&component).is_some() { Some(component) } else { refs::target(target) }
+    }
+
+    /// All components that extend a schema, directly or by way of others.
+    fn descendants(&self, pointer: &str) -> Vec<String> {
+        let mut found: Vec<String> = self.children.get(pointer).cloned().unwrap_or_default();
+        let mut next = 0;
+        while let Some(child) = found.get(next) {
+            let more: Vec<String> = self.children.get(child).into_iter().flatten().cloned().collect();
+            next += 1;
+            for child in more {
+                if child != pointer && !found.contains(&child) {
+                    found.push(child);
+                }
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,131 @@
+//! The document as the judge reads it: what OpenAPI states, in keywords of JSON Schema.
+//!
+//! The judge knows no `discriminator` and no `nullable`. A schema with one gets conditions and branches of the same
+//! meaning, and what it held moves to a member of its own. Pointers from before are relocated.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use super::discriminator::{From, Selector};
+use crate::contract::refs::{self, below};
+
+/// States that null is a gap where the rest of the schema excludes it; in the judge's document it holds that rest.
+pub(in crate::contract) const NULLABLE: &str = "x-contrail-nullable";
+
+/// The schemas that change.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// Choices that a discriminator decides.
+    pub(super) selectors: HashMap<String, Selector>,
+    /// `oneOf` lists of which several branches may hold, because nobody can decide between them: pointers of the schemas.
+    pub(super) undecided: HashSet<String>,
+    /// Schemas with [`NULLABLE`].
+    pub(super) nullable: HashSet<String>,
+}
+
+impl Changes {
+    /// The keyword of a schema's choice that moves.
+    fn moved(&self, pointer: &str) -> Option<&'static str> {
+        match self.selectors.get(pointer).map(|selector| selector.from) {
+            Some(From::Branches(keyword)) => Some(keyword),
+            _ => self.undecided.contains(pointer).then_some("oneOf"),
+        }
+    }
+
+    /// The branch of [`NULLABLE`] without null.
+    pub(super) fn rest(pointer: &str) -> String {
+        below(pointer, &[NULLABLE])
+    }
+
+    /// Where a pointer leads in the judge's document.
+    pub(super) fn relocate(&self, pointer: &str) -> String {
+        let mut original = String::new();
+        let mut relocated = String::new();
+        for token in pointer.split('/').skip(1) {
+            if token != NULLABLE && self.nullable.contains(&original) {
+                relocated.push('/');
+                relocated.push_str(NULLABLE);
+            }
+            relocated.push('/');
+            if self.moved(&original) == Some(token) {
+                relocated.push_str("x-contrail-");
+            }
+            relocated.push_str(token);
+            original.push('/');
+            original.push_str(token);
+        }
+        relocated
+    }
+
+    /// Makes the changes.
+    pub(super) fn apply(&self, document: &mut Value) {
+        let choices = self.selectors.keys().chain(&self.undecided);
+        let mut places: Vec<&String> = choices.chain(&self.nullable).collect::<HashSet<_>>().into_iter().collect();
+        if places.is_empty() {
+            return;
+        }
+        // A schema changes before the one around it, so that its pointer still leads to it.
+        places.sort_unstable_by_key(|place| std::cmp::Reverse(place.len()));
+        for at in places {
+            let Some(Value::Object(schema)) = document.pointer_mut(at) else { continue };
+            if let Some(keyword) = self.moved(at) {
+                self.choice(at, keyword, schema);
+            }
+            if self.nullable.contains(at) {
+                let rest = std::mem::take(schema);
+                let branches = json!([{"$ref": refs::reference(&Self::rest(at))}, {"type": "null"}]);
+                schema.insert("anyOf".to_owned(), branches);
+                schema.insert(NULLABLE.to_owned(), Value::Object(rest));
+            }
+        }
+        self.rewrite(document);
+    }
+
+    fn choice(&self, at: &str, keyword: &'static str, schema: &mut Map<String, Value>) {
+        let Some(branches) = schema.shift_remove(keyword) else { return };
+        let count = branches.as_array().map_or(0, Vec::len);
+        let to = |pointer: &str| json!({"$ref": refs::reference(pointer)});
+        let all: Vec<Value> = (0..count).map(|index| to(&below(at, &[keyword, &index.to_string()]))).collect();
+        let all = json!({ if self.undecided.contains(at) { "anyOf" } else { keyword }: all });
+        let mut parts = Vec::new();
+        if let Some(selector) = self.selectors.get(at) {
+            let property = &selector.property;
+            let guard = |values: Vec<&String>| json!({"type": "object", "required": [property], "properties": {property: {"enum": values}}});
+            for case in &selector.cases {
+                parts.push(json!({"if": guard(case.values.iter().collect()), "then": to(&case.schema)}));
+            }
+            let every = selector.cases.iter().flat_map(|case| &case.values).collect();
+            parts.push(json!({"if": guard(every), "else": all}));
+        } else {
+            parts.push(all);
+        }
+        schema.insert(format!("x-contrail-{keyword}"), branches);
+        match schema.entry("allOf").or_insert_with(|| json!([])) {
+            Value::Array(held) => held.extend(parts),
+            other => *other = Value::Array(parts),
+        }
+    }
+
+    /// Lets references lead to where their targets are now.
+    fn rewrite(&self, document: &mut Value) {
+        let mut todo = vec![document];
+        while let Some(value) = todo.pop() {
+            match value {
+                Value::Object(members) => {
+                    if let Some(Value::String(reference)) = members.get_mut("$ref")
+                        && let Some(target) = refs::target(reference)
+                    {
+                        let relocated = self.relocate(&target);
+                        if relocated != target {
+                            *reference = refs::reference(&relocated);
+                        }
+                    }
+                    todo.extend(members.values_mut());
+                }
+                Value::Array(items) => todo.extend(items),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What OpenAPI states about a schema beyond JSON Schema.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{GapKind, Judged, Schema, Schemas};
+use crate::json::Document;
+
+const RESPONSE: &str = "/components/responses/R/content/application~1json/schema";
+const REQUEST: &str = "/components/requestBodies/R/content/application~1json/schema";
+
+/// The schema `S` of these components, as a response's or a request's.
+fn schema(components: &Value, place: &str) -> Schema {
+    let content = json!({"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S"}}}});
+    let document = json!({"openapi": "3.1.0", "components": {
+        "schemas": components, "responses": {"R": content}, "requestBodies": {"R": content}}});
+    let schemas = Schemas::new(&Arc::new(document));
+    let schema = schemas.at(place);
+    let _ = schemas.at(if place == RESPONSE { REQUEST } else { RESPONSE });
+    schema
+}
+
+fn judged(schema: &Schema, value: &str) -> Judged {
+    schema.judge(&Document::parse(value.to_owned()).unwrap(), &|_| false).unwrap()
+}
+
+/// What is found: `at: expected`, `at?` for gaps, and `partial` where it is not all.
+fn found(schema: &Schema, value: &str) -> Vec<String> {
+    let judged = judged(schema, value);
+    let violations = judged.violations.into_iter().map(|violation| format!("{}: {}", violation.at, violation.expected));
+    let gaps = judged.gaps.into_iter().map(|gap| match gap.kind {
+        GapKind::Undocumented => format!("{}?", gap.at),
+        GapKind::Value { known } => format!("{}? {known}", gap.at),
+        GapKind::Unclear { expected } => format!("{}? {expected}", gap.at),
+        other => format!("{}? {other:?}", gap.at),
+    });
+    violations.chain(gaps).chain(judged.partial.then(|| "partial".to_owned())).collect()
+}
+
+#[test]
+fn a_read_only_member_is_required_in_responses_alone_and_a_write_only_one_in_requests() {
+    let components = json!({
+        "S": {"required": ["id", "secret", "name"], "properties": {
+            "id": {"type": "string", "readOnly": true}, "secret": {"$ref": "#/components/schemas/W"},
+            "name": {"type": "string"}}},
+        "W": {"type": "string", "writeOnly": true},
+    });
+    let (request, response) = (schema(&components, REQUEST), schema(&components, RESPONSE));
+    assert_eq!(found(&request, r#"{"secret":"s","name":"n"}"#), [""; 0]);
+    assert_eq!(found(&response, r#"{"id":"i","name":"n"}"#), [""; 0]);
+    assert_eq!(found(&request, r#"{"id":"i"}"#), ["/name: this field to be there", "/secret: this field to be there"]);
+    assert_eq!(found(&response, r#"{"secret":"s"}"#), ["/id: this field to be there", "/name: this field to be there"]);
+    assert_eq!(found(&request, r#"{"id":5,"secret":"s","name":"n"}"#), ["/id: a string"]);
+}
+
+#[test]
+fn a_parts_required_member_is_read_only_where_another_part_marks_it() {
+    let components = json!({
+        "S": {"allOf": [{"$ref": "#/components/schemas/B"}, {"required": ["id", "x"]}]},
+        "B": {"properties": {"id": {"allOf": [{"type": "string"}, {"readOnly": true}]}, "x": {}}},
+    });
+    assert_eq!(found(&schema(&components, REQUEST), r#"{"x":1}"#), [""; 0]);
+    assert_eq!(found(&schema(&components, RESPONSE), r#"{"x":1}"#), ["/id: this field to be there"]);
+}
+
+#[test]
+fn integer_formats_are_ranges() {
+    let components = json!({"S": {"properties": {
+        "a": {"type": "integer", "format": "int32"}, "b": {"type": "integer", "format": "int64", "minimum": 0},
+        "c": {"type": "string", "format": "int64"}, "d": {"type": "integer", "format": "int32", "maximum": 1e300}}}});
+    let schema = schema(&components, RESPONSE);
+    assert!(schema.fast_path_settles(
+        &Document::parse(r#"{"a":-2147483648,"b":5,"c":"99999999999999999999"}"#.to_owned()).unwrap(),
+        &|_| false
+    ));
+    assert_eq!(found(&schema, r#"{"a":2147483647,"b":9223372036854775807,"d":1}"#), [""; 0]);
+    assert_eq!(
+        found(&schema, r#"{"a":2147483648,"b":9223372036854775808,"d":-2147483649}"#),
+        ["/a: at most 2147483647", "/b: at most 9223372036854775807", "/d: at least -2147483648"]
+    );
+    assert_eq!(found(&schema, r#"{"b":-1}"#), ["/b: at least 0"]);
+}
+
+#[test]
+fn a_null_that_nullable_allows_and_the_rest_excludes_is_a_gap() {
+    let gap = |at: &str| format!("{at}? another value: `nullable` allows null, and the rest of the schema excludes it");
+    let components = json!({
+        "S": {"properties": {
+            "a": {"anyOf": [{"type": "string"}, {"$ref": "#/components/schemas/T"}], "x-contrail-nullable": true},
+            "b": {"type": ["string", "null"], "enum": ["x"], "x-contrail-nullable": true},
+            "c": {"$ref": "#/components/schemas/T", "x-contrail-nullable": true},
+            "d": {"x-contrail-nullable": true},
+            "e": {"$ref": "#/components/schemas/S/properties/a/anyOf/1"},
+        }},
+        "T": {"type": "object", "additionalProperties": false, "properties": {"s": {"$ref": "#/components/schemas/S"}}},
+    });
+    let schema = schema(&components, RESPONSE);
+    assert_eq!(found(&schema, r#"{"a":null,"b":null,"c":null,"d":null}"#), [gap("/a"), gap("/b"), gap("/c")]);
+    assert_eq!(found(&schema, r#"{"a":{"s":{"c":{}}},"b":"x","c":{"s":{}},"d":5,"e":{}}"#), [""; 0]);
+    assert_eq!(
+        found(&schema, r#"{"a":5,"b":"y","c":{"t":1},"e":null}"#),
+        ["/a: a string or an object", "/b: `x`", "/c/t: no such field", "/e: an object"]
+    );
+}
+
+#[test]
+fn a_discriminator_selects_the_branch() {
+    let components = json!({
+        "S": {"oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
+              "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/components/schemas/Cat", "hound": "Dog"}}},
+        "Cat": {"type": "object", "properties": {"kind": {"type": "string"}, "meow": {"type": "boolean"}}},
+        "Dog": {"type": "object", "properties": {"kind": {"type": "string"}, "bark": {"type": "boolean"}}},
+    });
+    let schema = schema(&components, RESPONSE);
+    let settles = |value: &str| schema.fast_path_settles(&Document::parse(value.to_owned()).unwrap(), &|_| false);
+    for good in [r#"{"kind":"cat","meow":true}"#, r#"{"kind":"hound","bark":true}"#, r#"{"kind":"Dog"}"#] {
+        assert_eq!(found(&schema, good), [""; 0], "{good}");
+        assert!(settles(good), "{good}");
+    }
+    assert_eq!(found(&schema, r#"{"kind":"cat","meow":5}"#), ["/meow: a boolean"]);
+    assert_eq!(found(&schema, r#"{"kind":"cat","bark":5}"#), ["/bark?"]);
+    assert_eq!(
+        found(&schema, r#"{"kind":"cow","meow":5}"#),
+        ["/kind? `cat`, `Cat`, `hound`, `Dog`", "/meow?"],
+        "one branch holds, and no value of the discriminator names it"
+    );
+    assert_eq!(found(&schema, r#"{"kind":"cow"}"#)[0], ": exactly one of the documented variants");
+    assert_eq!(found(&schema, "5"), [": an object"]);
+}
+
+#[test]
+fn a_discriminator_of_a_parent_selects_the_schema_that_documents_the_value() {
+    let components = json!({
+        "S": {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}},
+              "discriminator": {"propertyName": "kind"}},
+        "Cat": {"allOf": [{"$ref": "#/components/schemas/S"}, {"properties": {"meow": {"type": "boolean"}}}]},
+        "Lion": {"allOf": [{"$ref": "#/components/schemas/Cat"}, {"properties": {"roar": {"type": "boolean"}}}]},
+    });
+    let schema = schema(&components, RESPONSE);
+    assert_eq!(found(&schema, r#"{"kind":"Cat","meow":true}"#), [""; 0]);
+    assert_eq!(found(&schema, r#"{"kind":"Lion","meow":true,"roar":false}"#), [""; 0]);
+    assert_eq!(found(&schema, r#"{"kind":"Cat","roar":true}"#), ["/roar?"]);
+    assert_eq!(found(&schema, r#"{"kind":"Cow","x":1}"#), ["/kind? `Cat`, `Lion`", "/x?"]);
+    assert_eq!(found(&schema, "{}"), ["/kind: this field to be there"]);
+    assert_eq!(
+        found(&schema, r#"{"kind":"Cat","meow":5}"#),
+        ["? what the schema documents that its `kind` names", "/meow?"]
+    );
+}
+
+#[test]
+fn a_child_that_a_choice_selected_is_no_gap_beside_its_violation() {
+    let components = json!({
+        "S": {"oneOf": [{"$ref": "#/components/schemas/Cat"}], "discriminator": {"propertyName": "kind"}},
+        "Pet": {"type": "object", "properties": {"kind": {"type": "string"}}, "discriminator": {"propertyName": "kind"}},
+        "Cat": {"allOf": [{"$ref": "#/components/schemas/Pet"}, {"properties": {"meow": {"type": "boolean"}}}]},
+    });
+    assert_eq!(found(&schema(&components, RESPONSE), r#"{"kind":"Cat","meow":5}"#), ["/meow: a boolean"]);
+}
+
+#[test]
+fn a_choice_that_only_an_unchecked_format_could_decide_is_unchecked() {
+    let components = json!({"S": {"properties": {
+        "net": {"oneOf": [{"type": "string", "format": "ipv4"}, {"type": "string", "format": "cidr"}]},
+        "not": {"not": {"format": "cidr"}},
+        "hint": {"oneOf": [{"type": "string", "format": "password"}, {"type": "string"}]}}}});
+    let schema = schema(&components, RESPONSE);
+    assert_eq!(found(&schema, r#"{"net":"192.0.2.7"}"#), ["partial"]);
+    assert_eq!(found(&schema, r#"{"net":"192.0.2.0/24"}"#), ["partial"], "`not` is in reach");
+    assert_eq!(found(&schema, r#"{"net":5,"not":"x"}"#), ["/net: a string", "partial"]);
+    assert_eq!(found(&schema, r#"{"hint":"x"}"#), ["/hint: exactly one of the documented variants", "partial"]);
+}
+
+#[test]
+fn a_broken_part_of_a_choice_or_a_negation_gives_no_violation() {
+    let broken = json!({"type": "string", "minLength": "two"});
+    for (part, value) in [
+        (json!({"not": broken}), r#""x""#),
+        (json!({"oneOf": [broken, {"maxLength": 1}]}), r#""x""#),
+        (json!({"if": broken, "then": false}), r#""x""#),
+        (json!({"contains": broken, "maxContains": 1}), r#"["x","y"]"#),
+        (json!({"patternProperties": {"(": {}}, "additionalProperties": false}), r#"{"x":1}"#),
+        (json!({"prefixItems": 5, "items": false}), "[1]"),
+        (json!({"allOf": [{"$ref": "#/nowhere"}], "unevaluatedProperties": false}), r#"{"x":1}"#),
+    ] {
+        let judged = judged(&schema(&json!({ "S": part }), RESPONSE), value);
+        assert_eq!((judged.violations, judged.partial), (Vec::new(), true), "{part}");
+    }
+}
+
+#[test]
+fn parts_that_multiply_the_ways_to_check_a_value_are_left_out() {
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        let mut components = serde_json::Map::new();
+        for index in 0..60 {
+            let next = json!({"$ref": format!("#/components/schemas/W{}", index + 1)});
+            components.insert(format!("W{index}"), json!({ keyword: [next, next] }));
+        }
+        components.insert("W60".to_owned(), json!({"type": "object"}));
+        components.insert("S".to_owned(), json!({"type": "object", "allOf": [{"$ref": "#/components/schemas/W0"}]}));
+        let schema = schema(&components.into(), RESPONSE);
+        assert!(judged(&schema, r#"{"a":1}"#).partial, "{keyword}");
+        let wrong = found(&schema, "5");
+        assert_eq!(
+            (wrong[0].as_str(), wrong.last().map(String::as_str)),
+            (": an object", Some("partial")),
+            "{keyword}"
+        );
+    }
+}
+
+#[test]
+fn schemas_that_refer_in_a_circle_or_in_a_long_chain_are_judged() {
+    let r = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    for circle in [
+        json!({"S": r("S")}),
+        json!({"S": {"allOf": [r("S")]}}),
+        json!({"S": {"anyOf": [{"type": "string"}, r("S")]}}),
+        json!({"S": {"oneOf": [r("C"), r("D")], "discriminator": {"propertyName": "k"}, "properties": {"k": {}}},
+               "C": {"allOf": [r("S"), {"properties": {"m": {}}}]}, "D": {"allOf": [r("S")]}}),
+    ] {
+        let _ = judged(&schema(&circle, RESPONSE), r#"{"k":"C","m":1}"#);
+    }
+    for (length, expected) in [(100, ": a string"), (3000, "partial")] {
+        let mut chain: serde_json::Map<String, Value> =
+            (0..length).map(|index| (format!("C{index}"), r(&format!("C{}", index + 1)))).collect();
+        chain.insert(format!("C{length}"), json!({"type": "string"}));
+        chain.insert("S".to_owned(), r("C0"));
+        assert_eq!(found(&schema(&chain.into(), RESPONSE), "5"), [expected]);
+    }
+}

@@ -1,0 +1,348 @@
+//! Schema resources: `$id`, `$anchor`, `$dynamicAnchor`, and the references that start from them.
+//!
+//! The judge, the gap walker and the fast path read one kind of reference: a JSON pointer into the document. Here every
+//! other kind becomes one, and the keywords that name resources go. What a reference names in vain stays as it is.
+
+mod dynamic;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use jsonschema::{Uri, uri};
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value, json};
+
+pub(super) use self::dynamic::Copies;
+use super::keywords;
+use crate::contract::refs::{self, below};
+
+/// The document's own base, which nothing is fetched from.
+const BASE: &str = "contrail:/document";
+
+/// The dialect that contrail judges by, as `$schema` names it.
+const DIALECTS: [&str; 3] = [
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://spec.openapis.org/oas/3.1/dialect/",
+    "https://spec.openapis.org/oas/3.2/dialect/",
+];
+
+/// Whether a reference leads to a meta-schema of JSON Schema, which the judge brings along.
+pub(in crate::contract) fn is_meta_schema(reference: &str) -> bool {
+    let (address, _) = reference.split_once('#').unwrap_or((reference, ""));
+    ["https://json-schema.org/draft/2020-12/", "https://json-schema.org/draft/2019-09/"]
+        .iter()
+        .any(|draft| address.strip_prefix(draft).is_some_and(|rest| rest == "schema" || rest.starts_with("meta/")))
+        || ["04", "06", "07"].iter().any(|draft| address == format!("http://json-schema.org/draft-{draft}/schema"))
+}
+
+/// Whether `$schema` names the dialect that contrail judges by.
+pub(super) fn is_dialect(schema: &str) -> bool {
+    let schema = schema.strip_suffix('#').unwrap_or(schema);
+    schema == DIALECTS[0] || DIALECTS[1..].iter().any(|dialect| schema.starts_with(dialect))
+}
+
+/// One resource: the document, or a schema with `$id`.
+struct Root {
+    pointer: String,
+    base: Uri<String>,
+    /// `$anchor` and `$dynamicAnchor`, with the pointers of their schemas.
+    anchors: HashMap<String, String>,
+    /// `$dynamicAnchor` alone.
+    dynamic: HashMap<String, String>,
+}
+
+/// The resources of a document.
+#[derive(Default)]
+pub(super) struct Resources {
+    roots: Vec<Root>,
+    /// Index into `roots`, by the resource's URI without a fragment.
+    by_uri: HashMap<String, usize>,
+    /// Index into `roots`, by the pointer of each schema that was found.
+    root_of: HashMap<String, usize>,
+    /// The schemas in the order in which they were found.
+    found: Vec<String>,
+    /// Schemas with a `$dynamicRef` that depends on the way to it: where it leads at first, and its anchor's name.
+    dynamic: HashMap<String, (String, String)>,
+}
+
+/// A document whose references are pointers.
+pub(super) struct Resolved {
+    pub(super) document: Arc<Value>,
+    pub(super) resources: Resources,
+}
+
+/// A change of one schema.
+enum Edit {
+    Set(&'static str, Value),
+    Remove(String),
+    /// One more part of `allOf`.
+    Also(Value),
+}
+
+impl Resolved {
+    /// Resolves the references of a document. One without resources of its own is not copied.
+    pub(super) fn of(document: &Arc<Value>) -> Self {
+        if !needs_resolving(document) {
+            return Self { document: Arc::clone(document), resources: Resources::default() };
+        }
+        let mut resources = Resources::default();
+        let base = document.get("$self").and_then(Value::as_str).unwrap_or(BASE);
+        let parse = |text: &str| uri::from_str(text).ok();
+        let Some(base) = parse(base).or_else(|| parse(BASE)) else {
+            return Self { document: Arc::clone(document), resources };
+        };
+        resources.add_root(String::new(), base);
+        for place in schema_places(document) {
+            resources.discover(document, place, 0);
+        }
+        let edits = resources.edits(document);
+        let mut resolved = Value::clone(document);
+        for (at, edit) in edits {
+            if let Some(Value::Object(schema)) = resolved.pointer_mut(&at) {
+                edit.apply(schema);
+            }
+        }
+        Self { document: Arc::new(resolved), resources }
+    }
+}
+
+impl Edit {
+    fn apply(self, schema: &mut Map<String, Value>) {
+        match self {
+            Self::Set(keyword, value) => {
+                schema.insert(keyword.to_owned(), value);
+            }
+            Self::Remove(keyword) => {
+                schema.shift_remove(&keyword);
+            }
+            Self::Also(part) => {
+                if let Value::Array(parts) = schema.entry("allOf").or_insert_with(|| json!([])) {
+                    parts.push(part);
+                }
+            }
+        }
+    }
+}
+
+/// A quick look: whether any object names a resource, or refers to anything but a place of the document.
+fn needs_resolving(document: &Value) -> bool {
+    let mut todo = vec![document];
+    while let Some(value) = todo.pop() {
+        match value {
+            Value::Object(members) => {
+                let names = |keyword: &str| members.get(keyword).is_some_and(Value::is_string);
+                let elsewhere = |keyword: &str| {
+                    members.get(keyword).and_then(Value::as_str).is_some_and(|target| !target.starts_with("#/"))
+                };
+                if ["$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$schema"].into_iter().any(names)
+                    || elsewhere("$ref")
+                {
+                    return true;
+                }
+                todo.extend(members.values());
+            }
+            Value::Array(items) => todo.extend(items),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// The places of schemas in an OpenAPI document.
+fn schema_places(document: &Value) -> Vec<String> {
+    let mut places = Vec::new();
+    refs::walk(document, &mut |at, object| {
+        for keyword in ["schema", "itemSchema"] {
+            if object.get(keyword).is_some_and(Value::is_object) {
+                places.push(below(at, &[keyword]));
+            }
+        }
+        if at == "/components" {
+            let schemas = object.get("schemas").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+            places.extend(schemas.map(|name| below(at, &["schemas", name])));
+        }
+    });
+    places
+}
+
+/// The reference to a place of the document.
+fn to_pointer(pointer: &str) -> Value {
+    Value::String(refs::reference(pointer))
+}
+
+impl Resources {
+    fn add_root(&mut self, pointer: String, base: Uri<String>) -> usize {
+        let index = self.roots.len();
+        let address = base.as_str().split('#').next().unwrap_or_default().to_owned();
+        self.by_uri.entry(address).or_insert(index);
+        self.roots.push(Root { pointer, base, anchors: HashMap::new(), dynamic: HashMap::new() });
+        index
+    }
+
+    /// Finds the resources and anchors of a schema and of those below it.
+    fn discover(&mut self, document: &Value, pointer: String, root: usize) {
+        let mut todo = vec![(pointer, root)];
+        while let Some((pointer, mut root)) = todo.pop() {
+            if self.root_of.contains_key(&pointer) {
+                continue;
+            }
+            let Some(schema) = document.pointer(&pointer).and_then(Value::as_object) else { continue };
+            let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
+            if let Some(base) =
+                text("$id").and_then(|id| uri::resolve_against(&self.roots[root].base.borrow(), id).ok())
+            {
+                root = self.add_root(pointer.clone(), base);
+            }
+            for keyword in ["$anchor", "$dynamicAnchor"] {
+                if let Some(name) = text(keyword) {
+                    let held = &mut self.roots[root];
+                    held.anchors.entry(name.to_owned()).or_insert_with(|| pointer.clone());
+                    if keyword == "$dynamicAnchor" {
+                        held.dynamic.entry(name.to_owned()).or_insert_with(|| pointer.clone());
+                    }
+                }
+            }
+            todo.extend(keywords::subschemas(&pointer, schema).into_iter().rev().map(|below| (below, root)));
+            self.root_of.insert(pointer.clone(), root);
+            self.found.push(pointer);
+        }
+    }
+
+    /// Changes that turn every reference of the schemas into a pointer.
+    fn edits(&mut self, document: &Value) -> Vec<(String, Edit)> {
+        let mut edits = Vec::new();
+        let mut next = 0;
+        while let Some(at) = self.found.get(next).cloned() {
+            next += 1;
+            let Some(schema) = document.pointer(&at).and_then(Value::as_object) else { continue };
+            let root = self.root_of[&at];
+            let mut edit = |edit| edits.push((at.clone(), edit));
+            for keyword in ["$id", "$anchor", "$dynamicAnchor"] {
+                if schema.contains_key(keyword) {
+                    edit(Edit::Remove(keyword.to_owned()));
+                }
+            }
+            for keyword in self.beyond_vocabulary(document, root, &at, schema) {
+                edit(Edit::Remove(keyword));
+            }
+            let mut has_ref = schema.contains_key("$ref");
+            if let Some(target) = schema.get("$ref").and_then(Value::as_str)
+                && let Some(to) = self.lead(document, root, target)
+            {
+                edit(Edit::Set("$ref", to_pointer(&to)));
+                self.discover_target(document, to);
+            }
+            let Some(target) = schema.get("$dynamicRef").and_then(Value::as_str) else { continue };
+            let Some(to) = self.lead(document, root, target) else { continue };
+            self.discover_target(document, to.clone());
+            let name = target.split_once('#').map_or("", |(_, fragment)| fragment);
+            let target_root = &self.roots[self.root_of.get(&to).copied().unwrap_or_default()];
+            if target_root.dynamic.get(name) == Some(&to) {
+                self.dynamic.insert(at.clone(), (to, name.to_owned()));
+                continue;
+            }
+            // Without a dynamic anchor at its end it is a plain reference.
+            edit(Edit::Remove("$dynamicRef".to_owned()));
+            has_ref |= schema.contains_key("$ref");
+            let to = to_pointer(&to);
+            edit(if has_ref { Edit::Also(json!({ "$ref": to })) } else { Edit::Set("$ref", to) });
+        }
+        edits
+    }
+
+    /// The pointer to what a reference from within a resource names.
+    fn lead(&self, document: &Value, root: usize, target: &str) -> Option<String> {
+        let resolved = uri::resolve_against(&self.roots[root].base.borrow(), target).ok()?;
+        let (address, fragment) = resolved.as_str().split_once('#').unwrap_or((resolved.as_str(), ""));
+        let resource = &self.roots[*self.by_uri.get(address)?];
+        let fragment = percent_decode_str(fragment).decode_utf8().ok()?;
+        let pointer = if fragment.is_empty() || fragment.starts_with('/') {
+            format!("{}{fragment}", resource.pointer)
+        } else {
+            resource.anchors.get(&*fragment)?.clone()
+        };
+        document.pointer(&pointer).map(|_| pointer)
+    }
+
+    /// A reference may lead to a place where schemas do not stand otherwise.
+    fn discover_target(&mut self, document: &Value, pointer: String) {
+        if pointer.is_empty() || self.root_of.contains_key(&pointer) {
+            return;
+        }
+        let mut around = pointer.as_str();
+        let root = loop {
+            let Some((parent, _)) = around.rsplit_once('/') else { break 0 };
+            if let Some(root) = self.root_of.get(parent) {
+                break *root;
+            }
+            around = parent;
+        };
+        self.discover(document, pointer, root);
+    }
+
+    /// Keywords of a schema whose vocabularies its own meta-schema, a resource of the document, does not use.
+    fn beyond_vocabulary(&self, document: &Value, root: usize, at: &str, schema: &Map<String, Value>) -> Vec<String> {
+        let resource = document.pointer(&self.roots[root].pointer);
+        let meta = |schema: &Value| {
+            let named = schema.get("$schema")?.as_str()?;
+            let resource = &self.roots[*self.by_uri.get(named.trim_end_matches('#'))?];
+            document.pointer(&resource.pointer)?.get("$vocabulary")?.as_object()
+        };
+        let Some(used) = resource.and_then(meta) else { return Vec::new() };
+        let unused = |keyword: &&String| {
+            keywords::vocabulary(keyword)
+                .is_some_and(|name| !used.contains_key(&format!("https://json-schema.org/draft/2020-12/vocab/{name}")))
+        };
+        let mut beyond: Vec<String> = schema.keys().filter(unused).cloned().collect();
+        if at == self.roots[root].pointer && schema.contains_key("$schema") {
+            beyond.push("$schema".to_owned());
+        }
+        beyond
+    }
+
+    /// Whether any reference depends on the way to it.
+    fn has_dynamic(&self) -> bool {
+        !self.dynamic.is_empty()
+    }
+
+    /// Names of the schemas' own anchors that a value under them may meet.
+    fn dynamic_anchors(&self, pointer: &str) -> impl Iterator<Item = (&String, &String)> {
+        let root = self.root_of.get(pointer).map(|root| &self.roots[*root]);
+        root.into_iter().flat_map(|root| &root.dynamic)
+    }
+
+    /// All schemas that a dynamic anchor of this name marks.
+    fn marked<'r>(&'r self, name: &'r str) -> impl Iterator<Item = &'r String> {
+        self.roots.iter().filter_map(move |root| root.dynamic.get(name))
+    }
+
+    /// Schemas from which one with a reference that depends on the way is reached.
+    fn reaching_dynamic(&self, document: &Value) -> HashSet<String> {
+        let mut sources: HashMap<String, Vec<&String>> = HashMap::new();
+        for at in &self.found {
+            let Some(schema) = document.pointer(at).and_then(Value::as_object) else { continue };
+            for target in keywords::targets(at, schema) {
+                sources.entry(target).or_default().push(at);
+            }
+            if let Some((_, name)) = self.dynamic.get(at) {
+                for target in self.marked(name) {
+                    sources.entry(target.clone()).or_default().push(at);
+                }
+            }
+        }
+        let mut reaching: HashSet<String> = self.dynamic.keys().cloned().collect();
+        let mut todo: Vec<String> = self.dynamic.keys().cloned().collect();
+        while let Some(at) = todo.pop() {
+            for source in sources.get(&at).into_iter().flatten() {
+                if reaching.insert((*source).clone()) {
+                    todo.push((*source).clone());
+                }
+            }
+        }
+        reaching
+    }
+}

@@ -1,0 +1,75 @@
+//! What the documents of a contract state about their tenant, for proxy and replay.
+
+use serde_json::Value;
+
+use super::{Contract, ContractDocument, refs};
+use crate::exchange::TenantFacts;
+
+impl TenantFacts for Contract {
+    fn is_token_path(&self, path: &str) -> bool {
+        self.documents().iter().any(|document| document.is_token_path(path))
+    }
+
+    fn audience_path(&self, path: &str) -> Option<String> {
+        let plain = path.trim_end_matches('/');
+        let documented = self.documents().iter().flat_map(ContractDocument::audiences);
+        let mut paths = documented.map(|audience| audience.strip_prefix("{origin}").unwrap_or(audience));
+        if let Some(own) = paths.find(|own| own.starts_with('/') && own.trim_end_matches('/') == plain) {
+            return Some(own.to_owned());
+        }
+        let mut bases = self.documents().iter().flat_map(ContractDocument::base_paths);
+        bases.any(|base| base == plain).then(|| path.to_owned())
+    }
+}
+
+impl ContractDocument {
+    /// The values that the token endpoint documents for the parameter `audience` (RFC 8693, section 2.1).
+    fn audiences(&self) -> impl Iterator<Item = &str> {
+        let document = self.document();
+        let endpoints = self.model().operations.iter().filter(|operation| operation.token_endpoint);
+        let contents = endpoints.filter_map(move |operation| {
+            document.pointer(&refs::below(&operation.at, &["requestBody", "content"]))?.as_object()
+        });
+        let parameters = contents.flat_map(|content| content.values()).filter_map(move |media| {
+            let (_, schema) = refs::follow(document, "", media.get("schema")?).ok()?;
+            schema.pointer("/properties/audience")
+        });
+        let values = parameters.flat_map(|parameter| {
+            let lists = ["x-contrail-known-values", "enum"].map(|key| parameter.get(key).and_then(Value::as_array));
+            let single = ["const", "default"].map(|key| parameter.get(key));
+            lists.into_iter().flatten().flatten().chain(single.into_iter().flatten())
+        });
+        values.filter_map(Value::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_built_in_tenant_has_its_documents_facts() {
+        let contract = Contract::built_in();
+        for path in ["/oauth/token/", "/oauth/token"] {
+            assert!(contract.is_token_path(path));
+        }
+        assert!(!contract.is_token_path("/oauth/tokens"));
+        for path in ["/api/v2", "/api/v2/"] {
+            assert_eq!(contract.audience_path(path).unwrap(), "/api/v2/");
+        }
+        assert_eq!(contract.audience_path("/api/v3/"), None);
+    }
+
+    #[test]
+    fn another_document_has_other_facts() {
+        let document = json!({"openapi": "3.1.0", "info": {}, "servers": [{"url": "https://shop.example/v1"}], "paths": {},
+            "components": {"securitySchemes": {"oauth": {"type": "oauth2", "flows": {"clientCredentials": {
+                "tokenUrl": "https://login.example/connect/token", "scopes": {}}}}}}});
+        let contract = Contract::from_document(document).unwrap();
+        assert!(contract.is_token_path("/connect/token") && !contract.is_token_path("/oauth/token"));
+        assert_eq!(contract.audience_path("/v1").unwrap(), "/v1");
+        assert_eq!(contract.audience_path("/api/v2/"), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! A request for each documented operation: what a client would send, made from the parameters and schemas.
+
+use bytes::Bytes;
+use http::Method;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+
+use super::{
+    Mock, body, exchange_of,
+    generate::{Direction, Generator, Style, below},
+    resolve,
+};
+use crate::{
+    contract::{CheckOptions, ContractDocument, model::Operation},
+    exchange::{Body, Headers, Request, Target},
+    finding::Kind,
+    token::Credential,
+};
+
+/// What a path segment and a query hold as it is (RFC 3986, section 2.3).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// How many requests are tried for one operation.
+const MAX_ATTEMPTS: usize = 16;
+
+/// A request that a client could send.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    /// The operation's id.
+    pub operation: String,
+    /// The method.
+    pub method: Method,
+    /// Path and query.
+    pub target: String,
+    /// Names and values of headers.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl Mock {
+    /// A request for each documented operation, `None` beside its id where none can be made that breaks no rule.
+    #[must_use]
+    pub fn samples(&self) -> Vec<(String, Option<Sample>)> {
+        let mut samples = Vec::new();
+        for document in self.contract.documents() {
+            for operation in &document.model().operations {
+                // An earlier document may judge it, or it may be the tenant's own.
+                let sample = self.sample(document, operation);
+                let judged_by = |sample: &Sample| {
+                    let path = sample.target.split('?').next().unwrap_or_default();
+                    self.contract.locate(sample.method.as_str(), path).map(|(_, matched)| matched.operation.at.clone())
+                };
+                if operation.token_endpoint
+                    || sample.as_ref().is_some_and(|sample| judged_by(sample) != Some(operation.at.clone()))
+                {
+                    continue;
+                }
+                samples.push((operation.id.to_string(), sample));
+            }
+        }
+        samples
+    }
+
+    fn sample(&self, document: &ContractDocument, operation: &Operation) -> Option<Sample> {
+        let options = CheckOptions { response: false, auth: false, ..CheckOptions::default() };
+        let mut gap = None;
+        for attempt in 0..MAX_ATTEMPTS {
+            let style = Style {
+                examples: attempt < 2,
+                optional: attempt % 2 == 0,
+                salt: if attempt < 4 { self.seed_number } else { self.seed_number.wrapping_add(attempt - 3) },
+            };
+            let Some(mut sample) = draft(document, operation, style) else { continue };
+            let headers =
+                sample.headers.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
+            let request = Request {
+                method: sample.method.clone(),
+                target: Target::new("http", "tenant.example", &*sample.target),
+                version: http::Version::HTTP_11,
+                headers: headers.collect::<Headers>(),
+                body: Body::whole(sample.body.clone()),
+                credential: Credential::Unknown,
+            };
+            let verdict = self.contract.check(&exchange_of(&request, None), &options);
+            if verdict.findings.iter().any(|finding| finding.kind() == Kind::Violation) {
+                continue;
+            }
+            self.sign_in(document.document(), operation, &mut sample);
+            if verdict.findings.is_empty() {
+                return Some(sample);
+            }
+            gap = gap.or(Some(sample));
+        }
+        gap
+    }
+
+    /// Adds the credentials of the first alternative that the operation documents.
+    fn sign_in(&self, document: &Value, operation: &Operation, sample: &mut Sample) {
+        let own = document.pointer(&below(&operation.at, "security")).or_else(|| document.get("security"));
+        let Some(first) = own.and_then(Value::as_array).and_then(|all| all.first()) else { return };
+        for name in first.as_object().into_iter().flat_map(|all| all.keys()) {
+            let Some(scheme) = document.pointer(&below("/components/securitySchemes", name)) else { continue };
+            let target = scheme.get("$ref").and_then(Value::as_str).and_then(|target| resolve(document, target));
+            let scheme = target.unwrap_or(scheme);
+            let text = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
+            match (text("type"), text("in"), &*text("scheme").to_ascii_lowercase()) {
+                ("apiKey", "header", _) => sample.headers.push((text("name").to_owned(), "key".to_owned())),
+                ("apiKey", "cookie", _) => sample.headers.push(("cookie".to_owned(), format!("{}=key", text("name")))),
+                ("apiKey", "query", _) => {
+                    let mark = if sample.target.contains('?') { '&' } else { '?' };
+                    sample.target.push(mark);
+                    sample.target.push_str(&escaped(text("name")));
+                    sample.target.push_str("=key");
+                }
+                ("http", _, "basic") => {
+                    sample.headers.push(("authorization".to_owned(), "Basic dXNlcjpwYXNz".to_owned()));
+                }
+                ("http", _, "bearer") | ("oauth2" | "openIdConnect", ..) => {
+                    sample
+                        .headers
+                        .extend(self.bearer().map(|token| ("authorization".to_owned(), format!("Bearer {token}"))));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn escaped(text: &str) -> String {
+    utf8_percent_encode(text, UNRESERVED).to_string()
+}
+
+fn draft(document: &ContractDocument, operation: &Operation, style: Style) -> Option<Sample> {
+    let whole = document.document();
+    let held = whole.pointer(&operation.at)?;
+    let item = operation.at.rsplit_once('/').and_then(|(item, _)| whole.pointer(item));
+    let base = document.base_paths().first().map_or("", String::as_str);
+    let mut sample = Sample {
+        operation: operation.id.to_string(),
+        method: operation.method.clone(),
+        target: format!("{base}{}", operation.path),
+        headers: Vec::new(),
+        body: Bytes::new(),
+    };
+    let mut query = Vec::new();
+    let mut cookies = Vec::new();
+    let mut given = Vec::new();
+    let list = |value: Option<&'_ Value>| {
+        value.and_then(|value| value.get("parameters")?.as_array().cloned()).unwrap_or_default()
+    };
+    for parameter in list(Some(held)).into_iter().chain(list(item)) {
+        let target = parameter.get("$ref").and_then(Value::as_str).and_then(|target| resolve(whole, target));
+        let parameter = target.unwrap_or(&parameter);
+        let text = |key: &str| parameter.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (name, place) = (text("name").to_owned(), text("in").to_owned());
+        if given.contains(&(name.clone(), place.clone())) {
+            continue;
+        }
+        given.push((name.clone(), place.clone()));
+        let required = place == "path" || parameter.get("required") == Some(&Value::Bool(true));
+        // What is optional is sent in the first attempts, where it is simple.
+        if !(required || style.optional && style.examples && place == "query") {
+            continue;
+        }
+        let Some(value) = parameter_value(whole, parameter, style) else {
+            if required {
+                return None;
+            }
+            continue;
+        };
+        match &*place {
+            "path" => {
+                let written = path_value(&name, text("style"), &value);
+                sample.target = sample.target.replace(&format!("{{{name}}}"), &written);
+            }
+            "query" => query.extend(query_pairs(&name, parameter, &value)),
+            "header" if !["accept", "content-type", "authorization"].contains(&&*name.to_ascii_lowercase()) => {
+                sample.headers.push((name, body::simple(&value)));
+            }
+            "cookie" => cookies.push(format!("{name}={}", body::simple(&value))),
+            _ => {}
+        }
+    }
+    if !cookies.is_empty() {
+        sample.headers.push(("cookie".to_owned(), cookies.join("; ")));
+    }
+    if !query.is_empty() {
+        sample.target = format!("{}?{}", sample.target, query.join("&"));
+    }
+    let request_body = held.get("requestBody");
+    let target = request_body.and_then(|body| body.get("$ref")?.as_str()).and_then(|target| resolve(whole, target));
+    if let Some(request_body) = target.or(request_body) {
+        let media_type = body::media_type(request_body, None);
+        let attempt = usize::from(!style.examples);
+        if let Some(media_type) = media_type {
+            let value = body::value(whole, request_body, media_type, style, Direction::Request, attempt)?;
+            sample.headers.push(("content-type".to_owned(), body::sent(media_type).to_owned()));
+            sample.body = body::encode(media_type, &value);
+        }
+    }
+    Some(sample)
+}
+
+fn parameter_value(document: &Value, parameter: &Value, style: Style) -> Option<Value> {
+    if let Some(example) = parameter.get("example").filter(|_| style.examples) {
+        return Some(example.clone());
+    }
+    if let Some(content) = parameter.get("content").and_then(Value::as_object) {
+        let schema = content.values().next()?.get("schema")?;
+        let value = Generator::new(document, style, Direction::Request).value(schema)?;
+        return Some(Value::String(value.to_string()));
+    }
+    let anything = json!({"type": "string"});
+    let schema = parameter.get("schema").unwrap_or(&anything);
+    let value = Generator::new(document, style, Direction::Request).value(schema)?;
+    // An empty segment is no segment.
+    (value != json!("")).then_some(value)
+}
+
+fn path_value(name: &str, style: &str, value: &Value) -> String {
+    let written = match value {
+        Value::Array(items) => items.iter().map(|item| escaped(&body::simple(item))).collect::<Vec<_>>().join(","),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| format!("{},{}", escaped(name), escaped(&body::simple(value))))
+            .collect::<Vec<_>>()
+            .join(","),
+        other => escaped(&body::simple(other)),
+    };
+    match style {
+        "label" => format!(".{written}"),
+        "matrix" => format!(";{name}={written}"),
+        _ => written,
+    }
+}
+
+/// The pairs of a query (OpenAPI 3.1, section 4.8.12.4).
+fn query_pairs(name: &str, parameter: &Value, value: &Value) -> Vec<String> {
+    let style = parameter.get("style").and_then(Value::as_str).unwrap_or("form");
+    let explode = parameter.get("explode").and_then(Value::as_bool).unwrap_or(style == "form");
+    let pair = |name: &str, value: &str| format!("{}={}", escaped(name), value);
+    let joined = |separator: &str, items: Vec<String>| pair(name, &items.join(separator));
+    let each = |items: &[Value]| items.iter().map(|item| escaped(&body::simple(item))).collect::<Vec<_>>();
+    match (value, style, explode) {
+        (Value::Array(items), "form", true) => each(items).iter().map(|item| pair(name, item)).collect(),
+        (Value::Array(items), "spaceDelimited", false) => vec![joined("%20", each(items))],
+        (Value::Array(items), "pipeDelimited", false) => vec![joined("%7C", each(items))],
+        (Value::Array(items), _, false) => vec![joined(",", each(items))],
+        (Value::Array(items), ..) => each(items).iter().map(|item| pair(name, item)).collect(),
+        (Value::Object(members), "deepObject", _) => {
+            members.iter().map(|(key, value)| pair(&format!("{name}[{key}]"), &escaped(&body::simple(value)))).collect()
+        }
+        (Value::Object(members), _, true) => {
+            members.iter().map(|(key, value)| pair(key, &escaped(&body::simple(value)))).collect()
+        }
+        (Value::Object(members), ..) => {
+            let all = members.iter().flat_map(|(key, value)| [escaped(key), escaped(&body::simple(value))]).collect();
+            vec![joined(",", all)]
+        }
+        (other, ..) => vec![pair(name, &escaped(&body::simple(other)))],
+    }
+}

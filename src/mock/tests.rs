@@ -1,0 +1,75 @@
+use http::Method;
+
+use super::*;
+
+fn mock(document: Value) -> Mock {
+    Mock::new(Arc::new(Contract::from_document(document).unwrap()), None, 0).unwrap()
+}
+
+fn answer(mock: &Mock, method: &Method, target: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        map.append(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
+    }
+    mock.answer_now(&Ask { method, target, headers: &map, body: &Bytes::from(body.to_owned()) })
+}
+
+fn shop() -> Value {
+    json!({"openapi": "3.1.0", "info": {"title": "Shop", "version": "1"}, "servers": [{"url": "https://shop.example/v1"}],
+        "paths": {
+            "/orders": {
+                "get": {"parameters": [{"name": "take", "in": "query", "schema": {"type": "integer", "maximum": 5}}],
+                    "responses": {"200": {"description": "x", "content": {"application/json": {
+                        "schema": {"$ref": "#/components/schemas/Orders"}}}},
+                        "422": {"description": "x", "content": {"application/json": {"schema": {"type": "object",
+                            "required": ["error"], "properties": {"error": {"const": "bad"}},
+                            "additionalProperties": false}}}}}},
+                "post": {"security": [{"oauth": ["orders:write"]}], "requestBody": {"required": true, "content":
+                    {"application/json": {"schema": {"$ref": "#/components/schemas/Order"}}}},
+                    "responses": {"201": {"description": "x", "content": {"application/json": {
+                        "example": {"id": 7}, "schema": {"$ref": "#/components/schemas/Order"}}}}}},
+                "delete": {"responses": {"204": {"description": "x"}}}}},
+        "components": {
+            "schemas": {"Order": {"type": "object", "required": ["id"], "additionalProperties": false,
+                "properties": {"id": {"type": "integer", "minimum": 5}, "secret": {"type": "string", "writeOnly": true}}},
+                "Orders": {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Order"}}},
+            "securitySchemes": {"oauth": {"type": "oauth2", "flows": {"clientCredentials": {
+                "tokenUrl": "https://shop.example/connect/token", "scopes": {"orders:write": "x"}}}}}}})
+}
+
+#[test]
+fn an_answer_comes_from_the_schema_and_an_example_is_preferred() {
+    let mock = mock(shop());
+    let listed = answer(&mock, &Method::GET, "/v1/orders?take=3", &[], "");
+    assert_eq!((listed.status.as_u16(), &*listed.body), (200, br#"[{"id":5}]"#.as_slice()));
+    let token = answer(&mock, &Method::POST, "/connect/token", &[], "grant_type=client_credentials&client_id=c");
+    let token: Value = serde_json::from_slice(&token.body).unwrap();
+    assert_eq!(token["scope"], "orders:write");
+    let bearer = format!("Bearer {}", token["access_token"].as_str().unwrap());
+    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    let made = answer(&mock, &Method::POST, "/v1/orders", &headers, r#"{"id": 9}"#);
+    assert_eq!((made.status.as_u16(), &*made.body), (201, br#"{"id":7}"#.as_slice()));
+    assert_eq!(answer(&mock, &Method::DELETE, "/v1/orders", &[], "").status, 204);
+    assert_eq!(answer(&mock, &Method::GET, "/v1/other", &[], "").status, 404);
+}
+
+#[test]
+fn a_request_that_the_contract_refuses_gets_the_documented_refusal_with_the_reason() {
+    let mock = mock(shop());
+    let refused = answer(&mock, &Method::GET, "/v1/orders?take=9", &[], "");
+    assert_eq!((refused.status.as_u16(), &*refused.body), (422, br#"{"error":"bad"}"#.as_slice()));
+    let reason = refused.headers.get("contrail-sandbox").unwrap().to_str().unwrap();
+    assert!(reason.starts_with("query.parameter at take: "), "{reason}");
+    let stranger = answer(&mock, &Method::POST, "/v1/orders", &[("content-type", "application/json")], r#"{"id": 9}"#);
+    assert_eq!(stranger.status, 401);
+}
+
+#[test]
+fn equal_seed_numbers_give_equal_answers_and_others_differ() {
+    let of = |seed_number| {
+        let contract = Arc::new(Contract::from_document(shop()).unwrap());
+        answer(&Mock::new(contract, None, seed_number).unwrap(), &Method::GET, "/v1/orders", &[], "").body
+    };
+    assert_eq!(of(3), of(3));
+    assert_ne!(of(0), of(3));
+}

@@ -1,0 +1,88 @@
+//! What the proxy hands to the pipeline.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use http::HeaderMap;
+
+use super::{
+    console,
+    enforce::{self, Held},
+    judge,
+    run::Pipeline,
+    writing::unrecorded,
+};
+use crate::{
+    exchange::{Exchange, Headers, Request},
+    finding::Verdict,
+    proxy::{Committed, Completed, HoldPolicy, Observer},
+    redact::Judged,
+    upstream::{Denied, Problem},
+};
+
+impl Observer for Pipeline {
+    fn holds(&self) -> HoldPolicy {
+        HoldPolicy { heads: self.durable, ..self.enforce.holds() }
+    }
+
+    fn refuses(&self, request: &Request) -> Option<Problem> {
+        if !self.durable {
+            return None;
+        }
+        let problem = self.lock().disk.refusing.as_deref().map(unrecorded)?;
+        // What is not recorded anyway does not wait for the journal.
+        self.judge.includes(request).then_some(problem)
+    }
+
+    fn admit_request(&self, exchange: &mut Exchange) -> Result<(), Problem> {
+        match self.judge.admit(exchange) {
+            None => Ok(()),
+            Some(Err(judge::Unjudged)) => Err(enforce::unjudged(Held::Request)),
+            Some(Ok(verdict)) if enforce::passes(&verdict, Held::Request) => Ok(()),
+            Some(Ok(verdict)) => Err(self.refusal(exchange, verdict)),
+        }
+    }
+
+    fn on_completed(&self, ended: Completed) -> Committed {
+        self.record(ended)
+    }
+
+    fn on_informational(&self, headers: &HeaderMap) {
+        // What fails here fails on the exchange too, and is reported there.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.redactor.recognise_headers(&Headers::from(headers))));
+    }
+
+    fn on_rejected(&self, status: u16, reason: &str) {
+        let mut state = self.lock();
+        let state = &mut *state;
+        *state.counts.turned_away.entry(reason.to_owned()).or_default() += 1;
+        console::turned_away(&mut state.line_batch, self.lines, status, reason);
+        self.batches.here().wake();
+    }
+
+    fn on_denied(&self, denied: &Denied) {
+        // Clients can put anything where a host belongs.
+        let clean =
+            |text: &str| catch_unwind(AssertUnwindSafe(|| self.redactor.text(text).into_inner())).unwrap_or_default();
+        self.deny(&Denied { host: clean(&denied.host), advice: clean(&denied.advice), ..*denied });
+    }
+}
+
+impl Pipeline {
+    /// Counts and shows a request that was turned away because of its host.
+    fn deny(&self, denied: &Denied) {
+        let mut state = self.lock();
+        let state = &mut *state;
+        *state.counts.turned_away.entry(denied.reason.to_owned()).or_default() += 1;
+        state.collector.denied(&denied.host, denied.reason);
+        console::denied(&mut state.line_batch, self.lines, denied);
+        self.batches.here().wake();
+    }
+
+    /// Why a request that is held does not pass.
+    fn refusal(&self, exchange: &Exchange, verdict: Verdict) -> Problem {
+        self.process_batches();
+        let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.redact(Judged::new(exchange.clone(), verdict))));
+        redacted
+            .map_or_else(|_| enforce::unjudged(Held::Request), |redacted| enforce::refusal(&redacted, Held::Request))
+    }
+}

@@ -1,0 +1,203 @@
+//! The pipeline itself: its parts, its state, and its turns.
+
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
+};
+
+use super::{
+    batches::{Batches, Waiting},
+    console::LineFormat,
+    counts::Counts,
+    enforce::Enforce,
+    journal::Journal,
+    judge::Judge,
+    lines::Console,
+    writing::Disk,
+};
+use crate::{
+    contract::Contract,
+    redact::{Counters, Judged, Redacted, Redactor},
+    report::{Collector, Place, Title},
+};
+
+/// What a pipeline is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// Judges exchanges.
+    pub judge: Judge,
+    /// Takes the secrets out.
+    pub redactor: Arc<Redactor>,
+    /// Which messages are held until they are judged, if any.
+    pub enforce: Enforce,
+    /// Counts findings, for the summary and reports.
+    pub collector: Collector,
+    /// Where entries go.
+    pub journal: Option<Box<dyn Journal>>,
+    /// The ends of responses wait for the disk, and what cannot be recorded is refused.
+    pub durable: bool,
+    /// How exchange lines are shaped.
+    pub lines: LineFormat,
+    /// Where exchange lines go.
+    pub console: Console,
+}
+
+/// The pipeline; see the module.
+#[derive(Debug)]
+pub struct Pipeline {
+    pub(super) judge: Judge,
+    pub(super) redactor: Arc<Redactor>,
+    pub(super) enforce: Enforce,
+    pub(super) lines: LineFormat,
+    pub(super) console: Arc<Console>,
+    pub(super) durable: bool,
+    pub(super) records: bool,
+    pub(super) batches: Batches,
+    pub(super) state: Mutex<State>,
+    pub(super) to_sync: Condvar,
+    pub(super) syncer: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) collector: Collector,
+    pub(super) journal: Option<Box<dyn Journal>>,
+    pub(super) line_batch: Vec<u8>,
+    pub(super) journal_batch: bool,
+    pub(super) waiting: Vec<Waiting>,
+    pub(super) disk: Disk,
+    pub(super) counts: Counts,
+}
+
+/// The result of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Counts of findings.
+    pub collector: Collector,
+    /// Other counts.
+    pub counts: Counts,
+    /// What redaction found.
+    pub secrets: Counters,
+    /// Where exchange lines went; close it before printing anything else.
+    pub console: Arc<Console>,
+}
+
+impl Pipeline {
+    /// Puts the parts together. Run [`Pipeline::run`] beside the proxy, else the end of no response goes out.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no thread.
+    pub fn new(parts: Parts) -> io::Result<Arc<Self>> {
+        let Parts { judge, redactor, enforce, collector, journal, durable, lines, console } = parts;
+        let pipeline = Arc::new(Self {
+            judge,
+            redactor,
+            enforce,
+            lines,
+            console: Arc::new(console),
+            durable,
+            records: journal.is_some(),
+            batches: Batches::default(),
+            state: Mutex::new(State {
+                collector,
+                journal,
+                line_batch: Vec::new(),
+                journal_batch: false,
+                waiting: Vec::new(),
+                disk: Disk::default(),
+                counts: Counts::default(),
+            }),
+            to_sync: Condvar::new(),
+            syncer: Mutex::new(None),
+        });
+        if durable {
+            let syncing = Arc::clone(&pipeline);
+            let thread = thread::Builder::new().name("journal".to_owned()).spawn(move || syncing.sync_batches())?;
+            *pipeline.syncer.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        }
+        Ok(pipeline)
+    }
+
+    /// Processes and writes what ended, once per turn of the event loop in which an exchange ended. Runs until it is
+    /// dropped; each event loop needs one.
+    pub async fn run(&self) {
+        let turn = self.batches.begin();
+        loop {
+            turn.notified().await;
+            // Everything that is ready in this turn runs first, and so joins the batch.
+            tokio::task::yield_now().await;
+            let taken_up = catch_unwind(AssertUnwindSafe(|| {
+                self.process_batch(&turn);
+                self.write_out();
+            }));
+            if taken_up.is_err() {
+                // Those that come after it are still written; the responses of the others are cut.
+                tracing::error!("failed to encode a journal entry; please report it");
+                self.lock().counts.unwritten += 1;
+            }
+        }
+    }
+
+    /// Processes and writes what ended. [`Pipeline::run`] does it; the end of a run does it once more.
+    pub fn flush(&self) {
+        self.process_batches();
+        self.write_out();
+    }
+
+    /// The contract in force.
+    #[must_use]
+    pub fn contract(&self) -> &Arc<Contract> {
+        &self.judge.contract
+    }
+
+    /// How exchange lines are shaped.
+    #[must_use]
+    pub fn lines(&self) -> LineFormat {
+        self.lines
+    }
+
+    /// What redaction works by.
+    #[must_use]
+    pub fn redactor(&self) -> &Arc<Redactor> {
+        &self.redactor
+    }
+
+    /// Counts an exchange that did not go through the proxy now (a recorded one, judged beside it).
+    ///
+    /// # Errors
+    ///
+    /// The temporary file of a JSON report could not be written.
+    pub fn collect(&self, place: Place<'_>, judged: &Redacted<Judged>) -> io::Result<()> {
+        self.lock().collector.exchange(place, judged, None)
+    }
+
+    /// Writes what is left, closes the journal, and gives what was counted.
+    ///
+    /// The journal given to [`Parts`] is dropped here; nothing is recorded any more.
+    pub fn finish(&self) -> Outcome {
+        self.flush();
+        self.lock().disk.closing = true;
+        self.to_sync.notify_one();
+        let syncer = self.syncer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(syncer) = syncer {
+            let _ = syncer.join();
+        }
+        let nothing = Collector::new(Title::default(), Vec::new(), false);
+        let mut state = self.lock();
+        state.journal = None;
+        state.collector.redact(&self.redactor);
+        Outcome {
+            collector: std::mem::replace(&mut state.collector, nothing),
+            counts: std::mem::take(&mut state.counts),
+            secrets: self.redactor.counters(),
+            console: Arc::clone(&self.console),
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

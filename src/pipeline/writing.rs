@@ -1,0 +1,154 @@
+//! Writing a batch of entries, and syncing it under `--durable`.
+
+use std::{io, sync::PoisonError, time::Instant};
+
+use http::StatusCode;
+
+use super::{
+    batches::Waiting,
+    console,
+    run::{Pipeline, State},
+};
+use crate::upstream::Problem;
+
+/// Bytes of entries that are written at once, without waiting for the turn of the event loop to end.
+pub(super) const MAX_QUEUED: usize = 4 << 20;
+
+/// The state of the disk, under `--durable`.
+#[derive(Debug, Default)]
+pub(super) struct Disk {
+    /// Written, and not on the disk yet.
+    pub(super) syncing: Vec<Waiting>,
+    sync_wanted: bool,
+    /// Why requests are refused at present.
+    pub(super) refusing: Option<String>,
+    /// A sync failed: which part of the journal is on the disk is unknown, and a later success would not show it.
+    sync_failed: bool,
+    /// No more is to come.
+    pub(super) closing: bool,
+}
+
+impl Disk {
+    /// From now on requests are refused, for this reason; the answer.
+    fn refuse(&mut self, reason: String) -> Problem {
+        let problem = unrecorded(&reason);
+        self.refusing = Some(reason);
+        problem
+    }
+}
+
+impl Pipeline {
+    pub(super) fn write_out(&self) {
+        let mut state = self.lock();
+        let state = &mut *state;
+        self.write(state);
+        if !state.line_batch.is_empty() {
+            self.console.push(&mut state.line_batch);
+        }
+    }
+
+    /// Gives the batch of entries to the kernel, and releases those who wait for no more than that.
+    pub(super) fn write(&self, state: &mut State) {
+        let Some(journal) = state.journal.as_mut().filter(|_| std::mem::take(&mut state.journal_batch)) else { return };
+        let queue = &mut state.counts.queue;
+        queue.most_bytes = queue.most_bytes.max(journal.queued());
+        queue.most_exchanges = queue.most_exchanges.max(state.waiting.len() + state.disk.syncing.len());
+        queue.writes += 1;
+        let begun = Instant::now();
+        let written = journal.write();
+        queue.slowest = queue.slowest.max(begun.elapsed());
+        for alarm in journal.alarms() {
+            console::alarm(&mut state.line_batch, self.lines, &alarm, None);
+        }
+        if let Err(error) = written {
+            return self.lost(state, &error);
+        }
+        if !self.durable {
+            release(&mut state.waiting, &Ok(()));
+            return;
+        }
+        if !state.disk.sync_failed {
+            state.disk.refusing = None;
+        }
+        // Those whose client has gone already wait for nothing.
+        state.waiting.retain(|waiting| !waiting.is_gone());
+        state.disk.syncing.append(&mut state.waiting);
+        state.disk.sync_wanted = true;
+        self.to_sync.notify_one();
+    }
+
+    /// A batch is not in the journal.
+    fn lost(&self, state: &mut State, error: &io::Error) {
+        state.counts.unwritten += state.waiting.len() as u64;
+        self.alarm(state, error);
+        let answer = if self.durable { Err(state.disk.refuse(error.to_string())) } else { Ok(()) };
+        release(&mut state.waiting, &answer);
+    }
+
+    /// Reports once that the journal cannot be written.
+    fn alarm(&self, state: &mut State, error: &io::Error) {
+        if state.counts.journal_error.is_some() {
+            return;
+        }
+        state.counts.journal_error = Some(error.to_string());
+        let alarm = if self.durable {
+            "the journal cannot be written; requests get 503 until it can (--durable)"
+        } else {
+            "the journal cannot be written; traffic goes on and is not recorded"
+        };
+        tracing::error!(%error, "{alarm}");
+        let mut line = Vec::new();
+        console::alarm(&mut line, self.lines, alarm, Some(error));
+        self.console.insist(&line);
+    }
+
+    /// The work of the syncing thread: one sync for all exchanges that were written since the one before.
+    pub(super) fn sync_batches(&self) {
+        let mut state = self.lock();
+        loop {
+            if !std::mem::take(&mut state.disk.sync_wanted) {
+                if state.disk.closing {
+                    return;
+                }
+                state = self.to_sync.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let mut waiting = std::mem::take(&mut state.disk.syncing);
+            let sync = state.journal.as_mut().map(|journal| journal.unsynced());
+            drop(state);
+            let begun = Instant::now();
+            let synced = sync.map_or(Ok(()), |sync| sync());
+            let took = begun.elapsed();
+            state = self.lock();
+            state.counts.queue.syncs += 1;
+            state.counts.queue.slowest = state.counts.queue.slowest.max(took);
+            let answer = match synced {
+                Ok(()) if !state.disk.sync_failed => Ok(()),
+                Ok(()) => Err(unrecorded(state.disk.refusing.as_deref().unwrap_or_default())),
+                Err(error) => {
+                    state.disk.sync_failed = true;
+                    self.alarm(&mut state, &error);
+                    let reason = format!("{error}; start contrail anew once the disk is mended");
+                    Err(state.disk.refuse(reason))
+                }
+            };
+            if answer.is_err() {
+                state.counts.unwritten += waiting.len() as u64;
+            }
+            release(&mut waiting, &answer);
+        }
+    }
+}
+
+/// Answers all of them.
+fn release(waiting: &mut Vec<Waiting>, answer: &Result<(), Problem>) {
+    for waiting in waiting.drain(..) {
+        waiting.tell(answer.clone());
+    }
+}
+
+/// The answer to a request that cannot be recorded, under `--durable`.
+pub(super) fn unrecorded(reason: &str) -> Problem {
+    let detail = format!("the journal cannot be written, and --durable lets nothing through unrecorded: {reason}");
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "durable", detail)
+}

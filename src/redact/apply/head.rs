@@ -1,0 +1,147 @@
+//! Secrets of header fields, and of the credential that one of them is.
+
+use std::ops::Range;
+
+use http::{HeaderName, HeaderValue, header};
+
+use super::message::Work;
+use crate::{
+    exchange::Headers,
+    redact::{
+        known::{
+            index::Index,
+            search::{self, Reading},
+        },
+        mark::{Id, Mark},
+    },
+    token::{Credential, SCHEMES, TokenFacts},
+};
+
+/// What is known of the header fields.
+pub(super) struct Head {
+    /// The redacted value of the first `Authorization`, if it was seen before.
+    authorization: Option<HeaderValue>,
+    others: Fields,
+}
+
+enum Fields {
+    /// Nothing in them is worth reading. Where their names and values stand in [`Work::heads`].
+    Plain(Range<usize>),
+    /// Marks of each.
+    Read(Vec<Vec<Mark>>),
+}
+
+impl Work<'_> {
+    pub(super) fn read_head(&mut self, headers: &Headers, response: bool) -> Head {
+        let start = self.heads.len();
+        if start == 0 {
+            // Enough for both heads of most exchanges.
+            self.heads.reserve(1024);
+        }
+        let mut authorization = None;
+        let mut is_first = !response;
+        for (name, value) in headers.iter() {
+            if is_first && name == header::AUTHORIZATION {
+                is_first = false;
+                authorization = self.redactor.known_authorization(value);
+                if authorization.is_some() {
+                    continue;
+                }
+            }
+            // The colon ends a name for the hints that count at the end of a word only.
+            for (part, end) in [(name.as_str().as_bytes(), b':'), (value.as_bytes(), b'\n')] {
+                self.heads.extend_from_slice(part);
+                self.heads.push(end);
+            }
+        }
+        let text = start..self.heads.len();
+        if !self.redactor.plan.names_headers() && self.redactor.is_plain(&self.heads[text.clone()]) {
+            return Head { authorization, others: Fields::Plain(text) };
+        }
+        let mut known = authorization.is_some();
+        let marks = |(name, value): (&HeaderName, &HeaderValue)| {
+            if known && name == header::AUTHORIZATION {
+                known = false;
+                return Vec::new();
+            }
+            self.redactor.detect_header(name, value.as_bytes())
+        };
+        Head { authorization, others: Fields::Read(headers.iter().map(marks).collect()) }
+    }
+
+    pub(super) fn write_head(&mut self, index: &Index, headers: &mut Headers, head: Head, response: bool) {
+        if let Some(label) = head.authorization
+            && let Some((_, value)) = headers.iter_mut().find(|(name, _)| *name == header::AUTHORIZATION)
+        {
+            *value = label;
+            self.touched.authorization = true;
+        }
+        let mut marked = match head.others {
+            Fields::Plain(text) if !self.heads.get(text.clone()).is_some_and(|text| index.touches(text)) => return,
+            Fields::Plain(_) => Vec::new(),
+            Fields::Read(marks) => marks,
+        }
+        .into_iter();
+        for (name, value) in headers.iter_mut() {
+            let mut marks = marked.next().unwrap_or_default();
+            let path = matches!(name.as_str(), "location" | "content-location" | "referer" | "link" | "origin");
+            let covering = covering(value.as_bytes(), &marks);
+            if covering.is_none() {
+                search::find(index, value.as_bytes(), Reading { path, plus: false }, &mut marks);
+            }
+            if let Some(new) = self.replaced(value.as_bytes(), marks, None) {
+                let new = HeaderValue::from_bytes(&new).unwrap_or(HeaderValue::from_static("!"));
+                if name == header::AUTHORIZATION && !response {
+                    self.touched.authorization = true;
+                    if let Some(secret) = covering {
+                        self.redactor.keep_authorization(value, &new, secret);
+                    }
+                } else {
+                    self.touched.elsewhere = true;
+                }
+                *value = new;
+            }
+        }
+    }
+
+    /// What a token claims may have the shape of a secret.
+    pub(super) fn detect_credential(&self, credential: &Credential) {
+        let Credential::Token(facts) = credential else { return };
+        let index = self.redactor.memory().index();
+        if self.redactor.is_clean(&index, facts) {
+            return;
+        }
+        let texts = [&facts.client, &facts.issuer].into_iter().flatten();
+        for text in texts.chain(&facts.audience).chain(facts.scopes.iter().flatten()) {
+            self.redactor.detect_text(text.as_bytes(), 0, &mut Vec::new());
+        }
+    }
+
+    pub(super) fn write_credential(&mut self, index: &Index, credential: &mut Credential) {
+        let Credential::Token(facts) = credential else { return };
+        if index.is_empty() || self.redactor.is_clean(index, facts) {
+            return;
+        }
+        let mut clean = TokenFacts::clone(facts);
+        let texts = [&mut clean.client, &mut clean.issuer].into_iter().flatten();
+        let lists = clean.audience.iter_mut().chain(clean.scopes.iter_mut().flatten());
+        let mut changed = false;
+        for text in texts.chain(lists) {
+            changed |= self.rewrite(index, text);
+        }
+        if changed {
+            *facts = clean.into();
+            self.touched.elsewhere = true;
+        } else {
+            self.redactor.remember_clean(index, facts);
+        }
+    }
+}
+
+/// The secret that a field's value is, but for the scheme before it: then there is no room for another.
+fn covering(value: &[u8], marks: &[Mark]) -> Option<Id> {
+    let [Mark { range, secret, .. }] = marks else { return None };
+    let scheme = value[..range.start].trim_ascii();
+    let covers = range.end == value.len() && SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known.as_bytes()));
+    covers.then_some(*secret)
+}

@@ -1,0 +1,194 @@
+//! Secrets in what the check says of an exchange: places, values that it saw, and texts of contrail's own.
+
+use std::ops::Range;
+
+use super::message::{Work, lossy};
+use crate::{
+    finding::{Finding, Rule, Verdict},
+    json,
+    redact::{
+        find::{detect::DEPTH, fields, grammar::Parsed},
+        kind::{self, Spread},
+        known::{
+            index::Index,
+            search::{self, Reading},
+        },
+        label,
+        mark::Mark,
+    },
+};
+
+/// A value that was replaced in its field only, so a finding about that field has to follow.
+pub(super) struct Spot {
+    pub(super) response: bool,
+    pub(super) place: String,
+    pub(super) value: String,
+    pub(super) label: String,
+}
+
+/// A field of a form that is something else: what the check says of it is a piece of a text that was redacted as another.
+pub(super) struct Piece {
+    pub(super) place: String,
+    pub(super) value: String,
+    /// The same of what is left.
+    pub(super) redacted: (String, String),
+}
+
+impl Work<'_> {
+    /// A place of a body as the redacted body has it: the names that lead there are redacted as they are there.
+    pub(super) fn place_in(&self, index: &Index, document: Option<&json::Document>, place: String) -> String {
+        let Some(mut place) = self.pointer(index, &place) else { return place };
+        // Beside another name of the same beginning a label may read otherwise; then more of the body counts as redacted.
+        while document.is_some_and(|document| document.pointer(&place).is_none()) {
+            place.truncate(place.rfind('/').unwrap_or(0));
+        }
+        place
+    }
+
+    /// A JSON pointer whose names are redacted; `None` if nothing changes.
+    fn pointer(&self, index: &Index, pointer: &str) -> Option<String> {
+        let mut changed = false;
+        let mut out = String::new();
+        for token in pointer.strip_prefix('/')?.split('/') {
+            let name = token.replace("~1", "/").replace("~0", "~");
+            let new = self.name(index, &name);
+            changed |= new.is_some();
+            json::push_pointer(&mut out, new.as_deref().unwrap_or(&name));
+        }
+        // A secret with a `/` of its own in it may go from one name to the next.
+        changed |= self.rewrite(index, &mut out);
+        changed.then_some(out)
+    }
+
+    /// A name out of a message, or another text of it that stands by itself, without its secrets; `None` if it has none.
+    fn name(&self, index: &Index, name: &str) -> Option<String> {
+        /// No shape of a secret is shorter than this without a sign of punctuation.
+        const MAX_BARE: usize = 14;
+        let text = name.as_bytes();
+        let is_bare = text.len() <= MAX_BARE && text.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let mut marks = Vec::new();
+        if !is_bare || self.redactor.plan.is_extended() {
+            self.redactor.detect_text(text, DEPTH - 1, &mut marks);
+        }
+        search::find(index, text, Reading::default(), &mut marks);
+        self.replaced(text, marks, None).map(|new| lossy(&new))
+    }
+
+    /// Replaces secrets in a text that was taken from a message: where a finding is, what was seen there.
+    pub(in crate::redact) fn derived(&self, index: &Index, text: &mut String) -> bool {
+        let new = if text.starts_with('/') { self.pointer(index, text) } else { self.name(index, text) };
+        new.map(|new| *text = new).is_some()
+    }
+
+    /// Replaces known secrets in a text of ours.
+    pub(in crate::redact) fn rewrite(&self, index: &Index, text: &mut String) -> bool {
+        let mut marks = Vec::new();
+        search::find(index, text.as_bytes(), Reading::default(), &mut marks);
+        match self.replaced(text.as_bytes(), marks, None) {
+            Some(new) => {
+                *text = lossy(&new);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Replaces known secrets in the check's findings.
+    pub(in crate::redact) fn verdict(&mut self, verdict: &mut Verdict) {
+        if verdict.findings.is_empty() {
+            return;
+        }
+        let index = self.redactor.memory().index();
+        for finding in &mut verdict.findings {
+            let mut changed = false;
+            if let Some(piece) = self.pieces.iter().find(|piece| piece.place == finding.at) {
+                if let Some(seen) = finding.seen.as_mut().filter(|_| !piece.value.is_empty()) {
+                    *seen = seen.replace(&piece.value, &piece.redacted.1);
+                }
+                finding.at.clone_from(&piece.redacted.0);
+                changed = true;
+            }
+            let spots = std::mem::take(&mut self.spots);
+            for spot in &spots {
+                if !spot.concerns(finding) {
+                    continue;
+                }
+                let texts = finding.seen.as_mut().into_iter().chain(match &mut finding.expected {
+                    std::borrow::Cow::Owned(text) => Some(text),
+                    std::borrow::Cow::Borrowed(_) => None,
+                });
+                for text in texts {
+                    if text.contains(&spot.value) {
+                        *text = text.replace(&spot.value, &spot.label);
+                        changed = true;
+                    }
+                }
+            }
+            self.spots = spots;
+            changed |= self.derived(&index, &mut finding.at);
+            if let Some(seen) = &mut finding.seen {
+                changed |= self.name(&index, seen).map(|new| *seen = new).is_some();
+            }
+            if let std::borrow::Cow::Owned(expected) = &mut finding.expected {
+                changed |= self.rewrite(&index, expected);
+            }
+            self.touched.elsewhere |= changed;
+        }
+    }
+
+    /// Values that stay in their field by value, for the findings about it.
+    pub(super) fn remember(&mut self, marks: &[Mark], text: &[u8], response: bool) {
+        for mark in marks.iter().filter(|mark| mark.whole) {
+            let Some(place) = &mark.place else { continue };
+            let Some(value) = text.get(mark.range.clone()) else { continue };
+            if kind::spread(value) == Spread::Anywhere || label::is_label_bytes(value) {
+                continue;
+            }
+            let secret = self.redactor.memory().secret(mark.secret);
+            let label = if mark.number {
+                secret.number.to_string()
+            } else {
+                label::text(secret.kind, secret.number, self.bounds(mark, Some(response)))
+            };
+            self.spots.push(Spot { response, place: place.clone(), value: lossy(value), label });
+        }
+    }
+
+    /// What becomes of the fields of a form that is something else, for the findings about them.
+    pub(super) fn remember_pieces(&mut self, parsed: &Parsed, marks: &[Mark], text: &[u8]) {
+        /// Such a body has hardly any fields; a finding about a further one loses the value that it saw.
+        const MAX_PIECES: usize = 1000;
+        let Some(fields) = parsed.cut_form() else { return };
+        for field in fields.iter().take(MAX_PIECES) {
+            let left = |range: &Range<usize>| {
+                let inside = marks.iter().filter(|mark| mark.range.start < range.end && range.start < mark.range.end);
+                let inside = inside.map(|mark| {
+                    let (start, end) = (mark.range.start.max(range.start), mark.range.end.min(range.end));
+                    Mark::part(start - range.start..end - range.start, mark.secret)
+                });
+                let raw = &text[range.clone()];
+                let new = self.replaced(raw, inside.collect(), None);
+                lossy(&fields::decoded(new.as_deref().unwrap_or(raw)))
+            };
+            let redacted = (fields::field_place(&left(&field.name)), left(&field.value));
+            let value = lossy(&fields::decoded(&text[field.value.clone()]));
+            let place = fields::field_place(&fields::name_of(field, text));
+            if redacted.0 != place || redacted.1 != value {
+                self.pieces.push(Piece { place, value, redacted });
+            }
+        }
+    }
+}
+
+impl Spot {
+    fn concerns(&self, finding: &Finding) -> bool {
+        let side = match finding.rule {
+            Rule::RequestBody | Rule::RequestBodyUndocumented | Rule::QueryParameter | Rule::QueryUndocumented => {
+                !self.response
+            }
+            Rule::ResponseBody | Rule::ResponseBodyUndocumented => self.response,
+            _ => true,
+        };
+        side && (finding.at == self.place || self.place.strip_prefix('/') == Some(&finding.at))
+    }
+}

@@ -1,0 +1,135 @@
+//! Values after a name and a sign: `name=value`, `"name": "value"`, `name is value`.
+
+use super::{
+    named::Emit,
+    names::{self, Place},
+    steps::looked,
+};
+use crate::redact::{
+    kind::{self, Kind},
+    label,
+};
+
+expression!(
+    AUTHORIZATION,
+    r#"(?i-u)authorization\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?[a-z][a-z0-9-]{1,30}[ \t]+([a-z0-9._~+/=-]{8,})"#
+);
+expression!(
+    FIELD,
+    r#"(?-u)([A-Za-z][A-Za-z0-9_.-]{1,60})(?:(?:\\?["'])?\]?\s{0,20}(=>|:=|={1,3}|:)|\s{1,3}(is:?|was:?)[\s"'`])"#
+);
+// Searched only after the name of a secret: a value may reach to the end of the text.
+expression!(
+    VALUE,
+    concat!(
+        r"\A(?-u)\s{0,20}",
+        // What YAML writes before a value: a block's sign, a tag, an anchor, an item's dash; and PHP its type.
+        r"(?:(?:[|>][0-9+-]{0,2}|[!&][A-Za-z!]{1,40}|-|string\([0-9]{1,9}\))\s{1,20})?",
+        r#"(?:"""((?s:.*?))"""|[bBrRuU]{0,2}\\?"((?:[^"\\]|\\[^"])*)\\?"|[bBrRuU]{0,2}'([^']*)'|([^\s"'&;,<>(){}\\]+))"#
+    )
+);
+
+/// The credential behind `Authorization:` in a text, of any scheme.
+pub(super) fn find_authorization(text: &[u8], emit: &mut Emit<'_>) {
+    let Some(authorization) = &*AUTHORIZATION else { return };
+    let values = authorization.captures_iter(text).filter_map(|hit| hit.get(1));
+    for value in values.filter(|value| kind::is_opaque(value.as_bytes()) && !label::holds(value.as_bytes())) {
+        emit(value.range(), Kind::Credential);
+    }
+}
+
+/// Values after a name and a sign: `name=value`, `"name": "value"`; and after `name is`, where they look random.
+pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
+    /// Longest that stands before a value in YAML.
+    const MAX_PREFIX: usize = 64;
+    let (Some(field), Some(expression)) = (&*FIELD, &*VALUE) else { return };
+    let mut from = 0;
+    // The end of an unquoted value that is not opaque. No part of it up to this end is opaque either.
+    let mut plain_until = 0;
+    while let Some(hit) = field.captures_at(text, from) {
+        let Some(name) = hit.get(1) else { break };
+        let (Some(sign), is_prose) = (hit.get(2).or_else(|| hit.get(3)), hit.get(3).is_some()) else { break };
+        looked(sign.end() - from);
+        from = sign.end();
+        let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
+        // `.` joins names in properties files (`app.client.secret=`); the last one tells.
+        let last = name.rsplit('.').next().unwrap_or_default();
+        let assigned = sign.as_bytes() == b"=";
+        let place = if assigned { Place::Parameter } else { Place::Text };
+        let Some(kind) = names::by_name(last, place).or_else(|| names::by_name(name, place)) else { continue };
+        let bare = kind == Kind::Code && last.eq_ignore_ascii_case("code") || kind == Kind::ApiKey && last == "key";
+        if (bare || !assigned) && from + MAX_PREFIX < plain_until {
+            continue;
+        }
+        let Some(hit) = expression.captures(&text[from..]) else {
+            looked(text.len() - from);
+            continue;
+        };
+        let quoted = hit.get(1).or_else(|| hit.get(2)).or_else(|| hit.get(3));
+        let Some(value) = quoted.or_else(|| hit.get(4)) else { continue };
+        looked(value.end());
+        let mut range = from + value.start()..from + value.end();
+        if quoted.is_none() && text.get(range.end) == Some(&b'&') {
+            let end = beyond_ampersand(text, range.end, assigned);
+            // The first piece may be all of it.
+            if end > range.end && kind::is_opaque(&text[range.clone()]) && !label::holds(&text[range.clone()]) {
+                emit(range.clone(), kind);
+            }
+            range.end = end;
+        }
+        if is_prose {
+            range.start += usize::from(value.as_bytes().starts_with(b"`"));
+            range.end -= text[range.clone()].iter().rev().take_while(|byte| b".?!`".contains(byte)).count();
+            range.end = range.end.max(range.start);
+        }
+        let value = &text[range.clone()];
+        let telling = kind::is_opaque(value);
+        if value.is_empty() || ((bare || is_prose) && !telling) || (!assigned && quoted.is_none() && !telling) {
+            if quoted.is_none() {
+                plain_until = range.end;
+            }
+            continue;
+        }
+        if !label::holds(value) {
+            emit(range.clone(), kind);
+            if let Some(end) = second_half(text, range.end).filter(|_| quoted.is_none()) {
+                emit(range.start..end, kind);
+                range.end = end;
+            }
+        }
+        from = range.end;
+    }
+}
+
+/// The end of a value with an `&` in it: no piece of it is a field of a form (`&name=`) or an entity (`&name;`). After a
+/// `=`, where a form is likelier, each piece has to look random.
+fn beyond_ampersand(text: &[u8], mut end: usize, assigned: bool) -> usize {
+    /// Shortest piece that looks random.
+    const MIN_RANDOM: usize = 8;
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'&;,<>(){}\\=".contains(byte);
+    while let Some(rest) = text[end..].strip_prefix(b"&") {
+        let length = rest.iter().position(ends).unwrap_or(rest.len());
+        looked(length);
+        let piece = &rest[..length];
+        let is_random = length >= MIN_RANDOM
+            && piece.iter().any(u8::is_ascii_digit)
+            && piece.iter().any(u8::is_ascii_alphabetic)
+            && !label::holds(piece);
+        if length == 0 || matches!(rest.get(length), Some(b'=' | b';')) || (assigned && !is_random) {
+            break;
+        }
+        end += 1 + length;
+    }
+    end
+}
+
+/// The end of a value that goes on behind a `;`, as it does in an INI file: what follows looks random and ends the word.
+fn second_half(text: &[u8], at: usize) -> Option<usize> {
+    let rest = text[at..].strip_prefix(b";")?;
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'&;,<>(){}\\=".contains(byte);
+    let length = rest.iter().position(ends).unwrap_or(rest.len());
+    looked(length);
+    let ends_word = rest.get(length).is_none_or(u8::is_ascii_whitespace);
+    let half = &rest[..length];
+    (ends_word && kind::is_opaque(half) && !label::holds(half)).then_some(at + 1 + length)
+}

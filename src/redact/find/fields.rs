@@ -1,0 +1,211 @@
+//! Secrets in the fields of a form or a query.
+
+use std::ops::Range;
+
+use super::{
+    detect::{DEPTH, is_listed_name, is_listed_value},
+    names::{self, Place},
+};
+use crate::{
+    exchange::media::{self, Field},
+    json::push_pointer,
+    redact::{
+        Redactor,
+        kind::{self, Kind},
+        mark::Mark,
+        view::View,
+    },
+};
+
+/// The fields of a form or a query; `None` for more text than is looked at.
+pub(in crate::redact) fn fields(text: &[u8]) -> Option<Vec<Field>> {
+    u32::try_from(text.len()).is_ok().then(|| media::fields(text).collect())
+}
+
+/// Whether name and value are percent-encoded UTF-8.
+pub(super) fn is_sound(field: &Field, text: &[u8]) -> bool {
+    [&field.name, &field.value].into_iter().all(|range| {
+        let raw = &text[range.clone()];
+        let broken = raw.iter().enumerate().any(|(at, byte)| {
+            *byte == b'%' && !raw.get(at + 1..at + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+        });
+        !broken && std::str::from_utf8(&decoded(raw)).is_ok()
+    })
+}
+
+pub(in crate::redact) fn name_of(field: &Field, text: &[u8]) -> String {
+    String::from_utf8_lossy(&decoded(&text[field.name.clone()])).into_owned()
+}
+
+pub(in crate::redact) fn decoded(raw: &[u8]) -> Vec<u8> {
+    View::percent(raw, true).map_or_else(|| raw.to_vec(), |view| view.text)
+}
+
+/// The part of a bracketed or dotted field name that tells: `user[password]`.
+pub(super) fn last_name(name: &str) -> &str {
+    name.rsplit(['[', '.']).map(|part| part.trim_end_matches(']')).find(|part| !part.is_empty()).unwrap_or(name)
+}
+
+/// Whether the name of a form's only field, in which nothing is coded, says nothing of its value.
+pub(in crate::redact) fn is_plain_field(field: &[u8]) -> bool {
+    let name = field.split(|byte| *byte == b'=').next().unwrap_or_default();
+    std::str::from_utf8(name).is_ok_and(|name| {
+        let last = last_name(name);
+        names::by_name(last, Place::Parameter).is_none() && names::personal(last).is_none()
+    })
+}
+
+pub(in crate::redact) fn field_place(name: &str) -> String {
+    let mut place = String::new();
+    push_pointer(&mut place, name);
+    place
+}
+
+impl Redactor {
+    /// Recognises the secrets of a form or a query.
+    pub(in crate::redact) fn detect_fields<'f>(
+        &self,
+        text: &[u8],
+        fields: impl IntoIterator<Item = &'f Field>,
+        form: bool,
+        out: &mut Vec<Mark>,
+    ) {
+        let mut pairs = Pairs::default();
+        let fields: Vec<&Field> = fields.into_iter().collect();
+        for (at, field) in fields.iter().enumerate() {
+            let name = name_of(field, text);
+            let raw = &text[field.value.clone()];
+            let view = View::percent(raw, true);
+            let value = view.as_ref().map_or(raw, |view| &view.text);
+            let place = field_place(&name);
+            let before = out.len();
+            let last = last_name(&name);
+            let kind = names::by_name(last, Place::Parameter)
+                .filter(|_| !last.eq_ignore_ascii_case("key") || kind::is_opaque(value))
+                .or_else(|| {
+                    pairs.kind(last, value, || {
+                        fields.get(at + 1).map(|next| (name_of(next, text), decoded(&text[next.value.clone()])))
+                    })
+                })
+                .or_else(|| (form && self.plan.names_place(&place)).then_some(Kind::Custom));
+            if let Some(kind) = kind {
+                self.reserve_labels(value);
+                self.detect_text(value, 1, &mut Vec::new());
+                out.extend(self.learn(value, kind).map(|id| Mark::value(field.value.clone(), id)));
+            } else {
+                let person = names::personal(last).filter(|_| !value.is_empty());
+                if let Some(kind) = person {
+                    self.person(value, kind, field.value.clone(), out);
+                }
+                self.detect_coded(text, &field.value, out);
+            }
+            for mark in &mut out[before..] {
+                mark.place = Some(place.clone());
+                // A number inside JSON inside a form keeps its type there; the field itself is text.
+            }
+            self.detect_coded(text, &field.name, out);
+        }
+    }
+
+    /// Recognises the secrets of a percent-encoded part of a text.
+    fn detect_coded(&self, text: &[u8], range: &Range<usize>, out: &mut Vec<Mark>) {
+        let raw = &text[range.clone()];
+        let view = View::percent(raw, true);
+        let plain = view.as_ref().map_or(raw, |view| &view.text);
+        let mut marks = Vec::new();
+        self.detect_text(plain, DEPTH - 1, &mut marks);
+        out.extend(marks.into_iter().map(|mark| {
+            let whole = mark.range == (0..plain.len());
+            let moved = mark.moved(|inner| view.as_ref().map_or_else(|| inner.clone(), |view| view.source(inner)));
+            Mark { whole, ..moved.moved(|inner| range.start + inner.start..range.start + inner.end) }
+        }));
+    }
+}
+
+/// Fields that come in pairs, a name and its value: `name=password&value=…`, in either order.
+#[derive(Default)]
+struct Pairs {
+    /// The name that came last, without a value yet, and what it says.
+    name: Option<(String, Option<Kind>)>,
+    /// A value came before any name.
+    names_follow: bool,
+}
+
+impl Pairs {
+    /// What another field says of this one's value. `next` is the name and the value of the field behind it.
+    fn kind(&mut self, name: &str, value: &[u8], next: impl Fn() -> Option<(String, Vec<u8>)>) -> Option<Kind> {
+        let name = pair_name(name);
+        let kind_of = |value: &[u8]| std::str::from_utf8(value).ok().and_then(names::by_listed_name);
+        if is_listed_name(name) {
+            self.name = (!self.names_follow).then(|| (name.to_owned(), kind_of(value)));
+            return None;
+        }
+        if !is_listed_value(name) || value.is_empty() {
+            return None;
+        }
+        // `v` alone is a version more often than a value.
+        let are_pair = |other: &str| name.eq_ignore_ascii_case("v") == other.eq_ignore_ascii_case("k");
+        match self.name.take() {
+            Some((other, kind)) => kind.filter(|_| are_pair(&other)),
+            None => {
+                self.names_follow = true;
+                let (other, value) = next()?;
+                let other = pair_name(last_name(&other));
+                (is_listed_name(other) && are_pair(other)).then(|| kind_of(&value)).flatten()
+            }
+        }
+    }
+}
+
+/// The name of a field in a list of pairs, without its number: `value_1`.
+fn pair_name(name: &str) -> &str {
+    name.trim_end_matches(|character: char| character.is_ascii_digit() || matches!(character, '_' | '-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_form_is_told_from_a_sound_one() {
+        let sound = |text: &[u8]| fields(text).unwrap().iter().all(|field| is_sound(field, text));
+        assert!(sound(b"a=1&b&=&c=%C3%A9+x&a=2"));
+        assert!(!sound(b"a=%zz") && !sound(b"a=%1") && !sound(b"%ff=1"));
+    }
+
+    #[test]
+    fn a_name_and_its_value_may_be_two_fields() {
+        let masked = |form: &str| {
+            let mut marks = Vec::new();
+            Redactor::default().detect_fields(form.as_bytes(), &fields(form.as_bytes()).unwrap(), true, &mut marks);
+            marks.into_iter().map(|mark| form[mark.range].to_owned()).collect::<Vec<_>>()
+        };
+        for form in [
+            "name=password&value=abc",
+            "value=abc&name=password",
+            "k=client_secret&v=abc",
+            "p[0].name=a&p[0].value=b&p[1].name=password&p[1].value=abc",
+            "name_1=password&type=text&value_1=abc",
+            "a=1&field=X-Api-Key&value=abc",
+            "value=b&name=a&value=abc&name=token",
+        ] {
+            assert_eq!(masked(form), ["abc"], "{form}");
+        }
+        for form in [
+            "name=take&value=5",
+            "key=token&v=2",
+            "name=password&value=",
+            "password_name=x&value=1",
+            "name=password&type=1",
+        ] {
+            assert!(masked(form).is_empty(), "{form}: {:?}", masked(form));
+        }
+    }
+
+    #[test]
+    fn a_bracketed_name_tells_by_its_last_part() {
+        assert_eq!(last_name("user[password]"), "password");
+        assert_eq!(last_name("user[tokens][]"), "tokens");
+        assert_eq!(last_name("plain"), "plain");
+    }
+}

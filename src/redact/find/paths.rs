@@ -1,0 +1,150 @@
+//! Secrets in a path, by the segment before them: `/token/…`, `/reset/…`, `/invite/…`.
+
+use super::{
+    named::Emit,
+    names::{self, Place},
+    steps::looked,
+};
+use crate::redact::{kind::Kind, label};
+
+/// Segments before a code that opens something.
+const BEFORE_CODES: &[&str] = &[
+    "activate",
+    "activation",
+    "changepassword",
+    "confirm",
+    "confirmation",
+    "forgotpassword",
+    "invitation",
+    "invite",
+    "magic",
+    "magiclink",
+    "passwordreset",
+    "reset",
+    "resetpassword",
+    "setpassword",
+    "ticket",
+    "verification",
+    "verify",
+];
+
+/// Segments that look random behind one with a name that announces one. What follows a plural (`/tokens/…`) is an identifier.
+pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
+    // The kind of secret that the last segment announces, and where that segment ends.
+    let mut announced: Option<(Kind, usize)> = None;
+    for slash in memchr::memchr_iter(b'/', text) {
+        let start = slash + 1;
+        let end = start + text[start..].iter().take_while(|byte| is_segment(**byte)).count();
+        looked(end - slash);
+        let segment = &text[start..end];
+        // What ends a sentence ends no segment.
+        let dots = segment.iter().rev().take_while(|byte| matches!(byte, b'.' | b':')).count();
+        let value = &segment[..segment.len() - dots];
+        if let Some((kind, _)) = announced.filter(|(_, end)| *end == slash)
+            && is_random(value)
+            && !label::holds(value)
+        {
+            emit(start..start + value.len(), kind);
+            announced = None;
+        } else {
+            announced = kind_after(segment).map(|kind| (kind, end));
+        }
+    }
+}
+
+fn is_segment(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~%!$*+=:@".contains(&byte)
+}
+
+/// What a segment says of the next one.
+fn kind_after(name: &[u8]) -> Option<Kind> {
+    /// Longest name of a segment.
+    const MAX_NAME: usize = 60;
+    let name = std::str::from_utf8(name).ok().filter(|name| (3..=MAX_NAME).contains(&name.len()))?;
+    if !name.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_' | b'.')) {
+        return None;
+    }
+    let short: String =
+        name.bytes().filter(u8::is_ascii_alphabetic).map(|byte| char::from(byte.to_ascii_lowercase())).collect();
+    if BEFORE_CODES.contains(&short.as_str()) {
+        return Some(Kind::Code);
+    }
+    names::by_name(name, Place::Member).filter(|_| !short.ends_with('s'))
+}
+
+/// Whether a segment looks drawn at random: a word of it mixes letters and digits, or it is a UUID. The name of a file is
+/// none.
+fn is_random(segment: &[u8]) -> bool {
+    /// Fewest characters of a word that nobody wrote.
+    const MIN_WORD: usize = 12;
+    let is_file =
+        segment.rsplit(|byte| *byte == b'.').next().is_some_and(|end| end.len() < 6 && end.len() < segment.len());
+    let mut words = segment.split(|byte| !byte.is_ascii_alphanumeric());
+    !is_file && (is_uuid(segment) || words.any(|word| word.len() >= MIN_WORD && is_mixed(word)))
+}
+
+/// Whether letters and digits change places more than once: `a1b2` does, `sha256` does not.
+fn is_mixed(word: &[u8]) -> bool {
+    word.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count() > 1
+}
+
+fn is_uuid(segment: &[u8]) -> bool {
+    let mut lengths = segment.split(|byte| *byte == b'-').map(<[u8]>::len);
+    segment.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-') && lengths.by_ref().eq([8, 4, 4, 4, 12])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::steps::holds_linear, *};
+
+    fn found(text: &str) -> Vec<&str> {
+        let mut out = Vec::new();
+        find(text.as_bytes(), &mut |range, _| out.push(&text[range]));
+        out
+    }
+
+    #[test]
+    fn a_random_segment_behind_a_telling_one_is_a_secret() {
+        let secret = "BYOvfZ8UzDzV8fUkkibj";
+        for before in [
+            "/token/",
+            "/v1/access_token/",
+            "https://a.example/reset/",
+            "/invite/",
+            "see /api-key/",
+            "/reset-password/",
+        ] {
+            for after in ["", "/x", "?a=b", "#x", " and more", "\"", ". So", ":"] {
+                assert_eq!(found(&format!("{before}{secret}{after}")), [secret], "{before}{after}");
+            }
+        }
+        assert_eq!(found("/verify/3f0c2a7e-1b2c-4d5e-8f90-a1b2c3d4e5f6").len(), 1);
+    }
+
+    #[test]
+    fn what_only_stands_in_a_path_is_no_secret() {
+        for path in [
+            "/oauth/token/",
+            "/oauth/token/introspect",
+            "/tokens/BYOvfZ8UzDzV8fUkkibj",
+            "/refresh-tokens/rtk_8s7df6s8df7a",
+            "/secrets/BYOvfZ8UzDzV8fUkkibj",
+            "/rate-limit-policies/rlp_1a2b3c4d5e6f7g",
+            "/verifiable-credentials/verification/templates/vct_1a2b3c4d5e6f7g",
+            "/token/settings-and-lifetimes-2026",
+            "/assets/token/main-4f3a2b1c9d8e.js",
+            "/password/application-config-12345",
+            "/token/!token-1!",
+            "token/BYOvfZ8UzDzV8fUkkibj",
+        ] {
+            assert!(found(path).is_empty(), "{path}: {:?}", found(path));
+        }
+    }
+
+    #[test]
+    fn a_path_is_read_in_time_that_grows_with_it_and_no_faster() {
+        for piece in ["/token", "/", "/token/", "a/", "/reset/a1b2c3d4e5f6g7"] {
+            holds_linear(piece, |text| find(text, &mut |_, _| {}));
+        }
+    }
+}

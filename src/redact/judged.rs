@@ -1,0 +1,53 @@
+//! An exchange with its verdict, before and after redaction.
+
+use std::ops::Deref;
+
+use crate::{exchange::Exchange, finding::Verdict};
+
+/// A value from which the secrets are gone. Nothing outside this room can make one.
+#[derive(Debug, Clone)]
+pub struct Redacted<T>(pub(super) T);
+
+impl<T> Deref for Redacted<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Redacted<T> {
+    /// The value, no longer proven clean by its type.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+/// An exchange with its verdict.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// The exchange, boxed since it goes through many hands.
+    pub exchange: Box<Exchange>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What redaction replaced; nothing before it.
+    pub touched: Touched,
+}
+
+impl Judged {
+    /// An exchange and its verdict, not yet redacted.
+    #[must_use]
+    pub fn new(exchange: impl Into<Box<Exchange>>, verdict: Verdict) -> Self {
+        Self { exchange: exchange.into(), verdict, touched: Touched::default() }
+    }
+}
+
+/// Where redaction changed an exchange. A check of the redacted exchange can differ from the live verdict only if
+/// `elsewhere` says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Touched {
+    /// The value of `Authorization` (its facts stay in the request's credential).
+    pub authorization: bool,
+    /// Anything else: another header, the target, a body (withheld and dropped ones too), a finding.
+    pub elsewhere: bool,
+}

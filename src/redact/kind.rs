@@ -1,0 +1,178 @@
+//! Kinds of secrets, and how far a value is searched for.
+
+/// What a secret is; the word in its label and in the summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::redact) enum Kind {
+    Token,
+    ClientSecret,
+    Password,
+    Cookie,
+    Assertion,
+    Code,
+    PrivateKey,
+    ApiKey,
+    Basic,
+    Credential,
+    Secret,
+    Custom,
+    Email,
+    Phone,
+    Person,
+}
+
+impl Kind {
+    pub(in crate::redact) const ALL: [Self; 15] = [
+        Self::Token,
+        Self::ClientSecret,
+        Self::Password,
+        Self::Cookie,
+        Self::Assertion,
+        Self::Code,
+        Self::PrivateKey,
+        Self::ApiKey,
+        Self::Basic,
+        Self::Credential,
+        Self::Secret,
+        Self::Custom,
+        Self::Email,
+        Self::Phone,
+        Self::Person,
+    ];
+
+    pub(in crate::redact) const fn name(self) -> &'static str {
+        match self {
+            Self::Token => "token",
+            Self::ClientSecret => "client-secret",
+            Self::Password => "password",
+            Self::Cookie => "cookie",
+            Self::Assertion => "assertion",
+            Self::Code => "code",
+            Self::PrivateKey => "private-key",
+            Self::ApiKey => "api-key",
+            Self::Basic => "basic",
+            Self::Credential => "credential",
+            Self::Secret => "secret",
+            Self::Custom => "custom",
+            Self::Email => "email",
+            Self::Phone => "phone",
+            Self::Person => "person",
+        }
+    }
+
+    pub(in crate::redact) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Personal data, which is masked only under `--redact personal`.
+    pub(in crate::redact) fn is_personal(self) -> bool {
+        matches!(self, Self::Email | Self::Phone | Self::Person)
+    }
+}
+
+/// Values that are nobody's secret though a field may hold them: to replace them everywhere would spoil everything.
+const TRIVIAL: &[&str] = &[
+    "accept",
+    "access-token",
+    "action",
+    "actions",
+    "anonymous",
+    "application",
+    "application/json",
+    "authorization",
+    "basic",
+    "bearer",
+    "changeme",
+    "client",
+    "clients",
+    "client-secret",
+    "client_secret",
+    "default",
+    "disabled",
+    "enabled",
+    "example",
+    "groups",
+    "hidden",
+    "https",
+    "invalid",
+    "localhost",
+    "missing",
+    "optional",
+    "passwd",
+    "password",
+    "payload",
+    "policy",
+    "private",
+    "private-key",
+    "public",
+    "redacted",
+    "removed",
+    "required",
+    "secret",
+    "secrets",
+    "string",
+    "success",
+    "tenant",
+    "tenant.example",
+    "template",
+    "templates",
+    "undefined",
+    "unknown",
+];
+
+/// How far a secret is spread by value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::redact) enum Spread {
+    /// Replaced only where its field is: too short or too common to be distinguished from other text.
+    Field,
+    /// Replaced where it stands as a word of its own, but not in a path.
+    Word,
+    /// Replaced where no letter or digit adjoins it.
+    Bounded,
+    /// Replaced wherever its bytes are.
+    Anywhere,
+}
+
+/// How far `secret` is spread. A value of fewer than six bytes, of one byte repeated, or a common word is not.
+pub(in crate::redact) fn spread(secret: &[u8]) -> Spread {
+    let lower = secret.to_ascii_lowercase();
+    let uniform = secret.iter().all(|byte| Some(byte) == secret.first());
+    if secret.len() < 6 || uniform || TRIVIAL.iter().any(|word| word.as_bytes() == lower) {
+        Spread::Field
+    } else if secret.len() < 12 && secret.iter().all(u8::is_ascii_alphabetic) {
+        Spread::Word
+    } else if secret.len() < 8 || secret.iter().all(u8::is_ascii_digit) {
+        Spread::Bounded
+    } else {
+        Spread::Anywhere
+    }
+}
+
+/// Whether a value looks drawn at random rather than written: long, without blanks, letters and digits mixed.
+pub(in crate::redact) fn is_opaque(value: &[u8]) -> bool {
+    value.len() >= 12
+        && !value.iter().any(u8::is_ascii_whitespace)
+        && value.iter().any(u8::is_ascii_digit)
+        && value.iter().any(u8::is_ascii_alphabetic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_and_common_values_are_not_spread() {
+        for value in ["", "abc", "12345", "password", "Bearer", "aaaaaaaaaa"] {
+            assert_eq!(spread(value.as_bytes()), Spread::Field, "{value}");
+        }
+        assert_eq!(spread(b"hunter"), Spread::Word);
+        assert_eq!(spread(b"123456789012"), Spread::Bounded);
+        assert_eq!(spread(b"s3cr3t-value"), Spread::Anywhere);
+    }
+
+    #[test]
+    fn every_kind_survives_its_name() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_name(kind.name()), Some(kind));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Finding known secrets again in bodies, forms and queries.
+
+use super::{
+    index::Index,
+    search::{self, Reading},
+};
+use crate::{
+    exchange::{Body, media::Field},
+    redact::{
+        Redactor,
+        find::{
+            fields::{field_place, name_of},
+            grammar::{Grammar, Parsed},
+        },
+        mark::{self, Mark},
+    },
+};
+
+impl Redactor {
+    /// Known secrets in a body.
+    pub(in crate::redact) fn spread_body(&self, index: &Index, parsed: &Parsed, body: &Body, out: &mut Vec<Mark>) {
+        self.spread_parsed(index, parsed, &body.content, out);
+    }
+
+    fn spread_parsed(&self, index: &Index, parsed: &Parsed, content: &[u8], out: &mut Vec<Mark>) {
+        for grammar in parsed.grammars() {
+            match grammar {
+                Grammar::Json(document) => self.spread_json(index, document, out),
+                Grammar::Form(fields) => {
+                    let before = out.len();
+                    spread_fields(index, content, fields, out);
+                    if parsed.cut_form().is_some() {
+                        mark::nowhere(&mut out[before..]);
+                    }
+                }
+                Grammar::Multipart(parts) => {
+                    for part in parts {
+                        let mut marks = Vec::new();
+                        search::find(index, &content[part.head.clone()], Reading::default(), &mut marks);
+                        let heads = marks.len();
+                        self.spread_parsed(index, &part.inside, &content[part.body.clone()], &mut marks);
+                        out.extend(marks.into_iter().enumerate().map(|(at, mark)| {
+                            let start = if at < heads { part.head.start } else { part.body.start };
+                            let moved = mark.moved(|inner| start + inner.start..start + inner.end);
+                            Mark { place: Some(field_place(&part.name)), ..moved }
+                        }));
+                    }
+                }
+                Grammar::Lines | Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly => {
+                    let before = out.len();
+                    search::find(index, content, Reading::default(), out);
+                    mark::in_whole(&mut out[before..]);
+                }
+            }
+        }
+    }
+}
+
+/// Known secrets in the names and values of a form or a query.
+pub(in crate::redact) fn spread_fields(index: &Index, text: &[u8], fields: &[Field], out: &mut Vec<Mark>) {
+    if index.is_empty() {
+        return;
+    }
+    for field in fields {
+        for (range, is_name) in [(&field.name, true), (&field.value, false)] {
+            let mut marks = Vec::new();
+            search::find(index, &text[range.clone()], Reading { plus: true, ..Reading::default() }, &mut marks);
+            out.extend(marks.into_iter().map(|mark| Mark {
+                whole: mark.range == (0..range.len()),
+                place: (!is_name).then(|| field_place(&name_of(field, text))),
+                ..mark.moved(|inner| range.start + inner.start..range.start + inner.end)
+            }));
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Counts and samples of many exchanges, and the reports of them.
+
+use std::{
+    io::{self, Write},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{Exit, Facts, Integrity, Kind, Miss, Proof, Reason, Run, Tally, Unused, html, json, junit, text};
+use crate::{
+    finding::{self, Blame, Rule, Unchecked, UncheckedSet, Verdict},
+    redact::{Judged, Redacted, Redactor},
+};
+
+/// What a contract calls itself, for the head of a report.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Title {
+    /// `info.title`.
+    pub title: String,
+    /// `info.version`.
+    pub version: String,
+    /// The digest of the contract in force, overlays included.
+    pub hash: String,
+}
+
+/// An exchange's verdict under the reading that its file's producer strips `Authorization`: no `auth.*` finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unauthenticated {
+    /// What is unchecked then, `auth` among it.
+    pub unchecked: UncheckedSet,
+    /// Whose business it is then.
+    pub blame: Option<Blame>,
+}
+
+/// A verdict without a finding: where no report lists exchanges, nothing of its exchange is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unremarkable {
+    pub(super) operation: Option<Arc<str>>,
+    pub(super) unchecked: UncheckedSet,
+    pub(super) blame: Option<Blame>,
+    pub(super) took: Duration,
+}
+
+impl Unremarkable {
+    /// What there is to count of an exchange that took so long; `None` if there is a finding.
+    #[must_use]
+    pub fn of(verdict: &Verdict, took: Duration) -> Option<Self> {
+        let Verdict { operation, findings, unchecked, blame } = verdict;
+        findings.is_empty().then(|| Self { operation: operation.clone(), unchecked: *unchecked, blame: *blame, took })
+    }
+}
+
+/// Collects what was said about exchanges, and writes reports of it.
+#[derive(Debug)]
+pub struct Collector {
+    title: Title,
+    settled: Half,
+    /// The file that is being read: as judged, and with authentication unchecked.
+    open: Option<(Half, Half)>,
+    stripped: Vec<String>,
+    failing: Vec<Rule>,
+    pub(super) run: Run,
+    sources: Vec<String>,
+    upstream: Option<String>,
+}
+
+#[derive(Debug)]
+struct Half {
+    tally: Tally,
+    json: Option<json::Spool>,
+}
+
+impl Half {
+    fn new(listed: bool) -> Self {
+        Self { tally: Tally::default(), json: listed.then(json::Spool::new) }
+    }
+
+    fn absorb(&mut self, other: Self) -> io::Result<()> {
+        self.tally.merge(other.tally);
+        match (&mut self.json, other.json) {
+            (Some(spool), Some(other)) => spool.absorb(other),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// One exchange as a report names it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Place<'a> {
+    /// The file, as it was named; `live` for what goes through the proxy.
+    pub source: &'a str,
+    /// Index in that file.
+    pub entry: usize,
+    /// Outside the contract's base path and no token request: another site in a browser's export.
+    pub outside: bool,
+    /// An exchange of a recording that is served, judged beside the live requests.
+    pub recorded: bool,
+    /// No recording answered it.
+    pub miss: Option<&'a Miss>,
+}
+
+impl Collector {
+    /// An empty one. `listed` says whether a JSON report will be asked for; `failing` are the rules that make the
+    /// command fail (a report marks them).
+    #[must_use]
+    pub fn new(title: Title, failing: Vec<Rule>, listed: bool) -> Self {
+        Self {
+            title,
+            settled: Half::new(listed),
+            open: None,
+            stripped: Vec::new(),
+            failing,
+            run: Run::default(),
+            sources: Vec::new(),
+            upstream: None,
+        }
+    }
+
+    /// Names a recording that the report is about.
+    pub fn source(&mut self, name: impl Into<String>) {
+        self.sources.push(name.into());
+    }
+
+    /// Names recordings that the report is about.
+    pub fn sources<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
+        self.sources.extend(names.map(str::to_owned));
+    }
+
+    /// Names the upstream that answered.
+    pub fn upstream(&mut self, origin: impl Into<String>) {
+        self.upstream = Some(origin.into());
+    }
+
+    /// The hash chain of a trail was checked.
+    pub fn integrity(&mut self, integrity: Integrity) {
+        self.run.integrity.push(integrity);
+    }
+
+    /// What the run came to besides findings.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Whether denied requests make the run fail.
+    pub const fn denied_fails(&mut self, fails: bool) {
+        self.run.denied_fails = fails;
+    }
+
+    /// A request was denied to this host and port.
+    pub fn denied(&mut self, host: &str, reason: &str) {
+        self.run.deny(host, reason);
+    }
+
+    /// The recordings that were served have these exchanges that nobody asked for.
+    pub fn unused(&mut self, unused: Vec<Unused>) {
+        self.run.unused = Some(unused);
+    }
+
+    /// The fixture that was written came to this in its proof.
+    pub fn proved(&mut self, proof: Proof) {
+        self.run.proof = Some(proof);
+    }
+
+    /// The run ends with this status.
+    pub fn ended(&mut self, exit: Exit) {
+        self.run.exit = Some(exit);
+    }
+
+    /// Takes out secrets that were recognised after they were taken in; what a JSON report lists is written without
+    /// them.
+    pub fn redact(&mut self, redactor: &Redactor) {
+        self.settled.tally.redact(redactor);
+        self.run.redact(redactor);
+    }
+
+    /// Takes one exchange. With `unauthenticated`, its verdict stays open until [`Collector::end_of_file`].
+    ///
+    /// # Errors
+    ///
+    /// The temporary file of the JSON report could not be written.
+    pub fn exchange(
+        &mut self,
+        place: Place<'_>,
+        judged: &Redacted<Judged>,
+        unauthenticated: Option<Unauthenticated>,
+    ) -> io::Result<()> {
+        if let Some(miss) = place.miss {
+            self.run.miss(miss, judged.verdict.operation.as_deref());
+        }
+        let Some(other) = unauthenticated else {
+            // Nothing before this one in the file is open, or all of it is: order in the report is order in the file.
+            return match &mut self.open {
+                None => put(&mut self.settled, place, judged, None),
+                Some((as_judged, stripped)) => {
+                    put(as_judged, place, judged, None)?;
+                    put(stripped, place, judged, None)
+                }
+            };
+        };
+        let listed = self.settled.json.is_some();
+        let (as_judged, stripped) = self.open.get_or_insert_with(|| (Half::new(listed), Half::new(listed)));
+        put(as_judged, place, judged, None)?;
+        put(stripped, place, judged, Some(other))
+    }
+
+    /// Whether a JSON report will be asked for, which lists every exchange.
+    #[must_use]
+    pub fn lists(&self) -> bool {
+        self.settled.json.is_some()
+    }
+
+    /// Counts an exchange of which nothing is to be told; not for a collector that lists exchanges. The rest as
+    /// [`Collector::exchange`].
+    pub fn unremarkable(&mut self, place: Place<'_>, counted: &Unremarkable, other: Option<Unauthenticated>) {
+        debug_assert!(!self.lists());
+        if self.open.is_none() && other.is_some() {
+            self.open = Some((Half::new(false), Half::new(false)));
+        }
+        match &mut self.open {
+            None => self.settled.tally.count(place, counted),
+            Some((as_judged, stripped)) => {
+                as_judged.tally.count(place, counted);
+                let (unchecked, blame) =
+                    other.map_or((counted.unchecked, counted.blame), |other| (other.unchecked, other.blame));
+                stripped.tally.count(place, &Unremarkable { unchecked, blame, ..counted.clone() });
+            }
+        }
+    }
+
+    /// Settles the open verdicts of the file that ended: its producer strips `Authorization`, or it does not (which
+    /// may be told before the end, as soon as an entry carries the header).
+    ///
+    /// # Errors
+    ///
+    /// The temporary file of the JSON report could not be written.
+    pub fn end_of_file(&mut self, source: &str, producer_strips: bool) -> io::Result<()> {
+        let Some((as_judged, stripped)) = self.open.take() else { return Ok(()) };
+        if producer_strips {
+            // Where the contract asks for no token, the header is missed nowhere.
+            if stripped.tally.unchecked_count(Unchecked::Auth) > as_judged.tally.unchecked_count(Unchecked::Auth) {
+                self.stripped.push(source.to_owned());
+            }
+            self.settled.absorb(stripped)
+        } else {
+            self.settled.absorb(as_judged)
+        }
+    }
+
+    /// Counts entries that are not HTTP (`data:`, `blob:`, `ws:`, extension schemes).
+    pub fn skipped(&mut self, count: u64) {
+        self.settled.tally.skipped += count;
+    }
+
+    /// What was counted so far, open verdicts left out.
+    #[must_use]
+    pub fn tally(&self) -> &Tally {
+        &self.settled.tally
+    }
+
+    /// Whether anything that makes the command fail was found.
+    #[must_use]
+    pub fn fails(&self) -> bool {
+        self.run.altered() || self.failing().next().is_some()
+    }
+
+    /// The rules that make the command fail and were found, with their counts.
+    pub fn failing(&self) -> impl Iterator<Item = (Rule, u64)> {
+        self.settled.tally.by_rule().filter(|(rule, _)| self.failing.contains(rule))
+    }
+
+    /// The reasons for the exit status that the report itself shows: failing rules, and altered trails.
+    pub fn failing_reasons(&self) -> impl Iterator<Item = Reason> {
+        let rules = self.failing().map(|(rule, count)| {
+            let denied = if rule.kind() == finding::Kind::Gap { ", denied" } else { "" };
+            Reason::shown("findings", format!("{rule} {count} ({}{denied})", rule.kind().name()))
+        });
+        let altered = self.run.integrity.iter().filter(|trail| trail.broken.is_some());
+        rules.chain(altered.map(|trail| Reason::shown("altered", trail.sentence())))
+    }
+
+    /// Writes a report of everything that is settled. A value that `redactor` recognised as a secret after its exchange
+    /// was taken is replaced here.
+    ///
+    /// # Errors
+    ///
+    /// `to` or the temporary file of the JSON report failed.
+    pub fn write(&mut self, kind: Kind, redactor: &Redactor, to: &mut dyn Write, colour: bool) -> io::Result<()> {
+        self.redact(redactor);
+        let facts = Facts {
+            title: &self.title,
+            tally: &self.settled.tally,
+            stripped: &self.stripped,
+            failing: &self.failing,
+            run: &self.run,
+            sources: &self.sources,
+            upstream: self.upstream.as_deref(),
+            made: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        };
+        match kind {
+            Kind::Text => text::write(&facts, to, colour),
+            Kind::Junit => junit::write(&facts, to),
+            Kind::Html => html::write(&facts, to),
+            Kind::Json => {
+                json::head(&facts, to)?;
+                if let Some(spool) = &mut self.settled.json {
+                    spool.copy_to(redactor, to)?;
+                }
+                json::tail(&facts, to)
+            }
+        }
+    }
+}
+
+fn put(half: &mut Half, place: Place<'_>, judged: &Redacted<Judged>, other: Option<Unauthenticated>) -> io::Result<()> {
+    half.tally.add(place, judged, other);
+    match &mut half.json {
+        Some(spool) => spool.add(place, judged, other),
+        None => Ok(()),
+    }
+}

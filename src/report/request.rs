@@ -1,0 +1,45 @@
+//! Which reports are written, and where.
+
+use std::{path::PathBuf, str::FromStr};
+
+/// A kind of report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kind {
+    /// For people, on a terminal.
+    Text,
+    /// Every exchange with its findings, for machines.
+    Json,
+    /// `JUnit` XML, for the test pages of CI systems.
+    Junit,
+    /// One self-contained page.
+    Html,
+}
+
+/// A report that was asked for: `FORMAT` (to standard output) or `FORMAT=FILE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Which kind.
+    pub kind: Kind,
+    /// Where to; `None` for standard output.
+    pub file: Option<PathBuf>,
+}
+
+impl FromStr for Request {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let (kind, file) = match word.split_once('=') {
+            None => (word, None),
+            Some((_, "")) => return Err("the file name after `=` is empty; write FORMAT=FILE".to_owned()),
+            Some((kind, file)) => (kind, Some(PathBuf::from(file))),
+        };
+        let kind = match kind {
+            "text" => Kind::Text,
+            "json" => Kind::Json,
+            "junit" => Kind::Junit,
+            "html" => Kind::Html,
+            other => return Err(format!("`{other}` is no report format; there are text, json, junit and html")),
+        };
+        Ok(Self { kind, file })
+    }
+}

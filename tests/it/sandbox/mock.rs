@@ -1,0 +1,61 @@
+//! `contrail sandbox --contract` and `contrail demo --contract`: a mock of any document.
+
+use serde_json::Value;
+
+use super::command::Running;
+use crate::support::command::run_in;
+
+const SHOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/contracts/shop.yaml");
+
+/// The status and body of a request to the address of `line`.
+fn ask(line: &Value, request: &str) -> (u16, String) {
+    let address = line["url"].as_str().unwrap().strip_prefix("http://").unwrap();
+    let answer = super::command::ask(address, request);
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head[9..12].parse().unwrap(), body.to_owned())
+}
+
+#[test]
+fn the_mock_answers_what_a_document_allows_and_refuses_what_it_refuses() {
+    let mut sandbox = Running::start(&["--contract", SHOP, "--format", "json"]);
+    let line: Value = serde_json::from_str(&sandbox.stdout_line()).unwrap();
+    assert_eq!((&line["contract"]["title"], &line["operations"]), (&"Shop".into(), &6.into()));
+    let (status, body) = ask(&line, "GET /v1/status HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    assert_eq!((status, &*body), (200, "text"));
+    let token = "POST /connect/token HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 29\r\n\r\n\
+                 grant_type=client_credentials";
+    let (status, body) = ask(&line, token);
+    let token: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((status, &token["scope"]), (200, &"orders:read orders:write".into()));
+    let get = |target: &str, token: &str| {
+        format!("GET {target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\r\n")
+    };
+    let bearer = token["access_token"].as_str().unwrap();
+    let (status, body) = ask(&line, &get("/v1/orders?take=2", bearer));
+    assert_eq!(status, 200);
+    assert!(serde_json::from_str::<Value>(&body).unwrap()["items"].is_array(), "{body}");
+    let (status, body) = ask(&line, &get("/v1/orders?take=51", bearer));
+    assert_eq!((status, &*body), (400, r#"{"error":"invalid"}"#));
+    assert_eq!(ask(&line, "GET /v1/orders HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").0, 401);
+    assert_eq!(ask(&line, &get("/v2/orders", bearer)).0, 404);
+}
+
+#[test]
+fn the_mocks_own_answers_conform_to_each_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let documents = [SHOP, concat!(env!("CARGO_MANIFEST_DIR"), "/contracts/tenant-management.yaml")];
+    for (index, document) in documents.iter().enumerate() {
+        let out = index.to_string();
+        let ran = run_in(folder.path(), ["demo", "--contract", document, "--out", &out]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+        assert!(ran.stdout.contains("All steps gave the expected result"), "{}", ran.stdout);
+        let verified =
+            run_in(&folder.path().join(&out), ["verify", "--contract", document, "--format", "json", "tenant"]);
+        let report: Value = serde_json::from_str(&verified.stdout).unwrap();
+        // One operation of the tenant's document shows no field of its body.
+        let gaps = u64::from(*document != SHOP);
+        let (violates, gap) = (&report["summary"]["violates"], &report["summary"]["gap"]);
+        assert_eq!((violates, gap), (&0.into(), &gaps.into()), "{document}");
+        assert!(report["summary"]["exchanges"].as_u64().unwrap() >= 6, "{report}");
+    }
+}

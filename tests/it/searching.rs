@@ -1,0 +1,234 @@
+//! `scan` and `redact` search what `verify` reads, with the body files that belong to it; they say what they cannot search,
+//! and no writer replaces what it was not asked to replace.
+
+use std::{fs, path::Path};
+
+use crate::support::command::{Ran, run_in};
+
+const SECRETS: [&str; 3] = ["Zq7cookieval0001Kx", "Zq7apikeyval0002Kx", "Zq7setcookie0003Kx"];
+
+/// A HAR file with a secret in three header fields; `body` is what its response has as `content`.
+fn har(body: &[u8]) -> Vec<u8> {
+    let start = format!(
+        r#"{{"log":{{"version":"1.2","creator":{{"name":"x","version":"1"}},"entries":[{{"startedDateTime":"2026-11-21T08:00:00.000Z",
+"time":1,"request":{{"method":"GET","url":"https://tenant.example/api/v2/clients","httpVersion":"HTTP/1.1","headers":[
+{{"name":"cookie","value":"sid={}"}},{{"name":"x-api-key","value":"{}"}}],"queryString":[],"cookies":[],"headersSize":-1,"bodySize":0}},
+"response":{{"status":200,"statusText":"","httpVersion":"HTTP/1.1","headers":[{{"name":"set-cookie","value":"sid={}"}}],
+"cookies":[],"content":"#,
+        SECRETS[0], SECRETS[1], SECRETS[2]
+    );
+    let end = br#","redirectURL":"","headersSize":-1,"bodySize":-1},"cache":{},"timings":{"send":0,"wait":1,"receive":0}}]}}"#;
+    [start.as_bytes(), body, end].concat()
+}
+
+const TEXT: &[u8] = br#"{"size":4,"mimeType":"text/plain","text":"good"}"#;
+
+fn shows_none(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    for secret in SECRETS {
+        assert!(!text.contains(secret), "{secret} is in {text}");
+    }
+}
+
+fn read(folder: &Path, name: &str) -> Vec<u8> {
+    fs::read(folder.join(name)).unwrap()
+}
+
+#[test]
+fn a_har_that_is_read_leniently_is_searched_by_its_structure() {
+    for (fault, body) in [
+        ("half of a surrogate pair", &br#"{"size":9,"mimeType":"text/plain","text":"\"cut \ud83d\""}"#[..]),
+        ("Latin-1", b"{\"size\":5,\"mimeType\":\"text/plain\",\"text\":\"caf\xe9\"}"),
+        ("a control character", b"{\"size\":5,\"mimeType\":\"text/plain\",\"text\":\"a\x01b\"}"),
+        ("a name twice", br#"{"size":4,"_odd":1,"_odd":2,"mimeType":"text/plain","text":"good"}"#),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        fs::write(folder.join("a.har"), har(body)).unwrap();
+        let scan = run_in(folder, ["scan", "a.har"]);
+        assert_eq!(scan.status, 1, "{fault}: {}", scan.stderr);
+        assert!(scan.stdout.contains("/request/headers/1/value"), "{fault}: {}", scan.stdout);
+        assert_eq!(run_in(folder, ["redact", "--check", "a.har"]).status, 1, "{fault}");
+        let ran = run_in(folder, ["redact", "a.har", "--out", "b.har"]);
+        assert_eq!(ran.status, 0, "{fault}: {}", ran.stderr);
+        let clean = read(folder, "b.har");
+        shows_none(&clean);
+        // All else is the same, the byte that JSON does not allow included.
+        assert!(memchr::memmem::find(&clean, body).is_some(), "{fault}: {}", clean.escape_ascii());
+        let ran = run_in(folder, ["redact", "--in-place", "a.har"]);
+        assert_eq!((ran.status, read(folder, "a.har")), (0, clean), "{fault}: {}", ran.stderr);
+        assert_eq!(run_in(folder, ["scan", "a.har"]).status, 0, "{fault}");
+    }
+}
+
+#[test]
+fn a_recording_that_cannot_be_searched_is_never_called_free_of_secrets() {
+    let whole = har(TEXT);
+    let utf16: Vec<u8> = String::from_utf8_lossy(&whole).encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let utf32: Vec<u8> = String::from_utf8_lossy(&whole).chars().flat_map(|c| u32::from(c).to_be_bytes()).collect();
+    for (name, content, hint) in [
+        ("cut.har", whole[..whole.len() - 40].to_vec(), "it is a recording with a syntax error at byte"),
+        ("twice.har", [whole.clone(), whole.clone()].concat(), "it is a recording with a syntax error at byte"),
+        ("cut.json", whole[..whole.len() - 40].to_vec(), "it is a recording with a syntax error at byte"),
+        ("lead.har", [b"callback(", &whole[..]].concat(), "it is a recording with a syntax error at byte"),
+        ("bad.journal", b"{\"startedDateTime\":rubbish\n".to_vec(), "line 1 has a syntax error at byte"),
+        ("wide.har", utf16.clone(), "iconv -f UTF-16"),
+        ("marked.log", [b"\xff\xfe", &utf16[..]].concat(), "iconv -f UTF-16"),
+        ("wider.har", utf32, "iconv -f UTF-32"),
+        ("a.har.gz", b"\x1f\x8b\x08\0\0\0\0\0".to_vec(), "gunzip"),
+        ("a.zip", b"PK\x03\x04\0\0".to_vec(), "unzip"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        fs::write(folder.join(name), &content).unwrap();
+        let scan = run_in(folder, ["scan", name]);
+        assert_eq!(scan.status, 2, "{name}: {}", scan.stderr);
+        assert!(scan.stderr.contains(&format!("`{name}` was not searched: ")), "{name}: {}", scan.stderr);
+        assert!(scan.stderr.contains(hint) && !scan.stderr.contains("no secret"), "{name}: {}", scan.stderr);
+        for arguments in
+            [&["redact", name, "--out", "out"][..], &["redact", "--in-place", name], &["redact", "--check", name]]
+        {
+            let ran = run_in(folder, arguments);
+            assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
+            let said = match name {
+                "bad.journal" if arguments[1] != "--check" => "`bad.journal`, line 1: ",
+                _ => hint,
+            };
+            assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+        }
+        assert_eq!(read(folder, name), content);
+        assert!(!folder.join("out").exists());
+    }
+}
+
+#[test]
+fn a_body_file_in_a_compressed_form_is_no_fault_of_its_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let content = br#"{"size":6,"mimeType":"application/zip","_file":"body.zip"}"#;
+    let clean = String::from_utf8(har(content)).unwrap();
+    let clean = SECRETS.iter().fold(clean, |text, secret| text.replace(secret, "!cookie-1!"));
+    fs::write(folder.join("a.har"), clean).unwrap();
+    fs::write(folder.join("body.zip"), b"PK\x03\x04\0\0").unwrap();
+    for named in ["a.har", "."] {
+        let scan = run_in(folder, ["scan", named]);
+        assert_eq!((scan.status, scan.stderr.trim()), (0, "no secret in 2 files"), "{named}");
+    }
+}
+
+#[test]
+fn the_body_files_of_a_har_file_that_is_named_are_searched_and_redacted_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let content = br#"{"size":40,"mimeType":"text/plain","_file":"body.txt"}"#;
+    fs::write(folder.join("a.har"), har(content)).unwrap();
+    let body = "client_secret=S3cret-0123456789abcdef";
+    fs::write(folder.join("body.txt"), body).unwrap();
+    let scan = run_in(folder, ["scan", "a.har"]);
+    assert!(scan.stdout.contains("body.txt:1: client-secret"), "{}", scan.stdout);
+    for arguments in [&["redact", "a.har", "--out", "b.har"][..], &["redact", "a.har"]] {
+        let ran = run_in(folder, arguments);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains("`a.har` keeps bodies in 1 file beside it"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("`contrail redact . --out FOLDER`"), "{}", ran.stderr);
+    }
+    assert!(!folder.join("b.har").exists());
+    let ran = run_in(folder, ["redact", "--in-place", "a.har"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    shows_none(&read(folder, "a.har"));
+    assert_eq!(read(folder, "body.txt"), b"client_secret=!client-secret-4!");
+}
+
+fn imported(folder: &Path) -> Vec<u8> {
+    fs::write(folder.join("a.har"), har(TEXT)).unwrap();
+    let ran = run_in(folder, ["import", "a.har", "--out", "fx", "--upstream", "https://tenant.example"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    read(folder, "fx/fx.har")
+}
+
+#[test]
+fn a_fixture_that_is_named_by_its_har_file_is_searched_and_redacted_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    imported(folder);
+    let bodies: Vec<_> = fs::read_dir(folder.join("fx")).unwrap().map(|item| item.unwrap().path()).collect();
+    let body = bodies.iter().find(|path| path.extension().is_some_and(|ending| ending != "har")).unwrap();
+    fs::write(body, "client_secret=S3cret-0123456789abcdef").unwrap();
+    let scan = run_in(folder, ["scan", "fx/fx.har"]);
+    assert!(scan.status == 1 && scan.stdout.contains("client-secret"), "{}", scan.stderr);
+    let ran = run_in(folder, ["redact", "--in-place", "fx/fx.har"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("client-secret 1"), "{}", ran.stderr);
+    assert_eq!(run_in(folder, ["scan", "fx/fx.har"]).status, 0);
+    assert_eq!(run_in(folder, ["verify", "fx"]).status, 0);
+    // One file of a fixture is a whole copy: packed.
+    let ran = run_in(folder, ["redact", "fx/fx.har", "--out", "packed.har"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(run_in(folder, ["verify", "packed.har"]).status, 0);
+}
+
+#[test]
+fn redact_replaces_nothing_at_its_output_path_without_overwrite() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let fixture = imported(folder);
+    fs::write(folder.join("notes.txt"), "keep me").unwrap();
+    fs::create_dir(folder.join("some")).unwrap();
+    fs::write(folder.join("some/a.har"), har(TEXT)).unwrap();
+    let refused = |ran: Ran, out: &str| {
+        let said = format!("contrail: `{out}` exists already; add --overwrite to replace it\n");
+        assert_eq!((ran.status, ran.stderr), (2, said), "{out}");
+    };
+    refused(run_in(folder, ["redact", "a.har", "--out", "notes.txt"]), "notes.txt");
+    refused(run_in(folder, ["redact", "some", "--out", "fx"]), "fx");
+    assert_eq!(run_in(folder, ["redact", "fx", "--out", "other"]).status, 0);
+    refused(run_in(folder, ["redact", "other", "--out", "fx"]), "fx");
+    assert_eq!((read(folder, "notes.txt"), read(folder, "fx/fx.har")), (b"keep me".to_vec(), fixture));
+    let ran = run_in(folder, ["redact", "a.har", "--out", "notes.txt", "--overwrite"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    shows_none(&read(folder, "notes.txt"));
+    assert_eq!(run_in(folder, ["redact", "fx", "--out", "other", "--overwrite"]).status, 0);
+    // An empty folder has nothing to lose.
+    fs::create_dir(folder.join("empty")).unwrap();
+    assert_eq!(run_in(folder, ["redact", "fx", "--out", "empty"]).status, 0);
+}
+
+#[test]
+fn import_leaves_a_recording_of_another_tool_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    imported(folder);
+    fs::write(folder.join("b.har"), har(TEXT)).unwrap();
+    for (out, how, said) in [
+        ("b.har", "--append", "--append: `b.har` is another tool's recording, and no fixture"),
+        ("a.har", "--overwrite", "--overwrite: `a.har` is the recording to import, and would be lost"),
+    ] {
+        let ran = run_in(folder, ["import", "a.har", "--out", out, how, "--upstream", "https://tenant.example"]);
+        assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+        assert_eq!(read(folder, out), har(TEXT));
+    }
+    // A fixture is added to, and another file is replaced, as before.
+    for (out, how) in [("fx", "--append"), ("b.har", "--overwrite")] {
+        let ran = run_in(folder, ["import", "a.har", "--out", out, how, "--upstream", "https://tenant.example"]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn no_writer_puts_a_second_har_file_into_the_folder_of_a_fixture() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    imported(folder);
+    for arguments in [
+        &["pack", "fx", "--out", "fx/p.har"][..],
+        &["redact", "fx", "--out", "fx/p.har"],
+        &["import", "a.har", "--out", "fx/p.har", "--upstream", "https://tenant.example"],
+        &["record", "--upstream", "sandbox", "--out", "fx/p.har", "--", "true"],
+    ] {
+        let ran = run_in(folder, arguments);
+        let said = "contrail: `fx/p.har`: it is inside the folder of the fixture `fx/fx.har`; name another\n";
+        assert_eq!((ran.status, ran.stderr.as_str()), (2, said), "{arguments:?}");
+        assert!(!folder.join("fx/p.har").exists());
+    }
+    assert_eq!(run_in(folder, ["pack", "fx", "--out", "p.har"]).status, 0);
+}

@@ -1,0 +1,153 @@
+//! Reports: their form, and no secret in any of them.
+
+use super::*;
+use crate::support::golden::assert_output;
+
+#[test]
+fn the_json_report_has_the_documented_keys_in_their_order() {
+    let entries = [conforming(), get("/api/v2/rate-limit-policies/rlp_1?debug=1", Some(&bearer()), 200, POLICY)];
+    let ran = run_with_input(["verify", "--format", "json", "-"], har::har(&entries).as_bytes());
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let keys = |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+    assert_eq!(keys(&report), ["contract", "summary", "exchanges", "exit"]);
+    assert_eq!(keys(&report["contract"]), ["title", "version"]);
+    assert_eq!(report["contract"]["version"], "2.0");
+    assert_eq!(
+        report["summary"],
+        serde_json::json!({"exchanges": 2, "conforms": 1, "gap": 1, "violates": 0, "skipped": 0})
+    );
+    assert_eq!(
+        keys(&report["exchanges"][0]),
+        ["source", "entry", "operation", "method", "url", "status", "verdict", "blame", "findings", "unchecked"]
+    );
+    assert_eq!(
+        report["exchanges"][0],
+        serde_json::json!({
+            "source": "-", "entry": 0, "operation": "getRateLimitPolicy", "method": "GET",
+            "url": "https://tenant.example/api/v2/rate-limit-policies/rlp_1", "status": 200, "verdict": "conforms",
+            "blame": "agreed", "findings": [], "unchecked": [],
+        })
+    );
+    assert_eq!(keys(&report["exchanges"][1]["findings"][0]), ["rule", "kind", "at", "message"]);
+    assert_eq!(report["exchanges"][1]["findings"][0]["rule"], "query.undocumented");
+    assert_eq!(report["exchanges"][1]["findings"][0]["kind"], "gap");
+    assert_eq!(report["exchanges"][1]["findings"][0]["at"], "debug");
+}
+
+#[test]
+fn no_secret_of_the_input_is_in_any_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = fs::read_to_string(data().join("secrets.har")).unwrap();
+    assert!(input.contains("s3cr3t-in-a-body"), "the secrets are planted");
+    let mut outputs = Vec::new();
+    for format in ["text", "json", "junit", "html"] {
+        let file = folder.path().join(format);
+        let report = format!("{format}={}", file.display());
+        let ran = run_in(&data(), ["verify", "secrets.har", "--report", &report]);
+        assert_eq!(ran.status, 1, "{}", ran.stderr);
+        outputs.push((format, fs::read_to_string(&file).unwrap()));
+        outputs.push((format, ran.stdout));
+        outputs.push((format, ran.stderr));
+    }
+    for (format, output) in outputs {
+        for secret in ["s3cr3t", "c3ZjLWNoZWNrb3V0", "eyJhbGciOiJSUzI1NiIs"] {
+            assert!(!output.contains(secret), "{secret} in {format}:\n{output}");
+        }
+    }
+}
+
+#[test]
+fn a_secret_of_an_exchange_that_conforms_is_gone_from_one_that_does_not() {
+    let secret = "zq81mxo2-elsewhere-77";
+    let mut first = conforming();
+    let headers = first["request"]["headers"].as_array_mut().unwrap();
+    headers.push(serde_json::json!({"name": "Cookie", "value": format!("session={secret}")}));
+    let second = get(&format!("/api/v2/rate-limit-policies/rlp_1?note={secret}"), Some(&bearer()), 200, POLICY);
+    let ran = verify_text(&[first, second], &[]);
+    assert_output("verify/reports/a_secret_of_an_exchange_that_conforms_is_gone_from_one_that_does_not", &ran);
+    assert!(!ran.stdout.contains(secret), "{}", ran.stdout);
+}
+
+#[test]
+fn a_secret_is_gone_from_samples_that_came_before_it_was_recognised() {
+    let late = "zq81mxo2-late-secret-77";
+    let path = format!("/api/v2/rate-limit-policies/rlp_1?debug={late}");
+    let early = get(&path, Some(&bearer()), 200, &POLICY.replace("\"default\"", &format!("\"{late}\"")));
+    let mut login = get("/oauth/token", None, 200, r#"{"access_token":"a.b.c","token_type":"Bearer","expires_in":60}"#);
+    login["request"]["method"] = "POST".into();
+    login["request"]["postData"] = serde_json::json!({"mimeType": "application/x-www-form-urlencoded",
+        "text": format!("grant_type=client_credentials&client_id=x&client_secret={late}&audience=%2Fapi%2Fv2%2F")});
+    for options in [&["--format", "text"][..], &["--format", "json"]] {
+        let ran = verify_text(&[early.clone(), login.clone()], options);
+        assert!(ran.stdout.contains("query.undocumented"), "{}", ran.stdout);
+        assert!(!ran.stdout.contains(late), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn markup_of_the_input_is_text_in_the_html_and_junit_reports() {
+    let entries =
+        [get("/api/v2/rate-limit-policies/rlp_1?%3Cscript%3Ealert(1)%3C%2Fscript%3E=1", Some(&bearer()), 200, POLICY)];
+    for kind in ["html", "junit"] {
+        let ran = verify_text(&entries, &["--report", kind]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert!(ran.stdout.contains("&lt;script&gt;"), "{}", ran.stdout);
+        assert!(!ran.stdout.contains("<script"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_junit_report_fails_what_fails_the_command_and_skips_the_rest() {
+    let bad = POLICY.replace("\"default\"", "7");
+    let entries = [get("/api/v2/rate-limit-policies/rlp_1?debug=1", Some(&bearer()), 200, &bad)];
+    let ran = verify_text(&entries, &["--report", "junit"]);
+    assert_output("verify/reports/the_junit_report_fails_what_fails_the_command_and_skips_the_rest", &ran);
+    let denied = verify_text(&entries, &["--report", "junit", "--deny", "gaps"]);
+    assert_output("verify/reports/the_junit_report_fails_what_fails_the_command_and_skips_the_rest-2", &denied);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_report_file_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.json");
+    let report = format!("json={}", file.display());
+    let ran = verify_text(&[conforming()], &["--report", &report]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_output("verify/reports/a_report_file_is_for_its_owner_only", &ran);
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_status_2_and_names_the_file() {
+    let ran = verify_text(&[conforming()], &["--report", "json=/dev/null/r.json"]);
+    assert_eq!(ran.status, 2);
+    assert_output("verify/reports/a_report_that_cannot_be_written_is_status_2_and_names_the_file", &ran);
+}
+
+#[test]
+fn output_that_is_no_terminal_has_no_colour() {
+    let ran = run_in(&data(), ["verify", "mitmproxy.har"]);
+    assert!(!ran.stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn a_reader_that_goes_away_changes_no_exit_status() {
+    let entries: Vec<Value> = (0..3000)
+        .map(|n| get(&format!("/api/v2/rate-limit-policies/rlp_1?p{n}=1"), Some(&bearer()), 200, POLICY))
+        .collect();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.har");
+    fs::write(&file, har::har(&entries)).unwrap();
+    let mut child = contrail()
+        .args(["verify", "--format", "json"])
+        .arg(&file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
+}
