@@ -1,12 +1,16 @@
-//! Private files: 0600, in folders of 0700.
+//! Private files: 0600, in folders of 0700; their locks, and whether they are still where they were opened.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
-    io,
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Seek as _, SeekFrom},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
-use ring::rand::{SecureRandom as _, SystemRandom};
+use ring::{
+    digest::{Context, SHA256},
+    rand::{SecureRandom as _, SystemRandom},
+};
 
 use super::WriteError;
 use crate::hex::hex;
@@ -55,10 +59,7 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 
 /// Makes a folder and those above it, for the owner only; those that exist stay as they are.
 pub(super) fn make_folder(path: &Path) -> Result<(), WriteError> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(refused("make the folder", path))
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(refused("make the folder", path))
 }
 
 /// A random number, hexadecimal.
@@ -71,17 +72,59 @@ pub(super) fn random_id() -> io::Result<String> {
 /// Options that make a file for the owner only.
 pub(super) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.mode(0o600);
     options
 }
 
 /// Takes away what others may do with an open file.
 pub(super) fn make_private(file: &File) -> io::Result<()> {
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        if file.metadata()?.permissions().mode() & 0o077 != 0 {
-            file.set_permissions(fs::Permissions::from_mode(0o600))?;
-        }
+    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
     }
     Ok(())
+}
+
+/// Opens and locks the file that is at `path` now; `what` is what people know it by.
+pub(super) fn locked(path: &Path, what: &Path) -> Result<File, WriteError> {
+    loop {
+        let mut options = private();
+        let file =
+            options.read(true).append(true).create(true).open(path).map_err(refused("open the journal", path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(WriteError::Locked { path: what.to_path_buf() }),
+            Err(TryLockError::Error(error)) => return Err(refused("lock", path)(error)),
+        }
+        // Whoever held the lock may have folded and removed the file since it was opened here.
+        if is_at(&file, path) {
+            return Ok(file);
+        }
+    }
+}
+
+/// Whether no name leads to the file any more; the cheap part of [`is_at`].
+pub(super) fn is_removed(file: &File) -> bool {
+    file.metadata().is_ok_and(|open| open.nlink() == 0)
+}
+
+/// Whether the file is the one that is at `path`.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(open), Ok(there)) => (open.dev(), open.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
+}
+
+/// The SHA-256 of a file, hexadecimal.
+pub(super) fn file_digest(file: &mut File) -> io::Result<String> {
+    let mut context = Context::new(&SHA256);
+    let mut chunk = vec![0; 64 << 10];
+    file.seek(SeekFrom::Start(0))?;
+    loop {
+        let read = file.read(&mut chunk)?;
+        if read == 0 {
+            return Ok(hex(context.finish().as_ref()));
+        }
+        context.update(&chunk[..read]);
+    }
 }

@@ -19,7 +19,7 @@ mod texts;
 
 use std::sync::Arc;
 
-pub(crate) use disk::resolved;
+pub(crate) use disk::{is_at, resolved};
 pub use entry::attest::{Attested, attest, settle};
 pub use entry::encode::{JournalContext, encode};
 pub(crate) use entry::files::{body_file_names, body_files};
@@ -40,7 +40,6 @@ pub use journal::chain::ChainHead;
 pub use journal::check::{Broken, Checked, check_chain, check_texts};
 pub use journal::fold_log::Renewal;
 pub use journal::heads::KeptHeads;
-pub(crate) use journal::is_at;
 pub use journal::rewrite::{Rewriter, Rewritten};
 pub use journal::set_aside::SetAside;
 pub use journal::trail::TrailOptions;

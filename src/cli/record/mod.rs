@@ -133,10 +133,10 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     if earlier || leftovers.is_some() {
         journal.renews(renewal(args))?;
     }
-    if let Some(mut trail) = trail {
-        trail.owe(journal)?;
-        journal = trail;
-    }
+    let mut journal = match trail {
+        Some(trail) => trail.with_fixture(journal)?,
+        None => journal,
+    };
     if args.trail.durable {
         journal.set_durable();
     }

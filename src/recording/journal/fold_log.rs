@@ -15,8 +15,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::file_digest;
-use crate::recording::{Renew, fixture::commit};
+use crate::recording::{Renew, disk::file_digest, fixture::commit};
 
 /// How each of these lines begins.
 pub(in crate::recording) const START: &[u8] = b"{\"_fold\"";

@@ -10,12 +10,12 @@ use std::{
 
 use memchr::{memchr_iter, memrchr};
 
-use super::{chain::ChainHead, is_at};
+use super::chain::ChainHead;
 use crate::{
     plural::plural,
     recording::{
         WriteError,
-        disk::{folder_of, make_folder, private, refused},
+        disk::{folder_of, is_at, make_folder, private, refused},
     },
 };
 

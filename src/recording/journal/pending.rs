@@ -1,4 +1,4 @@
-//! What a trail owes a fixture: the journal beside a fixture that is folded from a trail holds no entries, but a line for
+//! Segments that wait for a fold: the journal beside a fixture that is folded from a trail holds no entries, but a line for
 //! each of the trail's segments that does. So the start after a killed run knows what is in no fixture yet.
 
 use std::{
@@ -9,7 +9,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{chain, fold_log, trail::is_segment, unrecorded};
+use super::{chain, file::JournalFile, fold_log, trail::is_segment, unrecorded};
 use crate::json::write;
 use crate::recording::{WriteError, disk::refused};
 
@@ -22,8 +22,13 @@ struct Line {
     segment: PathBuf,
 }
 
+/// Names a segment in a fixture's journal: the fixture is to be folded from it.
+pub(super) fn note(journal: &JournalFile, segment: &Path) -> Result<(), WriteError> {
+    journal.note(&line(segment).map_err(refused("find", segment))?)
+}
+
 /// The line that names a segment.
-pub(in crate::recording) fn line(segment: &Path) -> io::Result<Vec<u8>> {
+fn line(segment: &Path) -> io::Result<Vec<u8>> {
     let mut line = START.to_vec();
     line.push(b':');
     write::string(&std::path::absolute(segment)?.to_string_lossy(), &mut line);

@@ -1,8 +1,17 @@
 //! Tests of journals and trails, by their files.
 
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
+
 use tempfile::TempDir;
 
-use super::{check, *};
+use super::{chain::ChainHead, check, file::JournalFile, trail::TrailOptions, *};
+use crate::recording::{
+    JournalContext,
+    disk::{file_digest, folder_of},
+};
 
 fn context() -> JournalContext {
     JournalContext { upstream: "https://up.example".into(), contract: "c".into() }
@@ -135,8 +144,8 @@ fn a_trail_is_one_chain_across_its_segments_and_runs() {
 #[test]
 fn a_trail_goes_on_in_a_new_segment_when_one_is_full() {
     let folder = TempDir::new().unwrap();
-    let (mut journal, _) = Journal::open_trail(folder.path(), context(), &TrailOptions::default()).unwrap();
-    journal.trail.as_mut().unwrap().rotate_at = 300;
+    let options = TrailOptions { segment: 300, ..TrailOptions::default() };
+    let (mut journal, _) = Journal::open_trail(folder.path(), context(), &options).unwrap();
     for _ in 0..4 {
         journal.batch.extend(b"{1}\n");
         journal.write().unwrap();
@@ -220,12 +229,11 @@ fn a_batch_that_cannot_be_written_is_said_and_the_next_one_can() {
     let (mut journal, _) = open(&path);
     journal.batch.extend(b"{1}\n");
     journal.write().unwrap();
-    let full = Arc::new(File::options().write(true).open("/dev/full").unwrap());
-    let file = std::mem::replace(&mut journal.file, full);
-    let own = std::mem::replace(&mut journal.path, "/dev/full".into());
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let own = std::mem::replace(&mut journal.file, JournalFile::new(Path::new("/dev/full"), full, 0));
     journal.batch.extend(b"{2}\n");
     assert!(journal.write().is_err());
-    (journal.file, journal.path) = (file, own);
+    journal.file = own;
     journal.batch.extend(b"{3}\n");
     journal.write().unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "{1}\n{3}\n");

@@ -8,14 +8,14 @@ use std::{
 };
 
 use super::{
-    Leftover,
     chain::{self, ChainHead},
+    file::JournalFile,
     heads::HeadFile,
-    is_at, locked, recover,
+    recovery::{Leftover, recover},
 };
 use crate::recording::{
     WriteError,
-    disk::{folder_of, make_folder, make_private, private, refused},
+    disk::{folder_of, is_at, locked, make_folder, make_private, private, refused},
 };
 
 /// How a trail is kept.
@@ -35,25 +35,22 @@ impl Default for TrailOptions {
 
 /// What a kept journal has besides: segments and a chain.
 #[derive(Debug)]
-pub(in crate::recording) struct Trail {
+pub(super) struct Trail {
     folder: PathBuf,
     /// Held as long as the trail is open.
     lock: File,
-    pub(in crate::recording) head: ChainHead,
+    pub(super) head: ChainHead,
     /// The segments of this run.
-    pub(in crate::recording) segments: Vec<PathBuf>,
+    pub(super) segments: Vec<PathBuf>,
     number: u64,
-    pub(in crate::recording) rotate_at: u64,
+    rotate_at: u64,
     heads: Option<HeadFile>,
     warnings: Vec<String>,
 }
 
 impl Trail {
-    /// Begins a segment in `folder`; its path, file and length.
-    pub(in crate::recording) fn open(
-        folder: &Path,
-        options: &TrailOptions,
-    ) -> Result<(Self, PathBuf, File, u64, Leftover), WriteError> {
+    /// Begins a segment in `folder`; its file, and what a killed process left.
+    pub(super) fn open(folder: &Path, options: &TrailOptions) -> Result<(Self, JournalFile, Leftover), WriteError> {
         make_folder(folder)?;
         let lock = lock(folder)?;
         if let Some(path) = options.head_to.as_ref().filter(|path| is_within(path, folder)) {
@@ -86,9 +83,9 @@ impl Trail {
             heads,
             warnings,
         };
-        let (path, file, length) = trail.next_segment()?;
+        let file = trail.next_segment()?;
         trail.keep_head()?;
-        Ok((trail, path, file, length, leftover))
+        Ok((trail, file, leftover))
     }
 
     /// The warnings of its start.
@@ -96,13 +93,13 @@ impl Trail {
         std::mem::take(&mut self.warnings)
     }
 
-    pub(in crate::recording) fn is_full(&self, length: u64) -> bool {
+    pub(super) fn is_full(&self, length: u64) -> bool {
         length >= self.rotate_at
     }
 
-    /// Makes the next segment, its first line tied to the chain; its path, file and length. Where that fails, nothing of
-    /// it is left and the trail is as it was.
-    pub(in crate::recording) fn next_segment(&mut self) -> Result<(PathBuf, File, u64), WriteError> {
+    /// Makes the next segment, its first line tied to the chain; its file. Where that fails, nothing of it is left and the
+    /// trail is as it was.
+    pub(super) fn next_segment(&mut self) -> Result<JournalFile, WriteError> {
         let Some(number) = self.number.checked_add(1) else {
             let reason = "it has the highest number that a segment can have; move it away".to_owned();
             return Err(WriteError::Place { path: self.folder.join(segment_name(self.number)), reason });
@@ -119,17 +116,18 @@ impl Trail {
         }
         self.number = number;
         self.head = head;
-        self.segments.push(path.clone());
-        Ok((path, file, line.len() as u64))
+        let file = JournalFile::new(&path, file, line.len() as u64);
+        self.segments.push(path);
+        Ok(file)
     }
 
     /// Adds the head to the file that keeps it, if there is one, and waits for the disk. The text is a warning.
-    pub(in crate::recording) fn keep_head(&mut self) -> Result<Option<String>, WriteError> {
+    pub(super) fn keep_head(&mut self) -> Result<Option<String>, WriteError> {
         self.heads.as_mut().map_or(Ok(None), |heads| heads.add(&self.head))
     }
 
     /// Takes the lock anew if the folder was removed under it.
-    pub(in crate::recording) fn lock_again(&mut self) -> Result<(), WriteError> {
+    pub(super) fn lock_again(&mut self) -> Result<(), WriteError> {
         if !is_at(&self.lock, &self.folder.join(LOCK)) {
             self.lock = lock(&self.folder)?;
         }

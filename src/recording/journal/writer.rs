@@ -1,0 +1,246 @@
+//! An open journal: [`Journal::add`] encodes into a batch, [`Journal::write`] gives the batch to the kernel in one write.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    chain::ChainHead,
+    file::{JournalFile, Unsynced},
+    pending,
+    recovery::Leftover,
+    trail::{Trail, TrailOptions},
+    unrecorded::{self, Unrecorded},
+};
+use crate::{
+    recording::{
+        Attested, WriteError,
+        entry::encode::{self, JournalContext},
+    },
+    redact::{Judged, Redacted},
+};
+
+/// An open journal.
+#[derive(Debug)]
+pub struct Journal {
+    pub(super) file: JournalFile,
+    pub(super) kind: JournalKind,
+    pub(super) batch: Vec<u8>,
+    /// The exchanges of the batch.
+    batched: Option<Unrecorded>,
+    /// Exchanges of batches that could not be written, to be stated once writing works again.
+    unrecorded: Option<Unrecorded>,
+    context: JournalContext,
+    tokens: encode::Tokens,
+    alarms: Vec<String>,
+}
+
+/// What a journal belongs to.
+#[derive(Debug)]
+pub(super) enum JournalKind {
+    /// A fixture. `pending` are the segments of a killed run's trail that are to be folded with it.
+    Fixture { pending: Vec<PathBuf> },
+    /// A trail; with the journal of the fixture that is folded from it, if one is.
+    Trail { trail: Box<Trail>, fixture: Option<JournalFile> },
+}
+
+impl Journal {
+    /// Begins a new segment of the trail in `folder` (made with 0700 if need be), chained to the one before it. What a
+    /// killed process left unsealed there is sealed first.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Locked`] if another process has the trail open; [`WriteError::Io`] for anything the system refuses.
+    pub fn open_trail(
+        folder: &Path,
+        context: JournalContext,
+        options: &TrailOptions,
+    ) -> Result<(Self, Leftover), WriteError> {
+        let (mut trail, file, leftover) = Trail::open(folder, options)?;
+        let alarms = trail.warnings();
+        let kind = JournalKind::Trail { trail: Box::new(trail), fixture: None };
+        let mut journal = Self::new(file, kind, context);
+        journal.alarms = alarms;
+        Ok((journal, leftover))
+    }
+
+    pub(super) fn new(file: JournalFile, kind: JournalKind, context: JournalContext) -> Self {
+        Self {
+            file,
+            kind,
+            batch: Vec::new(),
+            batched: None,
+            unrecorded: None,
+            context,
+            tokens: encode::Tokens::default(),
+            alarms: Vec::new(),
+        }
+    }
+
+    /// The journal of a trail from which a fixture is to be folded. The fixture's journal, which stays open with it, names
+    /// the trail's segments.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Io`].
+    pub fn with_fixture(mut self, journal: Self) -> Result<Self, WriteError> {
+        if let JournalKind::Trail { trail, fixture } = &mut self.kind {
+            for segment in &trail.segments {
+                pending::note(&journal.file, segment)?;
+            }
+            *fixture = Some(journal.file);
+        }
+        Ok(self)
+    }
+
+    /// Keeps account of what has to be synced from here on, for [`Journal::unsynced`].
+    pub fn set_durable(&mut self) {
+        self.file.set_durable();
+    }
+
+    /// What was written since this was last asked, to be synced; of a journal that was [set so](Self::set_durable).
+    pub fn unsynced(&mut self) -> Unsynced {
+        self.file.unsynced()
+    }
+
+    /// Bytes in the batch.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// What happened to the files since this was last asked that people have to know, though nothing was lost.
+    pub fn alarms(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.alarms)
+    }
+
+    /// Where it is; of a trail, its present segment.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// The files that this run wrote, in order; of a journal beside a fixture, with what it names of a killed run's trail.
+    #[must_use]
+    pub fn segments(&self) -> Vec<PathBuf> {
+        match &self.kind {
+            JournalKind::Trail { trail, .. } => trail.segments.clone(),
+            JournalKind::Fixture { pending } => {
+                [self.path()].into_iter().chain(pending.iter().map(PathBuf::as_path)).map(Path::to_path_buf).collect()
+            }
+        }
+    }
+
+    /// The end of the chain, of a trail. Whoever keeps it elsewhere can tell later that nothing before it was changed.
+    #[must_use]
+    pub fn head(&self) -> Option<&ChainHead> {
+        match &self.kind {
+            JournalKind::Trail { trail, .. } => Some(&trail.head),
+            JournalKind::Fixture { .. } => None,
+        }
+    }
+
+    /// Adds an entry to the batch.
+    pub fn add(&mut self, judged: &Redacted<Judged>, attested: Option<&Attested>) {
+        encode::encode_next(judged, attested, &self.context, &mut self.tokens, &mut self.batch);
+        unrecorded::add(&mut self.batched, Unrecorded::one(judged.exchange.started));
+    }
+
+    /// Gives the batch to the kernel, in one write.
+    ///
+    /// # Errors
+    ///
+    /// The system's. The batch is dropped and what got into the file of it is taken back, so that the journal stays
+    /// usable. The next batch that can be written begins with a line that states how many exchanges were dropped.
+    pub fn write(&mut self) -> io::Result<()> {
+        if self.batch.is_empty() && self.unrecorded.is_none() {
+            return Ok(());
+        }
+        if let Some(unrecorded) = &self.unrecorded {
+            let mut line = Vec::new();
+            unrecorded.write(&mut line);
+            self.batch.splice(0..0, line);
+        }
+        let written = self.write_batch();
+        self.batch.clear();
+        self.batch.shrink_to(1 << 20);
+        let batched = self.batched.take();
+        if written.is_err() {
+            if let Some(batched) = batched {
+                unrecorded::add(&mut self.unrecorded, batched);
+            }
+        } else {
+            self.unrecorded = None;
+        }
+        written?;
+        self.rotate_if_full();
+        Ok(())
+    }
+
+    fn write_batch(&mut self) -> io::Result<()> {
+        if self.file.wants_look() {
+            self.ensure()?;
+        }
+        let JournalKind::Trail { trail, .. } = &mut self.kind else { return self.file.append(&self.batch) };
+        let mut head = trail.head.clone();
+        let mut line = Vec::new();
+        head.seal(&self.batch, &mut line);
+        self.batch.extend_from_slice(&line);
+        self.file.append(&self.batch)?;
+        trail.head = head;
+        Ok(())
+    }
+
+    /// Goes on in a new segment of the trail if the present one is full; in the old one if none can be made.
+    fn rotate_if_full(&mut self) {
+        let JournalKind::Trail { trail, fixture } = &mut self.kind else { return };
+        if !trail.is_full(self.file.length()) {
+            return;
+        }
+        match trail.next_segment() {
+            Ok(next) => {
+                self.file.go_on_in(next);
+                if let Some(Err(error)) = fixture.as_ref().map(|fixture| pending::note(fixture, self.file.path())) {
+                    let why = "were contrail killed, the next start would not know of the new segment";
+                    self.alarms.push(format!("{why}: {error}"));
+                }
+            }
+            Err(error) => self.alarms.push(format!("the trail goes on in a segment that is full: {error}")),
+        }
+        if let Err(error) = self.keep_head() {
+            self.alarms.push(format!("the head of the trail was not kept: {}", error.with_cause()));
+        }
+    }
+
+    /// Adds the head of a trail to the file that keeps it, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError`]; the next head can be written all the same.
+    pub fn keep_head(&mut self) -> Result<(), WriteError> {
+        if let JournalKind::Trail { trail, .. } = &mut self.kind {
+            self.alarms.extend(trail.keep_head()?);
+        }
+        Ok(())
+    }
+
+    /// Checks that the file is still at its path. A removed file is created again with its full content; the
+    /// [alarms](Self::alarms) report it.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be made anew, or another file has taken its place.
+    pub fn ensure(&mut self) -> io::Result<()> {
+        let lock = || match &mut self.kind {
+            JournalKind::Trail { trail, .. } => trail.lock_again(),
+            JournalKind::Fixture { .. } => Ok(()),
+        };
+        if self.file.ensure(lock)? {
+            let path = self.file.path().display();
+            let alarm = format!("`{path}` was removed while it was written; it was made anew with all that it held");
+            self.alarms.push(alarm);
+        }
+        Ok(())
+    }
+}
