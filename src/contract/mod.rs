@@ -28,7 +28,7 @@ pub mod model;
 pub mod outline;
 mod overlay;
 mod params;
-mod refs;
+pub(crate) mod refs;
 mod route;
 pub mod schema;
 mod tenant;

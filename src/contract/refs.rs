@@ -32,7 +32,7 @@ pub(super) fn dangling(document: &Value) -> Vec<UnusablePlace> {
 /// # Errors
 ///
 /// [`ContractError::DanglingRef`], and [`ContractError::Invalid`] for references that only name each other.
-pub(super) fn follow<'a>(
+pub(crate) fn follow<'a>(
     document: &'a Value,
     at: &str,
     mut value: &'a Value,
@@ -49,9 +49,14 @@ pub(super) fn follow<'a>(
     Err(invalid(at, "its `$ref` leads in a circle"))
 }
 
+/// What a chain of references leads to; the value itself where it leads nowhere.
+pub(crate) fn followed<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    follow(document, "", value).map_or(value, |(_, found)| found)
+}
+
 /// The JSON pointer that a reference within the document stands for; `None` for any other, and for broken
 /// percent-encoding.
-pub(super) fn target(reference: &str) -> Option<String> {
+pub(crate) fn target(reference: &str) -> Option<String> {
     let fragment = reference.strip_prefix('#')?;
     percent_encoding::percent_decode_str(fragment).decode_utf8().ok().map(Into::into)
 }
@@ -62,12 +67,12 @@ pub(super) fn reference(pointer: &str) -> String {
 }
 
 /// A token of a JSON pointer as the name that it stands for (RFC 6901, section 4).
-pub(super) fn unescape(token: &str) -> String {
+pub(crate) fn unescape(token: &str) -> String {
     token.replace("~1", "/").replace("~0", "~")
 }
 
 /// The JSON pointer of what is `steps` below another.
-pub(super) fn below(pointer: &str, steps: &[&str]) -> String {
+pub(crate) fn below(pointer: &str, steps: &[&str]) -> String {
     let mut pointer = pointer.to_owned();
     for step in steps {
         push_pointer(&mut pointer, step);
@@ -103,7 +108,7 @@ fn descend_mut(value: &mut Value, names: bool, visit: &mut impl FnMut(&mut serde
 }
 
 /// Keywords below which a document holds data, and extensions.
-fn is_opaque(keyword: &str) -> bool {
+pub(super) fn is_opaque(keyword: &str) -> bool {
     matches!(keyword, "example" | "examples" | "default" | "enum" | "const" | "mapping") || keyword.starts_with("x-")
 }
 
@@ -128,6 +133,8 @@ fn holds_names(keyword: &str) -> bool {
             | "paths"
             | "webhooks"
             | "content"
+            | "mediaTypes"
+            | "additionalOperations"
             | "encoding"
             | "variables"
     )

@@ -31,7 +31,7 @@ impl ContractDocument {
             document.pointer(&refs::below(&operation.at, &["requestBody", "content"]))?.as_object()
         });
         let parameters = contents.flat_map(|content| content.values()).filter_map(move |media| {
-            let (_, schema) = refs::follow(document, "", media.get("schema")?).ok()?;
+            let schema = refs::followed(document, media.get("schema")?);
             schema.pointer("/properties/audience")
         });
         let values = parameters.flat_map(|parameter| {

@@ -3,11 +3,8 @@
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::{
-    generate::{Direction, Generator, Style},
-    resolve,
-};
-use crate::exchange::media;
+use super::generate::{Direction, Generator, Style};
+use crate::{contract::refs, exchange::media};
 
 /// The documented media type to answer with: one that `accept` names, else JSON, else the first.
 pub(super) fn media_type<'r>(response: &'r Value, accept: Option<&str>) -> Option<&'r str> {
@@ -65,8 +62,7 @@ pub(super) fn encode(media_type: &str, value: &Value) -> Bytes {
 fn example<'d>(document: &'d Value, media: &'d Value) -> Option<&'d Value> {
     let first = || {
         let example = media.get("examples")?.as_object()?.values().next()?;
-        let target = example.get("$ref").and_then(Value::as_str).and_then(|target| resolve(document, target));
-        target.unwrap_or(example).get("value")
+        refs::followed(document, example).get("value")
     };
     media.get("example").or_else(first)
 }

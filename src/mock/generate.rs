@@ -3,7 +3,7 @@
 use serde_json::{Map, Number, Value, json};
 
 use super::pattern;
-use crate::json::push_pointer;
+use crate::contract::refs;
 
 /// Maximum nesting of a value.
 const MAX_DEPTH: usize = 24;
@@ -23,6 +23,17 @@ pub(super) struct Style {
     pub(super) optional: bool,
     /// Which branch of a choice is tried first, which item of an enumeration is taken.
     pub(super) salt: usize,
+}
+
+impl Style {
+    /// The style of one of several attempts: examples come first, then other values.
+    pub(super) fn of(attempt: usize, seed_number: usize) -> Self {
+        Self {
+            examples: attempt < 2,
+            optional: attempt.is_multiple_of(2),
+            salt: seed_number.wrapping_add(attempt.saturating_sub(3)),
+        }
+    }
 }
 
 /// Which message a value is for.
@@ -82,8 +93,8 @@ impl<'d> Generator<'d> {
         for (keyword, value) in schema {
             match (&**keyword, value) {
                 ("$ref", Value::String(target)) => {
-                    let target = super::resolve(self.document, target)?.clone();
-                    self.flatten(&target, flat, chain + 1)?;
+                    let target = self.document.pointer(&refs::target(target)?)?;
+                    self.flatten(target, flat, chain + 1)?;
                 }
                 ("allOf", Value::Array(parts)) => {
                     for part in parts {
@@ -187,9 +198,8 @@ impl<'d> Generator<'d> {
     /// A response leaves out what is `writeOnly`, a request what is `readOnly` (JSON Schema 2020-12, validation, 9.4).
     fn is_left_out(&self, property: &Value) -> bool {
         let keyword = if self.direction == Direction::Request { "readOnly" } else { "writeOnly" };
-        let target =
-            property.get("$ref").and_then(Value::as_str).and_then(|target| super::resolve(self.document, target));
-        [Some(property), target].into_iter().flatten().any(|schema| schema.get(keyword) == Some(&Value::Bool(true)))
+        let target = refs::followed(self.document, property);
+        [property, target].iter().any(|schema| schema.get(keyword) == Some(&Value::Bool(true)))
     }
 
     fn array(&mut self, schema: &Map<String, Value>, depth: usize) -> Option<Value> {
@@ -320,7 +330,7 @@ fn kind(schema: &Map<String, Value>, salt: usize) -> &'static str {
 fn selected(discriminator: &Value, branch: &Value) -> Option<(String, String)> {
     let property = discriminator.get("propertyName")?.as_str()?;
     let target = branch.get("$ref")?.as_str()?;
-    let name = target.rsplit('/').next()?.replace("~1", "/").replace("~0", "~");
+    let name = refs::unescape(target.rsplit('/').next()?);
     let mapping = discriminator.get("mapping").and_then(Value::as_object);
     let mapped = mapping
         .into_iter()
@@ -390,13 +400,6 @@ fn of_format(format: &str, salt: usize) -> String {
         "relative-json-pointer" | "int32" | "int64" => index.to_string(),
         _ => format!("text{index}"),
     }
-}
-
-/// The JSON pointer of a place below another.
-pub(super) fn below(at: &str, token: &str) -> String {
-    let mut at = at.to_owned();
-    push_pointer(&mut at, token);
-    at
 }
 
 #[cfg(test)]

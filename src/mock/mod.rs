@@ -5,11 +5,13 @@
 //! ([`crate::sandbox`]) answers for the built-in document, where the contract has it.
 
 mod body;
+mod call;
 mod generate;
 mod pattern;
 mod request;
 #[cfg(test)]
 mod tests;
+mod token;
 
 use std::{
     collections::HashMap,
@@ -19,17 +21,17 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use serde_json::{Map, Value, json};
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use serde_json::{Value, json};
 
-use self::generate::{Direction, Generator, Style, below};
 pub use self::request::Sample;
+use self::{
+    call::Call,
+    generate::{Direction, Style},
+};
 use crate::{
-    contract::{
-        BUILT_IN, CheckOptions, Contract, ContractDocument,
-        model::{Catalogue, Matched, Operation, Relation},
-    },
-    exchange::{self, Body, DecodeLimits, Exchange, Headers, Target, is_bodiless},
+    contract::{BUILT_IN, CheckOptions, Contract},
+    exchange::{self, Body, DecodeLimits, Exchange, Headers, Target, TenantFacts, is_bodiless},
     finding::{Conclusion, Finding, Kind, Rule},
     sandbox::{Answer, Answers, Ask, Keys, NoKey, Tenant},
     token::TokenCache,
@@ -38,8 +40,6 @@ use crate::{
 
 /// How many values are tried for one answer.
 const MAX_ATTEMPTS: usize = 32;
-/// Lifetime of a token, in seconds.
-const LIFETIME: u64 = 86_400;
 /// Why a request was refused, or an answer could not be made.
 const REASON: HeaderName = HeaderName::from_static("contrail-sandbox");
 
@@ -60,14 +60,6 @@ impl fmt::Debug for Mock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mock").field("contract", &self.contract.title()).finish_non_exhaustive()
     }
-}
-
-/// A request with the operation that the document has for it.
-struct Call<'a> {
-    document: &'a ContractDocument,
-    matched: &'a Matched<'a, 'a>,
-    operation: &'a Operation,
-    request: &'a exchange::Request,
 }
 
 impl Mock {
@@ -109,9 +101,8 @@ impl Mock {
                 return tenant.answer(ask, now);
             }
         }
-        let is_token_path = || self.contract.documents().iter().any(|document| document.is_token_path(path));
         let documented = found.as_ref().is_some_and(|(_, matched)| !matched.operation.token_endpoint);
-        if *ask.method == Method::POST && !documented && is_token_path() {
+        if *ask.method == Method::POST && !documented && self.contract.is_token_path(path) {
             return self.token(ask, now);
         }
         let Some((document, matched)) = found else {
@@ -198,11 +189,7 @@ impl Mock {
         let options = CheckOptions { request: false, auth: false, ..CheckOptions::default() };
         let mut gap = None;
         for attempt in 0..MAX_ATTEMPTS {
-            let style = Style {
-                examples: attempt < 2,
-                optional: attempt % 2 == 0,
-                salt: if attempt < 4 { self.seed_number } else { self.seed_number.wrapping_add(attempt - 3) },
-            };
+            let style = Style::of(attempt, self.seed_number);
             let document = call.document.document();
             let body = match media_type {
                 None if attempt > 0 => break,
@@ -214,7 +201,8 @@ impl Mock {
                     body::encode(media_type, &value)
                 }
             };
-            let mut answer = Answer { status, headers: headers(document, response, style), body, cut_at: None };
+            let headers = call::headers(document, response, style);
+            let mut answer = Answer { status, headers, body, cut_at: None };
             if let Some(media_type) = media_type.and_then(|media_type| body::sent(media_type).parse().ok()) {
                 answer.headers.insert(header::CONTENT_TYPE, media_type);
             }
@@ -227,145 +215,6 @@ impl Mock {
         }
         gap
     }
-
-    /// A token of the OAuth 2.0 schemes (RFC 6749, section 5.1), with the scopes that were asked for, else all.
-    fn token(&self, ask: &Ask<'_>, now: SystemTime) -> Answer {
-        let form: HashMap<String, String> = match serde_json::from_slice::<Map<String, Value>>(ask.body) {
-            Ok(members) => {
-                members.iter().filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
-            }
-            Err(_) => form_urlencoded::parse(ask.body).into_owned().collect(),
-        };
-        let scope = form.get("scope").cloned().unwrap_or_else(|| self.scopes());
-        let client = form.get("client_id").map_or("client", String::as_str);
-        match self.mint(client, &scope, form.get("audience").map(String::as_str), now) {
-            Ok(token) => Answer::json(
-                StatusCode::OK,
-                &json!({"access_token": token, "token_type": "Bearer", "expires_in": LIFETIME, "scope": scope}),
-            ),
-            Err(error) => problem(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
-        }
-    }
-}
-
-impl Mock {
-    /// Every scope that the contract declares.
-    fn scopes(&self) -> String {
-        let catalogues = self.contract.documents().iter().filter_map(|document| document.model().scopes.as_ref());
-        catalogues.flat_map(Catalogue::iter).collect::<Vec<_>>().join(" ")
-    }
-
-    fn mint(&self, client: &str, scope: &str, audience: Option<&str>, now: SystemTime) -> Result<String, NoKey> {
-        let origin = self.origin();
-        let issued = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-        self.keys.sign(&json!({
-            "iss": format!("{origin}/"), "sub": format!("{client}@clients"), "azp": client, "scope": scope,
-            "aud": audience.unwrap_or(&origin), "iat": issued, "exp": issued + LIFETIME,
-        }))
-    }
-
-    /// A token with every scope; `None` if the system gives no randomness.
-    fn bearer(&self) -> Option<String> {
-        self.mint("client", &self.scopes(), None, SystemTime::now()).ok()
-    }
-}
-
-impl Call<'_> {
-    /// Takes from the request what the document relates to it (`x-contrail-relations`).
-    fn relate(&self, value: &mut Value) {
-        for relation in &self.operation.relations {
-            match relation {
-                Relation::Identity { parameter, response } => {
-                    let raw = self.matched.raw.iter().find(|(name, _)| *name == &**parameter).map(|(_, raw)| *raw);
-                    let decoded = raw.and_then(|raw| percent_encoding::percent_decode_str(raw).decode_utf8().ok());
-                    if let (Some(place), Some(decoded)) = (value.pointer_mut(response), decoded) {
-                        *place = decoded.into();
-                    }
-                }
-                Relation::Echo { fields } => {
-                    let Ok(sent) = self.request.body.document() else { continue };
-                    let sent = sent.root().to_value();
-                    for field in fields {
-                        if let (Some(place), Some(sent)) = (value.pointer_mut(field), sent.pointer(field)) {
-                            place.clone_from(sent);
-                        }
-                    }
-                }
-                Relation::PageSize { parameter, default, response } => {
-                    let query = self.request.target.query().unwrap_or_default();
-                    let given = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| *name == **parameter);
-                    let size = given.and_then(|(_, size)| size.parse().ok()).or(*default).unwrap_or(u64::MAX);
-                    if let Some(Value::Array(items)) = value.pointer_mut(response) {
-                        items.truncate(usize::try_from(size).unwrap_or(usize::MAX));
-                    }
-                }
-            }
-        }
-    }
-
-    fn responses(&self) -> &Map<String, Value> {
-        static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
-        let responses = self.document.document().pointer(&below(&self.operation.at, "responses"));
-        responses.and_then(Value::as_object).unwrap_or(&NONE)
-    }
-
-    /// The status of success: the first that is documented, 200 for `2XX` and `default`.
-    fn success(&self) -> Option<StatusCode> {
-        let names = || self.responses().keys().map(String::as_str);
-        let exact = |class: u16| {
-            names().filter_map(|name| name.parse::<u16>().ok()).filter(move |status| status / 100 == class).min()
-        };
-        let any = || names().any(|name| name.eq_ignore_ascii_case("2XX") || name == "default").then_some(200);
-        StatusCode::from_u16(exact(2).or_else(any).or_else(|| exact(3)).or_else(|| exact(1))?).ok()
-    }
-
-    /// The documented response for a status, with its place.
-    fn response(&self, status: StatusCode) -> Option<(String, Value)> {
-        let responses = self.responses();
-        let class = format!("{}XX", status.as_u16() / 100);
-        let names = [status.as_str(), &class, &class.to_ascii_lowercase(), "default"].map(str::to_owned);
-        let name = names.into_iter().find(|name| responses.contains_key(name))?;
-        let response = responses.get(&name)?;
-        let target = response.get("$ref").and_then(Value::as_str);
-        let followed = target.and_then(|target| resolve(self.document.document(), target));
-        Some((below(&below(&self.operation.at, "responses"), &name), followed.unwrap_or(response).clone()))
-    }
-}
-
-/// The headers that a response documents.
-fn headers(document: &Value, response: &Value, style: Style) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    for (name, held) in response.get("headers").and_then(Value::as_object).into_iter().flatten() {
-        let followed = held.get("$ref").and_then(Value::as_str).and_then(|target| resolve(document, target));
-        let held = followed.unwrap_or(held);
-        let required = held.get("required") == Some(&Value::Bool(true));
-        let Some(schema) = held.get("schema").filter(|_| required || style.optional) else { continue };
-        let value = held.get("example").cloned().filter(|_| style.examples);
-        let Some(value) = value.or_else(|| Generator::new(document, style, Direction::Response).value(schema)) else {
-            continue;
-        };
-        let name = name.parse::<HeaderName>().ok().filter(|name| *name != header::CONTENT_TYPE);
-        if let (Some(name), Ok(value)) = (name, HeaderValue::from_str(&body::simple(&value))) {
-            headers.insert(name, value);
-        }
-    }
-    headers
-}
-
-/// What a reference within the document names.
-fn resolve<'d>(document: &'d Value, target: &str) -> Option<&'d Value> {
-    let pointer = percent_encoding::percent_decode_str(target.strip_prefix('#')?).decode_utf8().ok()?;
-    let mut found = document.pointer(&pointer)?;
-    for _ in 0..16 {
-        let Some(next) =
-            found.get("$ref").and_then(Value::as_str).filter(|_| found.as_object().is_some_and(|held| held.len() == 1))
-        else {
-            return Some(found);
-        };
-        let pointer = percent_encoding::percent_decode_str(next.strip_prefix('#')?).decode_utf8().ok()?;
-        found = document.pointer(&pointer)?;
-    }
-    None
 }
 
 fn exchange_of(request: &exchange::Request, answer: Option<&Answer>) -> Exchange {

@@ -7,11 +7,10 @@ use serde_json::{Value, json};
 
 use super::{
     Mock, body, exchange_of,
-    generate::{Direction, Generator, Style, below},
-    resolve,
+    generate::{Direction, Generator, Style},
 };
 use crate::{
-    contract::{CheckOptions, ContractDocument, model::Operation},
+    contract::{CheckOptions, ContractDocument, model::Operation, refs},
     exchange::{Body, Headers, Request, Target},
     finding::Kind,
     token::Credential,
@@ -65,11 +64,7 @@ impl Mock {
         let options = CheckOptions { response: false, auth: false, ..CheckOptions::default() };
         let mut gap = None;
         for attempt in 0..MAX_ATTEMPTS {
-            let style = Style {
-                examples: attempt < 2,
-                optional: attempt % 2 == 0,
-                salt: if attempt < 4 { self.seed_number } else { self.seed_number.wrapping_add(attempt - 3) },
-            };
+            let style = Style::of(attempt, self.seed_number);
             let Some(mut sample) = draft(document, operation, style) else { continue };
             let headers =
                 sample.headers.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
@@ -96,12 +91,11 @@ impl Mock {
 
     /// Adds the credentials of the first alternative that the operation documents.
     fn sign_in(&self, document: &Value, operation: &Operation, sample: &mut Sample) {
-        let own = document.pointer(&below(&operation.at, "security")).or_else(|| document.get("security"));
+        let own = document.pointer(&refs::below(&operation.at, &["security"])).or_else(|| document.get("security"));
         let Some(first) = own.and_then(Value::as_array).and_then(|all| all.first()) else { return };
         for name in first.as_object().into_iter().flat_map(|all| all.keys()) {
-            let Some(scheme) = document.pointer(&below("/components/securitySchemes", name)) else { continue };
-            let target = scheme.get("$ref").and_then(Value::as_str).and_then(|target| resolve(document, target));
-            let scheme = target.unwrap_or(scheme);
+            let Some(scheme) = document.pointer(&refs::below("/components/securitySchemes", &[name])) else { continue };
+            let scheme = refs::followed(document, scheme);
             let text = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
             match (text("type"), text("in"), &*text("scheme").to_ascii_lowercase()) {
                 ("apiKey", "header", _) => sample.headers.push((text("name").to_owned(), "key".to_owned())),
@@ -149,8 +143,7 @@ fn draft(document: &ContractDocument, operation: &Operation, style: Style) -> Op
         value.and_then(|value| value.get("parameters")?.as_array().cloned()).unwrap_or_default()
     };
     for parameter in list(Some(held)).into_iter().chain(list(item)) {
-        let target = parameter.get("$ref").and_then(Value::as_str).and_then(|target| resolve(whole, target));
-        let parameter = target.unwrap_or(&parameter);
+        let parameter = refs::followed(whole, &parameter);
         let text = |key: &str| parameter.get(key).and_then(Value::as_str).unwrap_or_default();
         let (name, place) = (text("name").to_owned(), text("in").to_owned());
         if given.contains(&(name.clone(), place.clone())) {
@@ -187,9 +180,7 @@ fn draft(document: &ContractDocument, operation: &Operation, style: Style) -> Op
     if !query.is_empty() {
         sample.target = format!("{}?{}", sample.target, query.join("&"));
     }
-    let request_body = held.get("requestBody");
-    let target = request_body.and_then(|body| body.get("$ref")?.as_str()).and_then(|target| resolve(whole, target));
-    if let Some(request_body) = target.or(request_body) {
+    if let Some(request_body) = held.get("requestBody").map(|body| refs::followed(whole, body)) {
         let media_type = body::media_type(request_body, None);
         let attempt = usize::from(!style.examples);
         if let Some(media_type) = media_type {

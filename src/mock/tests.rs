@@ -1,4 +1,4 @@
-use http::Method;
+use http::{HeaderMap, Method};
 
 use super::*;
 
