@@ -138,7 +138,7 @@ impl Contract {
         Ok(Arc::new(Self::new(documents.into(), slips.unwrap_or_default())))
     }
 
-    /// Compiles a document of OpenAPI 3.1 or 3.0 that is a value already.
+    /// Compiles a document of OpenAPI 3.0, 3.1 or 3.2 that is a value already.
     ///
     /// # Errors
     ///

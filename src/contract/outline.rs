@@ -173,10 +173,7 @@ impl ContractDocument {
             .operations
             .iter()
             .map(|operation| {
-                let documented = self
-                    .document()
-                    .get("paths")
-                    .and_then(|paths| paths.get(&*operation.path)?.get(operation.method.as_str().to_ascii_lowercase()));
+                let documented = self.document().pointer(&operation.at);
                 let get = |key: &str| documented.and_then(|documented| documented.get(key));
                 Operation {
                     id: operation.id.to_string(),
@@ -207,7 +204,7 @@ impl ContractDocument {
                         .cloned()
                         .collect(),
                     request_types: get("requestBody")
-                        .and_then(|body| body.get("content")?.as_object())
+                        .and_then(|body| refs::followed(self.document(), body).get("content")?.as_object())
                         .into_iter()
                         .flat_map(Map::keys)
                         .cloned()
@@ -243,7 +240,7 @@ fn is_at_or_below(at: &str, place: &str) -> bool {
 
 /// Whether an object at this pointer is a schema, so that its keywords are limits.
 fn is_schema(at: &str) -> bool {
-    at.contains("/schema") && !at.ends_with("/discriminator")
+    (at.contains("/schema") || at.contains("/itemSchema")) && !at.ends_with("/discriminator")
 }
 
 /// What a schema says of a value besides its type, in words.

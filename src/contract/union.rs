@@ -14,7 +14,10 @@ const SHARED: [&str; 3] = ["servers", "security", "x-contrail-media-types"];
 /// The keys of a path item that are no operations.
 const OF_THE_ITEM: [&str; 4] = ["servers", "parameters", "summary", "description"];
 
-/// The union of documents: an OpenAPI 3.1 document with the operations of all.
+/// Operations of methods that have no key of their own (OpenAPI 3.2).
+const FURTHER: &str = "additionalOperations";
+
+/// The union of documents, with the operations of all: of OpenAPI 3.2 where one of them is, else of 3.1.
 pub(super) fn union(documents: &[ContractDocument]) -> Value {
     let joined = |text: fn(&ContractDocument) -> &str| documents.iter().map(text).collect::<Vec<_>>().join(" + ");
     let info = json!({"title": joined(ContractDocument::title), "version": joined(ContractDocument::version)});
@@ -40,7 +43,11 @@ pub(super) fn union(documents: &[ContractDocument]) -> Value {
             members.entry(key).or_insert(value);
         }
     }
-    let mut union = json!({"openapi": "3.1.0", "info": info, "paths": paths, "components": components});
+    let is_3_2 = |document: &ContractDocument| {
+        document.document().get("openapi").and_then(Value::as_str).is_some_and(|version| version.starts_with("3.2"))
+    };
+    let version = if documents.iter().any(is_3_2) { "3.2.0" } else { "3.1.0" };
+    let mut union = json!({"openapi": version, "info": info, "paths": paths, "components": components});
     if let Some(union) = union.as_object_mut() {
         union.extend(members);
     }
@@ -65,7 +72,9 @@ fn resolved(item: Value, items: Option<&Value>) -> Value {
 fn add_path(paths: &mut Map<String, Value>, path: String, mut item: Map<String, Value>, document: &Map<String, Value>) {
     let of_item: Vec<Option<Value>> = OF_THE_ITEM.iter().map(|key| item.shift_remove(*key)).collect();
     let held = paths.entry(path).or_insert_with(|| json!({}));
-    for (method, mut operation) in item {
+    let further = object(item.shift_remove(FURTHER)).into_iter().map(|entry| (true, entry));
+    let all: Vec<_> = item.into_iter().map(|entry| (false, entry)).chain(further).collect();
+    for (is_further, (method, mut operation)) in all {
         if let Some(operation) = operation.as_object_mut() {
             if let Some(servers) = &of_item[0] {
                 operation.entry("servers").or_insert_with(|| servers.clone());
@@ -83,7 +92,11 @@ fn add_path(paths: &mut Map<String, Value>, path: String, mut item: Map<String, 
                 own.splice(0..0, inherited);
             }
         }
-        held.as_object_mut().map(|held| held.entry(method).or_insert(operation));
+        let mut held = held.as_object_mut();
+        if is_further {
+            held = held.and_then(|held| held.entry(FURTHER).or_insert_with(|| json!({})).as_object_mut());
+        }
+        held.map(|held| held.entry(method).or_insert(operation));
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{ContractError, schema::NULLABLE};
 
-/// Turns a 3.0 document into a 3.1 one; a 3.1 document stays as it is.
+/// Turns a 3.0 document into a 3.1 one; one of 3.1 or 3.2 stays as it is.
 ///
 /// # Errors
 ///
@@ -18,7 +18,7 @@ pub(super) fn upgrade(document: &mut Value) -> Result<(), ContractError> {
         _ => return not_open_api("it has no `openapi` version".to_owned()),
     };
     let is = |minor: &str| version == minor || version.strip_prefix(minor).is_some_and(|rest| rest.starts_with('.'));
-    if is("3.1") {
+    if is("3.1") || is("3.2") {
         return Ok(());
     }
     if !is("3.0") {
@@ -42,8 +42,8 @@ fn find_schemas(value: &mut Value, names: bool) {
                     "schemas" => each(member, schema),
                     "example" | "examples" | "default" | "enum" => {}
                     key if key.starts_with("x-") => {}
-                    "paths" | "responses" | "parameters" | "requestBodies" | "headers" | "callbacks" | "content"
-                    | "encoding" => find_schemas(member, true),
+                    "paths" | "pathItems" | "responses" | "parameters" | "requestBodies" | "headers" | "callbacks"
+                    | "content" | "encoding" => find_schemas(member, true),
                     _ => find_schemas(member, false),
                 }
             }
@@ -184,11 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn a_3_1_document_stays_as_it_is() {
-        let document = json!({"openapi": "3.1.0", "components": {"schemas": {"A": {"nullable": true}}}});
-        let mut upgraded = document.clone();
-        upgrade(&mut upgraded).unwrap();
-        assert_eq!(upgraded, document);
+    fn a_document_of_3_1_or_3_2_stays_as_it_is() {
+        for version in ["3.1.0", "3.2.0"] {
+            let document = json!({"openapi": version, "components": {"schemas": {"A": {"nullable": true}}}});
+            let mut upgraded = document.clone();
+            upgrade(&mut upgraded).unwrap();
+            assert_eq!(upgraded, document);
+        }
     }
 
     #[test]
@@ -200,7 +202,7 @@ mod tests {
             (json!({}), "no `openapi` version"),
         ] {
             let error = upgrade(&mut document.clone()).unwrap_err().to_string();
-            assert!(error.contains(expected) && error.contains("3.1 and 3.0"), "{error}");
+            assert!(error.contains(expected) && error.contains("3.0 to 3.2"), "{error}");
         }
     }
 }

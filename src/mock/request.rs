@@ -127,7 +127,8 @@ fn escaped(text: &str) -> String {
 fn draft(document: &ContractDocument, operation: &Operation, style: Style) -> Option<Sample> {
     let whole = document.document();
     let held = whole.pointer(&operation.at)?;
-    let item = operation.at.rsplit_once('/').and_then(|(item, _)| whole.pointer(item));
+    let item = operation.at.rsplit_once('/').map(|(item, _)| item.trim_end_matches("/additionalOperations"));
+    let item = item.and_then(|item| whole.pointer(item));
     let base = document.base_paths().first().map_or("", String::as_str);
     let mut sample = Sample {
         operation: operation.id.to_string(),

@@ -234,7 +234,7 @@ fn an_unusable_contract_or_overlay_is_status_2_and_one_line_that_names_its_place
             "`a.json` is not valid JSON: a syntax error at line 1 column 21",
         ),
         ("--contract", "b.yaml", "a: 1\na: 2\n", "`b.yaml` is not valid YAML: duplicate key `a` at line 2 column 1"),
-        ("--contract", "c.yaml", "swagger: '2.0'\n", "it is a Swagger 2.0 document; it takes 3.1 and 3.0"),
+        ("--contract", "c.yaml", "swagger: '2.0'\n", "it is a Swagger 2.0 document; it takes 3.0 to 3.2"),
         (
             "--overlay",
             "f.yaml",

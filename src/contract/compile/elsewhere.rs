@@ -13,10 +13,13 @@ impl Compiler<'_> {
         }
         let mut told: Vec<(String, String)> = Vec::new();
         refs::walk(self.document, &mut |at, object| {
-            if !at.contains("/schema") {
+            if !at.contains("/schema") && !at.contains("/itemSchema") {
                 return;
             }
             let mut tell = |what: String| told.push((at.to_owned(), what));
+            if object.contains_key("defaultMapping") {
+                tell("`defaultMapping` is not read: all branches judge a value that no mapping names".to_owned());
+            }
             let shown = |name: &Value| name.as_str() == Some("format-grammar");
             let silent = object.get("x-contrail-not-shown").and_then(Value::as_array).into_iter().flatten().any(shown);
             match object.get("format").and_then(Value::as_str) {

@@ -106,7 +106,9 @@ impl<'d> Compiler<'d> {
             if range.is_none() {
                 self.unusable(&at, format!("`{name}` is no media type"));
             }
-            let Some(range) = range.filter(|_| self.usable(members(media_type, &at)).is_some()) else {
+            let followed = refs::follow(self.document, &at, media_type);
+            let followed = followed.and_then(|(at, held)| members(held, &at).map(|_| (at, held)));
+            let (Some(range), Some((at, media_type))) = (range, self.usable(followed)) else {
                 // Whatever it was meant for is not judged.
                 unusable = true;
                 continue;
@@ -130,6 +132,11 @@ impl<'d> Compiler<'d> {
         }
         let schema = schema.filter(|_| !is_sequence && is_judged(essence)).map(|at| self.schemas.at(&at));
         let item = item.filter(|_| is_sequence).map(|at| self.schemas.at(&at));
+        for keyword in ["prefixEncoding", "itemEncoding"] {
+            if media_type.get(keyword).is_some() {
+                self.not_implemented(&child(at, keyword), &format!("`{keyword}` is not read"));
+            }
+        }
         let is_form = matches!(essence, media::FORM | media::MULTIPART_FORM);
         let encodings = if is_form { self.encodings(at, media_type) } else { Box::default() };
         Content { range, schema, item, encodings }

@@ -13,6 +13,7 @@ mod tests;
 
 use std::{collections::HashSet, fmt, sync::Arc};
 
+use http::Method;
 use serde_json::{Map, Value};
 
 use self::{
@@ -30,8 +31,8 @@ use super::{
 };
 use crate::finding::{Unchecked, UncheckedSet};
 
-/// The methods that a path item can document, as OpenAPI spells them.
-const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+/// The methods that a path item can document, as OpenAPI spells them. Others stand under `additionalOperations`.
+const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
 /// All that a contract needs of its document.
 #[derive(Debug)]
@@ -149,13 +150,7 @@ impl<'d> Compiler<'d> {
         let Some(item) = self.usable(members(item, &at)) else { return };
         let shared = self.parameters(&at);
         let own_bases = self.bases(&at);
-        for (key, operation) in item {
-            let known = METHODS.contains(&key.as_str());
-            let Some(method) = http::Method::from_bytes(key.to_ascii_uppercase().as_bytes()).ok().filter(|_| known)
-            else {
-                continue;
-            };
-            let at = child(&at, key);
+        for (at, method, operation) in self.methods(&at, item) {
             if self.usable(members(operation, &at)).is_none() {
                 continue;
             }
@@ -181,6 +176,26 @@ impl<'d> Compiler<'d> {
             let target = Target { operation: index, other_spelling: false };
             if let Err(bad) = self.router.add(compiled.method.clone(), &full, target) {
                 self.unusable(at, format!("the path `{path}` cannot be routed: {}", bad.0));
+    /// The operations of a path item, each with its place and its method.
+    fn methods(&mut self, at: &str, item: &'d Map<String, Value>) -> Vec<(String, Method, &'d Value)> {
+        let fixed = item.iter().filter(|(key, _)| METHODS.contains(&key.as_str()));
+        let method = |name: &str| Method::from_bytes(name.as_bytes()).ok();
+        let named = |(key, operation): (&String, &'d Value)| {
+            Some((child(at, key), method(&key.to_ascii_uppercase())?, operation))
+        };
+        let mut found: Vec<_> = fixed.filter_map(named).collect();
+        let at = child(at, "additionalOperations");
+        let further = item.get("additionalOperations").map(|held| members(held, &at));
+        for (name, operation) in further.and_then(|held| self.usable(held)).into_iter().flatten() {
+            let at = child(&at, name);
+            match method(name).filter(|_| !METHODS.contains(&&*name.to_ascii_lowercase())) {
+                Some(method) => found.push((at, method, operation)),
+                None => self.unusable(&at, format!("`{name}` is no method that can stand here")),
+            }
+        }
+        found
+    }
+
                 continue;
             }
             routed = true;
@@ -198,7 +213,7 @@ impl<'d> Compiler<'d> {
         &mut self,
         at: &str,
         operation: &'d Value,
-        method: &http::Method,
+        method: &Method,
         path: &str,
         shared: &[(String, &'d Value)],
         bases: &[String],

@@ -41,8 +41,10 @@ impl Compiler<'_> {
     fn alternative(&mut self, at: &str, requirement: &Value) -> Result<Alternative, ContractError> {
         let mut alternative = Alternative::default();
         for (name, needed) in members(requirement, at)? {
-            let pointer = child("/components/securitySchemes", name);
-            let Some(scheme) = self.document.pointer(&pointer) else {
+            let named = child("/components/securitySchemes", name);
+            let found = |pointer: String| self.document.pointer(&pointer).map(|scheme| (pointer, scheme));
+            // OpenAPI 3.2 takes a reference in place of a name.
+            let Some((pointer, scheme)) = found(named).or_else(|| found(refs::target(name)?)) else {
                 let reason = format!("the document does not define the security scheme `{name}`");
                 return Err(invalid(at, reason));
             };

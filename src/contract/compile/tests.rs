@@ -351,3 +351,32 @@ fn an_overlay_can_show_a_scope_with_either_scheme() {
         assert_eq!(contract.warnings(), [""; 0]);
     }
 }
+
+#[test]
+fn what_openapi_3_2_adds_and_contrail_does_not_read_is_listed() {
+    let media = json!({"schema": {"$ref": "#/components/schemas/A"}, "prefixEncoding": [{}], "itemEncoding": {}});
+    let mut document = minimal(json!({"/a": {
+        "query": {"operationId": "q", "requestBody": {"content": {"multipart/form-data": media}}},
+        "additionalOperations": {"LINK": {"operationId": "l"}, "POST": {"operationId": "p"}, "A B": {"operationId": "x"}},
+    }}));
+    document["openapi"] = json!("3.2.0");
+    document["components"] = json!({"schemas": {
+        "A": {"oneOf": [{"$ref": "#/components/schemas/B"}],
+              "discriminator": {"propertyName": "k", "defaultMapping": "B"}},
+        "B": {"type": "object"},
+    }});
+    assert_eq!(
+        not_implemented(document.clone()),
+        [
+            "/paths/~1a/query/requestBody/content/multipart~1form-data/prefixEncoding `prefixEncoding` is not read",
+            "/paths/~1a/query/requestBody/content/multipart~1form-data/itemEncoding `itemEncoding` is not read",
+            "/components/schemas/A/discriminator `defaultMapping` is not read: all branches judge a value that no mapping names",
+        ]
+    );
+    let contract = contract(document);
+    let ids: Vec<&str> = contract.documents()[0].model().operations.iter().map(|operation| &*operation.id).collect();
+    assert_eq!(ids, ["q", "l"]);
+    assert!(contract.find("QUERY", "/a").is_some() && contract.find("LINK", "/a").is_some());
+    let unusable: Vec<_> = contract.documents()[0].unusable_places().map(|place| &*place.reason).collect();
+    assert_eq!(unusable, ["`POST` is no method that can stand here", "`A B` is no method that can stand here"]);
+}
