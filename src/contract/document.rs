@@ -12,13 +12,18 @@ use super::{ContractError, yaml};
 ///
 /// [`ContractError::Unreadable`], and [`ContractError::Syntax`] with line and column (duplicate keys included).
 pub(super) fn read(file: &Path) -> Result<Value, ContractError> {
-    let bytes = std::fs::read(file).map_err(|source| ContractError::Unreadable { file: file.to_owned(), source })?;
+    read_as(file, file)
+}
+
+/// The same under another name, for messages and for its extension.
+pub(super) fn read_as(file: &Path, name: &Path) -> Result<Value, ContractError> {
+    let bytes = std::fs::read(file).map_err(|source| ContractError::Unreadable { file: name.to_owned(), source })?;
     let text = String::from_utf8(bytes).map_err(|error| ContractError::Syntax {
-        file: file.to_owned(),
+        file: name.to_owned(),
         language: "text",
         reason: format!("byte {} is not UTF-8", error.utf8_error().valid_up_to()),
     })?;
-    parse(&text, file)
+    parse(&text, name)
 }
 
 /// The same from memory; `file` is for messages and for its extension.

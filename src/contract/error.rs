@@ -72,10 +72,9 @@ impl fmt::Display for ContractError {
                 write!(f, "not an OpenAPI document that contrail can use: {found}; it takes 3.0 to 3.2")
             }
             Self::In { file, error } => write!(f, "`{}`: {error}", file.display()),
-            Self::DanglingRef { at, target } if !target.starts_with('#') => write!(
-                f,
-                "`{at}` refers to `{target}`, and contrail reads one file only; bundle the document into one file first"
-            ),
+            Self::DanglingRef { at, target } if !target.starts_with('#') => {
+                write!(f, "`{at}` refers to `{target}`, which is no place in the document or in a file beside it")
+            }
             Self::DanglingRef { at, target } => {
                 write!(f, "`{at}` refers to `{target}`, which the document does not define")
             }

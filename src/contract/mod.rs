@@ -23,6 +23,7 @@ pub mod check;
 mod compile;
 mod document;
 mod error;
+mod files;
 mod media_type;
 pub mod model;
 pub mod outline;
@@ -144,7 +145,7 @@ impl Contract {
     ///
     /// [`ContractError`] names the place in it.
     pub fn from_document(document: Value) -> Result<Self, ContractError> {
-        let document = ContractDocument::compile(String::new(), document)?;
+        let document = ContractDocument::compile(String::new(), document, &files::Reasons::new())?;
         Ok(Self::new(vec![document].into(), Vec::new()))
     }
 
@@ -282,7 +283,8 @@ impl ContractDocument {
     ///
     /// Never: a test compiles the embedded document.
     fn built_in() -> Self {
-        let compiled = built_in_document().and_then(|document| Self::compile(BUILT_IN.to_owned(), document));
+        let compiled = built_in_document()
+            .and_then(|document| Self::compile(BUILT_IN.to_owned(), document, &files::Reasons::new()));
         compiled.expect("a test compiles the embedded document")
     }
 
@@ -290,21 +292,22 @@ impl ContractDocument {
     fn load(file: &Path, overlays: &[PathBuf]) -> Result<(Self, Vec<Slip>), ContractError> {
         let is_built_in = file == Path::new(BUILT_IN);
         let mut document = if is_built_in { built_in_document()? } else { document::read(file)? };
+        let reasons = if is_built_in { files::Reasons::new() } else { files::join(file, &mut document) };
         let mut slips = Vec::new();
         for overlay in overlays {
             slips.extend(overlay::apply(overlay, &mut document)?);
         }
-        match Self::compile(file.display().to_string(), document) {
+        match Self::compile(file.display().to_string(), document, &reasons) {
             Ok(document) => Ok((document, slips)),
             Err(error) if is_built_in => Err(error),
             Err(error) => Err(ContractError::In { file: file.to_owned(), error: Box::new(error) }),
         }
     }
 
-    fn compile(name: String, mut document: Value) -> Result<Self, ContractError> {
+    fn compile(name: String, mut document: Value, reasons: &files::Reasons) -> Result<Self, ContractError> {
         upgrade::upgrade(&mut document)?;
         let document = Arc::new(document);
-        let compiled = compile::compile(&document);
+        let compiled = compile::compile(&document, reasons);
         let info = |key: &str| match document.pointer("/info").and_then(|info| info.get(key)) {
             Some(Value::String(text)) => text.clone(),
             // `version: 2.0` without quotes is a number in YAML.
@@ -361,7 +364,9 @@ impl ContractDocument {
     pub fn unusable_places(&self) -> impl Iterator<Item = &UnusablePlace> {
         let schemas = self.compiled.schemas.unusable();
         let known: HashSet<&UnusablePlace> = self.compiled.unusable.iter().collect();
-        let more = schemas.iter().filter(move |place| !known.contains(place));
+        let references = self.compiled.unusable.iter().map(|place| &*place.at).filter(|at| at.ends_with("/$ref"));
+        let references: HashSet<&str> = references.collect();
+        let more = schemas.iter().filter(move |place| !known.contains(place) && !references.contains(&*place.at));
         self.compiled.unusable.iter().chain(more)
     }
 

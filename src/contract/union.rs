@@ -177,10 +177,9 @@ mod tests {
     use super::*;
 
     fn union_of(documents: &[Value]) -> Value {
-        let compiled = documents
-            .iter()
-            .enumerate()
-            .map(|(index, document)| ContractDocument::compile(format!("{index}.json"), document.clone()).unwrap());
+        let compiled = documents.iter().enumerate().map(|(index, document)| {
+            ContractDocument::compile(format!("{index}.json"), document.clone(), &HashMap::new()).unwrap()
+        });
         union(&compiled.collect::<Vec<_>>())
     }
 

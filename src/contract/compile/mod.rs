@@ -23,6 +23,7 @@ use self::{
 use super::{
     ContractError,
     error::invalid,
+    files::Reasons,
     media_type::MediaRange,
     model::{Model, Operation, RequestBody, Security},
     refs,
@@ -83,8 +84,9 @@ impl fmt::Display for UndeclaredScope {
     }
 }
 
-/// Compiles a document. A place that is unusable is listed and left out; it never refuses the document.
-pub(super) fn compile(document: &Arc<Value>) -> Compiled {
+/// Compiles a document. A place that is unusable is listed and left out; it never refuses the document. `reasons` are
+/// those of references that lead to no file.
+pub(super) fn compile(document: &Arc<Value>, reasons: &Reasons) -> Compiled {
     let schemas = Schemas::new(document);
     let document = &*Arc::clone(schemas.document());
     let mut compiler = Compiler {
@@ -113,6 +115,12 @@ pub(super) fn compile(document: &Arc<Value>) -> Compiled {
     compiler.elsewhere();
     model.error_bodies = model.operations.iter().any(|operation| operation.responses.show_error_bodies());
     let Compiler { schemas, router, token_paths, not_implemented, mut unusable, undeclared_scopes, .. } = compiler;
+    for place in &mut unusable {
+        let reference = document.pointer(&place.at).and_then(Value::as_str).filter(|_| place.at.ends_with("/$ref"));
+        if let Some(reason) = reference.and_then(|reference| reasons.get(reference)) {
+            place.reason.clone_from(reason);
+        }
+    }
     let mut known = HashSet::new();
     unusable.retain(|place| known.insert(place.clone()));
     Compiled { model, schemas, router, bases, not_implemented, unusable, token_paths, undeclared_scopes }
@@ -168,14 +176,6 @@ impl<'d> Compiler<'d> {
         }
     }
 
-    /// Adds the routes of an operation; `false` where there is none.
-    fn routes(&mut self, at: &str, compiled: &Operation, path: &str, bases: &[String], index: usize) -> bool {
-        let mut routed = false;
-        for base in bases {
-            let full = format!("{base}{path}");
-            let target = Target { operation: index, other_spelling: false };
-            if let Err(bad) = self.router.add(compiled.method.clone(), &full, target) {
-                self.unusable(at, format!("the path `{path}` cannot be routed: {}", bad.0));
     /// The operations of a path item, each with its place and its method.
     fn methods(&mut self, at: &str, item: &'d Map<String, Value>) -> Vec<(String, Method, &'d Value)> {
         let fixed = item.iter().filter(|(key, _)| METHODS.contains(&key.as_str()));
@@ -196,6 +196,14 @@ impl<'d> Compiler<'d> {
         found
     }
 
+    /// Adds the routes of an operation; `false` where there is none.
+    fn routes(&mut self, at: &str, compiled: &Operation, path: &str, bases: &[String], index: usize) -> bool {
+        let mut routed = false;
+        for base in bases {
+            let full = format!("{base}{path}");
+            let target = Target { operation: index, other_spelling: false };
+            if let Err(bad) = self.router.add(compiled.method.clone(), &full, target) {
+                self.unusable(at, format!("the path `{path}` cannot be routed: {}", bad.0));
                 continue;
             }
             routed = true;

@@ -161,7 +161,7 @@ fn a_bad_place_is_listed_and_never_refuses_the_document() {
         (json!({"/a": {"get": {"responses": {"2X": {}}}}}), "/paths/~1a/get/responses/2X `2X` is neither a status"),
         (
             json!({"/a": {"get": {"responses": {"200": {"$ref": "other.yaml#/r"}}}}}),
-            "/paths/~1a/get/responses/200/$ref it refers to `other.yaml#/r`, and contrail reads one file",
+            "/paths/~1a/get/responses/200/$ref it refers to `other.yaml#/r`, which is no place in the document or in a file beside it",
         ),
         (
             json!({"/a": {"get": {"responses": {"200": {"content": {"json": {}}}}}}}),

@@ -37,7 +37,7 @@ impl UnusablePlace {
         let reason = if target.starts_with('#') {
             format!("it refers to `{target}`, which the document does not define")
         } else {
-            format!("it refers to `{target}`, and contrail reads one file; bundle the document first")
+            format!("it refers to `{target}`, which is no place in the document or in a file beside it")
         };
         Self { at: below(at, &["$ref"]), reason }
     }
