@@ -37,7 +37,7 @@ pub struct Args {
     /// refused; repeatable, `built-in` adds the embedded tenant
     #[arg(long, value_name = "FILE")]
     contract: Vec<PathBuf>,
-    /// OpenAPI Overlay 1.0 to apply to the documents of --contract; repeatable, in order
+    /// OpenAPI Overlay 1.0 or 1.1 to apply to the documents of --contract; repeatable, in order
     #[arg(long, value_name = "FILE", requires = "contract")]
     overlay: Vec<PathBuf>,
     /// Number that selects among the values which the schemas of --contract allow; equal numbers give equal answers

@@ -1,7 +1,8 @@
-//! OpenAPI Overlay 1.0: actions that add to a document or take away from it.
+//! OpenAPI Overlay 1.0 and 1.1: actions that add to a document or take away from it.
 //!
 //! A target is a `JSONPath` (RFC 9535). `update` merges: objects member by member, arrays by appending, anything else by
-//! replacing. A target that selects nothing changes nothing, which the specification allows; that is a warning, because
+//! replacing. `copy` (1.1) merges another node of the document in the same way. In 1.1 `update` also replaces a scalar
+//! that is the target itself, and what cannot be merged (an object with a list) is an error. A target that selects nothing changes nothing, which the specification allows; that is a warning, because
 //! it is mostly a slip.
 
 use std::{
@@ -12,7 +13,7 @@ use std::{
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
-use super::{ContractError, document};
+use super::{ContractError, document, refs};
 use crate::json::push_pointer;
 
 /// What an overlay says that has no effect; allowed, and mostly a slip of the pen.
@@ -28,10 +29,10 @@ pub(super) struct Slip {
 enum What {
     /// The target selects nothing.
     Idle(String),
-    /// A key that Overlay 1.0 does not have.
+    /// A key that overlays of this version do not have.
     Unknown(String),
-    /// `update` beside `remove: true`.
-    UpdateOfRemoved,
+    /// `update` or `copy` beside `remove: true`.
+    ChangeOfRemoved(&'static str),
 }
 
 impl fmt::Display for Slip {
@@ -43,7 +44,7 @@ impl fmt::Display for Slip {
         match &self.what {
             What::Idle(target) => write!(f, ": its target `{target}` selects nothing, so it changes nothing"),
             What::Unknown(key) => write!(f, ": an overlay has no key `{}`, so it has no effect", key.escape_debug()),
-            What::UpdateOfRemoved => f.write_str(": `update` has no effect beside `remove: true`"),
+            What::ChangeOfRemoved(key) => write!(f, ": `{key}` has no effect beside `remove: true`"),
         }
     }
 }
@@ -56,7 +57,7 @@ impl fmt::Display for Slip {
 pub(super) fn apply(file: &Path, document: &mut Value) -> Result<Vec<Slip>, ContractError> {
     let overlay = document::read(file)?;
     let unusable = |action, reason: String| ContractError::Overlay { file: file.to_owned(), action, reason };
-    let actions = actions(&overlay).map_err(|reason| unusable(None, reason))?;
+    let (version, actions) = actions(&overlay).map_err(|reason| unusable(None, reason))?;
     let slip = |action, what| Slip { file: file.to_owned(), action, what };
     let mut slips: Vec<Slip> =
         unknown(overlay.as_object(), &["overlay", "info", "extends", "actions"]).map(|what| slip(None, what)).collect();
@@ -65,9 +66,12 @@ pub(super) fn apply(file: &Path, document: &mut Value) -> Result<Vec<Slip>, Cont
         let Some(action) = action.as_object() else {
             return Err(unusable(Some(number), "it is no object".to_owned()));
         };
-        let keys = ["target", "description", "update", "remove"];
-        slips.extend(unknown(Some(action), &keys).map(|what| slip(Some(number), what)));
-        match perform(action, document) {
+        let keys: &[&str] = match version {
+            Version::V1_0 => &["target", "description", "update", "remove"],
+            Version::V1_1 => &["target", "description", "update", "copy", "remove"],
+        };
+        slips.extend(unknown(Some(action), keys).map(|what| slip(Some(number), what)));
+        match perform(action, version, document) {
             Ok(what) => slips.extend(what.map(|what| slip(Some(number), what))),
             Err(reason) => return Err(unusable(Some(number), reason)),
         }
@@ -81,35 +85,46 @@ fn unknown<'a>(object: Option<&'a Map<String, Value>>, known: &'a [&str]) -> imp
     keys.filter(|key| !known.contains(&key.as_str()) && !key.starts_with("x-")).cloned().map(What::Unknown)
 }
 
-fn actions(overlay: &Value) -> Result<&[Value], String> {
-    match overlay.get("overlay") {
-        Some(Value::String(version)) if version.starts_with("1.0.") => {}
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    V1_0,
+    V1_1,
+}
+
+fn actions(overlay: &Value) -> Result<(Version, &[Value]), String> {
+    let version = match overlay.get("overlay") {
+        Some(Value::String(version)) if version.starts_with("1.0.") => Version::V1_0,
+        Some(Value::String(version)) if version.starts_with("1.1.") => Version::V1_1,
         Some(Value::String(version)) => {
-            return Err(format!("it says that it is Overlay `{version}`, and contrail takes 1.0.x"));
+            return Err(format!("it says that it is Overlay `{version}`, and contrail takes 1.0.x and 1.1.x"));
         }
-        _ => return Err("it does not say `overlay: 1.0.0`".to_owned()),
-    }
+        _ => return Err("it does not say `overlay: 1.0.0` or `overlay: 1.1.0`".to_owned()),
+    };
     match overlay.get("actions") {
-        Some(Value::Array(actions)) if !actions.is_empty() => Ok(actions),
+        Some(Value::Array(actions)) if !actions.is_empty() => Ok((version, actions)),
         _ => Err("`actions` has to be a list with at least one action".to_owned()),
     }
 }
 
 /// Performs one action; gives what of it has no effect.
-fn perform(action: &Map<String, Value>, document: &mut Value) -> Result<Option<What>, String> {
-    let Some(target) = action.get("target").and_then(Value::as_str) else {
+fn perform(action: &Map<String, Value>, version: Version, document: &mut Value) -> Result<Option<What>, String> {
+    let Some((target, path)) = expression(action, "target")? else {
         return Err("`target` has to be a JSONPath expression".to_owned());
     };
-    let path =
-        JsonPath::parse(target).map_err(|error| format!("`target` `{target}` is no JSONPath expression: {error}"))?;
     let remove = match action.get("remove") {
         None | Some(Value::Bool(false)) => false,
         Some(Value::Bool(true)) => true,
         Some(_) => return Err("`remove` has to be true or false".to_owned()),
     };
     let update = action.get("update");
-    if update.is_none() && !remove {
-        return Err("it has neither `update` nor `remove: true`".to_owned());
+    let copy = if version == Version::V1_1 { expression(action, "copy")? } else { None };
+    match (update, &copy) {
+        (Some(_), Some(_)) => return Err("it has both `update` and `copy`, and each excludes the other".to_owned()),
+        (None, None) if !remove && version == Version::V1_0 => {
+            return Err("it has neither `update` nor `remove: true`".to_owned());
+        }
+        (None, None) if !remove => return Err("it has neither `update` nor `copy` nor `remove: true`".to_owned()),
+        _ => {}
     }
     let places: Vec<String> = path
         .query_located(document)
@@ -127,29 +142,77 @@ fn perform(action: &Map<String, Value>, document: &mut Value) -> Result<Option<W
     }
     if remove {
         take_away(document, places)?;
-        return Ok(update.map(|_| What::UpdateOfRemoved));
+        let change = update.map(|_| "update").or(copy.map(|_| "copy"));
+        return Ok(change.map(What::ChangeOfRemoved));
+    }
+    let (keyword, change) = match (update, copy) {
+        (Some(update), _) => ("update", update.clone()),
+        (None, Some((text, path))) => {
+            let node = path.query(document).exactly_one();
+            let node = node.map_err(|_| format!("`copy` `{text}` has to select one node of the document"))?;
+            ("copy", node.clone())
+        }
+        (None, None) => return Ok(None),
+    };
+    let mut kinds = places.iter().filter_map(|place| document.pointer(place)).map(Kind::of);
+    let first = kinds.next();
+    if version == Version::V1_1 && kinds.any(|kind| Some(kind) != first) {
+        return Err(format!("`target` `{target}` selects nodes of different kinds"));
     }
     for place in places {
         let Some(node) = document.pointer_mut(&place) else { continue };
-        let Some(update) = update else { continue };
-        match (node, update) {
-            (node @ Value::Object(_), update @ Value::Object(_)) => merge(node, update),
-            (Value::Object(_), _) => return Err(format!("`{place}` is an object, so `update` has to be one too")),
+        match (node, &change) {
+            (node @ Value::Object(_), change @ Value::Object(_)) => merge(node, change, version, &place)?,
+            (Value::Object(_), _) => return Err(format!("`{place}` is an object, so `{keyword}` has to be one too")),
             (Value::Array(items), Value::Array(more)) => items.extend(more.iter().cloned()),
             (Value::Array(items), one) => items.push(one.clone()),
-            _ => return Err(format!("`{place}` is neither an object nor a list, so nothing can be merged into it")),
+            (node, change) if version == Version::V1_1 && Kind::of(change) == Kind::Scalar => *node = change.clone(),
+            _ if version == Version::V1_1 => {
+                return Err(format!("`{place}` is neither an object nor a list, so `{keyword}` has to be none either"));
+            }
+            _ => {
+                let hint = "Overlay 1.1 replaces it";
+                return Err(format!(
+                    "`{place}` is neither an object nor a list, so nothing can be merged into it; {hint}"
+                ));
+            }
         }
     }
     Ok(None)
 }
 
-/// Merges `update` into `node`, as the specification says.
-fn merge(node: &mut Value, update: &Value) {
-    match (node, update) {
+/// A `JSONPath` expression of an action; `None` where it has none.
+fn expression<'a>(action: &'a Map<String, Value>, key: &str) -> Result<Option<(&'a str, JsonPath)>, String> {
+    let Some(held) = action.get(key) else { return Ok(None) };
+    let Some(text) = held.as_str() else { return Err(format!("`{key}` has to be a JSONPath expression")) };
+    let path = JsonPath::parse(text).map_err(|error| format!("`{key}` `{text}` is no JSONPath expression: {error}"))?;
+    Ok(Some((text, path)))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Object,
+    List,
+    Scalar,
+}
+
+impl Kind {
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Object(_) => Self::Object,
+            Value::Array(_) => Self::List,
+            _ => Self::Scalar,
+        }
+    }
+}
+
+/// Merges `change` into the node at a place, as the specification says.
+fn merge(node: &mut Value, change: &Value, version: Version, place: &str) -> Result<(), String> {
+    match (node, change) {
         (Value::Object(members), Value::Object(more)) => {
             for (name, value) in more {
                 match members.get_mut(name) {
-                    Some(held) => merge(held, value),
+                    Some(held) => merge(held, value, version, &refs::below(place, &[name]))?,
                     None => {
                         members.insert(name.clone(), value.clone());
                     }
@@ -157,8 +220,12 @@ fn merge(node: &mut Value, update: &Value) {
             }
         }
         (Value::Array(items), Value::Array(more)) => items.extend(more.iter().cloned()),
-        (node, update) => *node = update.clone(),
+        (node, change) if version == Version::V1_1 && Kind::of(node) != Kind::of(change) => {
+            return Err(format!("`{place}` and what is merged into it are of different kinds"));
+        }
+        (node, change) => *node = change.clone(),
     }
+    Ok(())
 }
 
 /// Removes the values at `places`, the last of a list first, so that no index shifts before its turn.
@@ -169,7 +236,7 @@ fn take_away(document: &mut Value, mut places: Vec<String>) -> Result<(), String
         let Some((parent, token)) = place.rsplit_once('/') else {
             return Err("the document as a whole cannot be removed".to_owned());
         };
-        let token = token.replace("~1", "/").replace("~0", "~");
+        let token = refs::unescape(token);
         match document.pointer_mut(parent) {
             Some(Value::Object(members)) => {
                 members.shift_remove(&token);
@@ -295,12 +362,71 @@ mod tests {
     #[test]
     fn a_file_that_is_no_overlay_is_refused() {
         for (text, expected) in [
-            ("openapi: 3.1.0\n", "it does not say `overlay: 1.0.0`"),
-            ("overlay: 2.0.0\nactions: [{}]\n", "Overlay `2.0.0`, and contrail takes 1.0.x"),
+            ("openapi: 3.1.0\n", "it does not say `overlay: 1.0.0` or `overlay: 1.1.0`"),
+            ("overlay: 2.0.0\nactions: [{}]\n", "Overlay `2.0.0`, and contrail takes 1.0.x and 1.1.x"),
             ("overlay: 1.0.0\nactions: []\n", "at least one action"),
         ] {
             let error = apply_text(text, &mut json!({})).unwrap_err();
             assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    fn actions_1_1(text: &str) -> String {
+        actions(text).replace("overlay: 1.0.0", "overlay: 1.1.0")
+    }
+
+    #[test]
+    fn a_copy_merges_one_node_into_every_target() {
+        let mut document = json!({"a": {"get": {"x": 1, "tags": ["t"]}}, "b": {"get": {"x": 2, "y": 3}}, "l": [1]});
+        let overlay = actions_1_1(
+            "  - {target: $.b.get, copy: $.a.get}\n  - {target: $.l, copy: $.a.get.tags}\n  - {target: $.l, copy: $.a}\n",
+        );
+        assert_eq!(apply_text(&overlay, &mut document).unwrap(), [""; 0]);
+        let a = json!({"get": {"x": 1, "tags": ["t"]}});
+        assert_eq!(document, json!({"a": a, "b": {"get": {"x": 1, "y": 3, "tags": ["t"]}}, "l": [1, "t", a]}));
+    }
+
+    #[test]
+    fn an_update_of_1_1_replaces_scalars() {
+        let mut document = json!({"paths": {"/a": {"summary": "x"}, "/b": {"summary": null}}});
+        let overlay = actions_1_1("  - {target: $.paths.*.summary, update: new}\n");
+        assert_eq!(apply_text(&overlay, &mut document).unwrap(), [""; 0]);
+        assert_eq!(document, json!({"paths": {"/a": {"summary": "new"}, "/b": {"summary": "new"}}}));
+    }
+
+    #[test]
+    fn a_copy_is_no_key_of_overlay_1_0_and_has_no_effect_beside_a_removal() {
+        let overlay = actions("  - {target: $.a, update: {x: 1}, copy: $.b}\n");
+        assert_eq!(
+            apply_text(&overlay, &mut json!({"a": {}})).unwrap(),
+            ["overlay `overlay.yaml`, action 1: an overlay has no key `copy`, so it has no effect"]
+        );
+        let mut document = json!({"a": 1, "b": 2});
+        let overlay = actions_1_1("  - {target: $.a, remove: true, copy: $.b}\n");
+        assert_eq!(
+            apply_text(&overlay, &mut document).unwrap(),
+            ["overlay `overlay.yaml`, action 1: `copy` has no effect beside `remove: true`"]
+        );
+        assert_eq!(document, json!({"b": 2}));
+    }
+
+    #[test]
+    fn an_action_of_1_1_that_cannot_be_carried_out_is_named_by_its_number() {
+        for (text, expected) in [
+            ("{target: $.a, copy: $.l.*}", "`copy` `$.l.*` has to select one node of the document"),
+            ("{target: $.a, copy: $.nowhere}", "`copy` `$.nowhere` has to select one node of the document"),
+            ("{target: $.a, copy: 5}", "`copy` has to be a JSONPath expression"),
+            ("{target: $.a, copy: $.l, update: {}}", "it has both `update` and `copy`, and each excludes the other"),
+            ("{target: $.a}", "it has neither `update` nor `copy` nor `remove: true`"),
+            ("{target: $.a, copy: $.l}", "`/a` is an object, so `copy` has to be one too"),
+            ("{target: $.a.n, update: {x: 1}}", "`/a/n` is neither an object nor a list, so `update` has to be none"),
+            ("{target: $.a, update: {n: [1]}}", "`/a/n` and what is merged into it are of different kinds"),
+            ("{target: $.*, update: {}}", "`target` `$.*` selects nodes of different kinds"),
+        ] {
+            let overlay = actions_1_1(&format!("  - {text}\n"));
+            let error = apply_text(&overlay, &mut json!({"a": {"n": 1}, "l": [1, 2]})).unwrap_err();
+            let expected = format!("the overlay `overlay.yaml` is unusable: action 1: {expected}");
+            assert!(error.starts_with(&expected), "{error}");
         }
     }
 }

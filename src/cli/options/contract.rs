@@ -22,7 +22,7 @@ pub struct ContractArgs {
     /// repeatable: the first document that has an exchange's operation judges it
     #[arg(long, value_name = "FILE")]
     pub contract: Vec<PathBuf>,
-    /// OpenAPI Overlay 1.0 to apply to the contract; repeatable, in order
+    /// OpenAPI Overlay 1.0 or 1.1 to apply to the contract; repeatable, in order
     #[arg(long, value_name = "FILE")]
     pub overlay: Vec<PathBuf>,
 }
