@@ -23,6 +23,7 @@ pub mod check;
 mod compile;
 mod document;
 mod error;
+pub(crate) mod examples;
 mod files;
 mod media_type;
 pub mod model;

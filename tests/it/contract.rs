@@ -422,6 +422,7 @@ fn the_check_of_a_contract_lists_what_is_broken_not_shown_and_never_judged() {
     assert_eq!((ran.status, &*ran.stderr), (1, ""));
     let json: Value = serde_json::from_str(&check(&["--format", "json"]).stdout).unwrap();
     assert_eq!(json["broken"][0]["at"], "/paths/~1a/get/parameters/0/$ref");
+    assert_eq!(json["contradictory"], serde_json::json!([]));
     assert_eq!(json["summary"], serde_json::json!({"broken": 1, "warnings": 0}));
     let sound = run_in(folder.path(), ["contract", "--check"]);
     assert_eq!(sound.status, 0, "{}", sound.stdout);

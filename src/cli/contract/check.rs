@@ -46,6 +46,10 @@ fn not_judged(contract: &Contract) -> Vec<Line> {
     })
 }
 
+fn contradictory(contract: &Contract) -> Vec<Line> {
+    lines(contract, ContractDocument::broken_examples)
+}
+
 /// What the document does not show, with the operations or schemas that lack it.
 fn not_shown(contract: &Contract) -> BTreeMap<String, Vec<String>> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -94,6 +98,7 @@ pub(super) fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> 
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         writeln!(out, "  {aspect}: {}: {}{more}", plural(places.len(), "place"), visible(&named.join(", ")))?;
     }
+    section("Contradictory: examples that break the schemas beside them", &contradictory(contract), out)?;
     section("Never judged: the contract states it, and contrail does not check it", &not_judged(contract), out)?;
     let (broken, warnings) = (broken(contract).len(), warnings.len());
     match broken + warnings {
@@ -123,6 +128,7 @@ pub(super) fn as_json(contract: &Contract) -> Value {
         "broken": all(broken, "reason"),
         "warnings": warnings,
         "not_shown": not_shown(contract),
+        "contradictory": all(contradictory(contract), "reason"),
         "not_judged": all(not_judged(contract), "what"),
     })
 }
