@@ -1,10 +1,18 @@
 //! The body of a response: which media type, and what content.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use serde_json::Value;
 
 use super::generate::{Direction, Generator, Style};
-use crate::{contract::refs, exchange::media};
+use crate::{
+    contract::{examples, refs},
+    exchange::media,
+};
+
+/// Between the parts of a multipart body.
+const BOUNDARY: &str = "contrail-sandbox";
 
 /// The documented media type to answer with: one that `accept` names, else JSON, else the first.
 pub(super) fn media_type<'r>(response: &'r Value, accept: Option<&str>) -> Option<&'r str> {
@@ -22,11 +30,12 @@ pub(super) fn media_type<'r>(response: &'r Value, accept: Option<&str>) -> Optio
 }
 
 /// The value of Content-Type for a documented media type, which may be a range.
-pub(super) fn sent(media_type: &str) -> &str {
+pub(super) fn sent(media_type: &str) -> Cow<'_, str> {
     match media_type {
-        "*/*" | "application/*" => "application/json",
-        "text/*" => "text/plain",
-        other => other,
+        "*/*" | "application/*" => "application/json".into(),
+        "text/*" => "text/plain".into(),
+        media::MULTIPART_FORM => format!("{media_type}; boundary={BOUNDARY}").into(),
+        other => other.into(),
     }
 }
 
@@ -62,7 +71,7 @@ pub(super) fn encode(media_type: &str, value: &Value) -> Bytes {
 fn example<'d>(document: &'d Value, media: &'d Value) -> Option<&'d Value> {
     let first = || {
         let example = media.get("examples")?.as_object()?.values().next()?;
-        refs::followed(document, example).get("value")
+        examples::value(refs::followed(document, example))
     };
     media.get("example").or_else(first)
 }
@@ -71,16 +80,36 @@ fn example<'d>(document: &'d Value, media: &'d Value) -> Option<&'d Value> {
 fn text(media_type: &str, value: &Value) -> String {
     match media_type.split(';').next().unwrap_or_default().trim() {
         "text/event-stream" => format!("data: {value}\n\n"),
-        "application/x-www-form-urlencoded" => {
+        media::FORM => {
             let mut form = form_urlencoded::Serializer::new(String::new());
             for (name, value) in value.as_object().into_iter().flatten() {
                 form.append_pair(name, &simple(value));
             }
             form.finish()
         }
+        media::MULTIPART_FORM => multipart(value),
         "application/x-ndjson" | "application/jsonl" | "application/json-seq" => format!("{value}\n"),
         _ => simple(value),
     }
+}
+
+/// An object as `multipart/form-data` (RFC 7578): a part for each member, and for each item of a list.
+fn multipart(value: &Value) -> String {
+    let mut parts = Vec::new();
+    for (name, member) in value.as_object().into_iter().flatten() {
+        let one = std::slice::from_ref(member);
+        for item in member.as_array().map_or(one, Vec::as_slice) {
+            let name = name.replace('"', "%22");
+            let (kind, content) = match item {
+                Value::Object(_) | Value::Array(_) => ("Content-Type: application/json\r\n", item.to_string()),
+                scalar => ("", simple(scalar)),
+            };
+            let head = format!("Content-Disposition: form-data; name=\"{name}\"\r\n{kind}");
+            parts.push(format!("--{BOUNDARY}\r\n{head}\r\n{content}\r\n"));
+        }
+    }
+    parts.push(format!("--{BOUNDARY}--\r\n"));
+    parts.concat()
 }
 
 /// A value in the style `simple` (OpenAPI 3.1, section 4.8.12.4).

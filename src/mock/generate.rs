@@ -132,8 +132,9 @@ impl<'d> Generator<'d> {
     }
 
     fn plain(&mut self, schema: &Map<String, Value>, depth: usize) -> Option<Value> {
+        let values = schema.get("enum").and_then(Value::as_array);
         if let Some(only) = schema.get("const") {
-            return Some(only.clone());
+            return values.is_none_or(|values| values.contains(only)).then(|| only.clone());
         }
         if self.style.examples {
             let examples = schema.get("examples").and_then(Value::as_array).and_then(|examples| examples.first());
@@ -141,7 +142,7 @@ impl<'d> Generator<'d> {
                 return Some(example.clone());
             }
         }
-        if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        if let Some(values) = values {
             let some: Vec<&Value> = values.iter().filter(|value| !value.is_null()).collect();
             return some.get(self.style.salt % some.len().max(1)).copied().or(values.first()).cloned();
         }
@@ -428,6 +429,7 @@ mod tests {
             json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
             json!({"type": "string", "maxLength": 2}),
             json!({"enum": [null, "a", "b"]}),
+            json!({"enum": [2], "allOf": [{"oneOf": [{"const": 1}, {"const": 2}, {"const": 3}]}]}),
         ] {
             let mut whole = document.clone();
             whole["root"] = schema.clone();

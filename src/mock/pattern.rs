@@ -23,7 +23,8 @@ pub(super) fn matching(pattern: &str, min: usize, salt: usize) -> Option<String>
     Some(text)
 }
 
-/// The pattern without `(?=…)`, `(?!…)`, `(?<=…)` and `(?<!…)`.
+/// The pattern without `(?=…)`, `(?!…)`, `(?<=…)` and `(?<!…)`, and with the hyphen after a class of characters escaped:
+/// `[\w-.]` is no range in ECMA-262 (Annex B).
 fn without_look_around(pattern: &str) -> String {
     let mut out = String::new();
     let mut rest = pattern;
@@ -34,7 +35,11 @@ fn without_look_around(pattern: &str) -> String {
             (None, '\\') => {
                 let end = rest.char_indices().nth(2).map_or(rest.len(), |(at, _)| at);
                 out.push_str(&rest[..end]);
+                let is_class = rest[..end].ends_with(['w', 'W', 'd', 'D', 's', 'S']);
                 rest = &rest[end..];
+                if is_class && rest.starts_with('-') {
+                    out.push('\\');
+                }
             }
             _ => {
                 out.push(character);
@@ -142,6 +147,11 @@ mod tests {
     fn repetitions_without_end_fill_a_text_to_its_length() {
         assert_eq!(matching("^a+$", 6, 0).unwrap(), "aaaaaa");
         assert_eq!(matching("^a{2,4}b*$", 6, 0).unwrap(), "aaaabb");
+    }
+
+    #[test]
+    fn a_hyphen_after_a_class_of_characters_is_itself() {
+        assert_eq!(matching(r"^[\d-\.]\w-x$", 0, 0).unwrap(), "0a-x");
     }
 
     #[test]

@@ -186,7 +186,7 @@ fn draft(document: &ContractDocument, operation: &Operation, style: Style) -> Op
         let attempt = usize::from(!style.examples);
         if let Some(media_type) = media_type {
             let value = body::value(whole, request_body, media_type, style, Direction::Request, attempt)?;
-            sample.headers.push(("content-type".to_owned(), body::sent(media_type).to_owned()));
+            sample.headers.push(("content-type".to_owned(), body::sent(media_type).into_owned()));
             sample.body = body::encode(media_type, &value);
         }
     }

@@ -73,3 +73,21 @@ fn equal_seed_numbers_give_equal_answers_and_others_differ() {
     assert_eq!(of(3), of(3));
     assert_ne!(of(0), of(3));
 }
+
+#[test]
+fn a_request_of_a_multipart_form_breaks_no_rule() {
+    let schema = json!({"type": "object", "required": ["name", "tags", "about"], "additionalProperties": false, "properties": {
+        "name": {"type": "string"}, "about": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}},
+        "tags": {"type": "array", "minItems": 2, "items": {"type": "string"}}}});
+    let mock = mock(json!({"openapi": "3.2.0", "info": {}, "paths": {"/files": {
+        "parameters": [{"name": "n", "in": "query", "required": true, "schema": {"type": "integer"}}],
+        "additionalOperations": {"LINK": {"operationId": "link",
+            "requestBody": {"required": true, "content": {"multipart/form-data": {"schema": schema}}},
+            "responses": {"204": {"description": "x"}}}}}}}));
+    let samples = mock.samples();
+    let sample = samples[0].1.as_ref().unwrap();
+    assert_eq!((&*sample.method.to_string(), &*sample.target), ("LINK", "/files?n=1"));
+    let headers: Vec<(&str, &str)> = sample.headers.iter().map(|(name, value)| (&**name, &**value)).collect();
+    let body = String::from_utf8(sample.body.to_vec()).unwrap();
+    assert_eq!(answer(&mock, &sample.method, &sample.target, &headers, &body).status, 204, "{body}");
+}

@@ -59,3 +59,30 @@ fn the_mocks_own_answers_conform_to_each_document() {
         assert!(report["summary"]["exchanges"].as_u64().unwrap() >= 6, "{report}");
     }
 }
+
+#[test]
+fn a_recording_of_another_tenant_is_redacted_and_verified_by_that_tenants_facts() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run_in(folder.path(), ["demo", "--contract", SHOP, "--out", "demo"]);
+    assert_eq!(ran.status, 0, "{}", ran.stdout);
+    let folder = folder.path().join("demo");
+    let run = |arguments: &[&str]| run_in(&folder, arguments);
+    let redacted = run(&["redact", "tenant", "--out", "redacted", "--contract", SHOP]);
+    assert_eq!(redacted.status, 0, "{}{}", redacted.stdout, redacted.stderr);
+    let scanned = run(&["scan", "tenant", "redacted"]);
+    assert_eq!(scanned.status, 0, "{}{}", scanned.stdout, scanned.stderr);
+    let compared = run(&["diff", "tenant", "redacted", "--contract", SHOP]);
+    assert_eq!(compared.status, 0, "{}", compared.stdout);
+    let verdicts = |recording: &str| -> Vec<(Value, Value, Value)> {
+        let ran = run(&["verify", "--contract", SHOP, "--format", "json", recording]);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let of = |one: &Value| (one["operation"].clone(), one["findings"].clone(), one["unchecked"].clone());
+        report["exchanges"].as_array().unwrap().iter().map(of).collect()
+    };
+    assert!(verdicts("tenant").len() >= 6);
+    assert_eq!(verdicts("redacted"), verdicts("tenant"));
+    // The built-in contract has none of these operations.
+    let foreign = run(&["verify", "--format", "json", "redacted"]);
+    let foreign: Value = serde_json::from_str(&foreign.stdout).unwrap();
+    assert!(foreign["exchanges"].as_array().unwrap().iter().all(|one| one["operation"].is_null()));
+}
