@@ -428,3 +428,76 @@ fn the_check_of_a_contract_lists_what_is_broken_not_shown_and_never_judged() {
     assert_eq!(sound.status, 0, "{}", sound.stdout);
     assert_output("contract/the_check_of_a_contract_lists_what_is_broken_not_shown_and_never_judged", &sound);
 }
+
+#[test]
+fn a_contract_in_several_files_exports_as_one_document() {
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases/contracts/library/openapi.yaml");
+    let folder = tempfile::tempdir().unwrap();
+    let overlay = "overlay: 1.1.0\ninfo: {title: o, version: '1'}\nactions:\n  - {target: \"$.paths['/books'].get.operationId\", \
+                   update: allBooks}\n";
+    fs::write(folder.path().join("o.yaml"), overlay).unwrap();
+    let options = ["contract", "--contract", library.to_str().unwrap(), "--overlay", "o.yaml"];
+    let exported = run_in(folder.path(), options.iter().chain(&["--export", "one.yaml"]));
+    assert_eq!(exported.status, 0, "{}", exported.stderr);
+    let one = Contract::load(&[folder.path().join("one.yaml")], &[]).unwrap();
+    let several = Contract::load(std::slice::from_ref(&library), &[folder.path().join("o.yaml")]).unwrap();
+    assert_eq!(one.hash(), several.hash());
+    let ids: Vec<&str> = one.operations().map(|operation| &*operation.id).collect();
+    assert_eq!(ids, ["allBooks", "queryBooks", "copyBook", "getShelf"]);
+    let check = run_in(folder.path(), options.iter().chain(&["--check", "--format", "json"]));
+    let json: Value = serde_json::from_str(&check.stdout).unwrap();
+    assert_eq!(
+        json["broken"],
+        serde_json::json!([{
+            "at": "/paths/~1shelves~1{id}/get/responses/404/$ref",
+            "reason": "it refers to `schemas/errors.yaml#/NotFound`: there is no such file",
+        }])
+    );
+}
+
+#[test]
+fn a_contract_reads_no_file_outside_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("api")).unwrap();
+    fs::write(folder.path().join("secret.json"), r#"{"type": "integer"}"#).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("secret.json"), folder.path().join("api/link.json")).unwrap();
+    let absolute = folder.path().join("secret.json").display().to_string();
+    for target in ["../secret.json", "link.json", &absolute] {
+        let text = format!(
+            "openapi: 3.1.0\ninfo: {{title: T, version: '1'}}\npaths: {{}}\ncomponents: {{schemas: {{A: {{$ref: '{target}'}}}}}}\n"
+        );
+        fs::write(folder.path().join("api/api.yaml"), text).unwrap();
+        let contract = Contract::load(&[folder.path().join("api/api.yaml")], &[]).unwrap();
+        let reasons: Vec<String> =
+            contract.documents()[0].unusable_places().map(|place| place.reason.clone()).collect();
+        assert_eq!(reasons, [format!("it refers to `{target}`: the file is outside the folder of the contract")]);
+        assert_eq!(contract.document()["components"]["schemas"]["A"], serde_json::json!({"$ref": target}));
+    }
+}
+
+#[test]
+fn the_page_about_contracts_lists_every_key_of_contrails_own() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/contracts.md")).unwrap();
+    let mut folders = vec![root.join("src/contract")];
+    let mut found = std::collections::BTreeSet::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                folders.push(entry);
+                continue;
+            }
+            let text = fs::read_to_string(entry).unwrap();
+            for (_, rest) in text.match_indices("\"x-contrail-").map(|(at, _)| text.split_at(at + 1)) {
+                let end = rest.find(|character: char| !character.is_ascii_lowercase() && character != '-');
+                found.insert(rest[..end.unwrap()].to_owned());
+            }
+        }
+    }
+    // A prefix, and a member of a document that only the build sees.
+    found.retain(|key| !["x-contrail-", "x-contrail-copies"].contains(&key.as_str()));
+    assert!(found.len() >= 10, "{found:?}");
+    for key in found {
+        assert!(page.contains(&format!("| `{key}` |")), "docs/contracts.md does not list {key}");
+    }
+}
