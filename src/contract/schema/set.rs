@@ -64,6 +64,8 @@ pub(super) struct Build {
     pub(super) fast_path: FastPath,
     /// By place: the schema's index in `coverage` and in `fast_path`.
     pub(super) roots: Vec<Root>,
+    /// By branch of `coverage`: the schema's index in `fast_path`.
+    pub(super) branches: Vec<usize>,
 }
 
 /// One place in the three tables.
@@ -203,14 +205,19 @@ impl Compiled {
 impl Build {
     fn of(mut document: Value, inspection: &Inspection, changes: &Changes, places: &[String]) -> Self {
         let (coverage, entries) = Coverage::compile(&document, places, &inspection.broken, changes);
-        let (fast_path, shapes) = FastPath::compile(&document, places, changes);
+        // No look decides what an unusable place is part of.
+        let broken = entries.iter().map(|entry| coverage.reach(*entry).broken).chain(coverage.broken_branches());
+        let whole = places.iter().chain(&coverage.branches).zip(broken);
+        let whole = whole.map(|(place, broken)| (!broken).then_some(place));
+        let (fast_path, mut shapes) = FastPath::compile(&document, whole, changes);
+        let branch_shapes = shapes.split_off(places.len());
         changes.apply(&mut document);
         let relocated = |pointers: &[String]| pointers.iter().map(|at| changes.relocate(at)).collect::<Vec<_>>();
         let (places, branches) = (relocated(places), relocated(&coverage.branches));
         let judge = Judge::compile(&document, &places, &branches, &inspection.meta_schemas);
         let roots = entries.into_iter().zip(shapes);
         let roots = roots.map(|(entry, shape)| Root { entry, shape, types: OnceLock::new() }).collect();
-        Self { judge, coverage, fast_path, roots }
+        Self { judge, coverage, fast_path, roots, branches: branch_shapes }
     }
 
     pub(super) fn types(&self, place: usize) -> gaps::Types {

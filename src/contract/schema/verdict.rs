@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use super::{
     Gap, SchemaViolation, Types,
+    fast_path::Outcome,
     set::{Build, Schemas},
 };
 use crate::json::{Document, Leaf, Node};
@@ -65,11 +66,13 @@ impl Schema {
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<Judged, Indeterminate> {
-        if document.depth() <= MAX_SHALLOW_DEPTH && self.fast_path_settles(document, is_origin) {
-            debug_assert_eq!(self.judge_in_full(document, is_origin), Ok(Judged::default()));
-            return Ok(Judged::default());
-        }
-        self.judge_in_full(document, is_origin)
+        let outcome = self.at_a_look(document, is_origin);
+        let judged = match outcome {
+            Some(Outcome::Conforms) => Ok(Judged::default()),
+            _ => self.in_full(document, is_origin, outcome),
+        };
+        debug_assert_eq!(judged, self.judge_in_full(document, is_origin));
+        judged
     }
 
     /// The judge and the gap walker without the fast path; [`Schema::judge`] has to agree.
@@ -82,17 +85,36 @@ impl Schema {
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<Judged, Indeterminate> {
+        self.in_full(document, is_origin, None)
+    }
+
+    /// `outcome` is what one look tells; without it, the fast path decides no choice either.
+    fn in_full(
+        &self,
+        document: &Document,
+        is_origin: &(dyn Fn(&str) -> bool + Sync),
+        outcome: Option<Outcome>,
+    ) -> Result<Judged, Indeterminate> {
         let (build, place) = self.build();
         let entry = build.roots[place].entry;
         let reach = build.coverage.reach(entry);
         let judge = || {
-            let violations = Self::violations(build, place, document)?;
+            let violations = match outcome {
+                Some(Outcome::Valid) => Vec::new(),
+                _ => Self::violations(build, place, document)?,
+            };
             if reach.circle_of_choices && document.depth() > MAX_SHALLOW_DEPTH {
                 // Each level would judge all branches anew.
                 let judged = Judged { violations, ..Judged::default() };
                 return if judged.violations.is_empty() { Err(Indeterminate) } else { Ok(judged) };
             }
-            let holds = |branch: usize, value: Node<'_>| build.judge.holds(branch, Leaf::Value(value));
+            let look = build.fast_path.look(is_origin);
+            let holds =
+                |branch: usize, value: Node<'_>| match outcome.map(|_| look.outcome(build.branches[branch], value)) {
+                    Some(Outcome::Conforms | Outcome::Valid) => true,
+                    Some(Outcome::Violates) => false,
+                    Some(Outcome::Doubt) | None => build.judge.holds(branch, Leaf::Value(value)),
+                };
             let (gaps, undecided) = build.coverage.walk(entry, document.root(), &holds, is_origin);
             Ok(Judged { violations, gaps, partial: reach.broken || undecided })
         };
@@ -110,12 +132,12 @@ impl Schema {
         })
     }
 
-    /// Whether the fast path alone settles a value.
-    pub(super) fn fast_path_settles(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> bool {
+    /// What one look tells of a value; `None` where it must not be asked.
+    pub(super) fn at_a_look(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Option<Outcome> {
         let (build, place) = self.build();
         let root = &build.roots[place];
-        !build.coverage.reach(root.entry).broken
-            && build.fast_path.certainly_conforms(root.shape, document.root(), is_origin)
+        let may = document.depth() <= MAX_SHALLOW_DEPTH && !build.coverage.reach(root.entry).broken;
+        may.then(|| build.fast_path.look(is_origin).outcome(root.shape, document.root()))
     }
 
     fn build(&self) -> (&Build, usize) {

@@ -1,7 +1,8 @@
 //! From the schemas that speak of a value to the shape that they ask for together.
 //!
 //! A set of schemas is compiled as one: those that lead to a value, and what `$ref` and `allOf` add. Each branch of a
-//! choice is compiled with the rest of its set, so that what any of them documents is accounted for.
+//! choice is compiled with the rest of its set, so that what any of them documents is accounted for; once more by itself,
+//! for the gap walker, which asks whether it holds.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,20 +12,22 @@ use std::{
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-use super::{Branch, FEW, FastPath, Format, Kinds, Members, Named, Others, Plain, Select, Shape, formats};
+use super::{
+    Branch, Choice, FEW, FastPath, Format, Holding, Kinds, Members, Named, Others, Plain, Select, Shape, formats,
+};
 use crate::{
     contract::{
         refs::{self, below},
         schema::{
             discriminator::{From, Selector},
             gaps, judge,
-            judged::Changes,
+            judged::{Changes, NULLABLE},
         },
     },
     json::{Kind, Tape},
 };
 
-/// Bound on the shapes of a document, beyond four for each place; what is left is in doubt.
+/// Bound on the shapes of a document; what is left is in doubt.
 const MAX_SHAPES: usize = 1 << 16;
 
 /// The schemas that apply to one value, by their pointers, and the choices among them that are settled (each by the
@@ -55,22 +58,32 @@ struct Part<'a> {
     schema: &'a Map<String, Value>,
 }
 
+impl Part<'_> {
+    /// Null conforms, whatever else it states.
+    fn is_nullable(&self) -> bool {
+        self.schema.get(NULLABLE) == Some(&Value::Bool(true))
+    }
+}
+
 impl FastPath {
-    /// For the schemas at `places` of `document`, with the index of each.
-    pub(in crate::contract::schema) fn compile(
+    /// For the schemas at `places` of `document`, with the index of each; `None` stands for a schema that is in doubt.
+    pub(in crate::contract::schema) fn compile<'p>(
         document: &Value,
-        places: &[String],
+        places: impl Iterator<Item = Option<&'p String>>,
         changes: &Changes,
     ) -> (Self, Vec<usize>) {
         let mut compiler = Compiler {
             document,
             changes,
-            shapes: Vec::new(),
+            shapes: vec![Shape::Doubt],
             known: HashMap::new(),
             todo: VecDeque::new(),
             judges: HashMap::new(),
         };
-        let roots = places.iter().map(|place| compiler.shape(Set { schemas: vec![place.clone()], ..Set::default() }));
+        let roots = places.map(|place| match place {
+            Some(place) => compiler.shape(Set { schemas: vec![place.clone()], ..Set::default() }),
+            None => 0,
+        });
         let roots = roots.collect();
         while let Some((index, set)) = compiler.todo.pop_front() {
             if let Ok(shape) = compiler.compile(&set) {
@@ -150,7 +163,8 @@ impl<'a> Compiler<'a> {
                 };
                 let list = below(&part.pointer, &[keyword]);
                 if !set.settled.contains(&list) {
-                    return self.select(set, selector, part.schema, &list);
+                    let nullable = parts.iter().any(Part::is_nullable);
+                    return self.select(set, selector, part, &list, nullable);
                 }
             }
             for keyword in ["oneOf", "anyOf"] {
@@ -158,13 +172,12 @@ impl<'a> Compiler<'a> {
                 if let Some(Value::Array(branches)) = part.schema.get(keyword)
                     && !set.settled.contains(&list)
                 {
-                    let branches =
-                        (0..branches.len()).map(|index| self.branch(set, &list, index)).collect::<Result<_, _>>()?;
-                    return Ok(Shape::Choice(branches));
+                    let nullable = parts.iter().any(Part::is_nullable);
+                    return Ok(Shape::Choice(self.choice(set, part, keyword, branches.len(), nullable)?));
                 }
             }
         }
-        let mut plain = Plain::default();
+        let mut plain = Plain { nullable: parts.iter().any(Part::is_nullable), ..Plain::default() };
         for part in &parts {
             self.keywords(part, &mut plain)?;
         }
@@ -185,7 +198,8 @@ impl<'a> Compiler<'a> {
             seen.push(pointer.clone());
             let schema = match self.document.pointer(&pointer) {
                 Some(Value::Object(schema)) => schema,
-                Some(Value::Bool(true)) => continue,
+                // The rest of a nullable schema stands in the judge's document alone.
+                Some(Value::Bool(true)) if !pointer.ends_with(NULLABLE) => continue,
                 _ => return Err(Unknown),
             };
             if let Some(target) = schema.get("$ref") {
@@ -207,8 +221,9 @@ impl<'a> Compiler<'a> {
         &mut self,
         set: &Set,
         selector: &Selector,
-        schema: &Map<String, Value>,
+        part: &Part<'_>,
         list: &str,
+        nullable: bool,
     ) -> Result<Shape, Unknown> {
         let mut settled = set.clone();
         settled.settled.push(list.to_owned());
@@ -216,42 +231,78 @@ impl<'a> Compiler<'a> {
         for case in &selector.cases {
             let mut set = settled.clone();
             set.schemas.push(case.schema.clone());
+            Self::no_circle(&self.parts(std::slice::from_ref(&case.schema))?, &settled.settled)?;
             let shape = self.shape(set);
             cases.extend(case.values.iter().map(|value| (value.as_str().into(), shape)));
         }
         let otherwise = match selector.from {
             From::Children => self.shape(settled),
             From::Branches(keyword) => {
-                let count = schema.get(keyword).and_then(Value::as_array).ok_or(Unknown)?.len();
-                let branches = (0..count).map(|index| self.branch(set, list, index)).collect::<Result<_, _>>()?;
-                self.shapes.push(Shape::Choice(branches));
+                let count = part.schema.get(keyword).and_then(Value::as_array).ok_or(Unknown)?.len();
+                let choice = self.choice(set, part, keyword, count, nullable)?;
+                self.shapes.push(Shape::Choice(choice));
                 self.shapes.len() - 1
             }
         };
-        Ok(Shape::Select(Box::new(Select { property: selector.property.as_str().into(), cases, otherwise })))
+        let children = selector.from == From::Children;
+        Ok(Shape::Select(Box::new(Select { property: selector.property.as_str().into(), cases, otherwise, children })))
+    }
+
+    fn choice(
+        &mut self,
+        set: &Set,
+        part: &Part<'_>,
+        keyword: &str,
+        count: usize,
+        nullable: bool,
+    ) -> Result<Choice, Unknown> {
+        let list = below(&part.pointer, &[keyword]);
+        let branches = (0..count).map(|index| self.branch(set, &list, index)).collect::<Result<_, _>>()?;
+        let holding = match keyword {
+            "oneOf" if self.changes.undecided.contains(&part.pointer) => Holding::Undecided,
+            "oneOf" => Holding::One,
+            _ => Holding::Any,
+        };
+        Ok(Choice { holding, nullable, branches })
     }
 
     fn branch(&mut self, set: &Set, list: &str, index: usize) -> Result<Branch, Unknown> {
         let pointer = below(list, &[&index.to_string()]);
-        let mut branch = Branch { kinds: Kinds::ALL, required: Vec::new(), telling: Vec::new(), shape: 0 };
-        for part in self.parts(std::slice::from_ref(&pointer))? {
-            if let Some(types) = part.schema.get("type") {
-                branch.kinds.0 &= kinds(types)?.0.0;
-            }
-            branch.required.extend(required(&part)?.into_iter().map(Box::from));
-            for name in part.schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
-                for told in self.parts(&[below(&part.pointer, &["properties", name])])? {
-                    if let Some(values) = texts(told.schema) {
-                        branch.telling.push((name.as_str().into(), values));
-                    }
-                }
-            }
-        }
+        let parts = self.parts(std::slice::from_ref(&pointer))?;
         let mut set = set.clone();
         set.schemas.push(pointer);
         set.settled.push(list.to_owned());
+        Self::no_circle(&parts, &set.settled)?;
+        let mut branch = Branch { kinds: Kinds::ALL, required: Vec::new(), telling: Vec::new(), shape: 0 };
+        for part in &parts {
+            if let Some(types) = part.schema.get("type") {
+                branch.kinds.0 &= kinds(types)?.0.0;
+            }
+            branch.required.extend(required(part)?.into_iter().map(Box::from));
+            for name in part.schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
+                // What it does not know tells nothing.
+                let told = self.parts(&[below(&part.pointer, &["properties", name])]).unwrap_or_default();
+                if told.iter().any(Part::is_nullable) {
+                    continue;
+                }
+                let values = told.iter().filter_map(|told| texts(told.schema));
+                branch.telling.extend(values.map(|values| (name.as_str().into(), values)));
+            }
+        }
+        if parts.iter().any(Part::is_nullable) {
+            branch.kinds.0 |= Kinds::of(Kind::Null).0;
+        }
         branch.shape = self.shape(set);
         Ok(branch)
+    }
+
+    /// A branch that leads back to a choice that it is a branch of never ends, and nobody defines what it means.
+    fn no_circle(branch: &[Part<'_>], settled: &[String]) -> Result<(), Unknown> {
+        let lists = |part: &Part<'_>| {
+            let choices = ["oneOf", "anyOf"].into_iter().filter(|keyword| part.schema.contains_key(*keyword));
+            choices.map(|keyword| below(&part.pointer, &[keyword])).collect::<Vec<_>>()
+        };
+        if branch.iter().flat_map(lists).any(|list| settled.contains(&list)) { Err(Unknown) } else { Ok(()) }
     }
 
     /// Takes over what one schema asks by itself; members and items come later.
@@ -361,7 +412,7 @@ impl<'a> Compiler<'a> {
             let unnamed = part.schema.contains_key("x-contrail-unnamed-keys");
             match part.schema.get("additionalProperties") {
                 None => {}
-                Some(Value::Bool(false)) => return Others::Doubt,
+                Some(Value::Bool(false)) => return Others::Closed,
                 Some(Value::Bool(true)) => covered |= !unnamed,
                 Some(_) => {
                     set.schemas.push(below(&part.pointer, &["additionalProperties"]));
@@ -369,21 +420,18 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
-        match covered {
-            false => Others::Doubt,
-            true if set.schemas.is_empty() => Others::Covered,
-            true => self.others(set),
+        match (covered, set.schemas.is_empty()) {
+            (false, true) => Others::Gap,
+            (false, false) => Others::Unnamed(self.shape(set)),
+            (true, true) => Others::Covered,
+            (true, false) => Others::Shape(self.shape(set)),
         }
     }
 
     fn each(&mut self, parts: &[Part<'_>]) -> Others {
         let items = parts.iter().filter(|part| part.schema.contains_key("items"));
         let schemas: Vec<String> = items.map(|part| below(&part.pointer, &["items"])).collect();
-        if schemas.is_empty() { Others::Doubt } else { self.others(Set { schemas, ..Set::default() }) }
-    }
-
-    fn others(&mut self, set: Set) -> Others {
-        Others::Shape(self.shape(set))
+        if schemas.is_empty() { Others::Gap } else { Others::Shape(self.shape(Set { schemas, ..Set::default() })) }
     }
 }
 

@@ -2,15 +2,16 @@
 //!
 //! Compiled from the same schemas as the judge and the gap walker, for the keywords that documents mostly use. It never
 //! says what is wrong. Whatever it does not know, or does not know for certain, is in doubt, and then the judge and the
-//! gap walker are asked: a keyword, an escape in a name, a number that is no small integer, two branches that might both
-//! hold. In debug builds every value that it settles is given to them all the same.
+//! gap walker are asked: a keyword, a number that is no small integer. It also decides the branches of choices for the
+//! gap walker, each once for a value. In debug builds every value is given to the judge all the same.
 
 mod compile;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{borrow::Cow, cell::RefCell, sync::Arc};
 
+use ahash::AHashMap;
 use jsonschema::Validator;
 
 use super::{formats, gaps::Known};
@@ -22,19 +23,55 @@ pub(super) struct FastPath {
     shapes: Vec<Shape>,
 }
 
+/// What one look tells of a value. Of several parts of a value the greatest counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Outcome {
+    /// It conforms, and nothing about it is undocumented.
+    Conforms,
+    /// It conforms. Something about it may be undocumented.
+    Valid,
+    /// Anything may be.
+    Doubt,
+    /// It does not conform.
+    Violates,
+}
+
+impl Outcome {
+    fn of(holds: bool) -> Self {
+        if holds { Self::Conforms } else { Self::Violates }
+    }
+}
+
 /// What is asked of a value by all schemas that speak of it together.
 enum Shape {
-    /// Nobody knows at a glance.
+    /// One look decides nothing.
     Doubt,
     /// Anything goes, at any depth.
     Anything,
     /// Scalars of these types, whatever they are.
     Scalar(Kinds),
-    /// Exactly one of these branches has to be possible.
-    Choice(Vec<Branch>),
+    /// Branches of which one or more have to hold.
+    Choice(Choice),
     /// A member selects the shape.
     Select(Box<Select>),
     Plain(Box<Plain>),
+}
+
+/// The branches of `oneOf` or `anyOf`.
+struct Choice {
+    holding: Holding,
+    /// Null is in doubt (`nullable`).
+    nullable: bool,
+    branches: Vec<Branch>,
+}
+
+/// How many branches hold.
+#[derive(Clone, Copy, PartialEq)]
+enum Holding {
+    One,
+    Any,
+    /// One, but a keyword without a check decides which: several may seem to.
+    Undecided,
 }
 
 /// A member whose value selects what is asked.
@@ -43,6 +80,8 @@ struct Select {
     cases: Vec<(Box<str>, usize)>,
     /// Where the member is absent.
     otherwise: usize,
+    /// The cases are schemas that extend this one, and a value has to conform to none of them.
+    children: bool,
 }
 
 /// A branch of `oneOf` or `anyOf`.
@@ -53,13 +92,15 @@ struct Branch {
     required: Vec<Box<str>>,
     /// Members that are one of a few texts where they are there.
     telling: Vec<(Box<str>, Vec<Box<str>>)>,
-    /// What is asked where it is the only one that is possible.
+    /// What it asks together with the rest of its set.
     shape: usize,
 }
 
 #[derive(Default)]
 struct Plain {
     kinds: Kinds,
+    /// Null is in doubt (`nullable`).
+    nullable: bool,
     /// Numbers are whole.
     whole: bool,
     least: Option<i64>,
@@ -134,14 +175,18 @@ struct Named {
 /// What becomes of a member without a name, or of an item.
 #[derive(Default, Clone, Copy, PartialEq)]
 enum Others {
-    /// It is a gap, or must not be.
+    /// It is a gap.
     #[default]
-    Doubt,
+    Gap,
+    /// It must not be.
+    Closed,
     /// It is there on purpose, and nothing below it is looked at.
     Covered,
     /// As [`Shape::Scalar`].
     Scalar(Kinds),
     Shape(usize),
+    /// A shape of a member whose name is not shown.
+    Unnamed(usize),
 }
 
 /// What is asked of an array.
@@ -156,9 +201,9 @@ struct Items {
 const FEW: usize = 8;
 
 impl FastPath {
-    /// Whether a value certainly conforms to a shape and has no gap. Recurses as deep as the value is.
-    pub(super) fn certainly_conforms(&self, shape: usize, root: Node<'_>, is_origin: &dyn Fn(&str) -> bool) -> bool {
-        Look { shapes: &self.shapes, is_origin }.shape(shape, root)
+    /// Looks at the values of one document.
+    pub(super) fn look<'g>(&'g self, is_origin: &'g dyn Fn(&str) -> bool) -> Look<'g> {
+        Look { shapes: &self.shapes, is_origin, decided: RefCell::default() }
     }
 
     /// Whether a text outside of any document certainly conforms; known values are not compared.
@@ -187,85 +232,141 @@ impl FastPath {
     }
 }
 
-/// One look, on its way.
-struct Look<'g> {
+/// Looks at the values of one document.
+pub(super) struct Look<'g> {
     shapes: &'g [Shape],
     is_origin: &'g dyn Fn(&str) -> bool,
+    /// Outcomes of choices, by shape and place of the value, so that no depth of choices multiplies the work.
+    decided: RefCell<AHashMap<(usize, usize), Outcome>>,
 }
 
 impl Look<'_> {
-    fn shape(&self, index: usize, value: Node<'_>) -> bool {
+    /// What one look tells of a value. Recurses as deep as the value is.
+    pub(super) fn outcome(&self, index: usize, value: Node<'_>) -> Outcome {
         match &self.shapes[index] {
-            Shape::Doubt => false,
-            Shape::Anything => true,
-            Shape::Scalar(kinds) => kinds.has(value.kind()),
-            Shape::Choice(branches) => {
-                let kind = value.kind();
-                let only = only(branches.iter().filter(|branch| branch.is_likely(kind, value)))
-                    .or_else(|| only(branches.iter().filter(|branch| branch.is_possible(kind, value))));
-                only.is_some_and(|branch| self.shape(branch.shape, value))
-            }
-            Shape::Select(select) => match value.get(&select.property) {
-                None => self.shape(select.otherwise, value),
-                Some(told) => told.plain_text().is_some_and(|told| {
-                    let case = select.cases.iter().find(|(held, _)| held.as_bytes() == told);
-                    case.is_some_and(|(_, shape)| self.shape(*shape, value))
-                }),
-            },
+            Shape::Doubt => Outcome::Doubt,
+            Shape::Anything => Outcome::Conforms,
+            Shape::Scalar(kinds) => Outcome::of(kinds.has(value.kind())),
+            Shape::Choice(choice) => self.choice(index, choice, value),
+            Shape::Select(select) => self.select(select, value),
             Shape::Plain(plain) => self.plain(plain, value),
         }
     }
 
-    fn plain(&self, plain: &Plain, value: Node<'_>) -> bool {
+    fn choice(&self, index: usize, choice: &Choice, value: Node<'_>) -> Outcome {
         let kind = value.kind();
-        plain.kinds.has(kind)
-            && match kind {
-                Kind::Null | Kind::Boolean => true,
-                Kind::Number => plain.number(value),
-                Kind::String => self.text(&plain.text, value),
-                Kind::Array => self.items(&plain.items, value),
-                Kind::Object => self.members(&plain.members, value),
-            }
-            && plain.asked.iter().all(|judge| judge.is_valid(TapeNode::Value(value)))
-    }
-
-    fn text(&self, text: &Text, value: Node<'_>) -> bool {
-        if text.asks_nothing() {
-            return true;
+        if choice.nullable && kind == Kind::Null {
+            return Outcome::Doubt;
         }
-        let Some(bytes) = value.plain_text() else { return false };
-        text.takes(bytes, TapeNode::Value(value))
-            && (text.known.is_empty()
-                || value
-                    .as_str()
-                    .is_some_and(|held| text.known.iter().any(|known| known.matches(&held, self.is_origin))))
+        let mut likely = choice.branches.iter().filter(|branch| branch.is_likely(kind, value));
+        let Some(first) = likely.next() else { return Outcome::Violates };
+        let Some(second) = likely.next() else { return self.outcome(first.shape, value) };
+        let key = (index, value.span().start);
+        if let Some(decided) = self.decided.borrow().get(&key) {
+            return *decided;
+        }
+        let branches = [first, second].into_iter().chain(likely);
+        let decided = self.several(choice.holding, branches.filter(|branch| branch.has_required(value)), value);
+        self.decided.borrow_mut().insert(key, decided);
+        decided
     }
 
-    fn items(&self, items: &Items, value: Node<'_>) -> bool {
+    fn several<'b>(&self, holding: Holding, branches: impl Iterator<Item = &'b Branch>, value: Node<'_>) -> Outcome {
+        let (mut count, mut doubt, mut worst) = (0, false, Outcome::Conforms);
+        for branch in branches {
+            match self.outcome(branch.shape, value) {
+                Outcome::Violates => {}
+                Outcome::Doubt => doubt = true,
+                held => {
+                    count += 1;
+                    worst = worst.max(held);
+                }
+            }
+        }
+        match (holding, count) {
+            (Holding::One, 2..) => Outcome::Violates,
+            (Holding::Any | Holding::Undecided, 1..) if doubt => Outcome::Valid,
+            _ if doubt => Outcome::Doubt,
+            (_, 0) => Outcome::Violates,
+            (Holding::Undecided, 2..) => Outcome::Valid,
+            _ => worst,
+        }
+    }
+
+    fn select(&self, select: &Select, value: Node<'_>) -> Outcome {
+        let otherwise = || self.outcome(select.otherwise, value);
+        let Some(told) = value.get(&select.property) else { return otherwise() };
+        let Some(told) = told.plain_text() else { return Outcome::Doubt };
+        let case = select.cases.iter().find(|(held, _)| held.as_bytes() == told);
+        match case.map(|(_, shape)| self.outcome(*shape, value)) {
+            Some(outcome) if !select.children || outcome <= Outcome::Valid => outcome,
+            _ => otherwise().max(Outcome::Valid),
+        }
+    }
+
+    fn plain(&self, plain: &Plain, value: Node<'_>) -> Outcome {
+        let kind = value.kind();
+        if plain.nullable && kind == Kind::Null {
+            return Outcome::Doubt;
+        }
+        if !plain.kinds.has(kind) {
+            return Outcome::Violates;
+        }
+        let outcome = match kind {
+            Kind::Null | Kind::Boolean => Outcome::Conforms,
+            Kind::Number => plain.number(value),
+            Kind::String => self.text(&plain.text, value),
+            Kind::Array => self.items(&plain.items, value),
+            Kind::Object => self.members(&plain.members, value),
+        };
+        if plain.asked.iter().all(|judge| judge.is_valid(TapeNode::Value(value))) { outcome } else { Outcome::Violates }
+    }
+
+    fn text(&self, text: &Text, value: Node<'_>) -> Outcome {
+        if text.asks_nothing() {
+            return Outcome::Conforms;
+        }
+        let held = plain_or_unescaped(value);
+        if !text.takes(&held, TapeNode::Value(value)) {
+            return Outcome::Violates;
+        }
+        let is_known = text.known.is_empty()
+            || value.as_str().is_some_and(|held| text.known.iter().any(|known| known.matches(&held, self.is_origin)));
+        if is_known { Outcome::Conforms } else { Outcome::Valid }
+    }
+
+    fn items(&self, items: &Items, value: Node<'_>) -> Outcome {
         let count = value.len();
         if count < items.fewest || items.most.is_some_and(|most| count > most) {
-            return false;
+            return Outcome::Violates;
         }
+        let mut worst = Outcome::Conforms;
         match items.each {
-            _ if count == 0 => true,
-            Others::Doubt => false,
-            Others::Covered => true,
-            Others::Scalar(kinds) => value.items().all(|item| kinds.has(item.kind())),
-            Others::Shape(shape) => value.items().all(|item| self.shape(shape, item)),
+            Others::Covered => {}
+            Others::Scalar(kinds) => return Outcome::of(value.items().all(|item| kinds.has(item.kind()))),
+            each => {
+                for item in value.items() {
+                    worst = worst.max(self.other(each, item));
+                    if worst == Outcome::Violates {
+                        break;
+                    }
+                }
+            }
         }
+        worst
     }
 
-    fn members(&self, members: &Members, value: Node<'_>) -> bool {
+    fn members(&self, members: &Members, value: Node<'_>) -> Outcome {
         let count = value.len();
         if count < members.fewest || members.most.is_some_and(|most| count > most) {
-            return false;
+            return Outcome::Violates;
         }
         let mut seen = 0;
         // Members mostly come in the order in which they are documented.
         let mut expected = 0;
+        let mut worst = Outcome::Conforms;
         for (name, member) in value.entries() {
-            let Some(name) = name.plain_text() else { return false };
-            let others = match members.find(name, expected) {
+            let others = match members.find(&plain_or_unescaped(name), expected) {
                 None => members.others,
                 Some(index) => {
                     let named = &members.named[index];
@@ -274,23 +375,34 @@ impl Look<'_> {
                     named.shape
                 }
             };
-            let settled = match others {
-                Others::Doubt => false,
-                Others::Covered => true,
-                Others::Scalar(kinds) => kinds.has(member.kind()),
-                Others::Shape(shape) => self.shape(shape, member),
-            };
-            if !settled {
-                return false;
+            worst = worst.max(self.other(others, member));
+            if worst == Outcome::Violates {
+                return worst;
             }
         }
-        seen == members.required
+        if seen == members.required { worst } else { Outcome::Violates }
+    }
+
+    #[inline]
+    fn other(&self, others: Others, value: Node<'_>) -> Outcome {
+        match others {
+            Others::Gap => Outcome::Valid,
+            Others::Closed => Outcome::Violates,
+            Others::Covered => Outcome::Conforms,
+            Others::Scalar(kinds) => Outcome::of(kinds.has(value.kind())),
+            Others::Shape(shape) => self.outcome(shape, value),
+            Others::Unnamed(shape) => self.outcome(shape, value).max(Outcome::Valid),
+        }
     }
 }
 
-/// The only one that there is.
-fn only<T>(mut those: impl Iterator<Item = T>) -> Option<T> {
-    those.next().filter(|_| those.next().is_none())
+/// A string's value.
+#[inline]
+fn plain_or_unescaped(value: Node<'_>) -> Cow<'_, [u8]> {
+    match value.plain_text() {
+        Some(text) => Cow::Borrowed(text),
+        None => Cow::Owned(value.as_str().unwrap_or_default().into_owned().into_bytes()),
+    }
 }
 
 impl Branch {
@@ -308,10 +420,8 @@ impl Branch {
         self.kinds.has(kind) && (kind != Kind::Object || self.telling.iter().all(tells))
     }
 
-    /// The same, and by a member that is missing.
-    fn is_possible(&self, kind: Kind, value: Node<'_>) -> bool {
-        self.is_likely(kind, value)
-            && (kind != Kind::Object || self.required.iter().all(|name| value.get(name).is_some()))
+    fn has_required(&self, value: Node<'_>) -> bool {
+        value.kind() != Kind::Object || self.required.iter().all(|name| value.get(name).is_some())
     }
 }
 
@@ -320,6 +430,7 @@ impl Plain {
     fn is_scalar(&self) -> bool {
         let takes = |kind| self.kinds.has(kind);
         self.asked.is_empty()
+            && !self.nullable
             && !takes(Kind::Object)
             && !takes(Kind::Array)
             && (!takes(Kind::String) || self.text.asks_nothing())
@@ -330,8 +441,12 @@ impl Plain {
         !self.whole && self.least.is_none() && self.most.is_none()
     }
 
-    fn number(&self, value: Node<'_>) -> bool {
-        self.takes_any_number() || value.as_number().and_then(small).is_some_and(|number| self.bounds(number))
+    fn number(&self, value: Node<'_>) -> Outcome {
+        if self.takes_any_number() {
+            return Outcome::Conforms;
+        }
+        let number = value.as_number().and_then(small);
+        number.map_or(Outcome::Doubt, |number| Outcome::of(self.bounds(number)))
     }
 
     fn bounds(&self, number: i64) -> bool {
@@ -348,7 +463,7 @@ impl Text {
             && self.formats.is_empty()
     }
 
-    /// Whether a text without escapes conforms, but for its known values; `value` is the same for a judge.
+    /// Whether a text conforms, but for its known values; `value` is the same for a judge.
     fn takes(&self, text: &[u8], value: TapeNode<'_>) -> bool {
         self.fits(text)
             && self.allowed.as_ref().is_none_or(|allowed| is_among(allowed, text))

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::Outcome;
 use crate::{
     contract::{
         Contract,
@@ -21,14 +22,25 @@ fn is_origin(text: &str) -> bool {
     text == "https://t.example"
 }
 
-/// Whether one look settles the text; if so, the judge and the gap walker have to have nothing to say.
-fn settles(schema: &Schema, text: &str) -> bool {
+/// What one look tells of the text, which is what the judge and the gap walker say of it.
+fn outcome(schema: &Schema, text: &str) -> Outcome {
     let document = Document::parse(text.as_bytes().to_vec()).unwrap();
-    let settled = schema.fast_path_settles(&document, &is_origin);
-    if settled {
-        assert_eq!(schema.judge_in_full(&document, &is_origin), Ok(Judged::default()), "{text}");
+    let outcome = schema.at_a_look(&document, &is_origin).unwrap();
+    let in_full = schema.judge_in_full(&document, &is_origin);
+    match outcome {
+        Outcome::Conforms => assert_eq!(in_full, Ok(Judged::default()), "{text}"),
+        Outcome::Valid => assert_eq!(in_full.as_ref().map(|judged| &judged.violations[..]), Ok(&[][..]), "{text}"),
+        Outcome::Violates => assert!(in_full.as_ref().is_ok_and(|judged| !judged.violations.is_empty()), "{text}"),
+        Outcome::Doubt => {}
     }
-    settled
+    // The branches that the fast path decides make no difference.
+    assert_eq!(schema.judge(&document, &is_origin), schema.judge_in_full(&document, &is_origin), "{text}");
+    outcome
+}
+
+/// Whether one look settles the text.
+fn settles(schema: &Schema, text: &str) -> bool {
+    outcome(schema, text) == Outcome::Conforms
 }
 
 #[test]
@@ -154,10 +166,65 @@ fn schemas_that_speak_of_a_value_together_are_asked_together() {
 }
 
 #[test]
-fn branches_that_might_both_hold_are_left_to_the_judge() {
-    let both = of(r#"{"oneOf":[{"type":"string","maxLength":2},{"type":"string","minLength":1}]}"#);
-    assert!(!settles(&both, "\"abc\""), "only the second holds, which one look does not know");
-    assert!(!settles(&both, "\"a\""));
+fn branches_that_might_both_hold_are_each_looked_at() {
+    for (keyword, both_hold) in [("oneOf", Outcome::Violates), ("anyOf", Outcome::Conforms)] {
+        let both =
+            of(&format!(r#"{{"{keyword}":[{{"type":"string","maxLength":2}},{{"type":"string","minLength":1}}]}}"#));
+        assert_eq!(outcome(&both, "\"abc\""), Outcome::Conforms, "only the second");
+        assert_eq!(outcome(&both, "\"a\""), both_hold);
+        assert_eq!(outcome(&both, "5"), Outcome::Violates);
+    }
+    let unknown = of(r#"{"anyOf":[{"not":{"type":"null"}},{"type":"object","properties":{"a":{}}}]}"#);
+    assert_eq!(outcome(&unknown, r#"{"a":1}"#), Outcome::Valid, "the first may document something else");
+    assert_eq!(outcome(&unknown, "5"), Outcome::Doubt);
+}
+
+#[test]
+fn a_value_that_conforms_with_gaps_and_one_that_violates_are_told_apart() {
+    let schema = of(r#"{"type":"object","required":["a"],"properties":{"a":{"type":"string","maxLength":3},
+        "closed":{"type":"object","additionalProperties":false},"list":{"type":"array"}}}"#);
+    for (text, expected) in [
+        (r#"{"a":"\u0061\n","closed":{}}"#, Outcome::Conforms),
+        (r#"{"\u0061":"x"}"#, Outcome::Conforms),
+        (r#"{"a":"x","b":1}"#, Outcome::Valid),
+        (r#"{"a":"x","list":[1]}"#, Outcome::Valid),
+        (r#"{"b":1}"#, Outcome::Violates),
+        (r#"{"b":1,"a":"\u0061bcd"}"#, Outcome::Violates),
+        (r#"{"a":"x","closed":{"b":1}}"#, Outcome::Violates),
+    ] {
+        assert_eq!(outcome(&schema, text), expected, "{text}");
+    }
+}
+
+#[test]
+fn null_is_in_doubt_where_the_document_allows_it_beside_a_schema_that_excludes_it() {
+    for text in [
+        r#"{"type":"string","x-contrail-nullable":true}"#,
+        r#"{"enum":["x"],"x-contrail-nullable":true}"#,
+        r#"{"oneOf":[{"type":"string"},{"type":"integer"}],"x-contrail-nullable":true}"#,
+        r#"{"oneOf":[{"type":"string","x-contrail-nullable":true},{"type":["null","integer"]}]}"#,
+    ] {
+        assert_eq!(outcome(&of(text), "null"), Outcome::Doubt, "{text}");
+    }
+}
+
+#[test]
+fn nested_choices_are_decided_once_for_each_value() {
+    let branch = |name: &str| {
+        json!({"type": "object", "required": ["next"], "properties":
+        {"next": {"$ref": "#/s"}, "kind": {"type": "string"}, name: {"type": "integer"}}})
+    };
+    let schema = schema(&json!({"s": {"anyOf": [{"type": "null"}, branch("x"), branch("y"), branch("z")]}}), "/s");
+    let nested = |depth: usize, innermost: &str| {
+        format!("{}{innermost}{}", r#"{"kind":"k","next":"#.repeat(depth), "}".repeat(depth))
+    };
+    let of = |text: String| {
+        let document = Document::parse(text.into_bytes()).unwrap();
+        schema.at_a_look(&document, &is_origin)
+    };
+    assert_eq!(of(nested(60, "null")), Some(Outcome::Conforms));
+    assert_eq!(of(nested(60, "5")), Some(Outcome::Violates));
+    assert_eq!(of(nested(60, r#"{"next":null,"w":1}"#)), Some(Outcome::Valid));
 }
 
 #[test]
@@ -231,6 +298,11 @@ fn schemas() -> impl Strategy<Value = Value> {
         Just(json!({"items": {"$ref": "#/s"}})),
         Just(json!({"type": "object"})),
         Just(json!({"type": "object", "additionalProperties": true})),
+        Just(json!({"type": "string", "x-contrail-nullable": true})),
+        Just(json!({"format": "nobody-knows"})),
+        Just(json!({"$ref": "#/components/schemas/Parent"})),
+        Just(json!({"oneOf": [{"$ref": "#/components/schemas/One"}, {"$ref": "#/components/schemas/Other"}],
+            "discriminator": {"propertyName": "a", "mapping": {"x": "One", "y": "#/components/schemas/Other"}}})),
     ];
     leaf.prop_recursive(4, 24, 3, |inner| {
         let few = |inner: BoxedStrategy<Value>| prop::collection::vec(inner, 1..4);
@@ -253,7 +325,8 @@ fn schemas() -> impl Strategy<Value = Value> {
             1 => inner.clone().prop_map(|items| json!({"type": "array", "items": items, "minItems": 1, "uniqueItems": true})),
             1 => few(inner.clone().boxed()).prop_map(|all| json!({"allOf": all})),
             1 => few(inner.clone().boxed()).prop_map(|any| json!({"anyOf": any})),
-            1 => few(inner.clone().boxed()).prop_map(|one| json!({"oneOf": one})),
+            2 => few(inner.clone().boxed()).prop_map(|one| json!({"oneOf": one})),
+            1 => few(inner.clone().boxed()).prop_map(|one| json!({"oneOf": one, "x-contrail-nullable": true})),
             1 => (inner.clone(), few(inner.boxed())).prop_map(|(left, any)| json!({"allOf": [left], "oneOf": any, "properties": {"a": {"const": "x"}}})),
         ]
     })
@@ -283,15 +356,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn whatever_one_look_settles_the_judge_and_the_gap_walker_have_nothing_to_say_of(
+    fn whatever_one_look_tells_the_judge_and_the_gap_walker_say_too(
         root in schemas(),
-        other in schemas(),
+        others in prop::collection::vec(schemas(), 4),
         values in prop::collection::vec(values(), 12),
     ) {
-        let document = json!({"s": root, "d": other});
+        let [other, one, second, parent] = &others[..] else { unreachable!() };
+        let parent = json!({"allOf": [parent], "discriminator": {"propertyName": "a"}});
+        let child = json!({"allOf": [{"$ref": "#/components/schemas/Parent"}, second]});
+        let document = json!({"s": root, "d": other,
+            "components": {"schemas": {"One": one, "Other": second, "Parent": parent, "x": child}}});
         let schema = schema(&document, "/s");
         for value in values {
-            settles(&schema, &value.to_string());
+            outcome(&schema, &value.to_string());
         }
     }
 }

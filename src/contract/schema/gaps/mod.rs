@@ -445,6 +445,15 @@ impl Coverage {
         self.entries[entry].reach
     }
 
+    /// By branch, whether it reaches a schema with an unusable place.
+    pub(super) fn broken_branches(&self) -> Vec<bool> {
+        let mut broken = vec![false; self.branches.len()];
+        for branch in self.entries.iter().flat_map(Entry::branches) {
+            broken[branch.judge] = self.entries[branch.entry].reach.broken;
+        }
+        broken
+    }
+
     /// The gaps of a value under the schema with this index, and whether a choice is undecided.
     pub(super) fn walk(
         &self,
