@@ -2,8 +2,8 @@
 //! the check or the record path dearer is seen in one run, without a clock.
 //!
 //! One connection asks one request after the other; what the start and the end of a process cost is not counted. The
-//! figures to compare with stand in a file of `NAME COUNT` lines, `SYSTEM` or `SYSTEM/STAGE` (a stage is all that is
-//! done inside one function).
+//! figures to compare with stand in a file of `NAME COUNT` lines: `SYSTEM` and `SYSTEM/STAGE` for the mix of which
+//! recordings are made (a stage is all that is done inside one function), and `SYSTEM/MIX` for every other one.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,7 +13,14 @@ use std::{
     process::Command,
 };
 
-use crate::{Error, front::Front, load, measure, options, process};
+use crate::{
+    Error,
+    front::Front,
+    load::{self, Traffic},
+    measure::{self, TOKENS},
+    options, process,
+    traffic::{self, Mix},
+};
 
 /// Stages of a request, by the function that each is done in.
 const STAGES: [(&str, &str); 5] = [
@@ -24,11 +31,17 @@ const STAGES: [(&str, &str); 5] = [
     ("entry", "contrail::pipeline::journal::Journal>::add"),
 ];
 
-/// Three that pass on after one that does nothing else, and one that answers after one that does nothing else.
-const SYSTEMS: [&str; 6] = ["bare", "watch", "record", "enforce", "answer", "replay"];
+/// Three that pass on after one that does nothing else.
+const PASSING: [&str; 4] = ["bare", "watch", "record", "enforce"];
+
+/// One that answers, after one that does nothing else.
+const ANSWERING: [&str; 2] = ["answer", "replay"];
 
 const WARM_UP: usize = 300;
 const REQUESTS: usize = 1000;
+
+/// Of every other mix at least so many requests are counted, and whole rounds, after half as many.
+const FEW_REQUESTS: usize = 100;
 
 /// What a count may be above the one to compare with: another compiler, another libc.
 const ROOM: f64 = 1.1;
@@ -51,8 +64,13 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     let scratch = std::env::temp_dir().join(format!("contrail-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
     let mut counts = BTreeMap::new();
-    for system in SYSTEMS {
-        count(system, &contrail, &scratch, &mut counts).await?;
+    let mixes = [vec![traffic::RECORDED.to_owned(), traffic::DEFAULT.to_owned()], Mix::all()?].concat();
+    let mixes: Vec<&str> = mixes.iter().map(String::as_str).collect();
+    for system in PASSING {
+        count(system, &mixes, &contrail, &scratch, &mut counts).await?;
+    }
+    for system in ANSWERING {
+        count(system, &[traffic::RECORDED], &contrail, &scratch, &mut counts).await?;
     }
     let _ = std::fs::remove_dir_all(&scratch);
     let Some(file) = expected else {
@@ -88,11 +106,19 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     .into())
 }
 
-/// Counts one system's instructions per request into `counts`.
-async fn count(system: &str, contrail: &Path, scratch: &Path, counts: &mut BTreeMap<String, u64>) -> Result<(), Error> {
-    let origin = measure::start(Command::new(std::env::current_exe()?).arg("origin"), None, "")?;
+/// Counts one system's instructions per request into `counts`, for each mix; the first one's by stage.
+async fn count(
+    system: &str,
+    mixes: &[&str],
+    contrail: &Path,
+    scratch: &Path,
+    counts: &mut BTreeMap<String, u64>,
+) -> Result<(), Error> {
+    // The default mix has the contracts of all.
+    let known = Mix::named(if mixes.len() > 1 { traffic::DEFAULT } else { mixes[0] })?;
+    let origin = measure::origin(None)?;
     let out = scratch.join(system);
-    let plain = measure::command(system, contrail, origin.address, scratch, &Front::Http1)?;
+    let plain = measure::command(system, contrail, &known, origin.address, scratch, &Front::Http1)?;
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--quiet", "--log-file=/dev/null"])
@@ -104,18 +130,34 @@ async fn count(system: &str, contrail: &Path, scratch: &Path, counts: &mut BTree
         format!("{error}; is valgrind installed, and contrail built with its symbols (the profile `profiling`)?")
     })?;
     let pid = running.child.id().to_string();
-    load::burst(running.address, &Front::Http1, 1, WARM_UP).await?;
-    process::idle(&running.child).await?; // `replay` judges what was recorded beside the traffic
-    control("-z", &pid)?;
-    load::burst(running.address, &Front::Http1, 1, REQUESTS).await?;
-    control("-d", &pid)?;
+    let mut requests = Vec::new();
+    for name in mixes {
+        let traffic = Traffic::of(Mix::named(name)?, TOKENS)?;
+        let round = traffic.mix.round();
+        let (warm_up, counted) = match *name {
+            traffic::RECORDED => (WARM_UP, REQUESTS),
+            _ => (FEW_REQUESTS / 2, FEW_REQUESTS.div_ceil(round) * round),
+        };
+        requests.push(counted);
+        load::burst(&traffic, running.address, &Front::Http1, 1, warm_up).await?;
+        process::idle(&running.child).await?; // `replay` judges what was recorded beside the traffic
+        control("-z", &pid)?;
+        load::burst(&traffic, running.address, &Front::Http1, 1, counted).await?;
+        control("-d", &pid)?;
+    }
     drop(running);
-    let profile = Profile::read(&out.with_extension("1"))?;
-    counts.insert(system.to_owned(), profile.total / REQUESTS as u64);
-    for (stage, function) in STAGES {
-        let inclusive = profile.inclusive(function);
-        if inclusive > 0 {
-            counts.insert(format!("{system}/{stage}"), inclusive / REQUESTS as u64);
+    for (index, (mix, requests)) in mixes.iter().zip(requests).enumerate() {
+        let profile = Profile::read(&out.with_extension((index + 1).to_string()))?;
+        if index > 0 {
+            counts.insert(format!("{system}/{mix}"), profile.total / requests as u64);
+            continue;
+        }
+        counts.insert(system.to_owned(), profile.total / requests as u64);
+        for (stage, function) in STAGES {
+            let inclusive = profile.inclusive(function);
+            if inclusive > 0 {
+                counts.insert(format!("{system}/{stage}"), inclusive / requests as u64);
+            }
         }
     }
     Ok(())
@@ -190,10 +232,10 @@ fn read(file: &Path) -> Result<BTreeMap<String, u64>, Error> {
 }
 
 fn table(counts: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> String {
-    let mut text = format!("{:<20} {:>12} {:>12}\n", "instructions/request", "now", "expected");
+    let mut text = format!("{:<28} {:>12} {:>12}\n", "instructions/request", "now", "expected");
     for (name, count) in counts {
         let before = before.get(name).map_or_else(|| "-".to_owned(), u64::to_string);
-        let _ = writeln!(text, "{name:<20} {count:>12} {before:>12}");
+        let _ = writeln!(text, "{name:<28} {count:>12} {before:>12}");
     }
     text
 }

@@ -2,6 +2,7 @@
 
 use std::{
     net::SocketAddr,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -11,6 +12,7 @@ use hyper::{
     Request, Response,
     body::Incoming,
     client::conn::{http1, http2},
+    header::HeaderValue,
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
@@ -20,6 +22,9 @@ use crate::{
     front::{Front, Shake},
     traffic::{self, Mix},
 };
+
+/// Up to here a connection keeps its token.
+const FEW_TOKENS: usize = 64;
 
 /// What one burst came to.
 pub struct Burst {
@@ -61,14 +66,26 @@ impl Sender {
     }
 }
 
-/// Sends `requests` of the mix over `connections`, and fails on any answer but 200.
-pub async fn burst(target: SocketAddr, front: &Front, connections: usize, requests: usize) -> Result<Burst, Error> {
-    burst_of(Mix::PLAIN, target, front, connections, requests).await
+/// What is sent, and as whom.
+#[derive(Clone)]
+pub struct Traffic {
+    pub mix: Mix,
+    /// Values of `Authorization`, each used in turn.
+    tokens: Arc<[HeaderValue]>,
 }
 
-/// As [`burst`], of another mix. The connections share it out, so that each request of it is asked before one is again.
-pub async fn burst_of(
-    mix: Mix,
+impl Traffic {
+    /// A mix, sent with so many different tokens.
+    pub fn of(mix: Mix, tokens: usize) -> Result<Self, Error> {
+        let value = |n| Ok(HeaderValue::try_from(format!("Bearer {}", traffic::token(n)))?);
+        Ok(Self { mix, tokens: (0..tokens.max(1)).map(value).collect::<Result<_, Error>>()? })
+    }
+}
+
+/// Sends `requests` of a mix over `connections`, and fails on any answer but 200. The connections share the mix out, so that
+/// each request of it is asked before one is again.
+pub async fn burst(
+    traffic: &Traffic,
     target: SocketAddr,
     front: &Front,
     connections: usize,
@@ -78,8 +95,8 @@ pub async fn burst_of(
     let started = Instant::now();
     let tasks: Vec<_> = (0..connections)
         .map(|number| {
-            let first = if mix.identities > 1 { number * each } else { number };
-            tokio::spawn(connection(mix, target, http2, shake.clone(), first, each))
+            let first = if traffic.mix.identities > 1 { number * each } else { number };
+            tokio::spawn(connection(traffic.clone(), target, http2, shake.clone(), (number, first), each))
         })
         .collect();
     let mut latencies = Vec::with_capacity(each * connections);
@@ -92,18 +109,20 @@ pub async fn burst_of(
 }
 
 async fn connection(
-    mix: Mix,
+    traffic: Traffic,
     target: SocketAddr,
     http2: bool,
     shake: Shake,
-    number: usize,
+    (number, first): (usize, usize),
     requests: usize,
 ) -> Result<Vec<Duration>, Error> {
     let mut sender = Sender::open(target, http2, &shake).await?;
-    let authorization = format!("Bearer {}", traffic::token(number % 8));
+    let tokens = &traffic.tokens;
     let mut latencies = Vec::with_capacity(requests);
     for n in 0..requests {
-        let wanted = mix.nth(n + number);
+        let wanted = traffic.mix.request(n + first);
+        // A connection is one client's, unless there are more clients than connections.
+        let token = if tokens.len() > FEW_TOKENS { first + n } else { number };
         let mut request = Request::builder().method(wanted.method);
         request = if http2 {
             request.uri(format!("http://{target}{}", wanted.path))
@@ -114,12 +133,13 @@ async fn connection(
         request = request
             .header("user-agent", "contrail-bench")
             .header("accept", "*/*")
-            .header("authorization", &authorization);
-        if !wanted.body.is_empty() {
-            request = request.header("content-type", "application/json");
+            .header("authorization", &tokens[token % tokens.len()]);
+        if let Some(body) = wanted.body {
+            request = request.header("content-type", &body.media_type);
         }
+        let body = wanted.body.map(|body| body.content.clone()).unwrap_or_default();
         let asked = Instant::now();
-        let response = sender.send(request.body(Full::new(wanted.body))?).await?;
+        let response = sender.send(request.body(Full::new(body))?).await?;
         let status = response.status();
         let body = response.into_body().collect().await?.to_bytes();
         latencies.push(asked.elapsed());

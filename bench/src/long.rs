@@ -11,7 +11,9 @@ use std::{
 use crate::{
     Error, child,
     front::Front,
-    load, measure, options,
+    load::{self, Traffic},
+    measure::{self, TOKENS},
+    options,
     process::{Memory, end, idle, mb},
     recordings::{self, Form, Until},
     traffic::Mix,
@@ -48,7 +50,8 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
             return Err(format!("contrail pack ended with status {}", folded.status).into());
         }
         for file in [&journal, &fixture] {
-            replay(&contrail, file, Mix { entries, identities }, requests).await?;
+            let mix = Mix::recorded(entries, identities)?;
+            replay(&contrail, file, &Traffic::of(mix, TOKENS)?, requests).await?;
         }
         println!(
             "{:<22} {:>10.1} CPU s, {:.1} s, peak {:.0} MB",
@@ -63,7 +66,7 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-async fn replay(contrail: &Path, file: &Path, mix: Mix, requests: usize) -> Result<(), Error> {
+async fn replay(contrail: &Path, file: &Path, traffic: &Traffic, requests: usize) -> Result<(), Error> {
     let mut command = Command::new(contrail);
     command.arg("replay").arg(file).args(["--exhausted", "repeat", "--listen", "127.0.0.1:0"]);
     let mut ready = Vec::new();
@@ -77,9 +80,9 @@ async fn replay(contrail: &Path, file: &Path, mix: Mix, requests: usize) -> Resu
     let mut running = measure::start(&mut command, None, "listening on http://")?;
     let memory = Memory::of(&running.child)?;
     idle(&running.child).await?; // what was recorded is judged beside the traffic
-    load::burst_of(mix, running.address, &Front::Http1, 32, requests).await?;
+    load::burst(traffic, running.address, &Front::Http1, 32, requests).await?;
     let before = measure::cpu_time(&running.child)?;
-    load::burst_of(mix, running.address, &Front::Http1, 32, requests).await?;
+    load::burst(traffic, running.address, &Front::Http1, 32, requests).await?;
     let used = measure::cpu_time(&running.child)? - before;
     let peak = end(&mut running.child).await?;
     println!(

@@ -1,13 +1,14 @@
 //! `contrail-bench`: what contrail costs, beside a bare hyper proxy, in one run.
 //!
 //! ```text
-//! contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [--front http1|http2|tls] [SYSTEM…]
+//! contrail-bench measure --contrail PATH [--rounds N] [--requests N] [--connections N] [--front http1|http2|tls]
+//!     [--mix NAME|all] [--tokens N] [--console file|null] [SYSTEM…]
 //! contrail-bench verify --contrail PATH [--megabytes N] [--rounds N]
 //! contrail-bench long --contrail PATH [--entries N] [--requests N]
 //! contrail-bench memory --contrail PATH [--connections N] [--seconds N] [--megabytes N]
 //! contrail-bench make journal|har|pretty FILE [--megabytes N | --entries N] [--identities N]
 //! contrail-bench instructions --contrail PATH [--expected FILE [--update true]]
-//! contrail-bench load TARGET CONNECTIONS REQUESTS
+//! contrail-bench load MIX TARGET CONNECTIONS REQUESTS
 //! contrail-bench origin | bare UPSTREAM [FRONT]     (the parts, each printing its address)
 //! ```
 //!
@@ -44,9 +45,10 @@ async fn main() -> Result<(), Error> {
             bare::serve(upstream, front::Front::from_arguments(&args.collect::<Vec<_>>())?).await
         }
         Some("load") => {
-            let mut number = || Ok::<_, Error>(args.next().ok_or("load TARGET CONNECTIONS REQUESTS")?);
-            let (target, connections, requests) = (number()?.parse()?, number()?.parse()?, number()?.parse()?);
-            load::burst(target, &front::Front::Http1, connections, requests).await.map(drop)
+            let mut next = || Ok::<_, Error>(args.next().ok_or("load MIX TARGET CONNECTIONS REQUESTS")?);
+            let traffic = load::Traffic::of(traffic::Mix::named(&next()?)?, measure::TOKENS)?;
+            let (target, connections, requests) = (next()?.parse()?, next()?.parse()?, next()?.parse()?);
+            load::burst(&traffic, target, &front::Front::Http1, connections, requests).await.map(drop)
         }
         Some("measure") => measure::run(&args.collect::<Vec<_>>()).await,
         Some("instructions") => instructions::run(&args.collect::<Vec<_>>()).await,

@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead as _, BufReader},
-    net::SocketAddr,
+    net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
@@ -16,8 +16,10 @@ use nix::{
 use crate::{
     Error,
     front::Front,
-    load, peers,
+    load::{self, Traffic},
+    peers,
     recordings::{self, Form, Until},
+    traffic::{self, Mix},
 };
 
 struct Options {
@@ -26,7 +28,20 @@ struct Options {
     requests: usize,
     connections: usize,
     front: String,
+    /// A mix, or `all`.
+    mix: String,
+    tokens: usize,
+    console: Console,
     systems: Vec<String>,
+}
+
+/// Where the lines about exchanges go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Console {
+    /// To a file, as users run it.
+    File,
+    /// To `/dev/null`.
+    Null,
 }
 
 /// A running process, ended when dropped, with those that it started.
@@ -52,6 +67,9 @@ struct Sample {
     p99: Duration,
 }
 
+/// How many clients there are where nothing else is asked for.
+pub const TOKENS: usize = 8;
+
 const ALL: [&str; 4] = ["bare", "watch", "record", "enforce"];
 
 /// Measured against each other: a hyper server that answers from memory, and contrail that answers from a recording.
@@ -64,37 +82,68 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     let scratch = std::env::temp_dir().join(format!("contrail-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
     let front = Front::named(&options.front, &scratch)?;
-    let origin = start(Command::new(std::env::current_exe()?).arg("origin"), Some(1), "")?;
+    let mixes = if options.mix == "all" {
+        [vec![traffic::DEFAULT.to_owned()], Mix::all()?].concat()
+    } else {
+        vec![options.mix.clone()]
+    };
+    println!(
+        "{} rounds of {} requests over {} connections, {} tokens, console to {}; medians; CPU of the whole process",
+        options.rounds,
+        options.requests,
+        options.connections,
+        options.tokens,
+        if options.console == Console::Null { "/dev/null" } else { "a file" }
+    );
+    for mix in mixes {
+        mix_of(&options, Mix::named(&mix)?, &front, &scratch).await?;
+    }
+    let _ = std::fs::remove_dir_all(&scratch);
+    Ok(())
+}
+
+/// Measures one mix.
+async fn mix_of(options: &Options, mix: Mix, front: &Front, scratch: &Path) -> Result<(), Error> {
+    let traffic = Traffic::of(mix, options.tokens)?;
+    let origin = origin(Some(1))?;
     let mut systems = Vec::new();
     for name in &options.systems {
         let running = if peers::ALL.contains(&name.as_str()) {
-            peers::start(name, origin.address, &scratch, 0)?
+            peers::start(name, origin.address, scratch, 0)?
         } else {
-            let mut command = command(name, &options.contrail, origin.address, &scratch, &front)?;
-            start(&mut command, Some(0), marker(name, &front))?
+            let mut command = command(name, &options.contrail, &traffic.mix, origin.address, scratch, front)?;
+            match marker(name, front) {
+                "" => start(&mut command, Some(0), "")?,
+                _ if options.console == Console::Null => start_silent(&command, 0)?,
+                marker => start_logging(&mut command, 0, marker, &scratch.join(format!("{name}.log")))?,
+            }
         };
         systems.push((name.clone(), running, Vec::<Sample>::new(), Vec::<Sample>::new()));
     }
     for round in 0..=options.rounds {
         for (_, running, many, one) in &mut systems {
-            let loaded = sample(running, &front, options.connections, options.requests).await?;
-            let single = sample(running, &front, 1, options.requests / 8).await?;
+            let loaded = sample(&traffic, running, front, options.connections, options.requests).await?;
+            let single = sample(&traffic, running, front, 1, options.requests / 8).await?;
             if round > 0 {
                 many.push(loaded);
                 one.push(single);
             } // the first round warms up
         }
     }
-    print_table(&options, &systems);
-    drop(systems);
-    let _ = std::fs::remove_dir_all(&scratch);
+    print_table(&traffic.mix, &systems);
     Ok(())
+}
+
+/// What answers all mixes.
+pub fn origin(core: Option<usize>) -> Result<Running, Error> {
+    start(Command::new(std::env::current_exe()?).arg("origin"), core, "")
 }
 
 /// The command that starts a system; what it writes goes to `scratch`.
 pub fn command(
     name: &str,
     contrail: &Path,
+    mix: &Mix,
     origin: SocketAddr,
     scratch: &Path,
     front: &Front,
@@ -107,6 +156,9 @@ pub fn command(
             return Ok(command);
         }
         "replay" => {
+            if mix.name != traffic::RECORDED {
+                return Err(format!("`replay` answers the mix `{}` only", traffic::RECORDED).into());
+            }
             let recording = scratch.join("replay.journal");
             recordings::write(&recording, Form::Journal, Until::Entries(1000), 1)?;
             command.arg("replay").arg(recording).args(["--exhausted", "repeat", "--listen", "127.0.0.1:0"]);
@@ -132,8 +184,14 @@ pub fn command(
         Front::Http1 | Front::Http2 => command.args(["--listen", "127.0.0.1:0"]),
         Front::Tls(files) => command.args(["--tls-listen", "127.0.0.1:0", "--cert", &files.cert, "--key", &files.key]),
     };
+    if !mix.contracts.is_empty() {
+        command.args(["--contract", "built-in"]);
+    }
+    for contract in &mix.contracts {
+        command.arg("--contract").arg(contract);
+    }
     if subcommand == "record" {
-        command.arg("--out").arg(scratch.join(format!("{name}.har")));
+        command.arg("--out").arg(scratch.join(format!("{name}-{}.har", mix.name)));
     }
     if enforces {
         command.args(["--enforce", "all"]);
@@ -150,11 +208,8 @@ pub fn marker(name: &str, front: &Front) -> &'static str {
     }
 }
 
-fn print_table(options: &Options, systems: &[(String, Running, Vec<Sample>, Vec<Sample>)]) {
-    println!(
-        "{} rounds of {} requests over {} connections; medians; CPU of the whole process\n",
-        options.rounds, options.requests, options.connections
-    );
+fn print_table(mix: &Mix, systems: &[(String, Running, Vec<Sample>, Vec<Sample>)]) {
+    println!("\n{}: {}", mix.name, mix.summary);
     println!(
         "{:<10} {:>10} {:>8} {:>10} {:>8} {:>9} {:>9} {:>12}",
         "", "µs CPU/req", "ratio", "req/s", "ratio", "p50 µs", "p99 µs", "p50 µs (1)"
@@ -175,9 +230,15 @@ fn print_table(options: &Options, systems: &[(String, Running, Vec<Sample>, Vec<
     }
 }
 
-async fn sample(running: &Running, front: &Front, connections: usize, requests: usize) -> Result<Sample, Error> {
+async fn sample(
+    traffic: &Traffic,
+    running: &Running,
+    front: &Front,
+    connections: usize,
+    requests: usize,
+) -> Result<Sample, Error> {
     let before = cpu_time(&running.child)?;
-    let burst = load::burst(running.address, front, connections, requests).await?;
+    let burst = load::burst(traffic, running.address, front, connections, requests).await?;
     let used = cpu_time(&running.child)? - before;
     let at = |share: f64| burst.latencies[((burst.latencies.len() - 1) as f64 * share) as usize];
     Ok(Sample {
@@ -243,6 +304,38 @@ pub fn start(command: &mut Command, core: Option<usize>, marker: &str) -> Result
     Ok(Running { child, address })
 }
 
+/// Starts a process that writes to a file.
+fn start_logging(command: &mut Command, core: usize, marker: &str, log: &Path) -> Result<Running, Error> {
+    let file = std::fs::File::create(log)?;
+    let mut child = command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).spawn()?;
+    pin(pid(&child), core)?;
+    loop {
+        let text = std::fs::read_to_string(log)?;
+        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        if let Some((_, address)) = whole.lines().find_map(|line| line.split_once(marker)) {
+            return Ok(Running { child, address: address.trim().parse()? });
+        }
+        if let Some(status) = child.try_wait()? {
+            return Err(format!("{command:?} ended before it was ready ({status}): {text}").into());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Starts a process that writes nowhere, so that its address is one that was free a moment ago.
+fn start_silent(command: &Command, core: usize) -> Result<Running, Error> {
+    let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let arguments = command.get_args().map(|argument| match argument.to_str() {
+        Some("127.0.0.1:0") => address.to_string().into(),
+        _ => argument.to_owned(),
+    });
+    let mut silent = Command::new(command.get_program());
+    silent.args(arguments);
+    let child = silent.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    pin(pid(&child), core)?;
+    peers::wait(Running { child, address }, &silent)
+}
+
 pub fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).unwrap_or(0))
 }
@@ -266,6 +359,9 @@ fn parse(args: &[String]) -> Result<Options, Error> {
         requests: 20_000,
         connections: 32,
         front: "http1".into(),
+        mix: traffic::DEFAULT.into(),
+        tokens: TOKENS,
+        console: Console::File,
         systems: Vec::new(),
     };
     let mut args = args.iter();
@@ -277,12 +373,24 @@ fn parse(args: &[String]) -> Result<Options, Error> {
             "--requests" => options.requests = value()?.parse()?,
             "--connections" => options.connections = value()?.parse()?,
             "--front" => options.front = value()?.clone(),
+            "--mix" => options.mix = value()?.clone(),
+            "--tokens" => options.tokens = value()?.parse()?,
+            "--console" => {
+                options.console = match value()?.as_str() {
+                    "file" => Console::File,
+                    "null" => Console::Null,
+                    other => return Err(format!("`{other}` is no console; expected file or null").into()),
+                }
+            }
             flag if flag.starts_with("--") => return Err(format!("`{flag}` is no option").into()),
             system => options.systems.push(system.to_owned()),
         }
     }
     if options.systems.is_empty() {
         options.systems = ALL.map(str::to_owned).to_vec();
+    }
+    if options.systems.iter().any(|system| system == "replay") {
+        options.mix = traffic::RECORDED.into();
     }
     Ok(options)
 }

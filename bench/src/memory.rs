@@ -2,7 +2,6 @@
 
 use std::{
     path::PathBuf,
-    process::Command,
     time::{Duration, Instant},
 };
 
@@ -18,9 +17,12 @@ use tokio::{
 use crate::{
     Error,
     front::Front,
-    load, measure, options,
+    load::{self, Traffic},
+    measure::{self, TOKENS, origin},
+    options,
     origin::Zeroes,
     process::{Memory, end, mb},
+    traffic::{Mix, RECORDED},
     verify,
 };
 
@@ -41,9 +43,11 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     let hard = nix::sys::resource::getrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE)?.1;
     nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE, hard, hard)?;
     let scratch = verify::tempdir()?;
-    let origin = measure::start(Command::new(std::env::current_exe()?).arg("origin"), None, "")?;
+    let traffic = Traffic::of(Mix::named(RECORDED)?, TOKENS)?;
+    let origin = origin(None)?;
     let record = |name: &str| {
-        let mut command = measure::command("record", &contrail, origin.address, &scratch.join(name), &Front::Http1)?;
+        let mut command =
+            measure::command("record", &contrail, &traffic.mix, origin.address, &scratch.join(name), &Front::Http1)?;
         command.args(["--max-connections", &connections.max(1024).to_string()]);
         std::fs::create_dir_all(scratch.join(name))?;
         measure::start(&mut command, None, "listening on http://")
@@ -83,7 +87,7 @@ pub async fn run(args: &[String]) -> Result<(), Error> {
     let started = Instant::now();
     let (mut requests, mut samples) = (0, Vec::new());
     while started.elapsed() < Duration::from_secs(seconds) {
-        requests += load::burst(running.address, &Front::Http1, 32, 6400).await?.requests;
+        requests += load::burst(&traffic, running.address, &Front::Http1, 32, 6400).await?.requests;
         samples.push((started.elapsed(), Memory::of(&running.child)?.now));
     }
     let half = &samples[samples.len() / 2..];

@@ -1,4 +1,4 @@
-//! The origin: a hyper server that answers the mix from memory.
+//! The origin: a hyper server that answers all mixes from memory.
 
 use std::{
     collections::HashMap,
@@ -20,29 +20,36 @@ use hyper::{
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use crate::{Error, traffic};
+use crate::{
+    Error,
+    traffic::{Message, Mix},
+};
 
-const FIELDS: [(&str, &str); 5] = [
-    ("content-type", "application/json; charset=utf-8"),
+const FIELDS: [(&str, &str); 4] = [
     ("x-ratelimit-limit", "100"),
     ("x-ratelimit-remaining", "99"),
     ("x-ratelimit-reset", "1893456000"),
     ("cache-control", "private, no-store"),
 ];
 
+/// An answer: its body and the fields that describe it.
+struct Answer {
+    media_type: HeaderValue,
+    encoding: Option<HeaderValue>,
+    body: Bytes,
+}
+
 /// Serves until the process is ended; prints its address first.
 pub async fn serve() -> Result<(), Error> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
-    let answers: Arc<HashMap<(Method, String), Bytes>> = Arc::new(
-        (0..1000)
-            .flat_map(|n| traffic::MIX.map(|kind| traffic::request(kind, n)))
-            .map(|request| {
-                let answer = traffic::answer(&request.method, &request.path);
-                ((request.method, request.path), answer)
-            })
-            .collect(),
-    );
+    let mut answers = HashMap::new();
+    for (request, Message { media_type, encoding, content }) in Mix::answers()? {
+        let media_type = HeaderValue::try_from(format!("{media_type}; charset=utf-8"))?;
+        let encoding = encoding.map(HeaderValue::try_from).transpose()?;
+        answers.insert(request, Answer { media_type, encoding, body: content });
+    }
+    let answers = Arc::new(answers);
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
@@ -56,7 +63,7 @@ pub async fn serve() -> Result<(), Error> {
 
 async fn answer(
     request: Request<Incoming>,
-    answers: Arc<HashMap<(Method, String), Bytes>>,
+    answers: Arc<HashMap<(Method, String), Answer>>,
 ) -> Result<Response<Either<Full<Bytes>, Zeroes>>, Infallible> {
     let path = request.uri().path_and_query().map_or("", |target| target.as_str()).to_owned();
     let method = request.method().clone();
@@ -67,9 +74,11 @@ async fn answer(
     }
     let mut response = Response::new(Either::Left(Full::default()));
     match answers.get(&(method, path)) {
-        Some(body) => {
-            *response.body_mut() = Either::Left(Full::new(body.clone()));
+        Some(answer) => {
+            *response.body_mut() = Either::Left(Full::new(answer.body.clone()));
             let headers = response.headers_mut();
+            headers.insert("content-type", answer.media_type.clone());
+            headers.extend(answer.encoding.clone().map(|encoding| (hyper::header::CONTENT_ENCODING, encoding)));
             for (name, value) in FIELDS {
                 headers.insert(name, HeaderValue::from_static(value));
             }

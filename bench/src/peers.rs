@@ -20,25 +20,29 @@ pub fn start(name: &str, origin: SocketAddr, scratch: &Path, core: usize) -> Res
     // Free a moment ago; none of them takes port 0 and says which one it got.
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
     let mut command = command(name, address.port(), origin, scratch)?;
-    let mut child = command
+    let child = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("cannot start {name} ({error}); is it installed?"))?;
     pin(pid(&child), core)?;
+    wait(Running { child, address }, &command)
+}
+
+/// Waits until a process takes connections.
+pub fn wait(mut running: Running, command: &Command) -> Result<Running, Error> {
     let started = Instant::now();
-    while TcpStream::connect(address).is_err() {
-        if let Some(status) = child.try_wait()? {
-            return Err(format!("{name} ended before it was ready ({status}): {command:?}").into());
+    while TcpStream::connect(running.address).is_err() {
+        if let Some(status) = running.child.try_wait()? {
+            return Err(format!("it ended before it was ready ({status}): {command:?}").into());
         }
         if started.elapsed() > Duration::from_secs(60) {
-            let _ = child.kill();
-            return Err(format!("{name} did not listen within a minute: {command:?}").into());
+            return Err(format!("it did not listen within a minute: {command:?}").into());
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Ok(Running { child, address })
+    Ok(running)
 }
 
 fn command(name: &str, port: u16, origin: SocketAddr, scratch: &Path) -> Result<Command, Error> {

@@ -1,11 +1,11 @@
-//! Recordings of the mix, made without a proxy: the same bytes in every run, as large as one asks for.
+//! Recordings of a mix, made without a proxy: the same bytes in every run, as large as one asks for.
 //!
 //! A journal has contrail's own form (the token is gone, its facts stand beside); a HAR file is another tool's, with the
 //! bearer tokens in it, on one line or laid out.
 
 use std::{
     fs::File,
-    io::{self, BufWriter, Write},
+    io::{BufWriter, Write},
     path::Path,
 };
 
@@ -85,7 +85,8 @@ pub enum Until {
 }
 
 /// Writes a recording; how many entries it holds. `identities` requests of each kind differ from each other.
-pub fn write(path: &Path, form: Form, until: Until, identities: usize) -> io::Result<usize> {
+pub fn write(path: &Path, form: Form, until: Until, identities: usize) -> Result<usize, crate::Error> {
+    let mix = Mix::recorded(usize::MAX, identities)?;
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let (head, between, tail): (&str, &str, &str) = match form {
         Form::Journal => ("", "\n", "\n"),
@@ -106,9 +107,9 @@ pub fn write(path: &Path, form: Form, until: Until, identities: usize) -> io::Re
     };
     while !is_full(bytes, entries) {
         let text = match form {
-            Form::Journal => journal_entry(entries, identities),
-            Form::Har => har_entry(entries, identities).to_string(),
-            Form::PrettyHar => format!("{:#}", har_entry(entries, identities)),
+            Form::Journal => journal_entry(&mix, entries),
+            Form::Har => har_entry(&mix, entries).to_string(),
+            Form::PrettyHar => format!("{:#}", har_entry(&mix, entries)),
         };
         if entries > 0 {
             out.write_all(between.as_bytes())?;
@@ -136,7 +137,7 @@ fn instant(n: usize) -> String {
 
 const TYPE: &str = "application/json; charset=utf-8";
 
-fn headers(n: usize, request: &traffic::Request, journal: bool) -> (Value, Value) {
+fn headers(n: usize, request: &traffic::Request<'_>, journal: bool) -> (Value, Value) {
     let field = |name: &str, value: &str| json!({"name": name, "value": value});
     let token = if journal {
         format!("Bearer !bearer-token-{}!", n % 8 + 1)
@@ -149,9 +150,9 @@ fn headers(n: usize, request: &traffic::Request, journal: bool) -> (Value, Value
         field("accept", "*/*"),
         field("authorization", &token),
     ];
-    if !request.body.is_empty() {
-        asked.push(field("content-type", "application/json"));
-        asked.push(field("content-length", &request.body.len().to_string()));
+    if let Some(body) = request.body {
+        asked.push(field("content-type", &body.media_type));
+        asked.push(field("content-length", &body.content.len().to_string()));
     }
     let answered = [
         field("content-type", TYPE),
@@ -164,15 +165,15 @@ fn headers(n: usize, request: &traffic::Request, journal: bool) -> (Value, Value
     (Value::from(asked), Value::from(answered.to_vec()))
 }
 
-fn har_entry(n: usize, identities: usize) -> Value {
-    let request = Mix { entries: usize::MAX, identities }.nth(n);
-    let answer = traffic::answer(&request.method, &request.path);
+fn har_entry(mix: &Mix, n: usize) -> Value {
+    let request = mix.request(n);
+    let (sent, answer) = (request.body.map(|body| body.content.clone()).unwrap_or_default(), mix.answer(n).content);
     let (asked, answered) = headers(n, &request, false);
     let mut message = json!({"method": request.method.as_str(), "url": format!("https://tenant.example{}", request.path),
         "httpVersion": "HTTP/1.1", "cookies": [], "headers": asked, "queryString": [], "headersSize": -1,
-        "bodySize": request.body.len()});
-    if !request.body.is_empty() {
-        message["postData"] = json!({"mimeType": "application/json", "text": String::from_utf8_lossy(&request.body)});
+        "bodySize": sent.len()});
+    if !sent.is_empty() {
+        message["postData"] = json!({"mimeType": "application/json", "text": String::from_utf8_lossy(&sent)});
     }
     json!({"startedDateTime": instant(n), "time": 1.75, "request": message,
         "response": {"status": 200, "statusText": "OK", "httpVersion": "HTTP/1.1", "cookies": [], "headers": answered,
@@ -182,24 +183,20 @@ fn har_entry(n: usize, identities: usize) -> Value {
 }
 
 /// A line as contrail writes it (its members in its order, `startedDateTime` first).
-fn journal_entry(n: usize, identities: usize) -> String {
-    let request = Mix { entries: usize::MAX, identities }.nth(n);
-    let answer = traffic::answer(&request.method, &request.path);
+fn journal_entry(mix: &Mix, n: usize) -> String {
+    let request = mix.request(n);
+    let (sent, answer) = (request.body.map(|body| body.content.clone()).unwrap_or_default(), mix.answer(n).content);
     let (asked, answered) = headers(n, &request, true);
     let text = |body: &[u8]| Value::from(String::from_utf8_lossy(body)).to_string();
-    let post = match request.body.len() {
+    let post = match sent.len() {
         0 => String::new(),
-        _ => format!(r#","postData":{{"mimeType":"application/json","text":{}}}"#, text(&request.body)),
+        _ => format!(r#","postData":{{"mimeType":"application/json","text":{}}}"#, text(&sent)),
     };
     let unchecked = match request.method.as_str() {
         "POST" => r#"["required-scope","success-status","error-status","error-body"]"#,
         _ => "[]",
     };
-    let operation = match request.path.split('/').nth(3) {
-        Some("rate-limit-policies") => "getRateLimitPolicy",
-        Some("connections") => "getSynchronizedGroups",
-        _ => "testAction",
-    };
+    let operation = request.operation;
     let client = n % 8;
     format!(
         concat!(
@@ -218,7 +215,7 @@ fn journal_entry(n: usize, identities: usize) -> String {
         path = request.path,
         asked = asked,
         post = post,
-        sent = request.body.len(),
+        sent = sent.len(),
         answered = answered,
         size = answer.len(),
         mime = TYPE,

@@ -1,114 +1,294 @@
-//! The mix: 60 % small GETs (0.3 KB), 20 % GETs of 6 KB, 20 % POSTs of 1 KB each way; all of them conform.
+//! The traffic: mixes, one data file each in `mixes/`.
+//!
+//! A file has a summary, its weight in the default mix, and exchanges that come in turn. In a path and in an answer `{n}`
+//! stands for an id that varies, so that nothing can be answered from one cached line. In a body, `{"$times": N, "of": …}`
+//! stands for N items of a list and `{"$members": N, "name": …, "of": …}` for an object of N members, each with its number
+//! in place of `{i}`.
+
+use std::{
+    collections::HashMap,
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
 use hyper::Method;
+use serde_json::{Map, Value};
 
-/// Which of the three.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Small,
-    Large,
-    Post,
-}
+use crate::Error;
 
-/// Ten requests in the proportions of the mix, spread so that no kind comes in a burst.
-pub const MIX: [Kind; 10] = {
-    use Kind::{Large, Post, Small};
-    [Small, Large, Small, Post, Small, Small, Large, Small, Post, Small]
-};
+/// The mix of all others, by their weights.
+pub const DEFAULT: &str = "default";
 
-/// One request of the mix.
-pub struct Request {
-    pub method: Method,
-    pub path: String,
-    pub body: Bytes,
-}
+/// The mix of which recordings are made.
+pub const RECORDED: &str = "recorded";
 
-/// The `n`-th request; ids vary so that nothing can be answered from one cached line.
-pub fn request(kind: Kind, n: usize) -> Request {
-    match kind {
-        Kind::Small => Request {
-            method: Method::GET,
-            path: format!("/api/v2/rate-limit-policies/{}", policy_id(n)),
-            body: Bytes::new(),
-        },
-        Kind::Large => Request {
-            method: Method::GET,
-            path: "/api/v2/connections/con_0123456789abcdef/directory-provisioning/synchronized-groups?take=100".into(),
-            body: Bytes::new(),
-        },
-        Kind::Post => Request {
-            method: Method::POST,
-            path: format!("/api/v2/actions/actions/act_{:04}/test", n % 50),
-            body: payload(),
-        },
-    }
-}
+/// How many ids there are, where recordings ask for no others.
+pub const IDS: usize = 100;
 
-/// The mix as it stands in a recording.
-#[derive(Clone, Copy)]
+/// See the module; cheap to copy.
+#[derive(Clone)]
 pub struct Mix {
+    pub name: String,
+    pub summary: String,
+    /// Contracts besides the built-in one.
+    pub contracts: Vec<PathBuf>,
+    exchanges: Arc<[Exchange]>,
+    /// Indices into the exchanges, spread so that no kind comes in a burst.
+    order: Arc<[usize]>,
     /// How many requests there are before the first comes again.
-    pub entries: usize,
-    /// How many rounds of ten have ids of their own; with one, the ids are those of [`request`].
+    entries: usize,
+    /// How many rounds have ids of their own; with one, there are [`IDS`].
     pub identities: usize,
 }
 
+struct Exchange {
+    operation: String,
+    method: Method,
+    path: String,
+    body: Option<Message>,
+    answer: Message,
+}
+
+/// A body with its media type and content coding.
+#[derive(Clone)]
+pub struct Message {
+    pub media_type: String,
+    pub encoding: Option<String>,
+    pub content: Bytes,
+}
+
+/// One request of a mix.
+pub struct Request<'m> {
+    pub operation: &'m str,
+    pub method: Method,
+    pub path: String,
+    pub body: Option<&'m Message>,
+}
+
+/// A mix as its file has it.
+struct File {
+    name: String,
+    summary: String,
+    weight: usize,
+    contract: Option<PathBuf>,
+    exchanges: Vec<Exchange>,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("mixes")
+}
+
 impl Mix {
-    /// Without an end, and with few ids.
-    pub const PLAIN: Self = Self { entries: usize::MAX, identities: 1 };
+    /// By its name.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        if name != DEFAULT {
+            let mut file = File::read(name)?;
+            file.weight = file.exchanges.len();
+            let (name, summary) = (file.name.clone(), file.summary.clone());
+            return Ok(Self { name, summary, ..Self::weighted(vec![file]) });
+        }
+        let mut files = Vec::new();
+        for name in Self::names()? {
+            files.push(File::read(&name)?);
+        }
+        files.retain(|file| file.weight > 0);
+        Ok(Self::weighted(files))
+    }
+
+    /// The mix of which recordings are made, with so many entries and identities.
+    pub fn recorded(entries: usize, identities: usize) -> Result<Self, Error> {
+        Ok(Self { entries, identities, ..Self::named(RECORDED)? })
+    }
+
+    /// The mixes that there are, but the default one and those without a weight in it.
+    pub fn all() -> Result<Vec<String>, Error> {
+        let names = Self::names()?.into_iter();
+        Ok(names.filter(|name| File::read(name).is_ok_and(|file| file.weight > 0)).collect())
+    }
+
+    fn names() -> Result<Vec<String>, Error> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(folder())? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            names.extend(name.strip_suffix(".json").map(str::to_owned));
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn weighted(files: Vec<File>) -> Self {
+        let total: usize = files.iter().map(|file| file.weight).sum();
+        let shares: Vec<String> =
+            files.iter().map(|file| format!("{} {} %", file.name, file.weight * 100 / total.max(1))).collect();
+        let contracts = files.iter().filter_map(|file| file.contract.clone()).collect();
+        // Each mix takes its turns at equal distances.
+        let mut turns: Vec<(f64, usize)> = Vec::new();
+        let mut exchanges: Vec<Exchange> = Vec::new();
+        for file in files {
+            let (first, own) = (exchanges.len(), file.exchanges.len());
+            let turn = |turn: usize| ((turn as f64 + 0.5) / file.weight as f64, first + turn % own);
+            turns.extend((0..file.weight).map(turn));
+            exchanges.extend(file.exchanges);
+        }
+        turns.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Self {
+            name: DEFAULT.to_owned(),
+            summary: shares.join(", "),
+            contracts,
+            exchanges: exchanges.into(),
+            order: turns.into_iter().map(|(_, exchange)| exchange).collect(),
+            entries: usize::MAX,
+            identities: 1,
+        }
+    }
+
+    /// How many requests there are before their kinds come again.
+    pub fn round(&self) -> usize {
+        self.order.len()
+    }
+
+    fn exchange(&self, n: usize) -> (&Exchange, String) {
+        let n = n % self.entries;
+        let id = if self.identities < 2 { n % IDS } else { n / self.order.len() % self.identities };
+        (&self.exchanges[self.order[n % self.order.len()]], format!("{id:018}"))
+    }
 
     /// The `n`-th request.
-    pub fn nth(self, n: usize) -> Request {
-        let n = n % self.entries;
-        let mut request = request(MIX[n % MIX.len()], n);
-        if self.identities < 2 {
-            return request;
+    pub fn request(&self, n: usize) -> Request<'_> {
+        let (exchange, id) = self.exchange(n);
+        Request {
+            operation: &exchange.operation,
+            method: exchange.method.clone(),
+            path: exchange.path.replace("{n}", &id),
+            body: exchange.body.as_ref(),
         }
-        let id = n / MIX.len() % self.identities;
-        let (path, query) = request.path.split_once('?').map_or((&*request.path, ""), |(path, query)| (path, query));
-        let named: Vec<String> = path
-            .split('/')
-            .map(|segment| match segment.split_once('_') {
-                Some((kind @ ("rlp" | "con" | "act"), rest)) => format!("{kind}_{id:06}{}", &rest[rest.len().min(6)..]),
-                _ => segment.to_owned(),
-            })
-            .collect();
-        let separator = if query.is_empty() { "" } else { "?" };
-        request.path = format!("{}{separator}{query}", named.join("/"));
-        request
+    }
+
+    /// The answer to the `n`-th request.
+    pub fn answer(&self, n: usize) -> Message {
+        let (exchange, id) = self.exchange(n);
+        exchange.answer.with_id(&id)
+    }
+
+    /// The answers to every request of every mix.
+    pub fn answers() -> Result<HashMap<(Method, String), Message>, Error> {
+        let mut answers = HashMap::new();
+        for name in Self::names()? {
+            for exchange in File::read(&name)?.exchanges {
+                for id in (0..IDS).map(|id| format!("{id:018}")) {
+                    let asked = (exchange.method.clone(), exchange.path.replace("{n}", &id));
+                    answers.insert(asked, exchange.answer.with_id(&id));
+                }
+            }
+        }
+        Ok(answers)
     }
 }
 
-/// The answer to a path.
-pub fn answer(method: &Method, path: &str) -> Bytes {
-    if let Some(id) = path.strip_prefix("/api/v2/rate-limit-policies/") {
-        let body = format!(
-            r#"{{"id":"{id}","resource":"oauth_authentication_api","consumer":"client","consumer_selector":"client_id:abcdefghijklmnopqrstuvwxyz012345","configuration":{{"action":"redirect","limit":100,"redirect_uri":"https://busy.example/later"}},"created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-02-01T00:00:00.000Z"}}"#
-        );
-        return body.into();
+impl File {
+    fn read(name: &str) -> Result<Self, Error> {
+        let path = folder().join(format!("{name}.json"));
+        let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let text = std::fs::read_to_string(&path).map_err(|error| in_file(&error))?;
+        let file: Value = serde_json::from_str(&text).map_err(|error| in_file(&error))?;
+        let list = file["exchanges"].as_array().ok_or_else(|| in_file(&"it has no `exchanges`"))?;
+        let exchanges: Result<Vec<Exchange>, Error> = list.iter().map(Exchange::read).collect();
+        Ok(Self {
+            name: name.to_owned(),
+            summary: file["summary"].as_str().unwrap_or_default().to_owned(),
+            weight: usize::try_from(file["weight"].as_u64().unwrap_or_default())?,
+            contract: file["contract"].as_str().map(|file| folder().join(file)),
+            exchanges: exchanges.map_err(|error| in_file(&error))?,
+        })
     }
-    if method == Method::POST {
-        return payload();
+}
+
+impl Exchange {
+    fn read(held: &Value) -> Result<Self, Error> {
+        let text =
+            |key: &str| held[key].as_str().map(str::to_owned).ok_or_else(|| format!("an exchange has no `{key}`"));
+        let body = held.get("body").map(Message::read).transpose()?;
+        let answer = Message::read(&held["answer"])?;
+        Ok(Self { operation: text("operation")?, method: text("method")?.parse()?, path: text("path")?, body, answer })
     }
-    let groups: Vec<String> =
-        (0..100).map(|n| format!(r#"{{"id":"grp_{n:04}_abcdefghijklmnopqrstuvwxyz0123456789abcdefgh"}}"#)).collect();
-    format!(r#"{{"groups":[{}],"next":"grp_0100"}}"#, groups.join(",")).into()
 }
 
-fn policy_id(n: usize) -> String {
-    format!("rlp_{:018}", n % 100)
+impl Message {
+    /// `json`, the members of a `form`, or the `parts` of a multipart body.
+    fn read(held: &Value) -> Result<Self, Error> {
+        let media_type = held["type"].as_str().unwrap_or("application/json");
+        let content = if let Some(value) = held.get("json") {
+            expanded(value, "").to_string()
+        } else if let Some(members) = held.get("form").and_then(Value::as_object) {
+            let escaped = |value: &Value| -> String {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                text.bytes()
+                    .map(|byte| match byte {
+                        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => char::from(byte).to_string(),
+                        _ => format!("%{byte:02X}"),
+                    })
+                    .collect()
+            };
+            members.iter().map(|(name, value)| format!("{name}={}", escaped(value))).collect::<Vec<_>>().join("&")
+        } else if let Some(parts) = held.get("parts").and_then(Value::as_object) {
+            let boundary = media_type.split_once("boundary=").map_or("", |(_, boundary)| boundary);
+            let part = |(name, text): (&String, &Value)| {
+                let text = text.as_str().unwrap_or_default();
+                format!("--{boundary}\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n")
+            };
+            parts.iter().map(part).collect::<String>() + &format!("--{boundary}--\r\n")
+        } else {
+            return Err("a body has one of `json`, `form`, `parts`".into());
+        };
+        let encoding = held["encoding"].as_str().map(str::to_owned);
+        Ok(Self { media_type: media_type.to_owned(), encoding, content: content.into() })
+    }
+
+    fn with_id(&self, id: &str) -> Self {
+        let text = String::from_utf8_lossy(&self.content).replace("{n}", id);
+        let content = match self.encoding.as_deref() {
+            None => text.into(),
+            // Vectors of bytes take everything.
+            Some(_) => {
+                let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+                let _ = gzip.write_all(text.as_bytes());
+                gzip.finish().unwrap_or_default().into()
+            }
+        };
+        Self { content, ..self.clone() }
+    }
 }
 
-fn payload() -> Bytes {
-    let lines: Vec<String> = (0..12)
-        .map(|n| format!(r#""attribute_{n:02}":"some text of moderate length, number {n:02}, and a bit""#))
-        .collect();
-    format!(r#"{{"payload":{{"user":{{"logins":7,"blocked":false}},{}}}}}"#, lines.join(",")).into()
+/// A value of a file with its repetitions; `number` is what `{i}` stands for.
+fn expanded(value: &Value, number: &str) -> Value {
+    let count = |held: &Value, key: &str| held.get(key).and_then(Value::as_u64);
+    let nth = |n: u64, of: &Value| expanded(of, &format!("{n:04}"));
+    match value {
+        Value::String(text) => text.replace("{i}", number).into(),
+        Value::Array(items) => {
+            let times = |item: &Value| match count(item, "$times") {
+                Some(times) => (0..times).map(|n| nth(n, &item["of"])).collect(),
+                None => vec![expanded(item, number)],
+            };
+            items.iter().flat_map(times).collect()
+        }
+        Value::Object(members) => match count(value, "$members") {
+            Some(times) => {
+                let name = value["name"].as_str().unwrap_or_default();
+                let member = |n| (name.replace("{i}", &format!("{n:04}")), nth(n, &value["of"]));
+                Value::Object((0..times).map(member).collect::<Map<_, _>>())
+            }
+            None => members.iter().map(|(name, value)| (name.clone(), expanded(value, number))).collect(),
+        },
+        other => other.clone(),
+    }
 }
 
-/// One of a few bearer tokens (structure of a real one, signature of no key): valid until 2100, all scopes needed.
+/// A bearer token (structure of a real one, signature of no key): valid until 2100, all scopes needed.
 pub fn token(n: usize) -> String {
     let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
     let header = part(r#"{"alg":"RS256","typ":"JWT","kid":"bench"}"#);
