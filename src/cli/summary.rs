@@ -60,12 +60,14 @@ fn lost(counts: &Counts) -> impl Iterator<Item = Reason> {
     let unjudged = reason("not-judged", counts.unjudged, "not judged", "the check failed; please report it");
     let failed = |kind, what: &str, error: &Option<String>| error.as_ref().map(|error| Reason::new(kind, what, error));
     let head = failed("head", NO_HEAD, &counts.head_error);
+    let trail = failed("trail", OTHER_TRAIL, &counts.trail_error);
     let reread = failed("reread", NO_REREAD, &counts.reread_error);
-    [unwritten, journal, head, reread, unredacted, unjudged].into_iter().flatten()
+    [trail, unwritten, journal, head, reread, unredacted, unjudged].into_iter().flatten()
 }
 
 const NO_JOURNAL: &str = "the journal could not be written";
 const NO_HEAD: &str = "the head of the trail could not be kept";
+const OTHER_TRAIL: &str = "ALARM: the trail does not go through its kept heads";
 const NO_REREAD: &str = "the trail could not be read again";
 
 /// Settles the exit status and writes the reports that go to files. A report that cannot be written is a reason itself,
@@ -220,9 +222,12 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
 
 /// Adds what went wrong with the journal.
 fn errors(counts: &Counts, out: &mut String) {
-    for (what, error) in
-        [(NO_JOURNAL, &counts.journal_error), (NO_HEAD, &counts.head_error), (NO_REREAD, &counts.reread_error)]
-    {
+    for (what, error) in [
+        (OTHER_TRAIL, &counts.trail_error),
+        (NO_JOURNAL, &counts.journal_error),
+        (NO_HEAD, &counts.head_error),
+        (NO_REREAD, &counts.reread_error),
+    ] {
         if let Some(error) = error {
             let _ = writeln!(out, "{what}: {}", visible(error));
         }
@@ -324,6 +329,7 @@ fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) ->
     put("unwritten", counts.unwritten.into());
     put("journal_error", json!(counts.journal_error));
     put("head_error", json!(counts.head_error));
+    put("trail_error", json!(counts.trail_error));
     put("reread_error", json!(counts.reread_error));
     put("late", counts.late.into());
     put("lines_dropped", dropped.into());

@@ -40,6 +40,8 @@ pub struct Counts {
     pub journal_error: Option<String>,
     /// Why the last head of a trail could not be kept (`--head-to`).
     pub head_error: Option<String>,
+    /// Why a trail is not the one of which earlier runs kept heads, if so.
+    pub trail_error: Option<String>,
     /// Why segments of a trail could not be read again at the end.
     pub reread_error: Option<String>,
     /// Entries of a kept trail in which a secret stands that was recognised only after they were written.
@@ -67,7 +69,7 @@ impl Counts {
     /// Whether an exchange was not recorded that was to be, or not judged because the check failed on it.
     #[must_use]
     pub fn lost(&self) -> bool {
-        let errors = [&self.journal_error, &self.head_error, &self.reread_error];
+        let errors = [&self.journal_error, &self.head_error, &self.trail_error, &self.reread_error];
         self.unwritten > 0 || self.unredacted > 0 || self.unjudged > 0 || errors.into_iter().any(Option::is_some)
     }
 

@@ -62,9 +62,9 @@ impl TrailArgs {
     pub(in crate::cli) fn open(&self, context: &JournalContext, format: Format) -> Result<Option<Journal>, Failure> {
         let Some(folder) = &self.trail else { return Ok(None) };
         let options = TrailOptions { segment: self.trail_segment, head_to: self.head_to.clone() };
-        let (mut journal, leftover) = Journal::open_trail(folder, context.clone(), &options)?;
-        for alarm in journal.alarms() {
-            summary::event(format, "alarm", alarm.as_str(), &format!("ALARM: {alarm}"));
+        let (journal, leftover) = Journal::open_trail(folder, context.clone(), &options)?;
+        if let Some(alarm) = journal.doubt() {
+            summary::event(format, "alarm", alarm, &format!("ALARM: {alarm}"));
         }
         if leftover.torn > 0 {
             let (folder, bytes) = (folder.display(), plural(leftover.torn, "byte"));
@@ -95,6 +95,7 @@ impl TrailArgs {
         if let Err(error) = journal.ensure() {
             counts.journal_error.get_or_insert(error.to_string());
         }
+        counts.trail_error = journal.doubt().map(str::to_owned);
         counts.head_error = journal.keep_head().err().map(|error| error.with_cause());
         let alarms = journal.alarms();
         if !alarms.is_empty() {

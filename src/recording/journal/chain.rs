@@ -62,6 +62,11 @@ impl ChainHead {
         out.extend_from_slice(b"}\n");
     }
 
+    /// Whether this is the same place of the same chain.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        (self.seq, &self.hash) == (other.seq, &other.hash)
+    }
+
     /// Gives the trail an id if it has none.
     pub(in crate::recording) fn identify(&mut self) -> io::Result<()> {
         if self.trail.is_none() {
@@ -153,14 +158,22 @@ impl Link {
     }
 }
 
-/// The first chain line of a segment: the head before it, with the trail's id. `None` if the segment does not begin with one.
+/// The head before a segment, with the trail's id. `None` if the segment does not begin with a chain line.
 pub(in crate::recording) fn begin_of(segment: &Path) -> io::Result<Option<ChainHead>> {
+    Ok(first_heads(segment)?.map(|[before, _]| before))
+}
+
+/// The heads before and after the first chain line of a segment. `None` if the segment does not begin with one.
+pub(super) fn first_heads(segment: &Path) -> io::Result<Option<[ChainHead; 2]>> {
     let mut line = Vec::new();
     // The first line of a segment holds no digests.
     let file = File::open(segment).map_err(named(segment))?;
     BufReader::new(file).take(MAX_FIRST_LINE).read_until(b'\n', &mut line).map_err(named(segment))?;
     let link = serde_json::from_slice::<Line>(&line).ok().map(|line| line.chain);
-    Ok(link.map(|link| ChainHead { seq: link.seq, hash: link.prev, trail: link.trail }))
+    Ok(link.map(|link| {
+        let before = ChainHead { seq: link.seq, hash: link.prev.clone(), trail: link.trail.clone() };
+        [before, link.head(None)]
+    }))
 }
 
 /// An error that names the segment.
@@ -171,21 +184,30 @@ pub(super) fn named(segment: &Path) -> impl Fn(io::Error) -> io::Error {
 /// Maximum bytes of a segment's first line; it has about 300.
 const MAX_FIRST_LINE: u64 = 4096;
 
-/// The end of the chain in a segment, and how many whole lines follow its last chain line.
+/// The end of the chain in a segment, and the whole lines that follow its last chain line.
 pub(in crate::recording) fn end_of(segment: &Path) -> io::Result<(Option<ChainHead>, Vec<u8>)> {
+    let mut last = None;
+    let unsealed = pass(segment, |head| last = Some(head.clone()))?;
+    Ok((last, unsealed))
+}
+
+/// Reads the chain lines of a segment, each as the head after it; the whole lines that follow the last one.
+pub(super) fn pass(segment: &Path, mut each: impl FnMut(&ChainHead)) -> io::Result<Vec<u8>> {
     let mut input = BufReader::with_capacity(256 << 10, File::open(segment).map_err(named(segment))?);
     let mut buffer = Vec::new();
-    let mut head: Option<ChainHead> = None;
+    let mut trail = None;
     let mut unsealed = Vec::new();
     loop {
         buffer.clear();
         if input.read_until(b'\n', &mut buffer).map_err(named(segment))? == 0 || !buffer.ends_with(b"\n") {
-            return Ok((head, unsealed));
+            return Ok(unsealed);
         }
         if buffer.starts_with(START) {
             unsealed.clear();
             if let Ok(Line { chain }) = serde_json::from_slice(&buffer) {
-                head = Some(chain.head(head.take().and_then(|head| head.trail)));
+                let head = chain.head(trail.take());
+                each(&head);
+                trail = head.trail;
             }
         } else {
             unsealed.extend_from_slice(&buffer);

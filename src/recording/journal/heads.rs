@@ -11,12 +11,9 @@ use std::{
 use memchr::{memchr_iter, memrchr};
 
 use super::chain::ChainHead;
-use crate::{
-    plural::plural,
-    recording::{
-        WriteError,
-        disk::{folder_of, is_at, make_folder, private, refused},
-    },
+use crate::recording::{
+    WriteError,
+    disk::{folder_of, is_at, make_folder, private, refused},
 };
 
 /// Maximum bytes of a line; a head has about 150.
@@ -53,20 +50,6 @@ impl KeptHeads {
              emptied, keep this file: it proves what was removed"
         );
         Err(WriteError::Place { path: self.file.clone(), reason })
-    }
-
-    /// A warning if the trail, whose chain ends with `end`, does not go through the last kept head.
-    pub(super) fn doubt(&self, end: &ChainHead) -> Option<String> {
-        let last = self.heads.last()?;
-        let file = self.file.display();
-        if last.seq > end.seq {
-            let (links, kept) = (plural(end.seq, "link"), last.seq);
-            return Some(format!(
-                "the trail was cut off: it ends after {links}, and `{file}` keeps a head with {kept}"
-            ));
-        }
-        let other = self.heads.iter().any(|head| head.seq == end.seq && head.hash != end.hash);
-        other.then(|| format!("the trail was written anew: `{file}` keeps another head of it"))
     }
 
     /// The same of an open file; also whether its last line has no end.

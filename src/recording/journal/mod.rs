@@ -5,6 +5,7 @@
 
 pub(super) mod chain;
 pub(super) mod check;
+mod doubt;
 mod file;
 mod fixture;
 pub(super) mod fold_log;

@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     chain::{self, ChainHead},
+    doubt::doubt,
     file::JournalFile,
     heads::HeadFile,
     recovery::{Leftover, recover},
@@ -45,7 +46,8 @@ pub(super) struct Trail {
     number: u64,
     rotate_at: u64,
     heads: Option<HeadFile>,
-    warnings: Vec<String>,
+    /// Why the trail is not the one of which heads were kept, if so.
+    pub(super) doubt: Option<String>,
 }
 
 impl Trail {
@@ -66,10 +68,11 @@ impl Trail {
         numbers.sort_unstable();
         let (mut head, leftover) = recovered(folder, &numbers)?;
         head.identify().map_err(refused("make an id for the trail", folder))?;
-        let mut warnings = Vec::new();
+        let mut found = None;
         if let Some(kept) = kept {
             kept.refuse_other(&head)?;
-            warnings.extend(kept.doubt(&head));
+            let segments: Vec<PathBuf> = numbers.iter().map(|number| folder.join(segment_name(*number))).collect();
+            found = doubt(&kept, &head, &segments).map_err(refused("read", folder))?;
         }
         let number = numbers.last().map_or(0, |last| *last);
         let folder = folder.to_path_buf();
@@ -81,16 +84,11 @@ impl Trail {
             number,
             rotate_at: options.segment.max(1),
             heads,
-            warnings,
+            doubt: found,
         };
         let file = trail.next_segment()?;
         trail.keep_head()?;
         Ok((trail, file, leftover))
-    }
-
-    /// The warnings of its start.
-    pub(super) fn warnings(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.warnings)
     }
 
     pub(super) fn is_full(&self, length: u64) -> bool {

@@ -57,12 +57,9 @@ impl Journal {
         context: JournalContext,
         options: &TrailOptions,
     ) -> Result<(Self, Leftover), WriteError> {
-        let (mut trail, file, leftover) = Trail::open(folder, options)?;
-        let alarms = trail.warnings();
+        let (trail, file, leftover) = Trail::open(folder, options)?;
         let kind = JournalKind::Trail { trail: Box::new(trail), fixture: None };
-        let mut journal = Self::new(file, kind, context);
-        journal.alarms = alarms;
-        Ok((journal, leftover))
+        Ok((Self::new(file, kind, context), leftover))
     }
 
     pub(super) fn new(file: JournalFile, kind: JournalKind, context: JournalContext) -> Self {
@@ -137,6 +134,15 @@ impl Journal {
     pub fn head(&self) -> Option<&ChainHead> {
         match &self.kind {
             JournalKind::Trail { trail, .. } => Some(&trail.head),
+            JournalKind::Fixture { .. } => None,
+        }
+    }
+
+    /// Why the trail that was opened is not the one of which heads were kept, if so.
+    #[must_use]
+    pub fn doubt(&self) -> Option<&str> {
+        match &self.kind {
+            JournalKind::Trail { trail, .. } => trail.doubt.as_deref(),
             JournalKind::Fixture { .. } => None,
         }
     }

@@ -185,15 +185,104 @@ fn heads_of_two_trails_do_not_go_to_one_file() {
 }
 
 #[test]
-fn a_start_warns_where_the_trail_was_cut_off_before_a_kept_head() {
-    let workspace = trail();
-    for name in segments(&workspace).into_iter().skip(2) {
+fn a_start_on_a_trail_that_was_cut_or_written_anew_is_an_alarm_with_exit_status_2_in_every_report() {
+    let cut = |workspace: &Workspace| {
+        for name in segments(workspace).into_iter().skip(2) {
+            fs::remove_file(workspace.path().join("trail").join(name)).unwrap();
+        }
+        "the trail was cut off: it ends after "
+    };
+    // As many links as before, with other content; then the same with more of them.
+    let anew = |workspace: &Workspace| {
+        rewrite(workspace, 0);
+        "the trail was written anew: `trail/trail-00000001.journal` does not go through the head with "
+    };
+    let longer = |workspace: &Workspace| {
+        rewrite(workspace, 1);
+        "the trail was written anew: `trail/trail-00000001.journal` does not go through the head with "
+    };
+    let beheaded = |workspace: &Workspace| {
+        let heads = workspace.read("heads");
+        fs::write(workspace.path().join("heads"), heads.lines().next().unwrap().to_owned() + "\n").unwrap();
+        fs::remove_file(workspace.path().join("trail").join(&segments(workspace)[0])).unwrap();
+        "the begin of the trail is missing: `trail/trail-00000002.journal` begins after link "
+    };
+    // What was kept before the first segment is compared with nothing, once later heads are kept.
+    for (spoil, runs) in [(cut as fn(&Workspace) -> &'static str, 2), (anew, 2), (longer, 2), (beheaded, 1)] {
+        let workspace = trail();
+        let said = spoil(&workspace);
+        for run in 0..runs {
+            let ran = watch(
+                &workspace,
+                &[&SMALL[..], &["--report", "junit=j.xml", "--report", "json=r.json"]].concat(),
+                || {},
+            );
+            assert!(ran.stderr.starts_with(&format!("ALARM: {said}")), "{run}: {}", ran.stderr);
+            let summed = "\nexit status 2: ALARM: the trail does not go through its kept heads\n";
+            assert!(ran.status == 2 && ran.stderr.contains(summed), "{run}: {}", ran.stderr);
+            assert!(ran.stderr.contains("\n6 exchanges: "), "the traffic goes on: {}", ran.stderr);
+            let exit = &serde_json::from_str::<serde_json::Value>(&workspace.read("r.json")).unwrap()["exit"];
+            assert!(exit["because"][0].as_str().unwrap().contains(said), "{exit}");
+            assert!(
+                workspace.read("j.xml").contains("does not go through its kept heads"),
+                "{}",
+                workspace.read("j.xml")
+            );
+        }
+        let ran = verify(&workspace, &["--head", "heads"]);
+        assert!(ran.status == 1 && ran.stderr.contains("the trail was altered"), "{}", ran.stderr);
+    }
+}
+
+/// Writes the trail anew with the same id, in one segment whose chain is valid: as many links as it had, and `more`.
+fn rewrite(workspace: &Workspace, more: usize) {
+    let names = segments(workspace);
+    let id = workspace.read("heads").split("\"trail\":\"").nth(1).unwrap()[..32].to_owned();
+    let links: usize = names
+        .iter()
+        .map(|name| {
+            workspace.read(&format!("trail/{name}")).lines().filter(|line| line.starts_with("{\"_chain")).count()
+        })
+        .sum();
+    let mut text = String::new();
+    let mut prev = "0".repeat(64);
+    for seq in 0..links + more {
+        let (of, member) =
+            if seq == 0 { (format!("trail {id}\n"), format!(",\"trail\":\"{id}\"")) } else { Default::default() };
+        let hash = sha256(&format!("contrail chain 1\n{seq}\n{prev}\n{of}"));
+        text +=
+            &format!("{{\"_chain\":{{\"seq\":{seq},\"prev\":\"{prev}\",\"lines\":[]{member},\"hash\":\"{hash}\"}}}}\n");
+        prev = hash;
+    }
+    for name in names {
         fs::remove_file(workspace.path().join("trail").join(name)).unwrap();
     }
+    fs::write(workspace.path().join("trail/trail-00000001.journal"), text).unwrap();
+    assert!(!verify(workspace, &[]).stderr.contains("ALTERED"));
+}
+
+fn sha256(text: &str) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn a_start_on_a_trail_whose_earlier_segments_are_elsewhere_or_that_was_killed_is_no_alarm() {
+    let workspace = trail();
+    let first = &segments(&workspace)[0];
+    fs::create_dir(workspace.path().join("archive")).unwrap();
+    fs::rename(workspace.path().join("trail").join(first), workspace.path().join("archive").join(first)).unwrap();
     let ran = start(&workspace, &SMALL);
-    assert!(ran.stderr.contains("ALARM: the trail was cut off: it ends after "), "{}", ran.stderr);
-    let ran = verify(&workspace, &["--head", "heads"]);
-    assert!(ran.status == 1 && ran.stderr.contains("the trail was altered"), "{}", ran.stderr);
+    assert!(ran.status == 0 && !ran.stderr.contains("ALARM"), "{}", ran.stderr);
+    // A head in the middle of a segment is found there.
+    let workspace = Workspace::new();
+    watch(&workspace, &["--trail", "trail"], || {});
+    let text = workspace.read("trail/trail-00000001.journal");
+    let link = text.lines().filter(|line| line.starts_with("{\"_chain")).nth(3).unwrap();
+    let link = &serde_json::from_str::<serde_json::Value>(link).unwrap()["_chain"];
+    fs::write(workspace.path().join("heads"), format!("{{\"seq\":4,\"hash\":{}}}\n", link["hash"])).unwrap();
+    let ran = start(&workspace, &SMALL);
+    assert!(ran.status == 0 && !ran.stderr.contains("ALARM"), "{}", ran.stderr);
 }
 
 #[test]
