@@ -10,25 +10,16 @@ use std::{
 use super::{Failure, printer::warn};
 use crate::recording::{self, Journal};
 
-/// What one argument names.
-pub(super) struct Named<'a> {
-    /// The argument.
-    pub(super) path: &'a Path,
-    /// The recordings that it names and no earlier argument does.
-    pub(super) new: Vec<PathBuf>,
-}
-
-/// The recordings of each argument. Where arguments name a file again (by another spelling, a link or a folder), it is
-/// read once, with a warning; an argument that names nothing new is left out.
-pub(super) fn recordings(arguments: &[PathBuf]) -> Result<Vec<Named<'_>>, Failure> {
+/// The arguments that name recordings which no earlier one does. A file that is named again (by another spelling, a link or
+/// a folder) is to be read once; a warning states that.
+pub(super) fn recordings(arguments: &[PathBuf]) -> Result<Vec<&Path>, Failure> {
     warn_of_journals(arguments);
     let mut seen = Seen::default();
     let mut named = Vec::new();
     for path in arguments {
         let all = recording::sources(path)?;
-        let new = seen.once(path, &all);
-        if !new.is_empty() {
-            named.push(Named { path, new });
+        if !seen.once(path, &all).is_empty() {
+            named.push(path.as_path());
         }
     }
     Ok(named)
@@ -78,8 +69,9 @@ fn same(path: &Path, other: &Path) -> bool {
 #[derive(Default)]
 pub(super) struct Seen(HashMap<File, PathBuf>);
 
+/// What a path leads to, whatever its spelling.
 #[derive(PartialEq, Eq, Hash)]
-enum File {
+pub(super) enum File {
     StandardInput,
     /// Device and inode.
     Inode(u64, u64),
@@ -117,7 +109,8 @@ impl Seen {
 }
 
 impl File {
-    fn of(path: &Path) -> Option<Self> {
+    /// The file at `path`; `None` if it cannot be found.
+    pub(super) fn of(path: &Path) -> Option<Self> {
         if path.as_os_str() == "-" {
             return Some(Self::StandardInput);
         }

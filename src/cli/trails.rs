@@ -9,7 +9,7 @@ use std::{
 use super::{
     Failure,
     printer::warn,
-    sources::{Named, recordings},
+    sources::{File, recordings},
 };
 use crate::{
     plural::plural,
@@ -42,28 +42,37 @@ pub(super) struct Source {
 /// Checks the trails among these recordings against the heads that these files keep.
 pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspected>, Failure> {
     let heads = heads.iter().map(|file| kept_heads(file)).collect::<Result<Vec<_>, Failure>>()?;
-    let mut found = Vec::new();
-    for Named { path, new, .. } in recordings(named)? {
+    let (mut arguments, mut all) = (Vec::new(), Vec::new());
+    for path in recordings(named)? {
         let named = recording::find(path)?;
         if named.trails.is_empty() && !heads.is_empty() {
             return Err(no_trail(path));
         }
-        let mut trails = Vec::new();
-        for trail in named.trails {
-            let id = trail.id().map_err(|error| unreadable(&trail.name, &error))?;
-            trails.push((trail, id));
-        }
-        found.push((path, new, trails, named.others));
+        all.extend(named.trails.into_iter().map(|trail| (arguments.len(), trail)));
+        arguments.push((path, named.others));
     }
-    let readable = found.iter().flat_map(|(_, _, trails, _)| trails).filter(|(trail, _)| !trail.segments.is_empty());
+    let before: Vec<usize> = all.iter().map(|(argument, _)| *argument).collect();
+    let merged = recording::merge(all).map_err(|error| format!("cannot read a trail: {error}"))?;
+    for copy in &merged.copies {
+        warn(copy);
+    }
+    let mut found = Vec::new();
+    for (argument, trail) in merged.trails {
+        let id = trail.id().map_err(|error| unreadable(&trail.name, &error))?;
+        found.push((argument, (trail, id)));
+    }
+    let readable = found.iter().map(|(_, trail)| trail).filter(|(trail, _)| !trail.segments.is_empty());
     let own = Own::of(&heads, &readable)?;
     let mut inspected = Vec::new();
-    for (path, new, trails, others) in found {
+    let mut seen = HashSet::new();
+    for (at, (path, others)) in arguments.into_iter().enumerate() {
         let mut one =
             Inspected { name: path.to_path_buf(), trails: Vec::new(), others: others.clone(), sources: Vec::new() };
-        let mut chained = false;
+        let trails: Vec<_> = found.iter().filter(|(argument, _)| *argument == at).map(|(_, trail)| trail).collect();
+        // Only trails with a chain are merged into those of another argument.
+        let mut chained = before.iter().filter(|argument| **argument == at).count() > trails.len();
         for (trail, id) in trails {
-            let checked = check(&trail, id.as_deref(), &own)?;
+            let checked = check(trail, id.as_deref(), &own)?;
             chained |= checked.is_some();
             one.sources.extend(trail.segments.iter().enumerate().map(|(at, segment)| Source {
                 path: segment.clone(),
@@ -85,8 +94,7 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
             altered: false,
         }));
         // An earlier argument can name some of them, too.
-        let new: HashSet<PathBuf> = new.into_iter().collect();
-        one.sources.retain(|source| new.contains(&source.path));
+        one.sources.retain(|source| File::of(&source.path).is_none_or(|file| seen.insert(file)));
         inspected.push(one);
     }
     Ok(inspected)

@@ -48,6 +48,7 @@ pub use journal::unrecorded::Unrecorded;
 pub use journal::{Journal, Leftover, Unsynced};
 pub(crate) use read::folders::{Folders, links_of};
 pub(crate) use read::is_recording_name;
+pub use read::merge::{Merged, merge};
 pub use read::parallel::Ended;
 pub use read::reread::{EntryRef, Rereader};
 pub use read::trails::{Named, TrailFiles, find};

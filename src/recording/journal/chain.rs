@@ -63,7 +63,7 @@ impl ChainHead {
     }
 
     /// Whether this is the same place of the same chain.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(in crate::recording) fn is(&self, other: &Self) -> bool {
         (self.seq, &self.hash) == (other.seq, &other.hash)
     }
 
@@ -164,7 +164,7 @@ pub(in crate::recording) fn begin_of(segment: &Path) -> io::Result<Option<ChainH
 }
 
 /// The heads before and after the first chain line of a segment. `None` if the segment does not begin with one.
-pub(super) fn first_heads(segment: &Path) -> io::Result<Option<[ChainHead; 2]>> {
+pub(in crate::recording) fn first_heads(segment: &Path) -> io::Result<Option<[ChainHead; 2]>> {
     let mut line = Vec::new();
     // The first line of a segment holds no digests.
     let file = File::open(segment).map_err(named(segment))?;

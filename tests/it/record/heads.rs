@@ -1,6 +1,6 @@
 //! `--head-to` and `--head`: heads of a trail's chain that are kept elsewhere, and what can happen to their file.
 
-use std::fs;
+use std::{fmt::Write as _, fs};
 
 use super::{
     harness::{TEMPLATES, Workspace, objects},
@@ -250,8 +250,8 @@ fn rewrite(workspace: &Workspace, more: usize) {
         let (of, member) =
             if seq == 0 { (format!("trail {id}\n"), format!(",\"trail\":\"{id}\"")) } else { Default::default() };
         let hash = sha256(&format!("contrail chain 1\n{seq}\n{prev}\n{of}"));
-        text +=
-            &format!("{{\"_chain\":{{\"seq\":{seq},\"prev\":\"{prev}\",\"lines\":[]{member},\"hash\":\"{hash}\"}}}}\n");
+        writeln!(text, "{{\"_chain\":{{\"seq\":{seq},\"prev\":\"{prev}\",\"lines\":[]{member},\"hash\":\"{hash}\"}}}}")
+            .unwrap();
         prev = hash;
     }
     for name in names {
@@ -263,7 +263,8 @@ fn rewrite(workspace: &Workspace, more: usize) {
 
 fn sha256(text: &str) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    let digits = digest.as_ref().iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from_digit(digit.into(), 16).unwrap()).collect()
 }
 
 #[test]

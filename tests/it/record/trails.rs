@@ -348,3 +348,67 @@ fn a_redacted_copy_is_not_written_into_the_trails_folder() {
     assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
     assert!(segments(&workspace) == before && !workspace.has("trail/clean"));
 }
+
+#[test]
+fn a_trail_and_its_copies_are_one_trail_wherever_they_are_named() {
+    let workspace = trail();
+    let folder = workspace.path();
+    let copy = |to: &str, count: usize| {
+        fs::create_dir_all(folder.join(to)).unwrap();
+        for name in segments(&workspace).iter().take(count) {
+            fs::copy(folder.join("trail").join(name), folder.join(to).join(name)).unwrap();
+        }
+    };
+    copy("all/copy", 99);
+    copy("older", 2);
+    let second = folder.join("older").join(&segments(&workspace)[1]);
+    let text = fs::read_to_string(&second).unwrap();
+    fs::write(&second, text.split_inclusive('\n').take(3).collect::<String>()).unwrap();
+    copy("overlap", 99);
+    fs::remove_file(folder.join("overlap").join(&segments(&workspace)[0])).unwrap();
+    let one = format!("trail/{}", segments(&workspace)[0]);
+    for (named, said) in [
+        (vec!["trail", "all/copy"], "`all/copy` is a copy of `trail`; it is read once"),
+        (vec!["all/copy", "trail", "--head", "heads"], "`trail` is a copy of `all/copy`; it is read once"),
+        (vec!["trail", "older"], "`older` is a copy of `trail`; it is read once"),
+        (vec!["older", "trail"], "`older` is a copy of `trail`; it is read once"),
+        (vec!["overlap", "older"], "`older` holds 1 segment that `overlap` holds, too; each is read once"),
+        (vec!["all/copy", &one], "is a copy of `all/copy`; it is read once"),
+    ] {
+        for command in ["verify", "audit"] {
+            let ran = workspace.run(&[&[command], &named[..], &["--allow", "auth.missing"]].concat());
+            assert!(ran.status == 0 && ran.stderr.contains(said), "{named:?}: {}{}", ran.stdout, ran.stderr);
+            assert_eq!(ran.stdout.matches("is whole: 12 entries").count(), 1, "{named:?}: {}", ran.stdout);
+            assert!(ran.stdout.contains("12 exchanges"), "{named:?}: {}", ran.stdout);
+        }
+    }
+    // A copy that was altered is none.
+    let second = format!("all/copy/{}", segments(&workspace)[1]);
+    fs::write(folder.join(&second), workspace.read(&second).replace("\"status\":401", "\"status\":200")).unwrap();
+    let ran = workspace.run(&["audit", "trail", "all/copy"]);
+    assert!(ran.stdout.contains(&format!("altered at `{second}`, line 2")), "{}", ran.stdout);
+    assert!(ran.status == 1 && ran.stdout.contains("`trail` is whole: 12 entries"), "{}", ran.stdout);
+}
+
+#[test]
+fn folders_that_hold_parts_of_one_chain_are_one_trail() {
+    let workspace = trail();
+    let folder = workspace.path();
+    let names = segments(&workspace);
+    fs::create_dir(folder.join("archive")).unwrap();
+    for name in names.iter().step_by(2) {
+        fs::rename(folder.join("trail").join(name), folder.join("archive").join(name)).unwrap();
+    }
+    for named in [["trail", "archive"], ["archive", "trail"]] {
+        for command in ["verify", "audit"] {
+            let options = ["--head", "heads", "--allow", "auth.missing"];
+            let ran = workspace.run(&[&[command], &named[..], &options[..]].concat());
+            assert!(ran.status == 0 && !ran.stdout.contains("ALTERED"), "{}{}", ran.stdout, ran.stderr);
+            assert_eq!(ran.stdout.matches("is whole: 12 entries").count(), 1, "{}", ran.stdout);
+            assert!(ran.stdout.contains("12 exchanges"), "{}", ran.stdout);
+        }
+    }
+    fs::remove_file(folder.join("archive").join(&names[2])).unwrap();
+    let ran = workspace.run(&["audit", "trail", "archive"]);
+    assert!(ran.status == 1 && ran.stdout.contains("ALTERED"), "{}{}", ran.stdout, ran.stderr);
+}
