@@ -13,6 +13,7 @@ use crate::{
     },
     contract::{BUILT_IN, Contract},
     mock::Mock,
+    plural::plural,
     redact::Redactor,
     sandbox::{Client, Seed, Tenant},
     upstream::{
@@ -75,11 +76,13 @@ pub struct Ready {
     pub upstream: Arc<dyn Upstream>,
     /// Its origin.
     pub origin: String,
-    /// A client of the embedded tenant, if it is that.
+    /// A client of the embedded tenant, if it is that and has one.
     client: Option<Introduced>,
+    /// Why the embedded tenant cannot answer everything that a command asks of it, if so.
+    limited: Option<String>,
 }
 
-/// A client of the embedded tenant that may do everything there.
+/// A client of the embedded tenant.
 #[derive(Debug)]
 struct Introduced {
     id: String,
@@ -175,12 +178,12 @@ impl UpstreamArgs {
             None => Err("there is no upstream; name the tenant with --upstream URL".into()),
             Some(Named::Origin(origin)) => {
                 let live = Live::new(origin.clone(), self.access(origin)?, proxy.live_limits())?;
-                Ok(Ready { upstream: Arc::new(live), origin: origin.to_string(), client: None })
+                Ok(Ready { upstream: Arc::new(live), origin: origin.to_string(), client: None, limited: None })
             }
             Some(Named::Sandbox) if contract.documents().iter().all(|document| document.name() != BUILT_IN) => {
                 let mock = Mock::new(Arc::clone(contract), None, 0)?;
                 let origin = mock.origin();
-                Ok(Ready { upstream: Arc::new(mock), origin, client: None })
+                Ok(Ready { upstream: Arc::new(mock), origin, client: None, limited: None })
             }
             Some(Named::Sandbox) => {
                 let seed = match &self.seed {
@@ -188,6 +191,7 @@ impl UpstreamArgs {
                     None => Seed::built_in()?,
                 };
                 let index = introduced(&seed.clients);
+                let limited = limits(index.and_then(|index| seed.clients.get(index)));
                 let seeded =
                     index.and_then(|index| seed.clients.get(index)).is_some_and(|client| client.secret.is_some());
                 let tenant = Tenant::new(seed, &[])?;
@@ -201,7 +205,7 @@ impl UpstreamArgs {
                     [_] => Arc::new(tenant),
                     _ => Arc::new(Mock::new(Arc::clone(contract), Some(Arc::new(tenant)), 0)?),
                 };
-                Ok(Ready { upstream, origin, client })
+                Ok(Ready { upstream, origin, client, limited })
             }
         }
     }
@@ -219,8 +223,11 @@ impl Ready {
     }
 
     /// Says who may ask the embedded tenant for tokens, where no command is given it. A secret that was made at this start
-    /// opens nothing else; one of a seed is never shown.
+    /// opens nothing else; one of a seed is never shown. Says in any case what no client may do.
     pub(in crate::cli) fn introduce(&self, proxy: &ProxyArgs, format: Format) {
+        if let Some(limited) = &self.limited {
+            summary::event(format, "sandboxLimits", limited.as_str(), limited);
+        }
         let Some(Introduced { id, secret, seeded }) = &self.client else { return };
         if !proxy.command.is_empty() {
             return;
@@ -231,9 +238,27 @@ impl Ready {
     }
 }
 
-/// Which client is introduced: of those whose tokens live and whose requests are not counted, the first with most scopes.
+/// Which client is introduced: the first of those with the most scopes, and before any scopes count, that its tokens live,
+/// that it is global, and that its requests are not limited.
 fn introduced(clients: &[Client]) -> Option<usize> {
-    let usable = |client: &&Client| client.global && client.token_lifetime > 0 && client.rate_limit.is_none();
-    let most = clients.iter().filter(usable).map(|client| client.scopes.len()).max()?;
-    clients.iter().position(|client| usable(&client) && client.scopes.len() == most)
+    let usable =
+        |client: &Client| (client.token_lifetime > 0, client.global, client.rate_limit.is_none(), client.scopes.len());
+    (0..clients.len()).rev().max_by_key(|index| usable(&clients[*index]))
+}
+
+/// What the client that is introduced may not do, and what to do about it.
+fn limits(client: Option<&Client>) -> Option<String> {
+    let client = client?;
+    let limit = if client.token_lifetime == 0 {
+        "its tokens are expired when they come".to_owned()
+    } else if !client.global {
+        "it is not global, so its requests get 401".to_owned()
+    } else {
+        let limit = client.rate_limit?;
+        format!("it may send {} in {} s, then gets 429", plural(limit.requests, "request"), limit.seconds)
+    };
+    Some(format!(
+        "sandbox client {}: {limit}; add another client to `clients` in the file of --seed",
+        visible(&client.id)
+    ))
 }

@@ -57,3 +57,27 @@ fn a_secret_of_a_seed_is_never_shown() {
         assert!(ran.stderr.contains("sandbox client sandbox-full secret as in --seed"), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn a_command_gets_the_fittest_client_of_a_seed_and_a_line_states_what_that_may_not_do() {
+    let client = |id: &str, more: &str| format!(r#"{{"id":"{id}","scopes":["read:a"],"secret":"0123456789"{more}}}"#);
+    let slow = client("slow", r#","rate_limit":{"requests":2,"seconds":10}"#);
+    let (local, dead) = (client("local", r#","global":false"#), client("dead", r#","token_lifetime":0"#));
+    let add = "; add another client to `clients` in the file of --seed\n";
+    for (clients, id, said) in [
+        (vec![&*dead, &*local, &*slow], "slow", "sandbox client slow: it may send 2 requests in 10 s, then gets 429"),
+        (vec![&*dead, &*local], "local", "sandbox client local: it is not global, so its requests get 401"),
+        (vec![&*dead], "dead", "sandbox client dead: its tokens are expired when they come"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut seed: serde_json::Value =
+            serde_json::from_str(&run_in(folder.path(), ["sandbox", "--print-seed"]).stdout).unwrap();
+        seed["clients"] = serde_json::from_str(&format!("[{}]", clients.join(","))).unwrap();
+        fs::write(folder.path().join("seed.json"), seed.to_string()).unwrap();
+        let command = ["--", "sh", "-c", "printf %s \"$CONTRAIL_SANDBOX_CLIENT_ID\" > id"];
+        let ran =
+            run_in(folder.path(), ["watch", "--upstream", "sandbox", "--seed", "seed.json"].into_iter().chain(command));
+        assert!(ran.status == 0 && ran.stderr.contains(&format!("{said}{add}")), "{}", ran.stderr);
+        assert_eq!(fs::read_to_string(folder.path().join("id")).unwrap(), id);
+    }
+}
