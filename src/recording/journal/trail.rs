@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File},
-    io::Write as _,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -108,7 +108,7 @@ impl Trail {
         let mut head = self.head.clone();
         let mut line = Vec::new();
         head.begin(&mut line);
-        if let Err(error) = file.write_all(&line) {
+        if let Err(error) = file.try_lock().map_err(io::Error::from).and_then(|()| file.write_all(&line)) {
             let _ = fs::remove_file(&path);
             return Err(refused("write", &path)(error));
         }
@@ -156,6 +156,15 @@ fn lock(folder: &Path) -> Result<File, WriteError> {
 /// Drops the torn line and seals the whole ones that a killed process left; the end of the chain.
 fn recovered(folder: &Path, numbers: &[u64]) -> Result<(ChainHead, Leftover), WriteError> {
     let mut leftover = Leftover::default();
+    // Somebody can remove the file of the lock. The segments that a process writes to are locked, too: it may be about to
+    // lock the last one, and writes to the one before it meanwhile.
+    for number in numbers.iter().rev().take(2) {
+        let path = folder.join(segment_name(*number));
+        let segment = File::open(&path).map_err(refused("open", &path))?;
+        if let Err(fs::TryLockError::WouldBlock) = segment.try_lock() {
+            return Err(WriteError::Locked { path: folder.to_path_buf() });
+        }
+    }
     // The last segment that has a chain; a process killed at its very start may have left one without.
     for number in numbers.iter().rev() {
         let path = folder.join(segment_name(*number));

@@ -10,9 +10,9 @@ use std::{
 use super::trails::TrailFiles;
 use crate::{
     plural::plural,
-    recording::journal::{
-        chain::{self, ChainHead},
-        is_at,
+    recording::{
+        disk::is_at,
+        journal::chain::{self, ChainHead},
     },
 };
 

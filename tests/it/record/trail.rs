@@ -280,3 +280,23 @@ fn a_head_is_not_kept_in_the_folder_of_its_own_trail() {
         assert!(segments(&workspace).is_empty(), "{file}");
     }
 }
+
+#[test]
+fn a_second_process_cannot_write_to_a_trail_whose_lock_file_was_removed() {
+    for calls in [1, 9] {
+        let workspace = Workspace::new();
+        let running = workspace.start("watch", &SMALL);
+        for number in 0..calls {
+            call(running.address, "GET", &format!("{TEMPLATES}?n={number}"), &[], b"");
+        }
+        fs::remove_file(workspace.path().join("trail/lock")).unwrap();
+        let before = segments(&workspace);
+        let second = workspace.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--", "true"]);
+        assert!(second.status == 2 && second.stderr.contains("another process is writing"), "{}", second.stderr);
+        assert_eq!(segments(&workspace), before);
+        call(running.address, "GET", TEMPLATES, &[], b"");
+        running.finish();
+        assert_eq!(verify(&workspace, &["--head", "heads"]).status, 0);
+        assert_eq!(workspace.start("watch", &SMALL).finish().status, 0);
+    }
+}
