@@ -153,7 +153,10 @@ pub(super) fn or_failure(
     run: impl FnOnce() -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
     run().inspect_err(|failure| {
-        for unwritten in write_failure(requests, Reason::new("failed", error_chain(&**failure), "")) {
+        let failed = error_chain(&**failure);
+        // A report that could not be written may be the failure itself, which is printed anyway.
+        let unwritten = write_failure(requests, Reason::new("failed", failed.clone(), ""));
+        for unwritten in unwritten.into_iter().filter(|unwritten| unwritten.what != failed) {
             let _ = writeln!(io::stderr(), "contrail: {}", visible(&unwritten.what));
         }
     })

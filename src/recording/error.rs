@@ -23,6 +23,11 @@ pub enum ReadFault {
     NotFound,
     /// A folder without a recording in it.
     EmptyFolder,
+    /// A folder whose only recordings are those of runs that failed, which are read only by their names.
+    SetAside {
+        /// One of them.
+        journal: String,
+    },
     /// It is neither a HAR file nor a journal.
     NotHar {
         /// What was seen instead.
@@ -84,6 +89,10 @@ impl fmt::Display for ReadError {
             ReadFault::EmptyFolder => {
                 write!(f, "the folder `{name}` holds no recording (no file that ends in .har or .journal)")
             }
+            ReadFault::SetAside { journal } => write!(
+                f,
+                "the folder `{name}` holds no recording but those of runs that failed; to read one, name it: `{journal}`"
+            ),
             ReadFault::NotHar { reason } => write!(f, "`{name}` is no HAR file and no journal: {reason}"),
             ReadFault::Unfinished { reason } => write!(
                 f,

@@ -36,7 +36,7 @@ use crate::{digest::Digests, token::TokenCache};
 ///
 /// # Errors
 ///
-/// [`ReadFault::NotFound`], [`ReadFault::EmptyFolder`], or [`ReadFault::Io`].
+/// [`ReadFault::NotFound`], [`ReadFault::EmptyFolder`], [`ReadFault::SetAside`], or [`ReadFault::Io`].
 pub fn sources(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
     Ok(walked(path)?.0)
 }
@@ -51,7 +51,7 @@ fn walked(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), ReadError> {
     if !metadata.is_dir() {
         return Ok((vec![path.to_path_buf()], Vec::new()));
     }
-    let (mut found, mut all) = (Vec::new(), Vec::new());
+    let (mut found, mut all, mut set_aside) = (Vec::new(), Vec::new(), None::<PathBuf>);
     let mut folders = Folders::below(path);
     while let Some(folder) = folders.take().map_err(|error| fail(ReadFault::Io(error)))? {
         // Of a fold that was committed and not finished.
@@ -67,14 +67,18 @@ fn walked(path: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), ReadError> {
                     false if is_linked => folders.add_linked(path),
                     false => folders.add(path),
                 }
-            } else if is_recording_name(&path) && !SetAside::is_name(&path) {
+            } else if SetAside::is_name(&path) {
+                set_aside = set_aside.into_iter().chain([path]).min();
+            } else if is_recording_name(&path) {
                 found.push(path);
             }
         }
         all.push(folder);
     }
     if found.is_empty() {
-        return Err(fail(ReadFault::EmptyFolder));
+        return Err(fail(set_aside.map_or(ReadFault::EmptyFolder, |journal| ReadFault::SetAside {
+            journal: journal.display().to_string(),
+        })));
     }
     found.sort();
     found.dedup();
