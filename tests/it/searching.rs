@@ -232,3 +232,86 @@ fn no_writer_puts_a_second_har_file_into_the_folder_of_a_fixture() {
     }
     assert_eq!(run_in(folder, ["pack", "fx", "--out", "p.har"]).status, 0);
 }
+
+/// One exchange without any body.
+const BARE: &str = r#"{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[
+    {"startedDateTime":"2026-01-01T00:00:00Z","time":1,
+     "request":{"method":"GET","url":"https://tenant.example/api/v2/x","httpVersion":"HTTP/1.1","headers":[]},
+     "response":{"status":204,"httpVersion":"HTTP/1.1","headers":[],"content":{"size":0},"bodySize":0}}]}}"#;
+
+#[test]
+fn no_writer_puts_a_fixture_anywhere_below_the_folder_of_another_with_bodies_or_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    imported(folder);
+    fs::create_dir(folder.join("fx/there")).unwrap();
+    fs::write(folder.join("bare.har"), BARE).unwrap();
+    let ran = run_in(folder, ["import", "bare.har", "--out", "bare", "--upstream", "https://tenant.example"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(fs::read_dir(folder.join("bare")).unwrap().count(), 1);
+    for (arguments, out, fixture) in [
+        (&["pack", "fx"][..], "fx/sub/p.har", "fx/fx.har"),
+        (&["unpack", "fx"], "fx/sub", "fx/fx.har"),
+        (&["unpack", "fx"], "fx/there", "fx/fx.har"),
+        (&["redact", "a.har"], "fx/there/p.har", "fx/fx.har"),
+        (&["import", "a.har", "--upstream", "https://tenant.example"], "fx/sub/deep", "fx/fx.har"),
+        (&["pack", "fx"], "bare/p.har", "bare/bare.har"),
+        (&["unpack", "fx"], "bare/sub", "bare/bare.har"),
+    ] {
+        let ran = run_in(folder, [arguments, &["--out", out]].concat());
+        let said = format!("contrail: `{out}`: it is inside the folder of the fixture `{fixture}`; name another\n");
+        assert_eq!((ran.status, ran.stderr), (2, said), "{arguments:?}");
+    }
+    assert_eq!(run_in(folder, ["unpack", "fx", "--out", "fx", "--overwrite"]).status, 0);
+    assert_eq!(run_in(folder, ["unpack", "bare", "--out", "bare", "--overwrite"]).status, 0);
+    assert_eq!(run_in(folder, ["unpack", "fx", "--out", "other"]).status, 0);
+}
+
+#[test]
+fn a_copy_does_not_replace_a_fixture_whose_journal_is_left_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    imported(folder);
+    assert_eq!(run_in(folder, ["unpack", "fx", "--out", "other"]).status, 0);
+    let entry = "{\"startedDateTime\":\"2026-01-01T00:00:00Z\",\"time\":1,\"request\":{\"method\":\"GET\",\
+                 \"url\":\"https://tenant.example/\",\"headers\":[]},\"response\":{\"status\":200,\"headers\":[]}}\n";
+    fs::write(folder.join("other.journal"), entry).unwrap();
+    let before = read(folder, "other/other.har");
+    let ran = run_in(folder, ["redact", "fx", "--out", "other", "--overwrite"]);
+    assert!(ran.status == 2 && ran.stderr.contains("`other.journal` holds exchanges"), "{}", ran.stderr);
+    assert_eq!(read(folder, "other/other.har"), before);
+}
+
+#[test]
+fn pack_and_unpack_refuse_standard_input() {
+    for (command, out) in [("pack", "p.har"), ("unpack", "p")] {
+        let folder = tempfile::tempdir().unwrap();
+        let ran = run_in(folder.path(), [command, "-", "--out", out]);
+        assert!(ran.status == 2 && ran.stderr.ends_with("comes only once; name a file\n"), "{}", ran.stderr);
+        assert!(!folder.path().join(out).exists());
+    }
+}
+
+#[test]
+fn a_folder_with_nothing_but_a_failed_run_names_its_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("f")).unwrap();
+    fs::write(folder.path().join("f/a.failed.journal"), "").unwrap();
+    let ran = run_in(folder.path(), ["verify", "f"]);
+    let said = "contrail: the folder `f` holds no recording but those of runs that failed; to read one, name it: \
+                `f/a.failed.journal`\n";
+    assert_eq!((ran.status, ran.stderr.as_str()), (2, said));
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_printed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), BARE).unwrap();
+    let ran = run_in(folder.path(), ["verify", "a.har", "--report", "json=/dev/full"]);
+    assert_eq!(
+        (ran.status, ran.stderr.matches("cannot write the report to /dev/full").count()),
+        (2, 1),
+        "{}",
+        ran.stderr
+    );
+}

@@ -139,6 +139,7 @@ fn write(
     let fixtures: Vec<Own> = args.files.iter().filter_map(|named| Own::at(named)).collect();
     if let Some(out) = &args.out {
         recording::Place::writable(out)?;
+        sources::refuse_journals(out, &[])?;
     }
     let mut journals = Journals::check(args, items)?;
     if let Some(out) = &args.out
