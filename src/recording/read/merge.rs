@@ -25,6 +25,9 @@ pub struct Merged<T> {
     pub copies: Vec<String>,
 }
 
+/// Trails with the same id.
+type Group<T> = (Option<String>, Vec<(T, TrailFiles)>);
+
 /// Makes one trail of those that hold the segments of one whole chain, and takes copies of a segment once, an older copy of
 /// a segment that has grown since too. Trails with one id whose segments are no such chain stay apart.
 ///
@@ -32,7 +35,7 @@ pub struct Merged<T> {
 ///
 /// A segment cannot be read.
 pub fn merge<T>(trails: Vec<(T, TrailFiles)>) -> io::Result<Merged<T>> {
-    let mut groups: Vec<(Option<String>, Vec<(T, TrailFiles)>)> = Vec::new();
+    let mut groups: Vec<Group<T>> = Vec::new();
     for (tag, trail) in trails {
         let id = trail.id()?;
         match groups.iter_mut().find(|(of, _)| id.is_some() && *of == id) {
