@@ -1,6 +1,6 @@
 //! Marks: places in a text that are to be replaced, collected first and applied at once.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 /// Which secret; none is ever given to another one.
 pub(in crate::redact) type Id = u32;
@@ -10,8 +10,8 @@ pub(in crate::redact) type Id = u32;
 pub(in crate::redact) struct Mark {
     pub(in crate::redact) range: Range<usize>,
     pub(in crate::redact) secret: Id,
-    /// Where in the body: a JSON pointer or a field.
-    pub(in crate::redact) place: Option<String>,
+    /// Where in the body: a JSON pointer or a field. All marks of one value share it.
+    pub(in crate::redact) place: Option<Arc<str>>,
     /// The range is a JSON number; its label is a number too.
     pub(in crate::redact) number: bool,
     /// Its label needs quotes.
@@ -71,8 +71,9 @@ pub(in crate::redact) fn nowhere(marks: &mut [Mark]) {
 
 /// A body without fields has one place: all of it.
 pub(in crate::redact) fn in_whole(marks: &mut [Mark]) {
+    let whole: Arc<str> = "".into();
     for mark in marks {
-        mark.place = Some(String::new());
+        mark.place = Some(Arc::clone(&whole));
     }
 }
 

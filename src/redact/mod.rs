@@ -45,6 +45,8 @@ pub use plan::{Plan, PlanError};
 pub use redactor::Redactor;
 
 #[cfg(test)]
+mod linear;
+#[cfg(test)]
 mod notations;
 #[cfg(test)]
 mod properties;

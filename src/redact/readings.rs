@@ -153,7 +153,7 @@ fn a_multipart_body_is_read_by_every_boundary_and_line_end_that_a_reader_may_go_
 }
 
 #[test]
-fn a_body_is_read_as_what_its_bytes_are_besides_what_its_type_says() {
+fn a_body_is_read_by_its_bytes_as_well_as_by_its_type() {
     for secret in SECRETS {
         let coded = percent_encoding::utf8_percent_encode(secret, percent_encoding::NON_ALPHANUMERIC).to_string();
         let json = serde_json::json!({"grant_type": "x", "client_secret": secret, "audience": "/api/v2/"}).to_string();
@@ -245,7 +245,7 @@ fn what_any_reader_takes_for_a_secret_is_in_no_file_that_is_written() {
 }
 
 #[test]
-fn a_place_is_told_by_the_names_that_are_left_of_a_body() {
+fn a_place_has_the_names_of_the_redacted_body() {
     let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln";
     let secret = SECRETS[0];
     for (media, body, place) in [
@@ -272,7 +272,7 @@ fn a_place_is_told_by_the_names_that_are_left_of_a_body() {
 }
 
 #[test]
-fn what_is_said_of_a_body_that_does_not_parse_shows_no_secret_of_it() {
+fn findings_about_a_body_that_does_not_parse_show_no_secret_of_it() {
     for secret in ["pw;12%zz", "%ff-hunter22;x", "a%4"] {
         let mut message =
             exchange("/x", (&[("content-type", FORM)], &format!("a=1&client_secret={secret}")), (&[], ""));
@@ -299,7 +299,7 @@ fn the_places_that_count_as_redacted_are_there_in_the_redacted_body() {
 }
 
 #[test]
-fn a_name_beside_a_value_tells_what_the_value_is() {
+fn a_name_beside_a_value_decides_what_the_value_is() {
     for name in ["x-api-key", "Authorization", "Api_Key", "client_secret", "X-Functions-Key", "x_auth"] {
         for member in ["name", "key", "header", "field"] {
             let body = format!(r#"{{"items":[{{"{member}":"{name}","value":"Sup3rS3cretValue"}}]}}"#);

@@ -180,9 +180,9 @@ impl Redactor {
         !matches!(spread, Spread::Field | Spread::Word)
     }
 
-    /// The same for the secret of an OAuth client, so that its label says what it is.
+    /// The same for the secret of an OAuth client, so that its label says what it is. It counts once a message holds it.
     pub fn remember_client_secret(&self, secret: &str) {
-        self.memory().learn(secret.as_bytes(), Kind::ClientSecret);
+        self.memory().foresee(secret.as_bytes(), Kind::ClientSecret);
     }
 
     /// Looks for every secret seen so far, raw and in base64, hex, percent-encoded and escaped form. For the proof at
@@ -215,7 +215,7 @@ impl Redactor {
     pub fn counters(&self) -> Counters {
         let memory = self.memory();
         Counters {
-            secrets: memory.distinct.clone(),
+            secrets: memory.distinct(),
             personal: memory.people(),
             masks_personal: self.plan.personal,
             forgotten: memory.forgotten,

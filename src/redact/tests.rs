@@ -139,7 +139,7 @@ fn a_token_that_comes_again_has_its_label_again_whatever_comes_with_it() {
 }
 
 #[test]
-fn a_secret_that_a_bounded_memory_has_forgotten_is_told_by_its_place_and_a_busy_one_is_not_forgotten() {
+fn a_forgotten_secret_is_recognised_by_its_place_and_a_busy_one_is_not_forgotten() {
     let redactor = Redactor::default().with_bound(4);
     let busy = "Bearer busy-credential-0001";
     let ask = |authorization: &str, note: &str| {
@@ -341,7 +341,7 @@ fn multipart_fields_are_redacted_by_name_and_by_value() {
 }
 
 #[test]
-fn what_is_not_what_its_type_says_is_kept_without_its_secrets_and_marked_malformed() {
+fn a_body_that_does_not_match_its_type_is_kept_without_its_secrets_and_marked_malformed() {
     let multipart = "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\ns3cr3t-value";
     for (media, text, expected) in [
         ("application/json", &br#"{"a":1,"password":"s3cr3t-value","password":"other-0123"}"#[..], "#,#"),
@@ -573,7 +573,7 @@ fn a_live_request_is_redacted_as_its_recording_was() {
 }
 
 #[test]
-fn labels_are_renumbered_in_the_order_in_which_they_are_met() {
+fn labels_are_renumbered_in_the_order_of_their_first_occurrence() {
     let redactor = Redactor::default();
     let first = exchange("/x", (&[JSON], r#"{"token":"secret-one","pin":1234}"#), (&[], ""));
     let second = exchange("/x?q=secret-one", (&[JSON], r#"{"token":"secret-two","pin":1234}"#), (&[], ""));
@@ -653,4 +653,14 @@ fn text_of_two_or_four_bytes_to_a_character_is_withheld_whatever_its_type() {
     {
         assert_eq!(kept(Some(media), content.clone()).content, content, "{media}");
     }
+}
+
+#[test]
+fn a_client_secret_that_is_known_beforehand_counts_once_a_message_holds_it() {
+    let redactor = Redactor::default();
+    redactor.remember_client_secret("a-secret-of-a-client");
+    assert!(redactor.counters().secrets.is_empty());
+    let body = "client_id=x&client_secret=a-secret-of-a-client";
+    let _ = redactor.redact(Judged::new(exchange("/oauth/token", (&[FORM], body), (&[], "")), Verdict::default()));
+    assert_eq!(redactor.counters().secrets.into_iter().collect::<Vec<_>>(), [("client-secret", 1)]);
 }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::find::steps::looked;
+
 /// A decoded text; every byte of it knows its place in the source.
 #[derive(Debug)]
 pub(in crate::redact) struct View {
@@ -72,6 +74,7 @@ impl View {
         undo: impl Fn(&[u8]) -> Option<Undone>,
     ) -> Option<Self> {
         let first = next(source)?;
+        looked(source.len());
         u32::try_from(source.len()).ok()?;
         let mut view = Self { text: Vec::new(), runs: Vec::new(), end: source.len() };
         let (mut copied, mut at) = (0, first);

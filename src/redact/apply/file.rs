@@ -1,6 +1,8 @@
 //! Recordings as files: any HAR, a journal's line, any other JSON or text, edited in place so that what other tools
 //! wrote beside the messages survives.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{HeaderValue, header};
 
@@ -10,7 +12,7 @@ use crate::{
     json::{self, Document},
     redact::{
         Bounds, Redacted, Redactor,
-        find::{detect::DEPTH, grammar::Unparsable},
+        find::{detect::DEPTH, grammar::Unparsable, walk::Places},
         known::search::{self, Reading},
         label,
         mark::{self, Mark},
@@ -23,7 +25,7 @@ pub struct Sighting {
     /// Byte offset at which it begins.
     pub offset: usize,
     /// Where, as a JSON pointer into the file (or line); `None` in a text.
-    pub at: Option<String>,
+    pub at: Option<Arc<str>>,
     /// What kind of secret, for example `client-secret`.
     pub kind: &'static str,
     /// The label that stands for it.
@@ -52,9 +54,10 @@ impl Redactor {
             Some(document) if is_recording(&document) => self.recording(&document, content),
             Some(document) => {
                 let mut marks = Vec::new();
-                self.detect_json(&document, &[], DEPTH, &mut marks);
+                let places = Places::of_file();
+                self.detect_json(&document, &places, DEPTH, &mut marks);
                 let index = self.memory().index();
-                self.spread_json(&index, &document, &mut marks);
+                self.spread_json(&index, &document, &places, &mut marks);
                 self.cleaned(content, marks, Vec::new(), 0)
             }
             None => {
@@ -106,7 +109,7 @@ impl Redactor {
             sightings.push(sighting);
         }
         for (range, text, found) in others {
-            sightings.extend(found.map(|(place, id)| sighting(range.start, Some(place), id)));
+            sightings.extend(found.map(|(place, id)| sighting(range.start, Some(place.into()), id)));
             edits.push((range, text));
         }
         edits.sort_by_key(|(range, _)| range.start);
@@ -195,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_file_is_cleaned_as_its_media_type_says() {
+    fn a_body_file_is_cleaned_according_to_its_media_type() {
         let redactor = Redactor::default();
         let cleaned = redactor.body_file("application/json", &Bytes::from_static(b"{ \"token\":\"abc\" }"));
         assert_eq!(&**cleaned.content, b"{ \"token\":\"!token-1!\" }");

@@ -1,6 +1,6 @@
 //! One exchange on its way through redaction: its messages; and putting labels where marks are.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderValue, header};
@@ -156,7 +156,9 @@ impl<'r> Work<'r> {
         self.redactor.spread_body(index, parsed, body, &mut marks);
         self.remember(&marks, &body.content, response);
         self.remember_pieces(parsed, &marks, &body.content);
-        let mut places: Vec<String> = marks.iter().filter_map(|mark| mark.place.clone()).collect();
+        let mut places: Vec<Arc<str>> = marks.iter().filter_map(|mark| mark.place.clone()).collect();
+        // The marks of one value stand together.
+        places.dedup_by(|place, last| Arc::ptr_eq(place, last));
         labelled(parsed, &body.content, &mut places);
         let new = self.replaced(&body.content, marks, Some(response));
         let document = new.as_ref().filter(|_| parsed.is_json()).map(|new| json::Document::parse(new.clone()));
@@ -168,7 +170,7 @@ impl<'r> Work<'r> {
         let document = document.and_then(Result::ok);
         let mut known: HashSet<String> = body.redacted.iter().cloned().collect();
         for place in places {
-            let place = self.place_in(index, document.as_ref(), place);
+            let place = self.place_in(index, document.as_ref(), &place);
             if known.insert(place.clone()) {
                 body.redacted.push(place);
             }

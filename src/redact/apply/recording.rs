@@ -2,7 +2,7 @@
 //! `queryString` or `params`; a body as `text` beside `mimeType`. Members of other names are read as text, since
 //! `_contrail.token` and its like hold public facts.
 
-use std::{cell::LazyCell, collections::HashSet, ops::Range};
+use std::{cell::LazyCell, collections::HashSet, ops::Range, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
@@ -21,7 +21,7 @@ use crate::{
             detect::{DEPTH, is_listed_value, listed_kind},
             grammar::{Parsed, Unparsable},
             names::{self, Place},
-            walk::{Token, Walk},
+            walk::{Places, Token, Walk},
         },
         kind::{self, Kind},
         known::index::Index,
@@ -114,7 +114,7 @@ impl Redactor {
                         self.detect_text(secret.as_bytes(), 1, &mut Vec::new());
                         let range = value.span().start + 1..value.span().end - 1;
                         let id = self.learn(secret.as_bytes(), kind);
-                        marks.extend(id.map(|id| Mark { place: Some(place()), ..Mark::value(range, id) }));
+                        marks.extend(id.map(|id| Mark { place: Some(place().into()), ..Mark::value(range, id) }));
                     }
                     _ => self.detect_string(value, DEPTH, &mut marks, Some(&place)),
                 }
@@ -132,7 +132,7 @@ impl Redactor {
             }
         }
         let index = self.memory().index();
-        self.spread_json(&index, document, &mut marks);
+        self.spread_json(&index, document, &Places::of_file(), &mut marks);
         let mut edits = Vec::new();
         let mut withheld = 0;
         for body in coded {
@@ -153,7 +153,8 @@ impl Redactor {
             after.checked_sub(1).is_none_or(|at| mark.range.end > edits[at].0.end)
         });
         let mut resized: HashSet<String> = resized.into_iter().collect();
-        resized.extend(marks.iter().filter_map(|mark| mark.place.clone()).filter(|place| place.ends_with("/text")));
+        let texts = marks.iter().filter_map(|mark| mark.place.as_ref()).filter(|place| place.ends_with("/text"));
+        resized.extend(texts.map(ToString::to_string));
         let mut cleaned = self.cleaned(content, marks, edits, withheld);
         if !resized.is_empty()
             && let Some(sized) = resize(&Bytes::copy_from_slice(&cleaned.content), &resized)
@@ -213,9 +214,13 @@ impl Redactor {
                 }
             }
         }
+        if marks.is_empty() {
+            return;
+        }
+        let place: Arc<str> = place().into();
         out.extend(marks.into_iter().map(|mark| {
             let moved = mark.moved(|range| view.as_ref().map_or_else(|| range.clone(), |view| view.source(range)));
-            Mark { place: Some(place()), ..moved.moved(|range| start + range.start..start + range.end) }
+            Mark { place: Some(Arc::clone(&place)), ..moved.moved(|range| start + range.start..start + range.end) }
         }));
     }
 
@@ -244,11 +249,12 @@ impl Redactor {
                 // A malformed body's labels may need quotes.
                 if in_place && !parsed.is_malformed() {
                     let view = View::unescape(&raw[1..raw.len() - 1]);
+                    let place: Arc<str> = place().into();
                     out.extend(marks.into_iter().map(|mark| {
                         let moved =
                             mark.moved(|inner| view.as_ref().map_or_else(|| inner.clone(), |view| view.source(inner)));
                         let moved = moved.moved(|inner| range.start + inner.start..range.start + inner.end);
-                        Mark { place: Some(place()), ..moved }
+                        Mark { place: Some(Arc::clone(&place)), ..moved }
                     }));
                     return None;
                 }

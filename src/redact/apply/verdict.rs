@@ -1,6 +1,6 @@
 //! Secrets in what the check says of an exchange: places, values that it saw, and texts of contrail's own.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::message::{Work, lossy};
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
 /// A value that was replaced in its field only, so a finding about that field has to follow.
 pub(super) struct Spot {
     pub(super) response: bool,
-    pub(super) place: String,
+    pub(super) place: Arc<str>,
     pub(super) value: String,
     pub(super) label: String,
 }
@@ -36,8 +36,8 @@ pub(super) struct Piece {
 
 impl Work<'_> {
     /// A place of a body as the redacted body has it: the names that lead there are redacted as they are there.
-    pub(super) fn place_in(&self, index: &Index, document: Option<&json::Document>, place: String) -> String {
-        let Some(mut place) = self.pointer(index, &place) else { return place };
+    pub(super) fn place_in(&self, index: &Index, document: Option<&json::Document>, place: &str) -> String {
+        let Some(mut place) = self.pointer(index, place) else { return place.to_owned() };
         // Beside another name of the same beginning a label may read otherwise; then more of the body counts as redacted.
         while document.is_some_and(|document| document.pointer(&place).is_none()) {
             place.truncate(place.rfind('/').unwrap_or(0));
@@ -189,6 +189,6 @@ impl Spot {
             Rule::ResponseBody | Rule::ResponseBodyUndocumented => self.response,
             _ => true,
         };
-        side && (finding.at == self.place || self.place.strip_prefix('/') == Some(&finding.at))
+        side && (finding.at == *self.place || self.place.strip_prefix('/') == Some(&finding.at))
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
             continue;
         }
         let Some(hit) = expression.captures(&text[from..]) else {
-            looked(text.len() - from);
+            looked(if opens_quote(&text[from..]) { text.len() - from } else { MAX_PREFIX });
             continue;
         };
         let quoted = hit.get(1).or_else(|| hit.get(2)).or_else(|| hit.get(3));
@@ -99,6 +99,13 @@ pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
         }
         from = range.end;
     }
+}
+
+/// Whether a value begins with a quote: its end may be anywhere, or nowhere.
+fn opens_quote(text: &[u8]) -> bool {
+    let begin = text.iter().take(20).position(|byte| !byte.is_ascii_whitespace()).unwrap_or_default();
+    let value = &text[begin..];
+    matches!(value.strip_prefix(b"\\").unwrap_or(value), [b'"' | b'\'', ..])
 }
 
 /// The end of a value with an `&` in it: no piece of it is a field of a form (`&name=`) or an entity (`&name;`). After a

@@ -7,6 +7,7 @@ use super::{
     fields::fields,
     grammar::looks_like_form,
     steps::looked,
+    walk::Places,
 };
 use crate::json::Document;
 use crate::redact::{Redactor, coding, mark::Mark};
@@ -59,7 +60,7 @@ impl Redactor {
         if matches!(plain.trim_ascii_start().first(), Some(b'{' | b'['))
             && let Ok(document) = Document::parse(plain.to_vec())
         {
-            self.detect_json(&document, &[], depth.saturating_sub(1), out);
+            self.detect_json(&document, &Places::of_body(&[]), depth.saturating_sub(1), out);
         } else if looks_like_form(plain) {
             self.detect_fields(plain, &fields(plain).unwrap_or_default(), false, out);
         } else {

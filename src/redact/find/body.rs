@@ -5,6 +5,7 @@ use super::{
     fields::last_name,
     grammar::{Grammar, Parsed},
     names::{self, Place},
+    walk::Places,
 };
 use crate::{
     exchange::{Body, media::Field},
@@ -22,6 +23,7 @@ impl Redactor {
     }
 
     pub(super) fn detect_parsed(&self, parsed: &Parsed, content: &[u8], done: &[String], out: &mut Vec<Mark>) {
+        let places = Places::of_body(done);
         let is_bytes = matches!(parsed.grammar, Grammar::Bytes | Grammar::Mended(_) | Grammar::Nearly);
         let before = out.len();
         // Where only the look of the bytes says that a value is one, a value that holds a label was read before.
@@ -29,7 +31,7 @@ impl Redactor {
         let is_new = |field: &&Field| !is_bytes || !label::holds(&content[field.value.clone()]);
         for grammar in parsed.grammars() {
             match grammar {
-                Grammar::Json(document) => self.detect_json(document, done, DEPTH, out),
+                Grammar::Json(document) => self.detect_json(document, &places, DEPTH, out),
                 Grammar::Form(fields) => {
                     let before = out.len();
                     self.detect_fields(content, fields.iter().filter(is_new), true, out);
@@ -63,7 +65,7 @@ impl Redactor {
     /// Recognises the secrets of malformed JSON whose structure is beyond doubt.
     fn detect_mended(&self, document: &Document, content: &[u8], out: &mut Vec<Mark>) {
         let before = out.len();
-        self.detect_json(document, &[], DEPTH, out);
+        self.detect_json(document, &Places::of_body(&[]), DEPTH, out);
         for mark in &mut out[before..] {
             (mark.quoted, mark.number, mark.whole) = (mark.number, false, false);
             // What stands for a byte that JSON does not allow is no part of the secret.

@@ -1,7 +1,7 @@
 //! Recognising secrets: by the field that they stand in, by their shape, by the rules that `--redact` adds. What is
 //! recognised is remembered, so that it is found again by value.
 
-use std::{borrow::Cow, cell::LazyCell, ops::Range};
+use std::{borrow::Cow, cell::LazyCell, ops::Range, sync::Arc};
 
 use super::{
     hints::{self, Hints, glance},
@@ -9,7 +9,7 @@ use super::{
     names::{self, JWK_PRIVATE, OAUTH, Place},
     prefilter::Seen,
     shapes,
-    walk::{Token, Walk},
+    walk::{Places, Token, Walk},
 };
 use crate::json::{Document, Kind as JsonKind, Node};
 use crate::redact::{
@@ -125,12 +125,11 @@ impl Redactor {
         }
     }
 
-    /// Reads a JSON document. Ranges are those of its source; quotes stay outside. `done` names the places whose
-    /// values are labels already; a number does not show it.
+    /// Reads a JSON document. Ranges are those of its source; quotes stay outside.
     pub(in crate::redact) fn detect_json(
         &self,
         document: &Document,
-        done: &[String],
+        places: &Places<'_>,
         depth: usize,
         out: &mut Vec<Mark>,
     ) {
@@ -144,7 +143,7 @@ impl Redactor {
             return;
         }
         let mut walk: Walk<'_, Option<Inherited>> = Walk::new();
-        self.visit(&mut walk, &Token::Root, document.root(), None, done, depth, out);
+        self.visit(&mut walk, &Token::Root, document.root(), None, places, depth, out);
         while let Some((node, inherited)) = walk.next() {
             if node.kind() == JsonKind::Object {
                 // What the members beside one tell is looked up once: a malformed object may repeat a name.
@@ -174,13 +173,13 @@ impl Redactor {
                     let data = is_data.then_some(Inherited { kind: Kind::Secret, all: true, below: true });
                     let field = field.or(data).or(inherited);
                     self.detect_string(name, depth, out, None);
-                    self.visit(&mut walk, &Token::Name(text), value, field, done, depth, out);
+                    self.visit(&mut walk, &Token::Name(text), value, field, places, depth, out);
                 }
             } else {
                 let paired = paired_kind(node).map(|kind| Inherited { kind, all: true, below: false });
                 for (at, item) in node.items().enumerate() {
                     let field = paired.filter(|_| at == 1).or(inherited);
-                    self.visit(&mut walk, &Token::Index(at), item, field, done, depth, out);
+                    self.visit(&mut walk, &Token::Index(at), item, field, places, depth, out);
                 }
             }
         }
@@ -193,14 +192,14 @@ impl Redactor {
         token: &Token<'d>,
         node: Node<'d>,
         mut field: Option<Inherited>,
-        done: &[String],
+        places: &Places<'_>,
         depth: usize,
         out: &mut Vec<Mark>,
     ) {
         if self.plan.has_pointers() && self.plan.names_place(&walk.pointer(token)) {
             field = Some(Inherited { kind: Kind::Custom, all: true, below: true });
         }
-        let place = || walk.pointer(token);
+        let place = || places.of(walk, token);
         match node.kind() {
             JsonKind::Null | JsonKind::Boolean => {}
             JsonKind::Number => {
@@ -209,7 +208,7 @@ impl Redactor {
                 // `tokens: 512` counts them.
                 let counted = matches!(token, Token::Name(name) if name.to_ascii_lowercase().ends_with("tokens"));
                 if let Some(kind) = field.filter(|field| field.all && !counted).map(|field| field.kind).or(person) {
-                    if done.contains(&place()) {
+                    if places.is_done(&place()) {
                         self.memory().reserve_number(raw);
                         return;
                     }
@@ -220,7 +219,7 @@ impl Redactor {
                         }
                     }
                     out.extend(self.learn(raw, kind).map(|id| Mark {
-                        place: Some(place()),
+                        place: Some(place().into()),
                         number: true,
                         ..Mark::value(node.span(), id)
                     }));
@@ -236,7 +235,7 @@ impl Redactor {
                     // What a credential is made of is worth knowing by itself.
                     self.detect_text(value.as_bytes(), 1, &mut Vec::new());
                     let id = self.learn(value.as_bytes(), telling.kind);
-                    out.extend(id.map(|id| Mark { place: Some(place()), ..Mark::value(inner, id) }));
+                    out.extend(id.map(|id| Mark { place: Some(place().into()), ..Mark::value(inner, id) }));
                     return;
                 }
                 if let Some(kind) = personal(token) {
@@ -244,7 +243,7 @@ impl Redactor {
                     self.person(value.as_bytes(), kind, inner, out);
                     for mark in &mut out[before..] {
                         mark.whole = true;
-                        mark.place = Some(place());
+                        mark.place = Some(place().into());
                     }
                     if out.len() > before {
                         return;
@@ -281,10 +280,14 @@ impl Redactor {
             }
             None => self.detect_text(inner, depth.saturating_sub(1), &mut marks),
         }
+        if marks.is_empty() {
+            return;
+        }
+        let place: Option<Arc<str>> = place.map(|place| place().into());
         out.extend(marks.into_iter().map(|mark| Mark {
             whole: mark.range == (0..inner.len()),
             range: start + mark.range.start..start + mark.range.end,
-            place: place.map(|place| place()),
+            place: place.clone(),
             number: mark.number,
             quoted: false,
             secret: mark.secret,

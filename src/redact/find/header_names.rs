@@ -56,7 +56,7 @@ const FIELD_ENDS: &[(&str, Kind)] = &[
     ("pwd", Kind::Password),
 ];
 
-/// Every part of a name that [`by_header`] asks for: most names have none, and one look says so.
+/// Every part of a name that [`by_header`] asks for: most names have none, and one look shows it.
 pub(in crate::redact) const HEADER_WORDS: &[&str] = &[
     "dpop",
     "x-auth",

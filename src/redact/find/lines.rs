@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::detect::LONG;
+use super::{detect::LONG, walk::Places};
 use crate::json::Document;
 use crate::redact::{Redactor, mark::Mark};
 
@@ -63,7 +63,7 @@ impl Redactor {
         }
         let Ok(document) = Document::parse(text.to_vec()) else { return false };
         let mut marks = Vec::new();
-        self.detect_json(&document, &[], depth - 1, &mut marks);
+        self.detect_json(&document, &Places::of_body(&[]), depth - 1, &mut marks);
         out.extend(marks.into_iter().map(|mark| Mark {
             range: source(mark.range.clone()),
             place: None,

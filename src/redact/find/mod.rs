@@ -27,6 +27,6 @@ mod paths;
 mod phrases;
 mod prefilter;
 mod shapes;
-mod steps;
+pub(super) mod steps;
 mod tags;
 pub(super) mod walk;

@@ -1,6 +1,6 @@
 //! The parts of a multipart body, by every boundary, line end and name that a reader may go by.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::{
     detect::DEPTH,
@@ -22,7 +22,7 @@ pub(in crate::redact) struct Part {
     pub(in crate::redact) others: Vec<String>,
     pub(in crate::redact) head: Range<usize>,
     pub(in crate::redact) body: Range<usize>,
-    /// Its `Content-Transfer-Encoding` says so.
+    /// By its `Content-Transfer-Encoding`.
     is_base64: bool,
     pub(in crate::redact) inside: Parsed,
 }
@@ -145,8 +145,9 @@ impl Redactor {
         let mut marks = Vec::new();
         self.detect_parsed(&part.inside, value, &[], &mut marks);
         out.extend(moved(marks, part.body.start));
+        let place: Arc<str> = place.into();
         for mark in &mut out[before..] {
-            mark.place = Some(place.clone());
+            mark.place = Some(Arc::clone(&place));
         }
     }
 

@@ -9,7 +9,7 @@ thread_local! {
 }
 
 /// Counts bytes that a search looks at, in tests.
-pub(super) fn looked(bytes: usize) {
+pub(in crate::redact) fn looked(bytes: usize) {
     #[cfg(test)]
     LOOKED.with(|looked| looked.set(looked.get() + bytes));
     let _ = bytes;

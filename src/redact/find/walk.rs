@@ -1,7 +1,8 @@
 //! Going through a JSON document without recursion, container by container; a place is written only when asked for.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cell::Cell, collections::HashSet};
 
+use super::steps::looked;
 use crate::json::{Node, push_pointer};
 
 /// One step of a JSON pointer.
@@ -28,6 +29,44 @@ struct Container<'d, T> {
     memo: T,
 }
 
+/// The places of a document that are written beside what is found there. Many of them below long names would take far
+/// more memory than the document, so those of a message are bounded; beyond the bound all of the body is the place.
+#[derive(Debug)]
+pub(in crate::redact) struct Places<'a> {
+    /// Those whose values are labels already; a number does not show it.
+    done: HashSet<&'a str>,
+    /// Bytes that may still be written.
+    left: Cell<usize>,
+}
+
+impl<'a> Places<'a> {
+    /// Of a message's body.
+    pub(in crate::redact) fn of_body(done: &'a [String]) -> Self {
+        /// Most bytes of all places of one body.
+        const MOST: usize = 1 << 20;
+        Self { done: done.iter().map(String::as_str).collect(), left: Cell::new(MOST) }
+    }
+
+    /// Of a file that the user names: each place is reported.
+    pub(in crate::redact) fn of_file() -> Self {
+        Self { done: HashSet::new(), left: Cell::new(usize::MAX) }
+    }
+
+    /// The JSON pointer of what `token` names in the current container, or of the whole document.
+    pub(in crate::redact) fn of<T: Copy>(&self, walk: &Walk<'_, T>, token: &Token<'_>) -> String {
+        let left = self.left.get();
+        let pointer = if left == 0 { String::new() } else { walk.pointer(token) };
+        looked(pointer.len());
+        self.left.set(left.saturating_sub(pointer.len()));
+        if pointer.len() > left { String::new() } else { pointer }
+    }
+
+    /// Whether a label is at this place already.
+    pub(in crate::redact) fn is_done(&self, place: &str) -> bool {
+        self.done.contains(place) || self.done.contains("")
+    }
+}
+
 impl<'d, T: Copy> Walk<'d, T> {
     pub(in crate::redact) fn new() -> Self {
         Self { containers: Vec::new(), current: None }
@@ -46,7 +85,7 @@ impl<'d, T: Copy> Walk<'d, T> {
     }
 
     /// The JSON pointer of what `token` names in the current container.
-    pub(in crate::redact) fn pointer(&self, token: &Token<'d>) -> String {
+    pub(in crate::redact) fn pointer(&self, token: &Token<'_>) -> String {
         let mut tokens = vec![token];
         let mut at = self.current;
         while let Some(container) = at.and_then(|at| self.containers.get(at)) {

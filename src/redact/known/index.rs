@@ -22,6 +22,7 @@ use super::{
 };
 use crate::hex::hex;
 use crate::redact::{
+    find::steps::looked,
     kind::{self, Spread},
     label,
     mark::Id,
@@ -154,6 +155,7 @@ impl Index {
     /// The same with these patterns.
     pub(in crate::redact) fn with(&self, mut patterns: Vec<Pattern>) -> Self {
         let mut sieve = self.sieve.clone();
+        looked(self.levels.iter().map(|level| level.patterns.len()).sum());
         let held = self.levels.iter().flat_map(|level| &level.patterns);
         sieve.add(patterns.iter().map(Pattern::bytes), held.map(Pattern::bytes));
         let mut levels = self.levels.clone();
@@ -201,9 +203,11 @@ impl Index {
             // In a text that repeats itself the same part of it is hit again and again; it is grown once.
             let mut grown = [0..0, 0..0, 0..0];
             for hit in search.find_overlapping_iter(text) {
+                looked(hit.range().len());
                 let pattern = &level.patterns[hit.pattern().as_usize()];
                 let labels = labels.get_or_insert_with(|| label::find(text).map(|(range, _)| range).collect());
-                if labels.iter().any(|label| label.start <= hit.start() && hit.end() <= label.end) {
+                let before = labels.partition_point(|label| label.start <= hit.start());
+                if before.checked_sub(1).is_some_and(|last| hit.end() <= labels[last].end) {
                     continue;
                 }
                 let known = &mut grown[pattern.form as usize];

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use super::index::{Index, patterns_of};
+use super::index::{Index, Pattern, patterns_of};
 
 use crate::redact::{kind::Kind, label, mark::Id, view::View};
 
@@ -46,7 +46,11 @@ pub(in crate::redact) struct Memory {
     /// Highest label number, given here or found in a text.
     highest: u32,
     index: Arc<Index>,
-    pub(in crate::redact) distinct: BTreeMap<&'static str, u64>,
+    /// What the next search needs in addition: an index of many secrets takes long to extend one by one.
+    pending: Vec<Pattern>,
+    distinct: BTreeMap<&'static str, u64>,
+    /// Secrets that were known before any message held them, and when they were noted.
+    foreknown: Vec<(Id, u64)>,
     /// Hashes of the personal data, by kind.
     people: BTreeMap<&'static str, HashSet<u64>>,
     hasher: RandomState,
@@ -65,7 +69,9 @@ impl Default for Memory {
             clock: 0,
             highest: 0,
             index: Arc::default(),
+            pending: Vec::new(),
             distinct: BTreeMap::new(),
+            foreknown: Vec::new(),
             people: BTreeMap::new(),
             hasher: RandomState::new(),
         }
@@ -119,17 +125,33 @@ impl Memory {
             }
             None => self.add(kind),
         };
-        let mut patterns = Vec::new();
         for text in std::iter::once(text).chain(aliases.iter().map(Vec::as_slice)) {
             let text: Arc<[u8]> = text.into();
             if self.by_text.insert(Arc::clone(&text), id).is_none() {
-                patterns_of(&text, id, &mut patterns);
+                patterns_of(&text, id, &mut self.pending);
             }
         }
-        if !patterns.is_empty() {
-            self.index = Arc::new(self.index.with(patterns));
-        }
         Some(id)
+    }
+
+    /// Remembers a secret that no message has held yet; it counts as soon as one does.
+    pub(in crate::redact) fn foresee(&mut self, text: &[u8], kind: Kind) {
+        let noted = self.learn(text, kind).and_then(|id| Some((id, self.secrets.get(&id)?.seen)));
+        self.foreknown.extend(noted);
+    }
+
+    /// How many distinct secrets messages held, by kind.
+    pub(in crate::redact) fn distinct(&self) -> BTreeMap<&'static str, u64> {
+        let mut distinct = self.distinct.clone();
+        for (id, noted) in &self.foreknown {
+            if let Some(secret) = self.secrets.get(id).filter(|secret| secret.seen == *noted)
+                && let Some(count) = distinct.get_mut(secret.kind.name())
+            {
+                *count -= 1;
+            }
+        }
+        distinct.retain(|_, count| *count > 0);
+        distinct
     }
 
     fn add(&mut self, kind: Kind) -> Id {
@@ -163,7 +185,8 @@ impl Memory {
         }
         self.forgotten += (before - left) as u64;
         self.by_text.retain(|_, id| self.secrets.contains_key(id));
-        self.index = Arc::new(self.index.only(|id| self.secrets.contains_key(&id)));
+        let index = self.index();
+        self.index = Arc::new(index.only(|id| self.secrets.contains_key(&id)));
     }
 
     /// Notes that the secret was seen again. Whether it is still known.
@@ -222,7 +245,10 @@ impl Memory {
         self.people.iter().map(|(kind, values)| (*kind, values.len() as u64)).collect()
     }
 
-    pub(in crate::redact) fn index(&self) -> Arc<Index> {
+    pub(in crate::redact) fn index(&mut self) -> Arc<Index> {
+        if !self.pending.is_empty() {
+            self.index = Arc::new(self.index.with(std::mem::take(&mut self.pending)));
+        }
         Arc::clone(&self.index)
     }
 }
@@ -257,7 +283,7 @@ mod tests {
     use super::*;
     use crate::{hex::hex, redact::known::index::Form};
 
-    fn found(memory: &Memory, text: &str) -> Vec<String> {
+    fn found(memory: &mut Memory, text: &str) -> Vec<String> {
         let mut out = Vec::new();
         memory.index().search(text.as_bytes(), false, &mut out);
         let mut out: Vec<String> = out.into_iter().map(|found| text[found.range].to_owned()).collect();
@@ -273,14 +299,14 @@ mod tests {
             for after in ["", "z", "yz"] {
                 let text = format!("{before}s3cr3t?value>~{after}");
                 for encoded in [BASE64_STANDARD.encode(&text), BASE64_URL_SAFE_NO_PAD.encode(&text)] {
-                    assert_eq!(found(&memory, &format!("({encoded})")), [encoded]);
+                    assert_eq!(found(&mut memory, &format!("({encoded})")), [encoded]);
                 }
                 let hex = hex(text.as_bytes());
-                assert_eq!(found(&memory, &format!("x{hex}")), [hex]);
-                assert_eq!(found(&memory, &text), ["s3cr3t?value>~"]);
+                assert_eq!(found(&mut memory, &format!("x{hex}")), [hex]);
+                assert_eq!(found(&mut memory, &text), ["s3cr3t?value>~"]);
             }
         }
-        assert!(found(&memory, "s3cr3t-value").is_empty());
+        assert!(found(&mut memory, "s3cr3t-value").is_empty());
     }
 
     #[test]
@@ -301,9 +327,9 @@ mod tests {
             (0..100_u8).map(|n| char::from(b'a' + n.wrapping_mul(7) % 26)).collect::<String>() + "0123";
         let mut memory = Memory::default();
         memory.learn(secret.as_bytes(), Kind::Secret).unwrap();
-        assert!(found(&memory, &format!("<{secret}>")).iter().all(|part| *part == secret));
-        assert_eq!(found(&memory, &format!("<{}>", &secret[..50])), [&secret[..50]]);
-        assert_eq!(found(&memory, &format!("<{}>", &secret[50..])), [&secret[50..]]);
+        assert!(found(&mut memory, &format!("<{secret}>")).iter().all(|part| *part == secret));
+        assert_eq!(found(&mut memory, &format!("<{}>", &secret[..50])), [&secret[..50]]);
+        assert_eq!(found(&mut memory, &format!("<{}>", &secret[50..])), [&secret[50..]]);
     }
 
     #[test]
@@ -316,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bounded_memory_forgets_what_was_met_last_the_longest_ago_and_gives_no_number_again() {
+    fn a_bounded_memory_forgets_the_least_recently_seen_and_reuses_no_number() {
         let mut memory = Memory::default();
         memory.bound(8);
         let secret = |n: usize| format!("secret-number-{n:05}");
@@ -329,17 +355,17 @@ mod tests {
             assert!(numbers.insert(memory.secret(id).number), "{n}");
             assert!(memory.secrets.len() <= 8 && memory.by_text.len() <= 8);
             for known in [0, n] {
-                assert_eq!(found(&memory, &secret(known)).len(), 1, "{known} after {n}");
+                assert_eq!(found(&mut memory, &secret(known)).len(), 1, "{known} after {n}");
             }
         }
-        assert!(memory.forgotten >= 92 && found(&memory, &secret(1)).is_empty());
+        assert!(memory.forgotten >= 92 && found(&mut memory, &secret(1)).is_empty());
         let again = learn(&mut memory, 1);
-        assert!(numbers.insert(memory.secret(again).number) && found(&memory, &secret(1)).len() == 1);
-        assert_eq!(memory.distinct["secret"], 101, "one that was forgotten counts again");
+        assert!(numbers.insert(memory.secret(again).number) && found(&mut memory, &secret(1)).len() == 1);
+        assert_eq!(memory.distinct()["secret"], 101, "one that was forgotten counts again");
     }
 
     #[test]
-    fn what_an_exchange_at_work_met_is_forgotten_only_when_it_is_done() {
+    fn secrets_of_an_exchange_in_progress_are_kept_until_its_end() {
         let mut memory = Memory::default();
         memory.bound(8);
         let secret = |n: usize| format!("secret-number-{n:05}");
@@ -350,8 +376,8 @@ mod tests {
         let second = memory.begin();
         (50..100).for_each(|n| _ = learn(&mut memory, n));
         memory.done(first);
-        assert!(found(&memory, &secret(49)).is_empty());
-        assert!((50..100).all(|n| found(&memory, &secret(n)).len() == 1));
+        assert!(found(&mut memory, &secret(49)).is_empty());
+        assert!((50..100).all(|n| found(&mut memory, &secret(n)).len() == 1));
         memory.done(second);
         assert!(memory.secrets.len() <= 8 && memory.by_text.len() <= 8, "{}", memory.secrets.len());
         assert_eq!(memory.forgotten, 100 - memory.secrets.len() as u64);
@@ -362,8 +388,8 @@ mod tests {
         let mut memory = Memory::default();
         memory.learn(b"oken-1!x", Kind::Secret).unwrap();
         memory.learn(b"api-key-1", Kind::Secret).unwrap();
-        assert!(found(&memory, "!api-key-1! and !api-key-17!").is_empty());
-        assert_eq!(found(&memory, "api-key-1"), ["api-key-1"]);
+        assert!(found(&mut memory, "!api-key-1! and !api-key-17!").is_empty());
+        assert_eq!(found(&mut memory, "api-key-1"), ["api-key-1"]);
     }
 
     #[test]
@@ -371,10 +397,11 @@ mod tests {
         let mut memory = Memory::default();
         for n in 0..2000 {
             memory.learn(format!("secret-number-{n:05}").as_bytes(), Kind::Secret).unwrap();
+            memory.index();
         }
         assert!(memory.index().levels.len() < 12, "{}", memory.index().levels.len());
         for n in [0, 999, 1999] {
-            assert_eq!(found(&memory, &format!("a secret-number-{n:05} b")).len(), 1);
+            assert_eq!(found(&mut memory, &format!("a secret-number-{n:05} b")).len(), 1);
         }
     }
 }

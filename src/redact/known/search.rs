@@ -1,12 +1,15 @@
 //! Finding known secrets again by value, in whatever coding.
 
-use std::ops::Range;
+use std::{cell::LazyCell, ops::Range, sync::Arc};
 
 use super::index::{Found, Index};
 use crate::json::{Document, Kind as JsonKind, Node};
 use crate::redact::{
     Redactor,
-    find::walk::{Token, Walk},
+    find::{
+        steps::looked,
+        walk::{Places, Token, Walk},
+    },
     kind::{self, Spread},
     mark::Mark,
     view::View,
@@ -63,19 +66,26 @@ pub(in crate::redact) fn is_worth(index: &Index, text: &[u8]) -> bool {
 
 impl Redactor {
     /// Known secrets in a JSON document, in names, strings and numbers. Ranges are those of its source.
-    pub(in crate::redact) fn spread_json(&self, index: &Index, document: &Document, out: &mut Vec<Mark>) {
+    pub(in crate::redact) fn spread_json(
+        &self,
+        index: &Index,
+        document: &Document,
+        places: &Places<'_>,
+        out: &mut Vec<Mark>,
+    ) {
         if index.is_empty() || !is_worth(index, document.source()) {
             return;
         }
         let mut walk: Walk<'_, ()> = Walk::new();
-        self.spread_value(index, &mut walk, &Token::Root, document.root(), out);
+        self.spread_value(index, &mut walk, &Token::Root, document.root(), places, out);
         while let Some((node, ())) = walk.next() {
             for (at, item) in node.items().enumerate() {
-                self.spread_value(index, &mut walk, &Token::Index(at), item, out);
+                self.spread_value(index, &mut walk, &Token::Index(at), item, places, out);
             }
             for (name, value) in node.entries() {
                 spread_string(index, name, None, out);
-                self.spread_value(index, &mut walk, &Token::Name(name.as_str().unwrap_or_default()), value, out);
+                let token = Token::Name(name.as_str().unwrap_or_default());
+                self.spread_value(index, &mut walk, &token, value, places, out);
             }
         }
     }
@@ -86,6 +96,7 @@ impl Redactor {
         walk: &mut Walk<'d, ()>,
         token: &Token<'d>,
         node: Node<'d>,
+        places: &Places<'_>,
         out: &mut Vec<Mark>,
     ) {
         match node.kind() {
@@ -94,12 +105,12 @@ impl Redactor {
                 let raw = node.raw().as_bytes();
                 let known = (kind::spread(raw) != Spread::Field).then(|| self.memory().known(raw)).flatten();
                 out.extend(known.map(|id| Mark {
-                    place: Some(walk.pointer(token)),
+                    place: Some(places.of(walk, token).into()),
                     number: true,
                     ..Mark::value(node.span(), id)
                 }));
             }
-            JsonKind::String => spread_string(index, node, Some(&|| walk.pointer(token)), out),
+            JsonKind::String => spread_string(index, node, Some(&|| places.of(walk, token)), out),
             JsonKind::Array | JsonKind::Object => walk.open(token.clone(), node, ()),
         }
     }
@@ -115,29 +126,37 @@ fn spread_string(index: &Index, node: Node<'_>, place: Option<&dyn Fn() -> Strin
     let mut found = Vec::new();
     // The text itself first; what its escapes stand for comes from the view.
     find(index, inner, Reading::default(), &mut found);
-    out.extend(found.into_iter().filter(|mark| whole_escapes(inner, &mark.range)).map(|mark| Mark {
+    let escapes = LazyCell::new(|| escapes(inner));
+    found.retain(|mark| !cuts(&escapes, mark.range.start) && !cuts(&escapes, mark.range.end));
+    if found.is_empty() {
+        return;
+    }
+    let place: Option<Arc<str>> = place.map(|place| place().into());
+    out.extend(found.into_iter().map(|mark| Mark {
         whole: mark.range == (0..inner.len()),
         range: start + mark.range.start..start + mark.range.end,
-        place: place.map(|place| place()),
+        place: place.clone(),
         ..mark
     }));
 }
 
-/// Whether the range of a JSON string's inner text cuts no escape in two (base64 in the escape's own letters).
-fn whole_escapes(inner: &[u8], range: &Range<usize>) -> bool {
-    let Some(mut at) = memchr::memchr(b'\\', inner) else { return true };
-    while at < range.end {
-        let length = if inner.get(at + 1) == Some(&b'u') { 6 } else { 2 };
-        let cuts = |edge: usize| at < edge && edge < at + length;
-        if cuts(range.start) || cuts(range.end) {
-            return false;
-        }
-        match memchr::memchr(b'\\', inner.get(at + length..).unwrap_or_default()) {
-            Some(next) => at += length + next,
-            None => break,
-        }
+/// The escapes in a JSON string's inner text.
+fn escapes(inner: &[u8]) -> Vec<Range<usize>> {
+    looked(inner.len());
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = memchr::memchr(b'\\', inner.get(at..).unwrap_or_default()) {
+        let start = at + start;
+        at = start + if inner.get(start + 1) == Some(&b'u') { 6 } else { 2 };
+        found.push(start..at);
     }
-    true
+    found
+}
+
+/// Whether a range that begins or ends here cuts an escape in two (base64 in the escape's own letters).
+fn cuts(escapes: &[Range<usize>], edge: usize) -> bool {
+    let before = escapes.partition_point(|escape| escape.start < edge);
+    before.checked_sub(1).is_some_and(|last| edge < escapes[last].end)
 }
 
 /// Every known secret in bytes of a file, with its form.

@@ -1,5 +1,7 @@
 //! Finding known secrets again in bodies, forms and queries.
 
+use std::sync::Arc;
+
 use super::{
     index::Index,
     search::{self, Reading},
@@ -11,6 +13,7 @@ use crate::{
         find::{
             fields::{field_place, name_of},
             grammar::{Grammar, Parsed},
+            walk::Places,
         },
         mark::{self, Mark},
     },
@@ -25,7 +28,7 @@ impl Redactor {
     fn spread_parsed(&self, index: &Index, parsed: &Parsed, content: &[u8], out: &mut Vec<Mark>) {
         for grammar in parsed.grammars() {
             match grammar {
-                Grammar::Json(document) => self.spread_json(index, document, out),
+                Grammar::Json(document) => self.spread_json(index, document, &Places::of_body(&[]), out),
                 Grammar::Form(fields) => {
                     let before = out.len();
                     spread_fields(index, content, fields, out);
@@ -38,11 +41,12 @@ impl Redactor {
                         let mut marks = Vec::new();
                         search::find(index, &content[part.head.clone()], Reading::default(), &mut marks);
                         let heads = marks.len();
+                        let place: Arc<str> = field_place(&part.name).into();
                         self.spread_parsed(index, &part.inside, &content[part.body.clone()], &mut marks);
                         out.extend(marks.into_iter().enumerate().map(|(at, mark)| {
                             let start = if at < heads { part.head.start } else { part.body.start };
                             let moved = mark.moved(|inner| start + inner.start..start + inner.end);
-                            Mark { place: Some(field_place(&part.name)), ..moved }
+                            Mark { place: Some(Arc::clone(&place)), ..moved }
                         }));
                     }
                 }
@@ -65,9 +69,13 @@ pub(in crate::redact) fn spread_fields(index: &Index, text: &[u8], fields: &[Fie
         for (range, is_name) in [(&field.name, true), (&field.value, false)] {
             let mut marks = Vec::new();
             search::find(index, &text[range.clone()], Reading { plus: true, ..Reading::default() }, &mut marks);
+            if marks.is_empty() {
+                continue;
+            }
+            let place: Option<Arc<str>> = (!is_name).then(|| field_place(&name_of(field, text)).into());
             out.extend(marks.into_iter().map(|mark| Mark {
                 whole: mark.range == (0..range.len()),
-                place: (!is_name).then(|| field_place(&name_of(field, text))),
+                place: place.clone(),
                 ..mark.moved(|inner| range.start + inner.start..range.start + inner.end)
             }));
         }
