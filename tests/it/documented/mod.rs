@@ -1,4 +1,9 @@
-//! Tables and promises of the pages under `docs/` that no other test holds.
+//! Tables and promises of the README and the pages under `docs/` that no other test holds.
+
+mod clients;
+mod names;
+mod recordings;
+mod reports;
 
 use std::{collections::BTreeSet, fs, path::Path};
 
