@@ -19,7 +19,7 @@ mod tests {
     use super::plural;
 
     #[test]
-    fn one_of_a_thing_is_not_said_as_many() {
+    fn one_of_a_thing_is_in_the_singular() {
         assert_eq!(plural(1_u64, "exchange"), "1 exchange");
         assert_eq!(plural(0_u64, "exchange"), "0 exchanges");
         assert_eq!(plural(1_usize, "entry"), "1 entry");

@@ -123,7 +123,7 @@ fn read(
         }
         found.take(exchange, note.as_ref(), judge, redactor, policy);
     }
-    verify::say_torn(&source.path, recording.head().torn);
+    verify::report_torn(&source.path, recording.head().torn);
     if let Some(stripped) = stripped.filter(|_| !recording.head().by_contrail) {
         *found = stripped;
     }

@@ -38,7 +38,7 @@ enum Action {
     /// Print path, fingerprint and trust help; create the authority if none exists
     #[default]
     Print,
-    /// Replace the authority by a new one
+    /// Replace the authority with a new one
     Rotate,
 }
 

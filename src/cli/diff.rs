@@ -82,7 +82,7 @@ fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<V
             let operation = redactor.text(&operation).into_inner();
             items.push(Item { entry: entry.index, operation, exchange });
         }
-        verify::say_torn(&source, recording.head().torn);
+        verify::report_torn(&source, recording.head().torn);
     }
     Ok(items)
 }

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn no_proxy_keeps_what_the_user_said_but_never_covers_the_upstream() {
+    fn no_proxy_keeps_the_users_entries_but_never_covers_the_upstream() {
         let upstream = [target("tenant.example", 443)];
         assert_eq!(
             no_proxy("internal.corp, .example,tenant.example:443,*", &upstream),

@@ -162,9 +162,8 @@ fn guessed(recordings: &[PathBuf], contract: &Contract) -> Result<String, Failur
         }
     }
     let most = origins.into_iter().max_by_key(|(_, count)| *count);
-    most.map(|(origin, _)| origin).ok_or_else(|| {
-        "no exchange in there is one with the contract's paths; name the tenant's origin with --upstream".into()
-    })
+    most.map(|(origin, _)| origin)
+        .ok_or_else(|| "no exchange in it has a path of the contract; name the tenant's origin with --upstream".into())
 }
 
 /// Entries that lack the body of their response: how many, and the first of them.
@@ -195,7 +194,7 @@ const LISTED: usize = 10;
 
 fn say(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
     for (journal, bytes) in &folded.torn {
-        super::verify::say_torn(journal, *bytes);
+        super::verify::report_torn(journal, *bytes);
     }
     let mut told = std::io::stderr();
     line(&format!("{} with {origin} in {}", plural(folded.entries, "exchange"), folded.har.display()));

@@ -134,7 +134,7 @@ impl DoorArgs {
             let (listener, address) = bind("--forward-listen", address).await?;
             if !address.ip().to_canonical().is_loopback() && self.proxy_auth.is_none() {
                 return Err(format!(
-                    "--forward-listen {address} can be reached by others; say who may use it with --proxy-auth \
+                    "--forward-listen {address} is open to other machines; set credentials with --proxy-auth \
                      USER:PASSWORD, or listen on 127.0.0.1"
                 )
                 .into());

@@ -33,11 +33,20 @@ pub(super) fn error_chain(error: &(dyn Error + 'static)) -> String {
         line.push_str(&error.to_string());
         cause = error.source();
     }
-    let refused = std::iter::successors(Some(error), |&error| error.source()).any(|error| {
-        error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
-    });
-    if refused && !line.contains(';') {
-        line.push_str("; check the permissions of the file and its folder, or choose another path");
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    let kind = causes.filter_map(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind).last();
+    let remedy = match kind {
+        Some(io::ErrorKind::PermissionDenied) => {
+            "check the permissions of the file and its folder, or choose another path"
+        }
+        Some(io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory) => {
+            "a file is in the way: choose another path"
+        }
+        _ => "",
+    };
+    if !remedy.is_empty() && !line.contains(';') {
+        line.push_str("; ");
+        line.push_str(remedy);
     }
     let line = if line.contains('\n') { line.split_whitespace().collect::<Vec<_>>().join(" ") } else { line };
     visible(&line).into_owned()

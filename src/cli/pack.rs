@@ -108,7 +108,7 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
         super::printer::warn(&unrecorded.sentence());
     }
     for (journal, bytes) in &folded.torn {
-        super::verify::say_torn(journal, *bytes);
+        super::verify::report_torn(journal, *bytes);
     }
     super::printer::line(&line);
     Ok(Outcome::CLEAN)
@@ -148,12 +148,12 @@ fn find(path: &Path) -> Result<Found, Failure> {
             return Err(format!("cannot pack the folder `{}`: {reason}", path.display()).into());
         };
         let mut opened = recording::open(only)?;
-        // What follows the entries says something of the file, too.
+        // What follows the entries is about the file, too.
         let first = opened.by_ref().try_fold((), |(), entry| entry.map(|_| ()));
         first?;
         let head = opened.head();
         if !head.by_contrail {
-            let hint = "only contrail's own recordings are; `contrail import` takes other tools'";
+            let hint = "only contrail's own recordings can be; `contrail import` takes other tools'";
             return Err(format!("`{}` cannot be packed: {hint}", only.display()).into());
         }
         recorded.clone_from(&head.recorded);

@@ -97,7 +97,7 @@ impl Ran {
 
 impl ProxyArgs {
     /// Serves until a signal (or the end of the wrapped command), drains, and returns. `origin` is the upstream's, as in
-    /// `https://tenant.example`. `ready` runs once `listening on` was said.
+    /// `https://tenant.example`. `ready` runs after `listening on` was printed.
     ///
     /// # Errors
     ///

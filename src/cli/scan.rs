@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let redactor = Redactor::new(Plan::new(&args.redact)?);
     for name in &args.env {
         let value = std::env::var_os(name).ok_or_else(|| {
-            format!("the environment variable `{name}` is not set, so its value cannot be looked for")
+            format!("the environment variable `{name}` is not set, so its value cannot be searched for")
         })?;
         if !redactor.remember(value.as_encoded_bytes()) {
             return Err(format!(

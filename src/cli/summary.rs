@@ -139,7 +139,7 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
     if !tally.operations().is_empty() {
         let operations: Vec<String> =
             tally.operations().iter().map(|(name, count)| format!("{name} {count}")).collect();
-        let what = if replays { "asked for" } else { "covered" };
+        let what = if replays { "requested" } else { "covered" };
         let _ = writeln!(out, "operations {what}: {}", operations.join(", "));
     }
     if replays {
@@ -162,7 +162,7 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
             outcome.secrets.secrets.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         let _ = writeln!(out, "secrets redacted: {}", secrets.join(", "));
     }
-    if let Some(personal) = outcome.secrets.said_of_personal() {
+    if let Some(personal) = outcome.secrets.personal_line() {
         let _ = writeln!(out, "{personal}");
     }
     if counts.misses > 0 {

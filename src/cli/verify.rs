@@ -84,7 +84,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     for inspected in trails::inspect(&args.recordings, &args.head)? {
         let chained = integrity(inspected.trails, &mut collector);
         for other in inspected.others.iter().filter(|_| chained) {
-            warn(&format!("`{}` is no part of the chain: nothing proves it", other.display()));
+            warn(&format!("`{}` is not part of the chain: nothing proves that it is unaltered", other.display()));
         }
         for source in &inspected.sources {
             let before = collector.tally().exchanges;
@@ -232,7 +232,7 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
     collector.source(&name);
     collector.end_of_file(&name, !settled && !ended.head.by_contrail)?;
     collector.skipped(ended.skipped as u64);
-    say_torn(&source.path, ended.head.torn);
+    report_torn(&source.path, ended.head.torn);
     if ended.head.unproven {
         warn(&format!("`{name}` is unproven: it was never replayed, verified and scanned at the end of its recording"));
     }
@@ -240,7 +240,7 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
 }
 
 /// Says that the last line of a journal that was read is torn, if it is.
-pub(super) fn say_torn(journal: &Path, bytes: u64) {
+pub(super) fn report_torn(journal: &Path, bytes: u64) {
     if bytes > 0 {
         warn(&torn(journal, bytes));
     }

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_document_is_told_with_file_line_and_column() {
+    fn a_broken_document_is_reported_with_file_line_and_column() {
         let error = parse_as("api.json", "{\"a\": 1,\n  b}").unwrap_err();
         assert!(error.starts_with("`api.json` is not valid JSON: ") && error.contains("line 2 column 3"), "{error}");
     }

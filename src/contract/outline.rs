@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn every_limit_of_section_8_is_told_with_its_place_and_its_passage() {
+    fn every_limit_of_section_8_is_listed_with_its_place_and_its_passage() {
         let limits = facts(&Contract::built_in().documents()[0].outline().limits);
         for expected in [
             "RequestsPerSecond | integer: 0 to 10000 | 2.1, 8",
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn every_not_shown_of_the_document_is_told() {
+    fn every_not_shown_of_the_document_is_listed() {
         let not_shown = facts(&Contract::built_in().documents()[0].outline().not_shown);
         for expected in [
             "the interface | effects | 1",
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_are_told_by_resource_with_their_verbs_in_the_order_of_the_documentation() {
+    fn scopes_are_listed_by_resource_with_their_verbs_in_the_order_of_the_documentation() {
         let outline = Contract::built_in().documents()[0].outline();
         assert_eq!((outline.scope_count, outline.scopes.len()), (242, 89));
         assert_eq!(outline.scopes["branding"], ["read", "update", "delete"]);

@@ -185,7 +185,7 @@ fn perform(action: &Map<String, Value>, version: Version, document: &mut Value) 
 fn expression<'a>(action: &'a Map<String, Value>, key: &str) -> Result<Option<(&'a str, JsonPath)>, String> {
     let Some(held) = action.get(key) else { return Ok(None) };
     let Some(text) = held.as_str() else { return Err(format!("`{key}` has to be a JSONPath expression")) };
-    let path = JsonPath::parse(text).map_err(|error| format!("`{key}` `{text}` is no JSONPath expression: {error}"))?;
+    let path = JsonPath::parse(text).map_err(|error| format!("`{key}` `{text}` is not a JSONPath expression: {error}"))?;
     Ok(Some((text, path)))
 }
 
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_selects_nothing_changes_nothing_and_is_said() {
+    fn a_target_that_selects_nothing_changes_nothing_and_is_reported() {
         let mut document = json!({"a": 1});
         let overlay = actions("  - target: $.a.b\n    update: {x: 1}\n");
         assert_eq!(
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_overlays_do_not_have_and_an_update_of_what_is_removed_are_said() {
+    fn a_key_that_overlays_do_not_have_and_an_update_of_what_is_removed_are_reported() {
         let mut document = json!({"a": {"b": 1}, "c": 2});
         let overlay = "overlay: 1.0.0\nx-note: y\naction: []\nactions:\n  - {target: $.a, updates: {}, update: {d: 3}, \
                        x-why: z}\n  - {target: $.c, remove: true, update: {e: 4}, description: gone}\n";

@@ -20,7 +20,7 @@ pub enum Enforce {
     Nothing,
     /// Answer a request that violates the contract with 400; it does not reach the tenant
     Requests,
-    /// Replace a response that violates the contract by 502, or by 424 for unsafe methods
+    /// Replace a response that violates the contract with 502, or with 424 for unsafe methods
     Responses,
     /// Both
     All,

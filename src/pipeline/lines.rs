@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_stalls_blocks_nobody_and_what_it_misses_is_counted_and_said() {
+    fn a_reader_that_stalls_blocks_nobody_and_the_lines_that_it_misses_are_counted() {
         let (go, stalled) = channel();
         let (taken, read) = channel();
         let console = Console::new(Stalled(stalled, taken), LineFormat::PLAIN).unwrap();

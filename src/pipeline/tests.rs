@@ -316,7 +316,7 @@ fn under_enforce_a_response_is_judged_once_and_recorded_whether_it_passes_or_not
 }
 
 #[tokio::test]
-async fn a_journal_that_cannot_be_written_stops_no_traffic_and_is_said_once_and_counted() {
+async fn a_journal_that_cannot_be_written_stops_no_traffic_and_is_reported_once_and_counted() {
     let journal = Memory { full: Arc::new(true.into()), ..Memory::default() };
     let (pipeline, said) = pipeline(Contract::check, &journal);
     for _ in 0..2 {

@@ -93,7 +93,7 @@ impl fmt::Display for ReadError {
                 f,
                 "the folder `{name}` holds no recording but those of runs that failed; to read one, name it: `{journal}`"
             ),
-            ReadFault::NotHar { reason } => write!(f, "`{name}` is no HAR file and no journal: {reason}"),
+            ReadFault::NotHar { reason } => write!(f, "`{name}` is neither a HAR file nor a journal: {reason}"),
             ReadFault::Unfinished { reason } => write!(
                 f,
                 "`{name}` cannot be used: a fold into its folder was interrupted, and {reason}; take the folder from where it was kept"

@@ -365,7 +365,7 @@ impl Replay {
         unproven
     }
 
-    /// Recorded exchanges that were never asked for (and could have been served), with their method and target.
+    /// Recorded exchanges that were never requested (and could have been served), with their method and target.
     #[must_use]
     pub fn unused(&self) -> Vec<(String, String)> {
         let state = self.state();

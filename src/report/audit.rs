@@ -142,7 +142,7 @@ impl Audit {
             writeln!(out, "{}", visible(&one.sentence()))?;
         }
         for file in &self.files {
-            writeln!(out, "`{}` is no trail: nothing proves that it is as it was written", visible(file))?;
+            writeln!(out, "`{}` is not a trail: nothing proves that it is unaltered", visible(file))?;
         }
         for (name, caller) in &self.callers {
             writeln!(out, "\n{}", visible(name))?;

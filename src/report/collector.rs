@@ -50,7 +50,7 @@ impl Unremarkable {
     }
 }
 
-/// Collects what was said about exchanges, and writes reports of it.
+/// Collects the verdicts of exchanges, and writes reports of them.
 #[derive(Debug)]
 pub struct Collector {
     title: Title,

@@ -210,7 +210,7 @@ fn denied(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
 
 fn unused(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     let Some(unused) = facts.run.unused.as_deref().filter(|unused| !unused.is_empty()) else { return Ok(()) };
-    writeln!(to, "<h2>Unused: no request asked for these recorded exchanges</h2>\n<ul>")?;
+    writeln!(to, "<h2>Unused: no request used these recorded exchanges</h2>\n<ul>")?;
     for Unused { entry, request } in unused.iter().take(MAX_ROWS) {
         writeln!(to, "<li>{}: <code>{}</code>", escape(entry), breakable(request))?;
     }

@@ -220,7 +220,7 @@ fn unused(facts: &Facts<'_>) -> Option<Suite> {
         let times = again.entry(request).or_default();
         *times += 1;
         let name = if *times == 1 { request.clone() } else { format!("{request} ({times})") };
-        let message = format!("{entry} was never asked for");
+        let message = format!("{entry} was never requested");
         suite.add(name, Duration::ZERO, Result::of(false, "unused", message, String::new()));
     }
     Some(suite)

@@ -37,7 +37,7 @@ fn a_failed_proof_is_named_with_each_problem_in_every_report_and_fails_in_junit(
 }
 
 #[test]
-fn a_good_proof_passes_in_junit_and_a_run_without_one_says_nothing_of_it() {
+fn a_good_proof_passes_in_junit_and_a_run_without_one_has_no_such_case() {
     let mut good = collector();
     good.proved(Proof { good: true, problems: Vec::new(), note: None });
     let junit = written(&mut good, Kind::Junit);

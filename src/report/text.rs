@@ -136,7 +136,7 @@ fn aside(pen: &mut Pen<'_>, facts: &Facts<'_>) -> io::Result<()> {
         writeln!(pen.to)?;
     }
     if let Some(unused) = run.unused.as_deref().filter(|unused| !unused.is_empty()) {
-        writeln!(pen.to, "{}", pen.paint(BOLD, "Unused: no request asked for these recorded exchanges"))?;
+        writeln!(pen.to, "{}", pen.paint(BOLD, "Unused: no request used these recorded exchanges"))?;
         for Unused { entry, request } in unused {
             writeln!(pen.to, "  {}: {}", visible(entry), visible(request))?;
         }

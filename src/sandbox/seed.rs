@@ -330,13 +330,13 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_member_is_told_with_its_line() {
+    fn a_misspelt_member_is_refused_with_its_line() {
         let said = fault("{\"tenant\": \"t.example\", \"clock\": \"2026-01-01T00:00:00Z\",\n \"cliants\": []}");
         assert!(said.contains("mine.json") && said.contains("cliants") && said.contains("line 2"), "{said}");
     }
 
     #[test]
-    fn an_id_that_stands_twice_is_told() {
+    fn a_repeated_id_is_refused() {
         let said = fault(
             r#"{"tenant": "t.example", "clock": "2026-01-01T00:00:00Z", "clients": [{"id": "a", "scopes": []}],
                 "actions": [{"id": "x"}, {"id": "x"}]}"#,

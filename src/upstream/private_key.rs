@@ -28,7 +28,7 @@ pub(crate) fn read(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
 pub(crate) fn mismatch(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InconsistentKeys(_) => {
-            "the key is another certificate's; name the key that the certificate was made with".into()
+            "the key belongs to another certificate; name the certificate's own key".into()
         }
         other => other.to_string(),
     }

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_of_our_own_says_who_made_it_and_why() {
+    fn an_answer_of_contrails_own_names_its_maker_and_the_reason() {
         let response =
             Response::from(Problem::new(StatusCode::BAD_GATEWAY, "upstream", "nobody \"there\"").with("n", 1));
         assert_eq!(response.status(), 502);

@@ -122,7 +122,7 @@ fn the_contract_is_shown_with_operations_scopes_limits_and_everything_that_is_no
         "integer: 1 to 100; default 50  [4.3, 8]",
         "object: required `org.iso.18013.5.1.mDL`; no other properties  [2.4]",
         "required-scope  [4, 5]",
-        "contrail does not check it\n  nothing\n",
+        "not checked by contrail\n  nothing\n",
     ] {
         assert!(shown.contains(text), "{text}\nnot in\n{shown}");
     }

@@ -28,6 +28,9 @@ const BANNED: &[&str] = &[
     "made anew",
     "in silence",
     "what it came to",
+    "befell",
+    "mend the client",
+    "never asked for",
 ];
 
 fn root() -> &'static Path {

@@ -159,7 +159,7 @@ fn a_file_that_is_no_har_is_refused_in_one_line() {
         (r#"{"log" 1}"#, "expected a colon at byte 7"),
         (r#"{"log":{"entries":[]}} x"#, "expected the end of the file at byte 23"),
     ] {
-        assert_eq!(refusal(text), format!("`x.har` is no HAR file and no journal: {reason}"), "{text}");
+        assert_eq!(refusal(text), format!("`x.har` is neither a HAR file nor a journal: {reason}"), "{text}");
     }
     assert_eq!(
         refusal(r#"{"log":{"entries":[{"request":{"#),
@@ -183,7 +183,7 @@ fn the_message_names_how_to_unpack_or_convert_a_file_first() {
         (utf16(b"", u16::to_be_bytes), "it is UTF-16, and HAR is UTF-8; convert it first (iconv -f UTF-16 -t UTF-8)"),
     ] {
         let opened = Recording::new("x.har".into(), Box::new(io::Cursor::new(bytes)), None);
-        assert_eq!(opened.unwrap_err().to_string(), format!("`x.har` is no HAR file and no journal: {reason}"));
+        assert_eq!(opened.unwrap_err().to_string(), format!("`x.har` is neither a HAR file nor a journal: {reason}"));
     }
 }
 

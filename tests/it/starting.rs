@@ -36,7 +36,7 @@ fn an_address_to_listen_on_without_a_host_or_a_port_is_refused_with_its_form() {
 fn a_pattern_of_hosts_to_intercept_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let said = refused(folder.path(), &["--intercept", "*.example", "--", "true"]);
-    assert!(said.contains("--intercept *.example: it takes no patterns; name each host"), "{said}");
+    assert!(said.contains("--intercept *.example: patterns are not supported; name each host"), "{said}");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn document_text(document: &ContractDocument, named: bool, out: &mut impl Write)
     table("Not shown: nobody can judge these, so they come back as unchecked or as gaps", &outline.not_shown, out)?;
 
     let not_implemented = document.not_implemented();
-    writeln!(out, "\nNot implemented: the document says it, contrail does not check it")?;
+    writeln!(out, "\nNot implemented: stated by the document, not checked by contrail")?;
     if not_implemented.is_empty() {
         writeln!(out, "  nothing")?;
     }

@@ -147,7 +147,7 @@ async fn record(
             let came = client.take(&step).await?;
             let live = next_exchange(&mut proxy).await?;
             let as_foretold =
-                came.status == step.status && came.whole == step.replayable && live.rules == step.foretold_rules();
+                came.status == step.status && came.whole == step.replayable && live.rules == step.expected_rules();
             screen.step(&step, &live, as_foretold)?;
             told.push(Told { step, came, live });
         }

@@ -45,7 +45,7 @@ impl Screen {
             let _ = write!(text, " {}", live.rules.join(", "));
         }
         if !good {
-            let rules = step.foretold_rules();
+            let rules = step.expected_rules();
             let rules = if rules.is_empty() { "no finding".to_owned() } else { rules.join(", ") };
             let _ = write!(text, "\n      foretold: {} with {rules}", step.status);
         }

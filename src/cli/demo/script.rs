@@ -94,7 +94,7 @@ impl Step {
     }
 
     /// The ids of the rules that are foretold, sorted.
-    pub(super) fn foretold_rules(&self) -> Vec<String> {
+    pub(super) fn expected_rules(&self) -> Vec<String> {
         let mut rules: Vec<String> = self.rules.iter().map(|rule| rule.id().to_owned()).collect();
         rules.sort_unstable();
         rules
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_careful_act_has_every_operation_and_foretells_no_finding() {
+    fn the_careful_act_has_every_operation_and_expects_no_finding() {
         let act = careful();
         assert!(act.steps.iter().all(|step| step.rules.is_empty() && step.tenant_breaks.is_none()));
         for part in [POLICIES, TEMPLATES, GROUPS, EVENTS, CREDENTIALS, ACTION, "/oauth/token/"] {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_has_asked_for_its_token_before_it_uses_it() {
+    fn a_client_requests_its_token_before_it_uses_it() {
         let mut known = Vec::new();
         for step in acts().into_iter().flat_map(|act| act.steps) {
             known.extend(step.asks_token);

@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rules_page_says_what_explain_says() {
+    fn the_rules_page_holds_what_explain_prints() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rules.md");
         if std::env::var_os("UPDATE_GOLDENS").is_some() {
             std::fs::write(file, markdown()).unwrap();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_is_explained_in_full_and_cites_who_says_so() {
+    fn every_rule_is_explained_in_full_and_cites_its_source() {
         for rule in Rule::ALL {
             let explained = explanation(*rule);
             for text in [explained.means, explained.source, explained.example, explained.now] {

@@ -1,4 +1,4 @@
-//! What each rule means, who says so, and what to do. `docs/rules.md` is written from this table.
+//! What each rule means, its source, and what to do. `docs/rules.md` is written from this table.
 
 use crate::finding::Rule;
 
@@ -26,7 +26,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             source: "Section 4 lists the operations, section 5 the token endpoint `/oauth/token/` (without its last \
                      slash it is the same operation, with this gap).",
             example: "`GET /api/v2/rate-limit-policies/` (no id), `GET /api/v2/users`",
-            now: "If the path is a slip, mend the client. If the tenant really has this operation, add it with \
+            now: "If the path is a slip, fix the client. If the tenant really has this operation, add it with \
                   `--overlay` or `--contract`, and its traffic is judged.",
         },
         Rule::PathParameter => Explanation {
@@ -41,7 +41,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             means: "A documented query parameter breaks its schema, is missing although it is required, or comes more than once where it is no list. An integer in a query is digits with an optional minus: `5.0`, `+5` and `05` are none.",
             source: "Section 4.3: `take` is an integer from 1 to 100; section 8 repeats it.",
             example: "`GET /api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=101`",
-            now: "Mend the client; `at` names the parameter.",
+            now: "Fix the client; `at` names the parameter.",
         },
         Rule::HeaderParameter => Explanation {
             means: "A documented header parameter breaks its schema, or is missing although it is required. Arrays and \
@@ -50,7 +50,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             source: "OpenAPI, Parameter Object (`in: header`); RFC 9110, section 5.3. The tenant's documentation names no \
                      header parameter.",
             example: "`X-Page: five`, where the contract says integer",
-            now: "Mend the client; `at` names the header.",
+            now: "Fix the client; `at` names the header.",
         },
         Rule::CookieParameter => Explanation {
             means: "A documented cookie parameter breaks its schema, or is missing although it is required. In an export \
@@ -58,7 +58,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             source: "OpenAPI, Parameter Object (`in: cookie`); RFC 6265, section 4.2. The tenant's documentation names no \
                      cookie parameter.",
             example: "No cookie `session`, where the contract requires it",
-            now: "Mend the client; `at` names the cookie.",
+            now: "Fix the client; `at` names the cookie.",
         },
         Rule::QueryUndocumented => Explanation {
             means: "The client sends a query parameter that the documentation does not name. Nobody can say whether the \
@@ -83,7 +83,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             means: "The request body breaks its documented schema: a type, a length, a pattern, a number of keys, or a form field that cannot be read as its type. A missing body breaks it where the document requires one. `at` points to the place. A body that the file lacks is unchecked.",
             source: "Sections 4.5 and 4.6 (request fields and their constraints), 2.4 (shape of `presentation`), 8.",
             example: "`PATCH …/templates/vct_1` with `{\"dialect\": \"simplified/2.0\"}`",
-            now: "Mend the client; the message says what was expected beside what was sent.",
+            now: "Fix the client; the message says what was expected beside what was sent.",
         },
         Rule::ResponseBody => Explanation {
             means: "The response body breaks its documented schema: a required field is missing, a field is there that \
@@ -101,7 +101,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
                     multipart body has its boundary and a name for each part. A JSON text in a form field is held to the same.",
             source: "RFC 8259 and RFC 7493 (JSON), the URL standard (forms); section 1: requests and responses are JSON.",
             example: "`{\"name\": \"a\", \"name\": \"b\"}`",
-            now: "Mend the client's serialiser. The message names the fault.",
+            now: "Fix the client's serialiser. The message names the fault.",
         },
         Rule::ResponseBodyMalformed => Explanation {
             means: "The response body is not the JSON that it claims to be; the same strictness as for requests.",

@@ -13,7 +13,7 @@ pub struct FilterArgs {
     /// Neither judge nor record requests with this path, as sent; a trailing `*` matches any suffix; repeatable
     #[arg(long, value_name = "PATH", value_parser = super::values::excluded)]
     pub exclude: Vec<String>,
-    /// Hold messages until they are judged, and replace those that violate the contract by errors
+    /// Hold messages until they are judged, and replace those that violate the contract with errors
     #[arg(long, value_enum)]
     pub enforce: Option<Enforce>,
 }

@@ -86,7 +86,7 @@ impl DoorArgs {
             let shown = masked(text);
             if text.contains('*') {
                 return Err(format!(
-                    "--intercept {shown}: it takes no patterns; name each host, as in --intercept api.example"
+                    "--intercept {shown}: patterns are not supported; name each host, as in --intercept api.example"
                 )
                 .into());
             }

@@ -126,7 +126,7 @@ impl UpstreamArgs {
             .map(|(option, _, other)| lacking(option, other))
     }
 
-    /// What is said of an option that was `typed` and has nothing to do here, if one was: a script may name it for all
+    /// The warning about an option that was `typed` and has no effect here, if one was: a script may name it for all
     /// its upstreams. The authorities serve hosts that the proxy `intercepts`, too.
     pub(in crate::cli) fn idle(&self, intercepts: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
         let tls = ["upstream-ca", "upstream-cert", "upstream-key"].as_slice();

@@ -117,7 +117,7 @@ impl FoldError {
 
 impl FixtureBuilder {
     /// Says that the last line of a left-over journal was torn, and dropped.
-    pub(in crate::cli) fn say_torn(&self, journal: &Path, bytes: u64) {
+    pub(in crate::cli) fn report_torn(&self, journal: &Path, bytes: u64) {
         if bytes == 0 {
             return;
         }
@@ -145,7 +145,7 @@ impl FixtureBuilder {
             leftovers.restore()?;
             (journal, leftover) = Journal::open(&path, context.clone())?;
         }
-        self.say_torn(journal.path(), leftover.torn);
+        self.report_torn(journal.path(), leftover.torn);
         let mut opened = Opened { journal, leftovers: None, killed: leftover.entries, recovered: false };
         if leftover.entries == 0 {
             return Ok(opened);

@@ -39,7 +39,7 @@ impl Own {
         let inside = recording::sources(named).ok()?;
         let [har] = inside.as_slice() else { return None };
         let mut opened = recording::open(har).ok()?;
-        // What follows the entries says something of the file, too.
+        // What follows the entries is about the file, too.
         if opened.by_ref().any(|entry| entry.is_err()) {
             return None;
         }

@@ -12,7 +12,7 @@ use crate::{
     cli::{
         ContractArgs, Failure,
         printer::line,
-        verify::{Judge, say_torn},
+        verify::{Judge, report_torn},
     },
     exchange::Exchange,
     plural::plural,
@@ -100,7 +100,7 @@ impl Journals {
                     let rewritten =
                         rewriter.segment(segment, texts.get(segment.as_path()).copied().unwrap_or_default())?;
                     if !learns {
-                        say_torn(segment, rewritten.torn);
+                        report_torn(segment, rewritten.torn);
                         all.insert(segment.clone(), rewritten.text);
                     }
                 }

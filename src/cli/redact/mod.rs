@@ -346,7 +346,7 @@ impl Summary {
                 plural(self.edited, "body file")
             ));
         }
-        if let Some(personal) = redactor.counters().said_of_personal() {
+        if let Some(personal) = redactor.counters().personal_line() {
             line(&personal);
         }
         if self.left > 0 {

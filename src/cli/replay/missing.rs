@@ -1,6 +1,6 @@
 //! `--record-missing`: what was not recorded is asked of the tenant, and added to the fixture.
 //!
-//! The one exception to "replay opens no socket": it says so, and CI refuses it unless it is forced.
+//! The one exception to "replay opens no socket": it prints that, and CI refuses it unless it is forced.
 
 use std::{
     env,
@@ -77,7 +77,7 @@ impl Missing {
     ) -> Result<Self, Failure> {
         if let Some(value) = ci().filter(|_| !args.missing.force) {
             let why = format!("--record-missing reaches the network, and this is CI (CI={value})");
-            return Err(format!("{why}; --force does it anyway").into());
+            return Err(format!("{why}; --force allows it").into());
         }
         let [fixture] = args.fixtures.as_slice() else {
             return Err("--record-missing adds to one fixture; name one".into());

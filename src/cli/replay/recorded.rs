@@ -12,10 +12,10 @@ use crate::{
     token::Credential,
 };
 
-/// Most recorded exchanges that are kept to be told at the end; the others are counted.
+/// Most recorded exchanges that are kept for the end; the others are counted.
 const MOST: usize = 1000;
 
-/// What was said about the recorded exchanges.
+/// The verdicts of the recorded exchanges.
 #[derive(Debug, Default)]
 pub(super) struct Judged {
     /// How many have a finding that fails.

@@ -34,7 +34,7 @@ pub(super) fn ready(format: Format, replay: &Replay) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// The summary, what does not fit the contract, and what was never asked for.
+/// The summary, what does not fit the contract, and what was never requested.
 pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &Judged, more: Extra) {
     if format == Format::Json {
         let mut lines = String::new();
@@ -72,7 +72,7 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &J
     }
     if !unused.is_empty() {
         let were = if unused.len() == 1 { "was" } else { "were" };
-        let _ = writeln!(text, "{} {were} never asked for:", exchanges(unused.len()));
+        let _ = writeln!(text, "{} {were} never requested:", exchanges(unused.len()));
         list(&mut text, unused.iter().map(|Unused { entry, request }| format!("{entry}: {request}")));
     }
     let _ = io::stderr().lock().write_all(text.as_bytes());

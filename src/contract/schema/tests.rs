@@ -42,7 +42,7 @@ const POLICY: &str = r##"{
   }}"##;
 
 #[test]
-fn a_variant_that_fails_is_told_at_its_own_places() {
+fn a_variant_that_fails_is_reported_at_its_own_places() {
     let policy = schema(POLICY);
     let of = |configuration: &str| found(&policy, &format!(r#"{{"id":"x","configuration":{configuration}}}"#));
     for good in [
@@ -257,7 +257,7 @@ fn a_pattern_that_is_too_costly_leaves_the_value_unjudged() {
 }
 
 #[test]
-fn no_more_than_a_thousand_places_are_told_of_one_value() {
+fn no_more_than_a_thousand_places_are_reported_of_one_value() {
     let closed = schema(r#"{"s":{"type":"object","properties":{"x":{}},"additionalProperties":false}}"#);
     let empty = schema(r#"{"s":{"type":"object","additionalProperties":false}}"#);
     assert_eq!(found(&empty, r#"{"a":1,"b":2}"#), [": no fields"]);

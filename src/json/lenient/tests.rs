@@ -66,7 +66,7 @@ fn same(text: &[u8]) {
 }
 
 #[test]
-fn it_reads_what_serde_json_reads_and_says_the_same_of_the_rest() {
+fn it_reads_what_serde_json_reads_and_agrees_with_it_on_the_rest() {
     for text in [
         r#" { "text" : "a" , "owned":"\"\\\/\b\f\n\r\té😀", "bytes":"\ud800 \udc00\ud83d\ude00\ud800A" } "#,
         r#"{"text":null,"list":[{"count":1},{"count":0,"signed":-3,"real":1.5e3}],"map":{"a":true,"\u0062":false}}"#,
@@ -130,7 +130,7 @@ fn long_strings_lose_nothing_wherever_their_escapes_stand() {
 }
 
 #[test]
-fn a_value_s_own_text_can_be_asked_for() {
+fn a_value_gives_its_own_text() {
     let held: BTreeMap<String, Option<Raw<'_>>> = read(br#"{"a": [1.50, "\ud800"] ,"b":null,"c":"x"}"#).unwrap();
     let texts: Vec<_> = held.values().map(|raw| raw.map(Raw::get)).collect();
     assert_eq!(texts, [Some(r#"[1.50, "\ud800"]"#), None, Some(r#""x""#)]);

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn anything_else_is_told_from_its_first_different_byte() {
+    async fn anything_else_is_recognised_by_its_first_different_byte() {
         let (http2, all) = told(&[b"P", b"UT / HTTP/1.1\r\n"]).await;
         assert!(!http2);
         assert_eq!(all, b"PUT / HTTP/1.1\r\n");

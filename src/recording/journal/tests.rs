@@ -45,7 +45,7 @@ fn a_torn_last_line_is_dropped_at_the_next_start_and_nothing_else() {
 }
 
 #[test]
-fn a_second_writer_is_told_that_there_is_a_first() {
+fn a_second_writer_is_refused() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("x.journal");
     let (first, _) = open(&path);
@@ -223,7 +223,7 @@ fn the_first_line_that_was_altered_is_named() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_batch_that_cannot_be_written_is_said_and_the_next_one_can() {
+fn a_batch_that_cannot_be_written_is_reported_and_the_next_one_can_be() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("x.journal");
     let (mut journal, _) = open(&path);

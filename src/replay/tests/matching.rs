@@ -42,7 +42,7 @@ fn json_bodies_compare_by_value_with_exact_numbers() {
 }
 
 #[test]
-fn a_request_that_comes_again_is_told_from_those_that_differ_from_it_in_one_part() {
+fn a_repeated_request_does_not_match_those_that_differ_from_it_in_one_part() {
     let form = |body: &str| with_body("POST", "/x", "application/x-www-form-urlencoded", body);
     let replay = exhausting(
         Exhausted::Repeat,

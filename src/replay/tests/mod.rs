@@ -301,7 +301,7 @@ fn an_answer_keeps_its_end_to_end_headers_and_both_cookies_with_a_fresh_length()
 }
 
 #[test]
-fn head_204_and_304_have_no_body_and_head_keeps_the_length_that_it_told() {
+fn head_204_and_304_have_no_body_and_head_keeps_its_stated_length() {
     let fields = [("content-length", "5"), ("etag", "\"1\"")];
     let mut saved = answers(request("GET", "/304"), 304, &fields, "");
     saved.exchange.response.as_mut().unwrap().body = Body::withheld(Withheld::NotSaved, None);

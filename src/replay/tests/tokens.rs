@@ -46,7 +46,7 @@ fn a_token_carries_the_scopes_recorded_for_the_requests_client_and_a_fresh_lifet
 }
 
 #[test]
-fn a_client_that_was_not_recorded_gets_the_union_of_scopes_and_that_is_said() {
+fn a_client_that_was_not_recorded_gets_the_union_of_scopes_with_a_remark() {
     let replay = replay([
         says(by(request("GET", "/x"), "a", &["read:x"]), "{}"),
         says(by(request("GET", "/x"), "b", &["read:z"]), "{}"),

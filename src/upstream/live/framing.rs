@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_says_its_end_in_one_way() {
+    fn an_answer_states_its_end_in_one_way() {
         let (length, coding) = (header::CONTENT_LENGTH, header::TRANSFER_ENCODING);
         let new = Version::HTTP_11;
         assert_eq!(normalized(new, &[]), Ok(0));

@@ -51,7 +51,7 @@ impl fmt::Display for SetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { option, path, cause } => {
-                write!(f, "{option} {}: nothing can be read from it (PEM is expected): {cause}", path.display())
+                write!(f, "{option} {}: no certificate can be read from it (PEM is expected): {cause}", path.display())
             }
             Self::NoRoots => {
                 f.write_str("the system trusts no certificate authority; name one with --upstream-ca FILE")
@@ -196,12 +196,12 @@ pub(super) fn failed(error: &io::Error) -> String {
             }
             CertificateError::Revoked => "its certificate has been revoked".into(),
             CertificateError::Other(cause) if cause.0.to_string() == SHOWN_AUTHORITY => {
-                "its certificate is an authority's own, which no server's may be; --upstream-ca FILE with this very \
+                "its certificate is that of an authority, which no server may use; --upstream-ca FILE with this \
                  certificate trusts it"
                     .into()
             }
             CertificateError::BadSignature => {
-                "its certificate is not signed by the authority of that name that is trusted; --upstream-ca FILE names \
+                "its certificate names a trusted authority, and is not signed by it; --upstream-ca FILE names \
                  another to trust"
                     .into()
             }
@@ -211,7 +211,7 @@ pub(super) fn failed(error: &io::Error) -> String {
             "it asks for a client's certificate; --upstream-cert and --upstream-key name one".into()
         }
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-            "what answers there speaks no TLS; is it http?".into()
+            "the server there does not speak TLS; is it http?".into()
         }
         other => format!("no TLS handshake: {other}"),
     }

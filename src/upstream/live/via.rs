@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_proxy_is_said_without_its_password() {
+    fn a_refused_proxy_is_shown_without_its_password() {
         let error = chosen("https://tenant.example", &[("ALL_PROXY", "socks5://user:hunter2@one")]).unwrap_err();
         assert!(error.starts_with("ALL_PROXY: ") && !error.contains("hunter2"), "{error}");
     }

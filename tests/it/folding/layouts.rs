@@ -129,7 +129,7 @@ fn a_recording_that_cannot_be_packed_is_refused_in_one_line_with_status_2() {
         ("unpack", "x.har", "new.har", "an unpacked recording is a folder"),
         ("pack", "other.har", "new.har", "`contrail import` takes other tools'"),
         ("pack", "x.har", "taken.har", "exists already; add --overwrite to replace it"),
-        ("pack", "taken.har", "new.har", "is no HAR file and no journal"),
+        ("pack", "taken.har", "new.har", "is neither a HAR file nor a journal"),
     ] {
         let ran = run([command, &path(from), "--out", &path(to)]);
         assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);

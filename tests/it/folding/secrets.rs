@@ -141,7 +141,7 @@ fn tokens_of_two_recordings_share_a_label_where_their_facts_are_equal_and_only_t
 }
 
 #[test]
-fn tokens_that_tell_nothing_share_a_label_where_equal_requests_got_equal_answers() {
+fn tokens_without_public_facts_share_a_label_where_equal_requests_got_equal_answers() {
     let workspace = Workspace::new();
     let opaque = |issued: &str, path: &str, at| {
         let mut exchange = with_bearer(get(path, 200, "{}", at), issued);

@@ -125,7 +125,7 @@ fn replay_knows_the_callers_of_both_forms() {
 }
 
 #[test]
-fn a_token_that_the_head_does_not_tell_of_is_refused_by_its_name() {
+fn a_token_that_the_head_does_not_list_is_refused_by_its_name() {
     let workspace = Workspace::new();
     let [one, _] = imported(&workspace);
     let mut har: Value = serde_json::from_str(&text_of(&one)).unwrap();

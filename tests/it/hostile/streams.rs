@@ -102,7 +102,7 @@ async fn a_stream_that_is_reset_ends_its_upstream_at_once_and_the_others_go_on()
 }
 
 #[tokio::test]
-async fn a_client_that_says_goodbye_still_gets_its_answer() {
+async fn a_client_that_sends_goaway_still_gets_its_answer() {
     let harness = Harness::new().await;
     let mut client = opened(&harness).await;
     client.0.write_all(&headers(1, true, &block(GET))).await.unwrap();

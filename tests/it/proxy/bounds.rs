@@ -130,7 +130,7 @@ async fn a_head_that_does_not_arrive_in_time_gets_408_and_ends_the_connection() 
 }
 
 #[tokio::test]
-async fn a_connection_that_says_nothing_is_closed_without_a_word() {
+async fn a_silent_connection_is_closed_without_an_answer() {
     for start in ["", "\r\n"] {
         let harness = Harness::with(tight(|settings| settings.header_timeout = Duration::from_millis(100))).await;
         let mut client = harness.client().await;
@@ -172,7 +172,7 @@ async fn an_idle_connection_outlives_the_header_timeout_and_a_second_slow_head_d
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_closed_without_a_word_after_its_time() {
+async fn an_idle_connection_is_closed_without_an_answer_after_its_time() {
     for answer in ["HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"] {
         let harness = Harness::with(tight(|settings| settings.keep_alive = Duration::from_millis(100))).await;
         let mut client = harness.client().await;

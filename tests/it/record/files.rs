@@ -456,7 +456,7 @@ fn a_trail_is_kept_and_verifies() {
 }
 
 #[test]
-fn an_exchange_that_a_signal_meets_in_the_middle_is_drained_and_recorded() {
+fn an_exchange_in_progress_at_a_signal_is_drained_and_recorded() {
     let workspace = Workspace::new();
     let tenant = TcpListener::bind("127.0.0.1:0").unwrap();
     let running = workspace.start_at(tenant.local_addr().unwrap(), "record", &["--out", "rec.har"]);

@@ -109,7 +109,7 @@ fn a_segment_that_is_gone_is_missed() {
 }
 
 #[test]
-fn a_chain_alone_does_not_tell_that_its_end_was_cut_off_and_a_kept_head_does() {
+fn a_chain_alone_does_not_show_that_its_end_was_cut_off_and_a_kept_head_does() {
     let workspace = trail();
     let last = segments(&workspace).pop().unwrap();
     change(&workspace, &last, |lines| lines.truncate(1));

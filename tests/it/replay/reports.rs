@@ -137,7 +137,7 @@ fn lines_and_summary_call_no_miss_conforming_and_name_what_sets_the_exit_status(
     let said = missing(&workspace, "text").stderr;
     for expected in [
         "\n4 live requests: 1 conform, 0 with gaps, 0 violate, 3 missed\n",
-        "\noperations asked for: getRateLimitPolicy 3, getSynchronizedGroups 1\n",
+        "\noperations requested: getRateLimitPolicy 3, getSynchronizedGroups 1\n",
         "\n2 recorded exchanges: 2 conform, 0 with gaps, 0 violate\n",
         &format!("\n3 replay misses\n  GET {WRONG} (unknown, 1 in all)\n  GET {MISSED} (unknown, 2 in all)\n"),
         "\n2 turned away: tunnel-denied\n  elsewhere.invalid:443 (2 in all)\n",

@@ -350,7 +350,7 @@ fn either_side_can_be_left_out() {
 }
 
 #[test]
-fn blame_says_whose_business_it_is() {
+fn blame_names_whose_business_it_is() {
     Case::book().answer(400, "").blames(Some(Blame::Stricter));
     Case::list("&take=99").answer(400, "").blames(Some(Blame::Caught));
     Case::list("&take=99").blames(Some(Blame::Laxer));
@@ -370,7 +370,7 @@ fn a_hostile_number_of_names_costs_no_more_than_reading_them() {
 }
 
 #[test]
-fn a_deep_value_in_the_wrong_place_is_told_without_overflow() {
+fn a_deep_value_in_the_wrong_place_is_reported_without_overflow() {
     let deep = format!("{}{}{}{}", r#"{"meta":"#, "[".repeat(1999), "]".repeat(1999), "}");
     Case::update("application/json", &deep).finds(&["request.body /meta"]);
     let extra = deep.replace("meta", "extra");

@@ -115,7 +115,7 @@ fn the_response_is_about_what_the_path_names() {
 }
 
 #[test]
-fn a_page_holds_no_more_than_was_asked_for_or_the_default() {
+fn a_page_holds_no_more_than_was_requested_or_the_default() {
     let books = |count: usize| format!(r#"{{"books":[{}]}}"#, vec![r#"{"isbn":"1"}"#; count].join(","));
     Case::list("").answer(200, &books(2)).finds(&[]);
     Case::list("").answer(200, &books(3)).finds(&["exchange.page-size /books"]);
@@ -141,7 +141,7 @@ fn what_was_sent_comes_back_as_it_was_sent() {
 }
 
 #[test]
-fn a_response_that_did_not_come_whole_is_said_and_its_body_not_judged() {
+fn an_incomplete_response_is_reported_and_its_body_is_not_judged() {
     let cut = Case::book().answer(200, "{").change(|exchange| exchange.transport.incomplete = Some("reset".to_owned()));
     cut.finds(&["transport.incomplete"]).leaves(&["response-body"]);
     assert_eq!(cut.verdict().findings[0].message(), "expected a whole response: reset");

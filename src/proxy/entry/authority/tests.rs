@@ -59,7 +59,7 @@ fn a_folder_that_others_can_read_is_refused_but_the_one_around_it_is_the_users_b
 }
 
 #[test]
-fn rotation_replaces_the_key_and_damage_is_said() {
+fn rotation_replaces_the_key_and_damage_is_reported() {
     let base = base();
     let hosts = ["tenant.example".to_owned()];
     let first = Authority::open(base.path(), &hosts).unwrap();
