@@ -28,7 +28,7 @@ fn every_command_that_the_page_names_takes_a_recording_from_standard_input() {
         };
         let ran = run_with_input([command.as_str(), "-"].iter().chain(rest), input.as_bytes());
         // Another recording differs, and the token of this one is a secret.
-        let expected = if ["diff", "scan"].contains(&command.as_str()) { 1 } else { 0 };
+        let expected = i32::from(["diff", "scan"].contains(&command.as_str()));
         assert_eq!(ran.status, expected, "{command}: {}", ran.stderr);
     }
 }

@@ -109,7 +109,7 @@ fn the_suites_and_cases_of_junit_are_those_of_the_page() {
     run_in(folder.path(), ["replay", "nosuch.har", REPORTS[1]]);
     collect();
     let named = |suite: &str, name: &str| {
-        assert!(cases.contains(&(suite.to_owned(), name.to_owned())), "{suite} {name}: {cases:#?}")
+        assert!(cases.contains(&(suite.to_owned(), name.to_owned())), "{suite} {name}: {cases:#?}");
     };
     named("getRateLimitPolicy", "checked against the contract");
     named("getSynchronizedGroups", "query.parameter at take");
