@@ -185,7 +185,8 @@ fn perform(action: &Map<String, Value>, version: Version, document: &mut Value) 
 fn expression<'a>(action: &'a Map<String, Value>, key: &str) -> Result<Option<(&'a str, JsonPath)>, String> {
     let Some(held) = action.get(key) else { return Ok(None) };
     let Some(text) = held.as_str() else { return Err(format!("`{key}` has to be a JSONPath expression")) };
-    let path = JsonPath::parse(text).map_err(|error| format!("`{key}` `{text}` is not a JSONPath expression: {error}"))?;
+    let path =
+        JsonPath::parse(text).map_err(|error| format!("`{key}` `{text}` is not a JSONPath expression: {error}"))?;
     Ok(Some((text, path)))
 }
 
