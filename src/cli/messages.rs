@@ -3,12 +3,20 @@
 use std::{
     error::Error,
     io::{self, Write as _},
+    path::Path,
     process::ExitCode,
 };
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::{config::Sources, upstream::masked, visible::visible};
+
+/// A path as a shell takes it.
+pub(super) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
 
 /// What is wrong with an option that has no effect without another one.
 pub(super) fn lacking(option: &str, other: &str) -> String {

@@ -9,7 +9,12 @@ use std::{
 
 use super::{Format, values::size};
 use crate::{
-    cli::{Failure, messages::lacking, record::quoted, report_files::Used, summary},
+    cli::{
+        Failure,
+        messages::{lacking, quoted},
+        report_files::Used,
+        summary,
+    },
     pipeline,
     plural::plural,
     recording::{Journal, JournalContext, TrailOptions},

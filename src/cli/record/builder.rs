@@ -10,12 +10,11 @@ use std::{
 use super::{
     leftovers::Leftovers,
     proof::{self, Gist},
-    quoted,
 };
 use crate::{
     cli::{
         Failure, Format,
-        messages::error_chain,
+        messages::{error_chain, quoted},
         summary::{Extra, event},
     },
     contract::{CheckOptions, Contract},

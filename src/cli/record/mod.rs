@@ -4,44 +4,39 @@
 //! itself ([`proof`]), and the journal goes. A journal that a killed run left is folded first, marked `unproven`.
 
 mod builder;
+mod end;
 mod leftovers;
 pub(super) mod nothing;
 mod proof;
 
 use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    path::PathBuf,
+    sync::{Arc, Mutex},
 };
 
 pub(super) use builder::{FixtureBuilder, FoldError, Opened, Proven, remove};
-use leftovers::Leftovers;
+use end::{Before, End, Ending};
 pub(super) use proof::replayed;
-use serde_json::Value;
 
 use super::{
     Failure, Outcome,
-    messages::error_chain,
     options::{
         Network,
         filter::FilterArgs,
         judge::{JudgeArgs, Setup},
         limits::ProxyArgs,
         trail::TrailArgs,
-        upstream::UpstreamArgs,
+        upstream::{Ready, UpstreamArgs},
     },
     report_files::{self, Used},
     run::Ran,
     summary,
-    wrap::Ended,
 };
 use crate::{
     contract::Contract,
     exchange::TenantFacts,
     pipeline,
-    plural::plural,
-    recording::{self, Folded, Journal, JournalContext, Keep, Place, Renew, SetAside, is_single_file},
-    report::{Proof, Reason},
+    recording::{self, JournalContext, Keep, Place, Renew},
 };
 
 /// Proxy and check traffic, and record it as a fixture
@@ -125,26 +120,60 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         redactor,
         options: args.judge.options(setup.options.clone()),
     };
-    let context = JournalContext { upstream: ready.origin.as_str().into(), contract: builder.contract.hash().into() };
+    let (journal, before) = open(args, &builder, &ready.origin, existed)?;
+    let (ran, mut outcome) = serve(args, &builder, &ready, &journal, setup)?;
+    let ran = match ran {
+        Ok(ran) => ran,
+        Err(failure) => {
+            // Nothing ran, so nothing is to be folded.
+            if outcome.counts.exchanges == 0 {
+                remove(journal);
+                before.restore()?;
+            }
+            return Err(failure);
+        }
+    };
+    let trail = args.trail.end(&journal, &builder.redactor, &mut outcome.counts);
+    let end = Ending { args, builder: &builder, before: &before, ran: &ran, outcome: &outcome }.end(journal, trail);
+    report(args, &builder, end.settle(before), &ran, outcome)
+}
+
+/// Opens the journals. The fixture's holds nothing of a killed run any more: that is folded, or set aside.
+fn open(
+    args: &Args,
+    builder: &FixtureBuilder,
+    origin: &str,
+    existed: bool,
+) -> Result<(pipeline::SharedJournal, Before), Failure> {
+    let context = JournalContext { upstream: origin.into(), contract: builder.contract.hash().into() };
     // Opened first: it mends what a killed run left of its last segment.
     let trail = args.trail.open(&context, args.judge.format)?;
     let Opened { mut journal, leftovers, killed, recovered } = builder.open(context, existed, args.overwrite)?;
-    let earlier = existed || recovered;
-    if earlier || leftovers.is_some() {
+    let before = Before { fixture: existed || recovered, recovered, leftovers, killed };
+    if before.fixture || before.leftovers.is_some() {
         journal.renews(renewal(args))?;
     }
-    let mut journal = match trail {
-        Some(trail) => trail.with_fixture(journal)?,
-        None => journal,
-    };
+    if let Some(trail) = trail {
+        journal = trail.with_fixture(journal)?;
+    }
     if args.trail.durable {
         journal.set_durable();
     }
-    let journal = Arc::new(Mutex::new(journal));
+    Ok((Arc::new(Mutex::new(journal)), before))
+}
+
+/// Runs the proxy until it is stopped. Where it cannot start, the outcome says whether something was recorded.
+fn serve(
+    args: &Args,
+    builder: &FixtureBuilder,
+    ready: &Ready,
+    journal: &pipeline::SharedJournal,
+    setup: Setup,
+) -> Result<(Result<Ran, Failure>, pipeline::Outcome), Failure> {
     let pipeline = args.judge.pipeline(Setup {
         contract: Some(Arc::clone(&builder.contract)),
         redactor: Some(Arc::clone(&builder.redactor)),
-        journal: Some(Box::new(Arc::clone(&journal))),
+        journal: Some(Box::new(Arc::clone(journal))),
         durable: args.trail.durable,
         ..setup
     })?;
@@ -155,236 +184,29 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
         proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), tenant, introduce);
     let mut outcome = pipeline.finish();
     outcome.collector.upstream(&ready.origin);
-    drop(pipeline);
-    let ran = match ran {
-        Ok(ran) => ran,
-        Err(failure) => {
-            // Nothing ran, so nothing is to be folded.
-            if outcome.counts.exchanges == 0 {
-                remove(journal);
-                if let Some(leftovers) = leftovers {
-                    leftovers.restore()?;
-                }
-            }
-            return Err(failure);
-        }
-    };
+    Ok((ran, outcome))
+}
 
-    let trail = args.trail.end(&journal, &builder.redactor, &mut outcome.counts);
-    let context = RunContext { earlier, recovered, ran: &ran, outcome: &outcome };
-    let End { mut extra, next, proof, mut undone, fate } = end(args, &builder, journal, &context, trail);
-    match leftovers.map(|leftovers| settle_leftovers(leftovers, fate, killed)).transpose() {
-        Ok(settled) => extra.extend(settled.into_iter().flatten()),
-        Err(failure) => undone.push(Reason::new("failed", error_chain(&*failure), "")),
-    }
+/// Prints the summary and writes the reports.
+fn report(
+    args: &Args,
+    builder: &FixtureBuilder,
+    end: End,
+    ran: &Ran,
+    mut outcome: pipeline::Outcome,
+) -> Result<Outcome, Failure> {
     let mut exit = Outcome {
-        findings: outcome.collector.fails() || proof.as_ref().is_some_and(|proof| !proof.good),
+        findings: outcome.collector.fails() || end.proof.as_ref().is_some_and(|proof| !proof.good),
         command: ran.failure(),
         ..Outcome::CLEAN
     };
-    if let Some(proof) = proof {
+    if let Some(proof) = end.proof {
         outcome.collector.proved(proof);
     }
-    summary::conclude(&mut outcome, &mut exit, undone, &builder.redactor, &args.judge.report);
-    summary::print(args.judge.format, &outcome, &extra, next.as_deref());
+    summary::conclude(&mut outcome, &mut exit, end.undone, &builder.redactor, &args.judge.report);
+    summary::print(args.judge.format, &outcome, &end.extra, end.next.as_deref());
     summary::reports(&mut outcome, &builder.redactor, &args.judge.report)?;
     Ok(exit)
-}
-
-/// Removes the killed run's journal if the new recording replaced it, else puts it back. Returns the
-/// lines for the summary.
-fn settle_leftovers(leftovers: Leftovers, fate: Fate, killed: usize) -> Result<summary::Extra, Failure> {
-    let what = format!("{} of a killed run", plural(killed, "exchange"));
-    match fate {
-        Fate::Replaced => {
-            leftovers.discard()?;
-            Ok(vec![("discarded, because of --overwrite", what.into())])
-        }
-        Fate::Nothing => {
-            let path = leftovers.restore()?;
-            Ok(vec![("left as they were", format!("{what} in {}", path.display()).into())])
-        }
-        Fate::NotFolded => Ok(Vec::new()),
-    }
-}
-
-/// What became of a recording.
-#[derive(Debug, Default)]
-struct End {
-    extra: summary::Extra,
-    next: Option<String>,
-    /// The proof of the fixture, if there is one.
-    proof: Option<Proof>,
-    /// What was to be recorded and is not in the fixture.
-    undone: Vec<Reason>,
-    /// What became of what was there before.
-    fate: Fate,
-}
-
-impl End {
-    /// The end could not be brought about.
-    fn failed(failure: &(dyn std::error::Error + 'static)) -> Self {
-        Self { undone: vec![Reason::new("failed", error_chain(failure), "")], fate: Fate::NotFolded, ..Self::default() }
-    }
-}
-
-/// What a recording made of what was there before.
-#[derive(Debug, Default, Clone, Copy)]
-enum Fate {
-    /// It replaced it.
-    #[default]
-    Replaced,
-    /// It held nothing to replace it with.
-    Nothing,
-    /// It is still in the journal.
-    NotFolded,
-}
-
-/// What is known at the end of a recording.
-struct RunContext<'a> {
-    /// There was a fixture already.
-    earlier: bool,
-    /// A left-over journal was folded into it.
-    recovered: bool,
-    ran: &'a Ran,
-    outcome: &'a pipeline::Outcome,
-}
-
-/// Folds the journal, proves the fixture, and removes the journal.
-fn end(
-    args: &Args,
-    builder: &FixtureBuilder,
-    journal: pipeline::SharedJournal,
-    context: &RunContext<'_>,
-    trail: summary::Extra,
-) -> End {
-    if renewal(args) != Renew::Nothing
-        && context.earlier
-        && context.outcome.counts.exchanges > 0
-        && let Some(ended) = context.ran.cut_short()
-    {
-        return spare(args, journal, ended, trail).unwrap_or_else(|failure| End::failed(&*failure));
-    }
-    let before =
-        if args.overwrite && context.earlier { builder.requests().unwrap_or_default() } else { BTreeMap::new() };
-    let folded = if context.outcome.counts.exchanges == 0 {
-        Ok(Proven { folded: Folded { nothing: true, ..Folded::default() }, proof: None })
-    } else {
-        // Where the tenant answered every request, nothing stays of what --overwrite replaces.
-        let counts = &context.outcome.counts;
-        let unanswered = !counts.answered.is_empty() || counts.without_answer > 0;
-        folded(args, builder, &journal, context.earlier && (unanswered || !args.overwrite))
-    };
-    match folded {
-        Ok(Proven { folded, proof }) => {
-            let mut end = if folded.nothing {
-                let fixture = args.out.display().to_string();
-                let cause = nothing::cause(context.outcome, &folded, context.ran);
-                let mut extra = nothing::said(&fixture, args.out.exists(), &cause);
-                extra.extend(trail);
-                // A start without a command may be there for what a killed run left.
-                let fails = !context.recovered || !args.proxy.command.is_empty();
-                let undone = fails.then(|| nothing::reason(cause)).into_iter().collect();
-                End { extra, undone, fate: Fate::Nothing, ..End::default() }
-            } else {
-                let mut extra = builder.extra(&folded, trail);
-                extra.extend(failed(&args.out));
-                let dropped = dropped(before, &builder.requests().unwrap_or_default());
-                if dropped > 0 {
-                    extra.push(("entries of the old fixture that are not in this one", dropped.into()));
-                }
-                End {
-                    extra,
-                    next: proof
-                        .as_ref()
-                        .is_some_and(|proof| proof.good)
-                        .then(|| format!("contrail replay {}", quoted(&args.out))),
-                    proof,
-                    undone: nothing::unanswered(&folded).map(|why| nothing::not_anew(&why)).into_iter().collect(),
-                    fate: Fate::Replaced,
-                }
-            };
-            end.extra.extend(alarms(&journal));
-            end.extra.extend(remove(journal));
-            end
-        }
-        Err(error) => {
-            let left = journal.lock().unwrap_or_else(PoisonError::into_inner).segments();
-            let mut extra = error.extra(&left);
-            let undone = vec![error.reason()];
-            extra.extend(trail);
-            if let FoldError::Unfinished(_) = error {
-                return End { extra, undone, ..End::default() };
-            }
-            // A trail can be packed as a whole folder.
-            let files: Vec<String> = left.iter().map(|path| quoted(path)).collect();
-            let source = args.trail.trail.as_deref().map_or_else(|| files.join(" "), quoted);
-            let next = Some(format!("mend the cause, then contrail pack {source} --out ANOTHER.har"));
-            End { extra, next, undone, fate: Fate::NotFolded, ..End::default() }
-        }
-    }
-}
-
-/// Keeps the old fixture, since the command was cut short, and the new recording beside it.
-fn spare(args: &Args, journal: pipeline::SharedJournal, ended: Ended, trail: summary::Extra) -> Result<End, Failure> {
-    let why =
-        if ended.interrupted { "contrail was stopped while the command ran".to_owned() } else { ended.in_words() };
-    let option = if args.overwrite { "--overwrite" } else { "--replace" };
-    let why = format!("{why}, so {option} replaced nothing");
-    let fixture = format!("{}, as it was", args.out.display());
-    let mut extra: summary::Extra = vec![nothing::not_recorded_anew(&why), ("fixture", fixture.into())];
-    extra.extend(alarms(&journal));
-    if args.trail.trail.is_some() {
-        extra.extend(remove(journal));
-    } else {
-        let path = journal.lock().unwrap_or_else(PoisonError::into_inner).path().to_owned();
-        let kept = SetAside::Failed.put(&path)?;
-        extra.push(("the new recording is in", kept.display().to_string().into()));
-        // No command takes single operations from a journal.
-        if args.overwrite {
-            let (command, fixture) = (if is_single_file(&args.out) { "pack" } else { "unpack" }, quoted(&args.out));
-            let force = format!("contrail {command} {} --out {fixture} --overwrite", quoted(&kept));
-            extra.push(("to replace the fixture all the same", force.into()));
-        }
-    }
-    extra.extend(trail);
-    Ok(End { extra, undone: vec![nothing::not_anew(&why)], fate: Fate::Nothing, ..End::default() })
-}
-
-/// The journals of earlier runs that failed.
-fn failed(out: &Path) -> Option<(&'static str, Value)> {
-    let paths = SetAside::Failed.all(&Journal::path_for(out));
-    let paths: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
-    (!paths.is_empty()).then(|| ("recordings of earlier runs that failed, to be removed", paths.join(" ").into()))
-}
-
-/// How many of the old entries have no counterpart: the same request, as often.
-fn dropped(before: BTreeMap<String, usize>, now: &BTreeMap<String, usize>) -> usize {
-    before.into_iter().map(|(request, count)| count.saturating_sub(*now.get(&request).unwrap_or(&0))).sum()
-}
-
-/// What happened to the journal that has not been said yet.
-fn alarms(journal: &pipeline::SharedJournal) -> Option<(&'static str, Value)> {
-    let alarms = journal.lock().unwrap_or_else(PoisonError::into_inner).alarms();
-    (!alarms.is_empty()).then(|| ("ALARM", alarms.join("; ").into()))
-}
-
-/// Folds the journal and proves the fixture.
-fn folded(
-    args: &Args,
-    builder: &FixtureBuilder,
-    journal: &pipeline::SharedJournal,
-    earlier: bool,
-) -> Result<Proven, FoldError> {
-    let before = match earlier.then(|| builder.verdicts()).transpose() {
-        // What is to be replaced may be broken.
-        Err(_) if args.overwrite => Vec::new(),
-        verdicts => verdicts?.unwrap_or_default(),
-    };
-    let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-    journal.ensure().map_err(Failure::from)?;
-    journal.ended()?;
-    builder.fold_and_prove(&journal, earlier, renewal(args), &before)
 }
 
 /// What the recording replaces.
@@ -417,11 +239,4 @@ fn known_operations(contract: &Contract, option: &str, named: &[String]) -> Resu
             Err(format!("{option} {name}: the contract has no such operation; `contrail contract` lists them").into())
         }
     }
-}
-
-/// A path as a shell takes it.
-pub(super) fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);
-    if !text.is_empty() && text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
