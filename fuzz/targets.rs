@@ -19,12 +19,14 @@ use contrail::{
         CheckOptions, Contract,
         schema::{Schema, Schemas},
     },
-    exchange::{Body, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport},
+    exchange::{
+        Body, Credential, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport,
+    },
     json::{self, Document, Fault},
     recording::{self, Identity, Journal, JournalContext, Recording},
     redact::{self, Judged, Redactor},
     replay::{Builder, Replay, Settings},
-    token::{Credential, TokenCache},
+    token::{self, TokenCache},
 };
 use http::{HeaderName, HeaderValue, Method, Version};
 use serde_json::Value;
@@ -180,7 +182,7 @@ pub fn redaction(data: &[u8]) {
             (fields.next().map(HeaderName::from_bytes), fields.next().map(field_value))
         {
             exchange.request.headers.append(name, value);
-            exchange.request.credential = Credential::decode(&exchange.request.headers, None, Duration::ZERO, None);
+            exchange.request.credential = token::decode(&exchange.request.headers, None, Duration::ZERO, None);
         }
         let thorough = Redactor::default().thorough();
         assert!(thorough.remember(SECRET.as_bytes()));
@@ -209,13 +211,13 @@ pub fn token(data: &[u8]) {
         headers.append(http::header::AUTHORIZATION, value);
         for seconds in [0, 1_800_000_000] {
             let at = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-            let plain = Credential::decode(&headers, Some(at), Duration::from_secs(1), None);
+            let plain = token::decode(&headers, Some(at), Duration::from_secs(1), None);
             for _ in 0..2 {
                 assert_eq!(format!("{:?}", cache.credential(&headers, at)), format!("{plain:?}"));
             }
         }
         let mut exchange = exchange(Method::GET, "/api/v2/rate-limit-policies/rlp_1", "", Bytes::new());
-        exchange.request.credential = Credential::decode(&headers, None, Duration::ZERO, None);
+        exchange.request.credential = token::decode(&headers, None, Duration::ZERO, None);
         exchange.request.headers = headers;
         through(exchange, &Redactor::default());
     }

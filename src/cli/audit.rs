@@ -10,11 +10,11 @@ use super::{
     verify::{self, Judge},
 };
 use crate::{
-    exchange::Exchange,
+    exchange::{Credential, Exchange},
     recording::{Entry, Note},
     redact::{Judged, Plan, Redactor},
     report::audit::Audit,
-    token::{Credential, Jwks},
+    token::Jwks,
 };
 
 /// Report who called what with which scopes; check the hash chain of a trail first

@@ -24,14 +24,14 @@ use super::{
 };
 use crate::{
     contract::{CheckOptions, Contract},
-    exchange::{Exchange, Request as ExchangeRequest},
+    exchange::{Credential, Exchange, Request as ExchangeRequest, SignatureCheck, TokenFacts},
     finding::{Rule, Unchecked, Verdict},
     json,
     plural::plural,
     recording::{self, Entry, Note, ReadError, Recording, settle},
     redact::{Judged, Plan, Redactor},
     report::{Collector, Exit, Integrity, Kind, Place, Reason, Request, Unauthenticated, Unremarkable},
-    token::{Credential, Jwks, SignatureCheck, TokenCache, TokenFacts},
+    token::{self, Jwks, TokenCache},
 };
 
 /// Check recordings against the contract
@@ -334,7 +334,7 @@ impl Judge {
         let request = &mut exchange.request;
         if foreign {
             if exchange.started.is_none() && !matches!(request.credential, Credential::Missing | Credential::Unknown) {
-                request.credential = Credential::decode(&request.headers, None, skew, self.keys.as_deref());
+                request.credential = token::decode(&request.headers, None, skew, self.keys.as_deref());
             }
             return;
         }

@@ -6,6 +6,8 @@
 //! Units: [`SystemTime`] and [`Duration`] in memory; sizes in bytes. Knows nothing of contracts, sockets or files.
 
 mod body;
+mod by_token;
+mod credential;
 mod headers;
 pub(crate) mod media;
 mod target;
@@ -14,11 +16,11 @@ mod tenant;
 use std::time::{Duration, SystemTime};
 
 pub use body::{Body, DecodeLimits, Place, Presence, Withheld};
+pub(crate) use by_token::ByToken;
+pub use credential::{Credential, SignatureCheck, TokenFacts, TokenTime};
 pub use headers::{Headers, is_hop_by_hop};
 pub use target::Target;
 pub use tenant::{TenantFacts, UnknownTenant};
-
-use crate::token::Credential;
 
 /// One request with its response.
 #[derive(Debug, Clone)]

@@ -11,9 +11,8 @@ use super::{
 };
 use crate::{
     contract::{CheckOptions, ContractDocument, model::Operation, refs},
-    exchange::{Body, Headers, Request, Target},
+    exchange::{Body, Credential, Headers, Request, Target},
     finding::Kind,
-    token::Credential,
 };
 
 /// What a path segment and a query hold as it is (RFC 3986, section 2.3).

@@ -10,11 +10,11 @@ use std::{
 use super::verdict_cache::VerdictCache;
 use crate::{
     contract::{CheckOptions, Contract},
-    exchange::{Body, DecodeLimits, Exchange, Headers, Request, Transport},
+    exchange::{Body, Credential, DecodeLimits, Exchange, Headers, Request, Transport},
     finding::{Unchecked, Verdict},
     recording::{Attested, attest},
     redact::{Judged, Redacted, Redactor},
-    token::{Credential, TokenCache},
+    token::TokenCache,
     upstream::AnswerMeta,
 };
 

@@ -13,12 +13,12 @@ use std::{
 use super::*;
 use crate::{
     contract::{CheckOptions, Contract},
-    exchange::{Body, DecodeLimits, Exchange, Headers, Request, Response, Target, Timings, Transport},
+    exchange::{Body, Credential, DecodeLimits, Exchange, Headers, Request, Response, Target, Timings, Transport},
     proxy::{Committed, Completed, Observer as _},
     recording,
     redact::{Judged, Plan, Redacted, Redactor},
     report::{Collector, Title},
-    token::{Credential, TokenCache},
+    token::TokenCache,
     upstream::{AnswerMeta, Problem, RequestKey},
 };
 

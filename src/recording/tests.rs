@@ -11,9 +11,11 @@ use super::{
     entry::encode::{self, Place, Style, Tokens},
 };
 use crate::{
-    exchange::{Body, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport, Withheld},
+    exchange::{
+        Body, Credential, Exchange, Headers, Presence, Request, Response, SignatureCheck, Target, Timings, TokenFacts,
+        TokenTime, Transport, Withheld,
+    },
     finding::{Blame, Finding, Rule, Unchecked, Verdict},
-    token::{Credential, SignatureCheck, TokenFacts, TokenTime},
 };
 
 /// Files to spoil.

@@ -17,9 +17,9 @@ use super::{
     mark::Id,
 };
 use crate::{
-    exchange::{Exchange, Headers, Request},
+    exchange::{ByToken, Exchange, Headers, Request, TokenFacts},
     finding::{Rule, Verdict},
-    token::{Recent, TokenFacts},
+    token::Recent,
 };
 
 /// A recording's memory of secrets and their labels, shared by all its exchanges.
@@ -30,7 +30,7 @@ pub struct Redactor {
     /// See [`Redactor::thorough`].
     pub(super) thorough: bool,
     /// Tokens whose facts hold no known secret, with the index that was searched.
-    pub(super) clean: Mutex<Vec<(Arc<TokenFacts>, u64)>>,
+    pub(super) clean: Mutex<ByToken<u64>>,
     /// The redacted forms of the most recent `Authorization` values.
     pub(super) authorizations: Mutex<Recent<(HeaderValue, Id)>>,
 }
@@ -245,19 +245,15 @@ impl Redactor {
 
     /// Whether this token's facts were searched with this index.
     pub(super) fn is_clean(&self, index: &Index, facts: &Arc<TokenFacts>) -> bool {
-        let clean = self.clean.lock().unwrap_or_else(PoisonError::into_inner);
-        clean.iter().any(|(held, generation)| *generation == index.generation && Arc::ptr_eq(held, facts))
+        self.clean().get(facts) == Some(&index.generation)
     }
 
     pub(super) fn remember_clean(&self, index: &Index, facts: &Arc<TokenFacts>) {
-        /// Callers at work at the same time.
-        const MAX_CLEAN: usize = 16;
-        let mut clean = self.clean.lock().unwrap_or_else(PoisonError::into_inner);
-        clean.retain(|(held, generation)| *generation == index.generation && !Arc::ptr_eq(held, facts));
-        if clean.len() >= MAX_CLEAN {
-            clean.remove(0);
-        }
-        clean.push((Arc::clone(facts), index.generation));
+        self.clean().put(facts, index.generation);
+    }
+
+    fn clean(&self) -> MutexGuard<'_, ByToken<u64>> {
+        self.clean.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

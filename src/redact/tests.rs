@@ -6,9 +6,10 @@ use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::*;
 use crate::{
-    exchange::{Body, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport, Withheld},
+    exchange::{
+        Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport, Withheld,
+    },
     finding::{Finding, Rule, Verdict},
-    token::Credential,
 };
 
 pub(super) fn headers(fields: &[(&str, &str)]) -> Headers {

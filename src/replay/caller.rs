@@ -1,8 +1,8 @@
 //! Who asks: the client with its set of scopes.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
-use crate::token::{Credential, TokenFacts};
+use crate::exchange::{ByToken, Credential};
 
 /// Who sent a request, as far as its token says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -63,31 +63,16 @@ impl Callers {
     }
 }
 
-/// What was worked out of the tokens met last: a few come again and again.
-#[derive(Debug)]
-pub(super) struct Met<T>(Vec<(Arc<TokenFacts>, T)>);
+/// What is known of callers, worked out once per token.
+#[derive(Debug, Default)]
+pub(super) struct CallerCache<T>(ByToken<T>);
 
-impl<T> Default for Met<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<T: Copy> Met<T> {
-    /// Callers at work at the same time.
-    const MOST: usize = 16;
-
+impl<T: Copy> CallerCache<T> {
     /// What `work_out` gives of a credential.
     pub(super) fn of(&mut self, credential: &Credential, work_out: impl FnOnce() -> T) -> T {
-        let Credential::Token(facts) = credential else { return work_out() };
-        if let Some((_, known)) = self.0.iter().find(|(met, _)| Arc::ptr_eq(met, facts)) {
-            return *known;
+        match credential {
+            Credential::Token(facts) => *self.0.get_or_put(facts, work_out),
+            _ => work_out(),
         }
-        if self.0.len() >= Self::MOST {
-            self.0.remove(0);
-        }
-        let known = work_out();
-        self.0.push((Arc::clone(facts), known));
-        known
     }
 }

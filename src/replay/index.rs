@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    caller::{Caller, CallerId, Callers, Met},
+    caller::{Caller, CallerCache, CallerId, Callers},
     conditions::Conditions,
     ignore::{Ignore, IgnoreSet},
     mask::{Key, Keys, Mask},
@@ -20,9 +20,8 @@ use super::{
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
     digest::Digests,
-    exchange::{Request, TenantFacts},
+    exchange::{Credential, Request, TenantFacts},
     recording::{Entry, EntryRef, ReadError, ReadFault, Rereader},
-    token::Credential,
 };
 
 /// The documented operation of a method and raw path, if there is one.
@@ -218,7 +217,7 @@ pub(super) struct Index {
     pub(super) sources: Vec<Source>,
     pub(super) held: Vec<Held>,
     pub(super) callers: Callers,
-    met: Met<CallerId>,
+    caller_cache: CallerCache<CallerId>,
     pub(super) buckets: Vec<Bucket>,
     pub(super) lines: HashMap<Key, Line>,
     /// The lines in recorded order, for looking for near ones.
@@ -243,7 +242,7 @@ impl Index {
             sources: Vec::new(),
             held: Vec::new(),
             callers: Callers::default(),
-            met: Met::default(),
+            caller_cache: CallerCache::default(),
             buckets: Vec::new(),
             lines: HashMap::new(),
             line_order: Vec::new(),
@@ -307,7 +306,9 @@ impl Index {
             asked: prepared.asked,
             index: prepared.index,
             source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX),
-            caller: self.met.of(&prepared.credential, || self.callers.intern(Caller::of(&prepared.credential))),
+            caller: self
+                .caller_cache
+                .of(&prepared.credential, || self.callers.intern(Caller::of(&prepared.credential))),
             status: prepared.status,
             conditions: prepared.conditions,
             by_contrail: prepared.by_contrail,
@@ -320,7 +321,7 @@ impl Index {
 
     /// Everything was taken in.
     pub(super) fn complete(&mut self) {
-        (self.shelved, self.met) = Default::default();
+        (self.shelved, self.caller_cache) = Default::default();
     }
 
     /// A recorded exchange, whole.

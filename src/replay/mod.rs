@@ -33,7 +33,7 @@ use std::{
 };
 
 use self::{
-    caller::{Caller, CallerId, Met},
+    caller::{Caller, CallerCache, CallerId},
     index::{Index, Rules},
     sequence::{Choice, Sequence},
     token_endpoint::{Reply, TokenEndpoint},
@@ -147,7 +147,7 @@ struct State {
     /// Requests that were found as they came, by their bytes.
     found: HashMap<Box<[u8]>, Found>,
     sequence: Sequence,
-    met: Met<Option<CallerId>>,
+    caller_cache: CallerCache<Option<CallerId>>,
     /// Entries whose loose match has been said.
     said: HashSet<u32>,
 }
@@ -224,7 +224,7 @@ impl Replay {
             self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
         let mut state = self.state();
         let known = || self.index.callers.known(&Caller::of(&request.credential));
-        let caller = state.met.of(&request.credential, known);
+        let caller = state.caller_cache.of(&request.credential, known);
         let entry = match state.sequence.next(&self.index, bucket, caller, &request.headers, exhausted) {
             Choice::Serve(entry) => entry,
             Choice::Exhausted(last) => {

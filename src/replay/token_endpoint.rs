@@ -19,9 +19,8 @@ use serde_json::{Map, Value, json};
 use super::{index::Index, serve::Answer};
 use crate::recording::fixture::request_parts::{Content, Parts, Value as FieldValue};
 use crate::{
-    exchange::{Exchange, Request, Response, TenantFacts},
+    exchange::{Credential, Exchange, Request, Response, TenantFacts, TokenFacts},
     json::Document,
-    token::{Credential, TokenFacts},
 };
 
 /// Lifetime of a token where none was recorded.

@@ -7,10 +7,10 @@ use http::{StatusCode, header};
 
 use super::{Miss, Replay, Served, Strangers};
 use crate::{
-    exchange::{Body, DecodeLimits, Headers, Request, Target},
+    exchange::{Body, Credential, DecodeLimits, Headers, Request, Target},
     recording::{self, HostRename},
     redact::Redactor,
-    token::{Credential, TokenCache},
+    token::TokenCache,
     upstream::{self, AnswerMeta, Denied, MessageBody, Problem, Response, Upstream},
 };
 

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use super::Integrity;
 use crate::{
     contract::Contract,
+    exchange::Credential,
     finding::{Conclusion, Kind, Rule},
     plural::plural,
     redact::{Judged, Redacted},
-    token::Credential,
     visible::visible,
 };
 

@@ -9,8 +9,8 @@ use std::{
 
 use ring::hmac;
 
-use super::{Credential, Jwks, Recent, TokenFacts, TokenTime, authorization, bearer, jwt};
-use crate::exchange::Headers;
+use super::{Jwks, Recent, authorization, bearer, jwt};
+use crate::exchange::{Credential, Headers, TokenFacts, TokenTime};
 
 /// Decoded tokens by a keyed hash of their text. Bounded: beyond [`TokenCache::CAPACITY`] the least recent half goes.
 ///

@@ -9,7 +9,8 @@ use base64::{
 };
 use serde_json::{Map, Value};
 
-use super::{Credential, Jwks, NO_TOKEN, SignatureCheck, TokenFacts, TokenTime};
+use super::{Jwks, NO_TOKEN};
+use crate::exchange::{Credential, SignatureCheck, TokenFacts, TokenTime};
 
 /// Base64url without padding, as RFC 7515 writes it. Surplus bits of the last character are let through: they carry
 /// nothing, and whether such a text is base64 is not for us to say.

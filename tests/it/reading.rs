@@ -7,9 +7,8 @@ use std::{
 };
 
 use contrail::{
-    exchange::{Body, Presence},
+    exchange::{Body, Credential, Presence},
     recording::{self, Entry, Head, ReadError, Recording},
-    token::Credential,
 };
 use tempfile::TempDir;
 

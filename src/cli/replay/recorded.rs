@@ -3,13 +3,13 @@
 use crate::{
     cli::{Failure, options::policy::PolicyArgs},
     contract::{CheckOptions, Contract},
+    exchange::Credential,
     finding::{Unchecked, Verdict},
     pipeline::Pipeline,
     recording::{Entry, settle},
     redact::{Judged as JudgedExchange, Redacted},
     replay::{Recalled, Replay},
     report::Place,
-    token::Credential,
 };
 
 /// Most recorded exchanges that are kept for the end; the others are counted.

@@ -8,9 +8,8 @@ use crate::{
         model::{Parameter, Place, Says},
         params::{self, BadEncoding, Form, Judgement, Text},
     },
-    exchange::media,
+    exchange::{Credential, media},
     finding::{Finding, Rule, Unchecked},
-    token::Credential,
 };
 
 /// A parameter of the query with what belongs to it.

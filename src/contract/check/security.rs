@@ -11,9 +11,9 @@ use crate::{
         model::{Alternative, Place, Scheme},
         params,
     },
-    exchange::{Exchange, media},
+    exchange::{Credential, Exchange, SignatureCheck, TokenFacts, TokenTime, media},
     finding::{Finding, Rule, Unchecked},
-    token::{Credential, NO_TOKEN, SignatureCheck, TokenFacts, TokenTime},
+    token::NO_TOKEN,
 };
 
 /// Where findings about the credential stand.

@@ -21,8 +21,7 @@ use super::{
 };
 use crate::proxy::{Audience, HoldPolicy, Proxy, wire::state::InFlight};
 use crate::{
-    exchange::{Body, Headers, Request, Target, is_bodiless},
-    token::Credential,
+    exchange::{Body, Credential, Headers, Request, Target, is_bodiless},
     upstream::{self, Answer, MessageBody, Response},
 };
 

@@ -17,14 +17,15 @@ use super::{
 use crate::recording::{LaidOut, Note};
 use crate::{
     exchange::{
-        Body, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Withheld, is_bodiless,
+        Body, Credential, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Withheld,
+        is_bodiless,
     },
     json::{
         self,
         lenient::{self, Raw},
     },
     redact::is_label,
-    token::{Credential, TokenCache},
+    token::{self, TokenCache},
 };
 
 /// `startedDateTime` of every entry of a fixture, which holds no run-time.
@@ -123,7 +124,7 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Co
         Some(credential) => credential,
         None => match started {
             Some(at) => shared.tokens.credential(&request.headers, at),
-            None => timeless(Credential::decode(&request.headers, None, Duration::ZERO, None)),
+            None => timeless(token::decode(&request.headers, None, Duration::ZERO, None)),
         },
     };
     if foreign && is_masked(&request) {

@@ -10,11 +10,13 @@ use http::Version;
 use super::decode::NO_INSTANT;
 use crate::recording::{Attested, LaidOut, VERSION};
 use crate::{
-    exchange::{Body, Exchange, Headers, Presence, Request, Response, Timings},
+    exchange::{
+        Body, ByToken, Credential, Exchange, Headers, Presence, Request, Response, SignatureCheck, Timings, TokenFacts,
+        TokenTime,
+    },
     finding::{Finding, UncheckedSet, Verdict},
     json::write::{self, comma, escaped, instant, is_plain, millis, number, raw, string, strings},
     redact::{Judged, Redacted},
-    token::{Credential, SignatureCheck, TokenFacts, TokenTime},
 };
 
 /// What is the same in every entry of a journal.
@@ -61,39 +63,24 @@ pub(in crate::recording) enum Style<'a> {
     },
 }
 
-/// What a journal's entries say of the tokens met last: a connection sends the same one with every request.
-#[derive(Debug)]
-pub(in crate::recording) struct Tokens {
-    /// Direct-mapped by where the facts are, which is theirs alone while they are held here.
-    places: Vec<Option<(Arc<TokenFacts>, Vec<u8>)>>,
-}
-
-impl Default for Tokens {
-    fn default() -> Self {
-        Self { places: vec![None; Self::PLACES] }
-    }
-}
+/// What a journal's entries say of their tokens, as text.
+#[derive(Debug, Default)]
+pub(in crate::recording) struct Tokens(ByToken<Vec<u8>>);
 
 impl Tokens {
-    /// How many are held at most. A power of two.
-    const PLACES: usize = 256;
     /// Maximum bytes of a text that is held.
     const MAX_LENGTH: usize = 4096;
 
     /// What is said of a token; `None` for any other credential, and where it is too long to be held.
     pub(in crate::recording) fn of(&mut self, credential: &Credential) -> Option<&[u8]> {
-        /// Any odd number with bits all over.
-        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
         let Credential::Token(facts) = credential else { return None };
-        let address = Arc::as_ptr(facts).addr() as u64;
-        let at = address.wrapping_mul(SPREAD) >> (u64::BITS - Self::PLACES.trailing_zeros());
-        let place = self.places.get_mut(usize::try_from(at).ok()?)?;
-        if place.as_ref().is_none_or(|(held, _)| !Arc::ptr_eq(held, facts)) {
+        let text = self.0.get_or_put(facts, || {
             let mut text = Vec::new();
             token(facts, true, &mut text);
-            *place = (text.len() <= Self::MAX_LENGTH).then(|| (Arc::clone(facts), text));
-        }
-        place.as_ref().map(|(_, text)| &text[..])
+            // An empty text stands for one that is too long.
+            if text.len() <= Self::MAX_LENGTH { text } else { Vec::new() }
+        });
+        (!text.is_empty()).then_some(text)
     }
 }
 

@@ -10,10 +10,9 @@ use serde::Deserialize;
 use super::har;
 use crate::recording::{Attested, LaidOut, Note};
 use crate::{
-    exchange::{Body, Presence, Transport, Withheld},
+    exchange::{Body, Credential, Presence, SignatureCheck, TokenFacts, TokenTime, Transport, Withheld},
     finding::{Blame, Finding, Rule, Unchecked, UncheckedSet, Verdict},
     json::lenient::{self, Raw},
-    token::{Credential, SignatureCheck, TokenFacts, TokenTime},
 };
 
 /// `_contrail`

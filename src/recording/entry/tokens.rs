@@ -6,10 +6,9 @@ use http::header;
 
 use super::encode;
 use crate::{
-    exchange::Request,
+    exchange::{Credential, Request},
     json::write::{comma, raw, string},
     redact,
-    token::Credential,
 };
 
 /// The facts of a fixture's tokens, by the numbers of their labels: a label, and the facts as JSON.

@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue, header};
 
 use super::message::Work;
 use crate::{
-    exchange::Headers,
+    exchange::{Credential, Headers, TokenFacts},
     redact::{
         known::{
             index::Index,
@@ -14,7 +14,7 @@ use crate::{
         },
         mark::{Id, Mark},
     },
-    token::{Credential, SCHEMES, TokenFacts},
+    token::SCHEMES,
 };
 
 /// What is known of the header fields.

@@ -7,10 +7,9 @@ use http::HeaderValue;
 use super::message;
 use crate::redact::{Judged, Redacted, label};
 use crate::{
-    exchange::{Body, Exchange, Headers},
+    exchange::{Body, Credential, Exchange, Headers, TokenFacts},
     finding::Finding,
     json::{self, Document, Kind as JsonKind},
-    token::{Credential, TokenFacts},
 };
 
 /// Gives labels new numbers in their order of appearance. Labels of different sources are kept apart even where

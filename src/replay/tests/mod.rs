@@ -9,8 +9,9 @@ use http::{HeaderName, HeaderValue, Method, Version};
 use super::*;
 use crate::{
     contract::Contract,
-    exchange::{Body, Exchange, Headers, Presence, Response, Target, Timings, Transport, Withheld},
-    token::{Credential, TokenFacts},
+    exchange::{
+        Body, Credential, Exchange, Headers, Presence, Response, Target, Timings, TokenFacts, Transport, Withheld,
+    },
 };
 
 fn headers(fields: &[(&str, &str)]) -> Headers {

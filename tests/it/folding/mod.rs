@@ -15,11 +15,12 @@ use std::{
 };
 
 use contrail::{
-    exchange::{Body, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport},
+    exchange::{
+        Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport,
+    },
     finding::{Finding, Rule, Verdict},
     recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Take, TrailOptions},
     redact::{Judged, Plan, Redactor},
-    token::{Credential, TokenFacts},
 };
 use http::{HeaderName, HeaderValue, Method, Version};
 use serde_json::Value;

@@ -102,10 +102,9 @@ fn the_published_key_verifies_the_tokens() {
     std::fs::write(&file, live.send("GET", "/.well-known/jwks.json", &[], "").body).unwrap();
     let keys = contrail::token::Jwks::read(&file).unwrap();
     let seen = live.call("GET", POLICY, "");
-    let credential =
-        contrail::token::Credential::decode(&seen.sent.0, Some(seen.at), std::time::Duration::ZERO, Some(&keys));
+    let credential = contrail::token::decode(&seen.sent.0, Some(seen.at), std::time::Duration::ZERO, Some(&keys));
     let facts = credential.facts().unwrap();
-    assert_eq!(facts.signature, contrail::token::SignatureCheck::Good);
+    assert_eq!(facts.signature, contrail::exchange::SignatureCheck::Good);
     assert_eq!(facts.client.as_deref(), Some("sandbox-full"));
     assert_eq!(facts.issuer.as_deref(), Some("https://tenant.example/"));
     assert_eq!(facts.lifetime, Some(86_400));

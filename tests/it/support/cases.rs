@@ -13,8 +13,8 @@ use base64::{
 };
 use contrail::{
     contract::CheckOptions,
-    exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport},
-    token::{Credential, SignatureCheck},
+    exchange::{Body, Credential, Exchange, Headers, Request, Response, SignatureCheck, Target, Timings, Transport},
+    token,
 };
 use serde_json::{Map, Value, json};
 
@@ -325,7 +325,7 @@ impl Case {
         let (method, target) = self.request();
         let headers: Headers = headers(&self.headers(i64::from(NOW)));
         let started = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(NOW));
-        let mut credential = Credential::decode(&headers, Some(started), self.options().clock_skew, None);
+        let mut credential = token::decode(&headers, Some(started), self.options().clock_skew, None);
         if let (Credential::Token(facts), Some(check)) = (
             &mut credential,
             self.fields.get("token").and_then(|token| token.get("signature-check")).and_then(Value::as_str),

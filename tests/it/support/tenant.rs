@@ -16,7 +16,7 @@ use std::{
 use contrail::{
     exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport},
     sandbox::{self, Misbehaviour, Seed, Tenant},
-    token::Credential,
+    token,
 };
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ impl Seen {
 
     /// As the proxy would have captured it.
     pub fn exchange(&self) -> Exchange {
-        let credential = Credential::decode(&self.sent.0, Some(self.at), Duration::ZERO, None);
+        let credential = token::decode(&self.sent.0, Some(self.at), Duration::ZERO, None);
         Exchange {
             request: Request {
                 method: self.method.parse().unwrap(),

@@ -16,9 +16,11 @@ use serde_json::{Value, json};
 
 use crate::{
     contract::{CheckOptions, Contract},
-    exchange::{Body, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport, Withheld},
+    exchange::{
+        Body, Credential, Exchange, Headers, Presence, Request, Response, SignatureCheck, Target, Timings, TokenFacts,
+        TokenTime, Transport, Withheld,
+    },
     finding::{Blame, Conclusion, Unchecked, Verdict},
-    token::{Credential, SignatureCheck, TokenFacts, TokenTime},
 };
 
 fn document() -> Value {

@@ -8,10 +8,9 @@ use serde_json::Value;
 
 use crate::{
     contract::{CheckOptions, Contract},
-    exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport},
+    exchange::{Body, Credential, Exchange, Headers, Request, Response, Target, Timings, TokenFacts, Transport},
     finding::{Conclusion, Kind, Rule},
     json::push_pointer,
-    token::{Credential, TokenFacts},
 };
 
 fn json_headers() -> Headers {
