@@ -33,9 +33,8 @@ use crate::{
     contract::{BUILT_IN, CheckOptions, Contract},
     exchange::{self, Body, DecodeLimits, Exchange, Headers, Target, TenantFacts, is_bodiless},
     finding::{Conclusion, Finding, Kind, Rule},
-    sandbox::{Answer, Answers, Ask, Keys, NoKey, Tenant},
-    token::TokenCache,
-    upstream::{self, MessageBody, Upstream},
+    sandbox::{Answer, Answers, Ask, Keys, Tenant},
+    token::{NoKey, TokenCache},
 };
 
 /// How many values are tried for one answer.
@@ -255,19 +254,5 @@ fn with_reason(mut answer: Answer, reason: &str) -> Answer {
 impl Answers for Mock {
     fn answer_now(&self, ask: &Ask<'_>) -> Answer {
         self.answer_at(ask, SystemTime::now())
-    }
-}
-
-impl Upstream for Mock {
-    fn answer(&self, request: upstream::Request) -> upstream::AnswerFuture<'_> {
-        Box::pin(async move {
-            let (target, head, body) = request.collect().await?;
-            let ask = Ask { method: &head.method, target: &target.path_and_query, headers: &head.headers, body: &body };
-            Ok(self.answer_now(&ask).into_response().map(MessageBody::stream).into())
-        })
-    }
-
-    fn kind(&self) -> upstream::Kind {
-        upstream::Kind::Memory
     }
 }

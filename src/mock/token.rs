@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use super::{Mock, problem};
 use crate::{
     contract::model::Catalogue,
-    sandbox::{Answer, Ask, NoKey},
+    sandbox::{Answer, Ask},
+    token::NoKey,
 };
 
 /// Lifetime of a token, in seconds.

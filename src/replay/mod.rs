@@ -47,13 +47,13 @@ pub use self::{
     sequence::Exhausted,
     serve::Answer,
     strangers::Strangers,
-    token_endpoint::NoKey,
     upstream::{MISS, Recorded},
 };
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
     exchange::{Request, TenantFacts},
     recording::{Entry, EntryRef, ReadError, Rereader},
+    token::NoKey,
     upstream::RequestKey,
 };
 

@@ -10,17 +10,14 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderValue, header};
-use ring::{
-    rand::SystemRandom,
-    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair},
-};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{index::Index, serve::Answer};
 use crate::recording::fixture::request_parts::{Content, Parts, Value as FieldValue};
 use crate::{
     exchange::{Credential, Exchange, Request, Response, TenantFacts, TokenFacts},
     json::Document,
+    token::{NoKey, Signer},
 };
 
 /// Lifetime of a token where none was recorded.
@@ -29,8 +26,7 @@ const LIFETIME: Duration = Duration::from_hours(24);
 /// Issues tokens as the recording's tenant did.
 #[derive(Debug)]
 pub(super) struct TokenEndpoint {
-    key: EcdsaKeyPair,
-    random: SystemRandom,
+    signer: Signer,
     /// Recorded token requests by client id.
     grants: HashMap<Option<String>, Grants>,
     /// Issuer and audience of the first token in the recording.
@@ -76,18 +72,6 @@ impl Learned {
     }
 }
 
-/// The key pair could not be made: the system gives no randomness.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoKey;
-
-impl std::fmt::Display for NoKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("cannot make the key that signs replayed tokens: the system gives no randomness")
-    }
-}
-
-impl std::error::Error for NoKey {}
-
 /// What a token request asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Asked {
@@ -106,11 +90,7 @@ pub(super) enum Reply {
 
 impl TokenEndpoint {
     pub(super) fn new() -> Result<Self, NoKey> {
-        let random = SystemRandom::new();
-        let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).map_err(|_| NoKey)?;
-        let key =
-            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &random).map_err(|_| NoKey)?;
-        Ok(Self { key, random, grants: HashMap::new(), facts: None })
+        Ok(Self { signer: Signer::generate()?, grants: HashMap::new(), facts: None })
     }
 
     /// Takes note of a recorded exchange.
@@ -177,11 +157,7 @@ impl TokenEndpoint {
         claims.insert("exp".to_owned(), issued.saturating_add(lifetime.as_secs()).into());
         claims.insert("scope".to_owned(), scopes.join(" ").into());
         claims.insert("gty".to_owned(), "client-credentials".into());
-        let head = json!({"alg": "ES256", "typ": "JWT", "kid": "contrail-replay"}).to_string();
-        let signed =
-            format!("{}.{}", URL_SAFE_NO_PAD.encode(head), URL_SAFE_NO_PAD.encode(Value::Object(claims).to_string()));
-        let signature = self.key.sign(&self.random, signed.as_bytes()).ok()?;
-        Some(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
+        self.signer.sign("contrail-replay", &Value::Object(claims)).ok()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The tenant's tokens: JWTs (RFC 7519) signed with ES256 (RFC 7518, section 3.4) by a key that is made at start.
+//! The tenant's tokens: signed at its endpoint, verified with every request.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,29 +6,16 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
     digest,
     rand::SystemRandom,
-    signature::{
-        ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _, UnparsedPublicKey,
-    },
+    signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey},
 };
 use serde_json::{Value, json};
 
-/// The system gave no randomness, or refused the key that it had just made.
-#[derive(Debug)]
-pub struct NoKey;
-
-impl std::fmt::Display for NoKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("cannot make a signing key: the system's source of randomness failed")
-    }
-}
-
-impl std::error::Error for NoKey {}
+use crate::token::{NoKey, Signer};
 
 /// A signing key.
 #[derive(Debug)]
 pub struct Keys {
-    pair: EcdsaKeyPair,
-    random: SystemRandom,
+    signer: Signer,
     id: String,
 }
 
@@ -74,25 +61,22 @@ impl Keys {
     ///
     /// [`NoKey`] if the system gives no randomness.
     pub fn generate() -> Result<Self, NoKey> {
-        let random = SystemRandom::new();
-        let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).map_err(|_| NoKey)?;
-        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, document.as_ref(), &random)
-            .map_err(|_| NoKey)?;
-        let digest = digest::digest(&digest::SHA256, pair.public_key().as_ref());
+        let signer = Signer::generate()?;
+        let digest = digest::digest(&digest::SHA256, signer.public());
         let id = URL_SAFE_NO_PAD.encode(&digest.as_ref()[..12]);
-        Ok(Self { pair, random, id })
+        Ok(Self { signer, id })
     }
 
     /// A secret of 40 characters for a client.
-    pub(super) fn secret(&self) -> Result<String, NoKey> {
-        let bytes: [u8; 30] = ring::rand::generate(&self.random).map_err(|_| NoKey)?.expose();
+    pub(super) fn secret() -> Result<String, NoKey> {
+        let bytes: [u8; 30] = ring::rand::generate(&SystemRandom::new()).map_err(|_| NoKey)?.expose();
         Ok(URL_SAFE_NO_PAD.encode(bytes))
     }
 
     /// The public half, as a JWK set (RFC 7517).
     pub(super) fn jwks(&self) -> Value {
         // An uncompressed point: 0x04, then x and y of 32 bytes each (SEC 1, section 2.3.3).
-        let point = self.pair.public_key().as_ref();
+        let point = self.signer.public();
         let (x, y) = point.get(1..).unwrap_or_default().split_at_checked(32).unwrap_or_default();
         json!({"keys": [{
             "kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": self.id,
@@ -128,14 +112,7 @@ impl Keys {
     ///
     /// [`NoKey`] if the system gives no randomness.
     pub fn sign(&self, claims: &Value) -> Result<String, NoKey> {
-        let header = json!({"alg": "ES256", "typ": "JWT", "kid": self.id});
-        let mut token = URL_SAFE_NO_PAD.encode(header.to_string());
-        token.push('.');
-        URL_SAFE_NO_PAD.encode_string(claims.to_string(), &mut token);
-        let signature = self.pair.sign(&self.random, token.as_bytes()).map_err(|_| NoKey)?;
-        token.push('.');
-        URL_SAFE_NO_PAD.encode_string(signature.as_ref(), &mut token);
-        Ok(token)
+        self.signer.sign(&self.id, claims)
     }
 
     /// Reads a token and checks form, signature, time, issuer and audience, in this order.
@@ -148,7 +125,7 @@ impl Keys {
         if header.get("alg").and_then(Value::as_str) != Some("ES256") || signature.is_empty() {
             return Err(TokenFault::Malformed);
         }
-        UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, self.pair.public_key().as_ref())
+        UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, self.signer.public())
             .verify(signed.as_bytes(), &signature)
             .map_err(|_| TokenFault::Signature)?;
         // RFC 7519, section 4.1.4: not accepted on or after `exp`.

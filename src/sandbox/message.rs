@@ -1,6 +1,7 @@
 //! What goes in and what comes out: [`Ask`] and [`Answer`], values without a socket.
 
 use std::{
+    fmt,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -9,7 +10,10 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use serde_json::Value;
 
-use crate::{json, upstream::BodyError};
+use crate::{
+    json,
+    upstream::{self, BodyError, MessageBody, Upstream},
+};
 
 const BROKEN_ON_PURPOSE: &str =
     "the sandbox broke the connection in the middle of the body (--misbehave transport.incomplete)";
@@ -47,9 +51,24 @@ impl<'a> Ask<'a> {
 }
 
 /// Answers requests from memory.
-pub trait Answers: Send + Sync {
+pub trait Answers: Send + Sync + fmt::Debug {
     /// Answers one request by its own clock.
     fn answer_now(&self, ask: &Ask<'_>) -> Answer;
+}
+
+/// In this process: no socket, the same answers.
+impl<T: Answers> Upstream for T {
+    fn answer(&self, request: upstream::Request) -> upstream::AnswerFuture<'_> {
+        Box::pin(async move {
+            let (target, head, body) = request.collect().await?;
+            let ask = Ask { method: &head.method, target: &target.path_and_query, headers: &head.headers, body: &body };
+            Ok(self.answer_now(&ask).into_response().map(MessageBody::stream).into())
+        })
+    }
+
+    fn kind(&self) -> upstream::Kind {
+        upstream::Kind::Memory
+    }
 }
 
 /// What the tenant says.

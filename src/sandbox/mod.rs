@@ -42,16 +42,13 @@ use self::{
 };
 pub use self::{
     choices::{CHOICES, Choice},
-    keys::{Keys, NoKey},
+    keys::Keys,
     message::{Answer, AnswerBody, Answers, Ask},
     misbehave::{Misbehaviour, MisbehaviourError},
     seed::{BUILT_IN as BUILT_IN_SEED, Client, Seed, SeedError},
     serve::serve,
 };
-use crate::{
-    upstream,
-    upstream::{MessageBody, Upstream},
-};
+use crate::token::NoKey;
 
 /// Where a tenant reads the time from.
 pub type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
@@ -127,7 +124,7 @@ impl Tenant {
         let mut clients = seed.clients.clone();
         for client in &mut clients {
             if client.secret.is_none() {
-                client.secret = Some(keys.secret()?);
+                client.secret = Some(Keys::secret()?);
                 client.generated = true;
             }
         }
@@ -266,21 +263,6 @@ impl Tenant {
 impl Answers for Tenant {
     fn answer_now(&self, ask: &Ask<'_>) -> Answer {
         self.answer(ask, (self.clock)())
-    }
-}
-
-/// The tenant in this process: no socket, the same answers.
-impl Upstream for Tenant {
-    fn answer(&self, request: upstream::Request) -> upstream::AnswerFuture<'_> {
-        Box::pin(async move {
-            let (target, head, body) = request.collect().await?;
-            let ask = Ask { method: &head.method, target: &target.path_and_query, headers: &head.headers, body: &body };
-            Ok(self.answer_now(&ask).into_response().map(MessageBody::stream).into())
-        })
-    }
-
-    fn kind(&self) -> upstream::Kind {
-        upstream::Kind::Memory
     }
 }
 

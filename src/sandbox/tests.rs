@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::upstream::{self, Upstream};
 
 const NOW: u64 = 1_800_000_000;
 

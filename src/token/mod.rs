@@ -7,6 +7,7 @@ mod cache;
 mod jwks;
 mod jwt;
 mod recent;
+mod signer;
 
 use std::{
     sync::Arc,
@@ -16,6 +17,8 @@ use std::{
 pub use cache::TokenCache;
 pub use jwks::{Jwks, JwksError};
 pub(crate) use recent::Recent;
+pub use signer::NoKey;
+pub(crate) use signer::Signer;
 
 use crate::exchange::{Credential, Headers, TokenFacts};
 

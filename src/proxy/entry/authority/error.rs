@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::files::default_folder;
+use super::location::rotation;
 
 /// Why there is no usable authority.
 #[derive(Debug)]
@@ -81,14 +81,4 @@ impl From<rcgen::Error> for AuthorityError {
     fn from(error: rcgen::Error) -> Self {
         Self::Certificate(error.to_string())
     }
-}
-
-/// The command that makes the authority of this folder anew, or of the folder that holds this file.
-pub(super) fn rotation(path: &Path) -> String {
-    let is_file = path.extension().is_some_and(|extension| extension == "pem" || extension == "json");
-    let base = path.ancestors().nth(if is_file { 2 } else { 1 }).unwrap_or(path);
-    if default_folder().is_ok_and(|folder| folder == base) {
-        return "contrail ca rotate".to_owned();
-    }
-    format!("contrail ca rotate --ca-dir {}", base.display())
 }

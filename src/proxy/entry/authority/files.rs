@@ -20,6 +20,7 @@ use tempfile::TempDir;
 use super::{
     certificates::{AUTHORITY_LIFETIME, authority_params},
     error::AuthorityError,
+    location,
 };
 
 /// The certificate that clients trust.
@@ -43,11 +44,7 @@ const MIN_LEFTOVER_AGE: Duration = Duration::from_hours(1);
 ///
 /// [`AuthorityError::NoHome`] where the environment names neither.
 pub fn default_folder() -> Result<PathBuf, AuthorityError> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("XDG_DATA_HOME")
-        .or_else(|| set("HOME").map(|home| home.join(".local/share")))
-        .map(|data| data.join("contrail/ca"))
-        .ok_or(AuthorityError::NoHome)
+    location::of_user().ok_or(AuthorityError::NoHome)
 }
 
 /// Keeps other processes from reading or replacing the authorities below `base` while one is out of its place; `None`

@@ -7,6 +7,7 @@ mod certificates;
 mod error;
 mod files;
 mod issue;
+mod location;
 #[cfg(test)]
 mod tests;
 
