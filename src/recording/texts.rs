@@ -11,7 +11,7 @@ use super::{
     ReadError, ReadFault,
     entry::{decode, note::HeadTokens},
     journal::{
-        pending,
+        lines::is_entry,
         unrecorded::{self, Unrecorded},
     },
     read::scan::{ScanError, Scanner},
@@ -272,7 +272,7 @@ impl Texts {
                 return Ok(false);
             }
             *line += 1;
-            if pending::is_entry(text) && !text.trim_ascii().is_empty() {
+            if is_entry(text) && !text.trim_ascii().is_empty() {
                 return Ok(true);
             }
             if let Some(unrecorded) = Unrecorded::parse(text) {
@@ -397,7 +397,7 @@ fn unsearchable_line(content: &Bytes) -> Option<String> {
     for (index, line) in content.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let text = content.slice(start..start + line.len());
         start += line.len();
-        let is_read = line.ends_with(b"\n") && pending::is_entry(line) && !line.trim_ascii().is_empty();
+        let is_read = line.ends_with(b"\n") && is_entry(line) && !line.trim_ascii().is_empty();
         if is_read && let Some(fault) = fault(&text) {
             return Some(format!("line {} has {fault}", index + 1));
         }
@@ -415,5 +415,5 @@ fn fault(text: &Bytes) -> Option<SyntaxError> {
 #[must_use]
 pub fn is_journal(start: &[u8]) -> bool {
     let start = start.trim_ascii_start();
-    start.starts_with(b"{\"startedDateTime\"") || !pending::is_entry(start)
+    start.starts_with(b"{\"startedDateTime\"") || !is_entry(start)
 }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::{Map, Value};
 
@@ -203,7 +203,7 @@ fn basic_user(authorization: &str) -> Option<String> {
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
     }
-    let plain = base64::engine::general_purpose::STANDARD.decode(credentials.trim()).ok()?;
+    let plain = STANDARD.decode(credentials.trim()).ok()?;
     let plain = String::from_utf8(plain).ok()?;
     let (user, _) = plain.split_once(':')?;
     percent_encoding::percent_decode_str(user).decode_utf8().ok().map(std::borrow::Cow::into_owned)

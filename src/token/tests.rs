@@ -23,7 +23,7 @@ fn jwt(header: &str, claims: &str) -> String {
 }
 
 fn decode(value: &str) -> Credential {
-    decode(&headers(value), Some(at(NOON)), Duration::ZERO, None)
+    super::decode(&headers(value), Some(at(NOON)), Duration::ZERO, None)
 }
 
 fn claims(claims: &str) -> Credential {
@@ -40,7 +40,7 @@ fn is_malformed(credential: &Credential) -> bool {
 
 #[test]
 fn a_request_without_the_header_has_no_credential() {
-    assert_eq!(decode(&Headers::new(), None, Duration::ZERO, None), Credential::Missing);
+    assert_eq!(super::decode(&Headers::new(), None, Duration::ZERO, None), Credential::Missing);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn of_several_headers_nobody_can_say_which_one_counts() {
     for other in [token.as_str(), "Bearer other", "Basic dXNlcjpwYXNz"] {
         let both: Headers =
             [&token, other].map(|value| (AUTHORIZATION, HeaderValue::from_str(value).unwrap())).into_iter().collect();
-        assert_eq!(decode(&both, Some(at(NOON)), Duration::ZERO, None), Credential::Unknown, "{other}");
+        assert_eq!(super::decode(&both, Some(at(NOON)), Duration::ZERO, None), Credential::Unknown, "{other}");
         assert_eq!(TokenCache::new(Duration::ZERO, None).credential(&both, at(NOON)), Credential::Unknown, "{other}");
     }
 }
@@ -166,7 +166,7 @@ fn a_cached_token_is_judged_anew_at_each_instant() {
     let headers = headers(&format!("Bearer {}", jwt(r#"{"alg":"RS256"}"#, r#"{"exp":1800000000,"azp":"a"}"#)));
     for (seconds, time) in [(NOON - 1, TokenTime::Valid), (NOON, TokenTime::Expired), (NOON - 2, TokenTime::Valid)] {
         let credential = cache.credential(&headers, at(seconds));
-        assert_eq!(credential, decode(&headers, Some(at(seconds)), Duration::ZERO, None));
+        assert_eq!(credential, super::decode(&headers, Some(at(seconds)), Duration::ZERO, None));
         assert_eq!(credential.facts().unwrap().time, time);
     }
     let twice = [0, 1].map(|_| match cache.credential(&headers, at(NOON)) {
@@ -194,7 +194,7 @@ fn key_set(keys: &str) -> Jwks {
 
 fn signature(token: &str, keys: &Jwks) -> SignatureCheck {
     let headers = headers(&format!("Bearer {token}"));
-    decode(&headers, None, Duration::ZERO, Some(keys)).facts().unwrap().signature
+    super::decode(&headers, None, Duration::ZERO, Some(keys)).facts().unwrap().signature
 }
 
 #[test]

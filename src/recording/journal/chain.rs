@@ -25,6 +25,7 @@ use memchr::memchr_iter;
 use ring::digest::{Context, SHA256, digest};
 use serde::Deserialize;
 
+use super::lines::CHAIN;
 use crate::{
     hex::hex,
     json::write::{string, strings},
@@ -33,9 +34,6 @@ use crate::{
 
 /// What a chain begins with.
 const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-
-/// How every chain line begins.
-pub(in crate::recording) const START: &[u8] = b"{\"_chain\"";
 
 /// The end of a chain.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -131,7 +129,7 @@ pub(super) struct Link {
 impl Link {
     /// Writes the chain line, with its line feed. No link has another form.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(START);
+        out.extend_from_slice(CHAIN);
         out.extend_from_slice(format!(":{{\"seq\":{},\"prev\":\"{}\",\"lines\":", self.seq, self.prev).as_bytes());
         strings(self.lines.iter().map(String::as_str), out);
         write_id(self.trail.as_deref(), out);
@@ -202,7 +200,7 @@ pub(super) fn pass(segment: &Path, mut each: impl FnMut(&ChainHead)) -> io::Resu
         if input.read_until(b'\n', &mut buffer).map_err(named(segment))? == 0 || !buffer.ends_with(b"\n") {
             return Ok(unsealed);
         }
-        if buffer.starts_with(START) {
+        if buffer.starts_with(CHAIN) {
             unsealed.clear();
             if let Ok(Line { chain }) = serde_json::from_slice(&buffer) {
                 let head = chain.head(trail.take());

@@ -12,8 +12,9 @@ use std::{
 use memchr::memmem;
 
 use super::{
-    chain::{ChainHead, Line, Link, START, line_digest, named},
-    trail::is_segment,
+    chain::{ChainHead, Line, Link, line_digest, named},
+    lines::CHAIN,
+    segments::is_segment,
     unrecorded::Unrecorded,
 };
 use crate::plural::plural;
@@ -119,15 +120,15 @@ fn check<R: BufRead>(
 
 /// Whether any line of these files belongs to a chain. Most journals have none, and then no line needs a digest.
 fn holds_link<R: BufRead>(files: &[PathBuf], open: impl Fn(&Path) -> io::Result<R>) -> io::Result<bool> {
-    let mut start = Vec::with_capacity(START.len());
+    let mut start = Vec::with_capacity(CHAIN.len());
     for file in files {
         let mut input = open(file)?;
         loop {
             start.clear();
-            if input.by_ref().take(START.len() as u64).read_until(b'\n', &mut start)? == 0 {
+            if input.by_ref().take(CHAIN.len() as u64).read_until(b'\n', &mut start)? == 0 {
                 break;
             }
-            if start == START {
+            if start == CHAIN {
                 return Ok(true);
             }
             if !start.ends_with(b"\n") {
@@ -209,13 +210,13 @@ impl Check {
         let broken =
             |reason: &str| Some(Broken { segment: segment.to_path_buf(), line: number, reason: reason.to_owned() });
         let is_whole = line.ends_with(b"\n");
-        if number == 1 && self.chained && !line.starts_with(START) {
+        if number == 1 && self.chained && !line.starts_with(CHAIN) {
             return broken("a segment begins with the chain, and this line is none of it");
         }
         if self.chained && !self.last && !is_whole {
             return broken("this line was added: the next segment was begun behind whole lines only");
         }
-        if !line.starts_with(START) {
+        if !line.starts_with(CHAIN) {
             if is_link(line) {
                 return broken("this line of the chain was altered");
             }

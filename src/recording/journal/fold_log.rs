@@ -15,10 +15,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::lines::FOLD;
 use crate::recording::{Renew, disk::file_digest, fixture::commit};
-
-/// How each of these lines begins.
-pub(in crate::recording) const START: &[u8] = b"{\"_fold\"";
 
 /// Which entries of a fixture a killed recording was to replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +113,7 @@ impl FoldLog {
             if input.read_until(b'\n', &mut line)? == 0 || !line.ends_with(b"\n") {
                 return Ok(log);
             }
-            log.last = if line.starts_with(START) { serde_json::from_slice::<Line>(&line).ok() } else { None }
+            log.last = if line.starts_with(FOLD) { serde_json::from_slice::<Line>(&line).ok() } else { None }
                 .map(|line| line.fold);
             let Some(fold) = &mut log.last else { continue };
             if let Some(renews) = fold.renews.take() {

@@ -10,9 +10,11 @@ mod file;
 mod fixture;
 pub(super) mod fold_log;
 pub(super) mod heads;
-pub(super) mod pending;
+pub(super) mod lines;
+mod pending;
 mod recovery;
 pub(super) mod rewrite;
+pub(super) mod segments;
 pub(super) mod set_aside;
 #[cfg(test)]
 mod tests;

@@ -9,12 +9,13 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{chain, file::JournalFile, fold_log, trail::is_segment, unrecorded};
+use super::{
+    file::JournalFile,
+    lines::{SEGMENT, is_entry},
+    segments::is_segment,
+};
 use crate::json::write;
 use crate::recording::{WriteError, disk::refused};
-
-/// How such a line begins.
-pub(in crate::recording) const START: &[u8] = b"{\"_trail\"";
 
 #[derive(Deserialize)]
 struct Line {
@@ -29,7 +30,7 @@ pub(super) fn note(journal: &JournalFile, segment: &Path) -> Result<(), WriteErr
 
 /// The line that names a segment.
 fn line(segment: &Path) -> io::Result<Vec<u8>> {
-    let mut line = START.to_vec();
+    let mut line = SEGMENT.to_vec();
     line.push(b':');
     write::string(&std::path::absolute(segment)?.to_string_lossy(), &mut line);
     line.extend_from_slice(b"}\n");
@@ -41,7 +42,7 @@ pub(in crate::recording) fn named_in(path: &Path) -> Result<(Vec<PathBuf>, usize
     let mut segments = Vec::new();
     for line in lines(path)? {
         let line = line.map_err(refused("read", path))?;
-        if line.starts_with(START) {
+        if line.starts_with(SEGMENT) {
             let Line { segment } = serde_json::from_slice(&line)
                 .map_err(|error| refused("read what a killed recording noted in", path)(error.into()))?;
             segments.push(segment);
@@ -68,11 +69,6 @@ fn opened(segment: &Path) -> io::Result<File> {
         _ => return File::open(segment),
     };
     Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
-}
-
-/// Whether a line of a journal is an entry, and none that says something of the journal.
-pub(in crate::recording) fn is_entry(line: &[u8]) -> bool {
-    ![START, chain::START, unrecorded::START, fold_log::START].iter().any(|start| line.starts_with(start))
 }
 
 fn lines(path: &Path) -> Result<impl Iterator<Item = io::Result<Vec<u8>>>, WriteError> {

@@ -5,7 +5,7 @@ use std::{
     io::{self, BufRead as _, BufReader, Seek as _, SeekFrom},
 };
 
-use super::{fold_log::Renewal, pending};
+use super::{fold_log::Renewal, lines::is_entry};
 
 /// What was in a journal already when it was opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) fn recover(file: &mut File) -> io::Result<(Leftover, u64)> {
         }
         if line.ends_with(b"\n") {
             whole += read;
-            entries += usize::from(pending::is_entry(&line));
+            entries += usize::from(is_entry(&line));
         } else {
             torn = read;
         }

@@ -4,8 +4,8 @@
 use std::{io, path::Path};
 
 use super::{
-    chain::{self, ChainHead},
-    pending,
+    chain::ChainHead,
+    lines::{CHAIN, is_entry},
 };
 use crate::redact::{Judged, Redactor};
 use crate::{
@@ -68,9 +68,9 @@ impl<'a> Rewriter<'a> {
                 out.append(&mut batch);
                 return Ok(Rewritten { text: out, torn: line.len() as u64 });
             }
-            if line.starts_with(chain::START) {
+            if line.starts_with(CHAIN) {
                 self.link(at == 0, &mut batch, &mut out).map_err(refused("make an id for the copy of", name))?;
-            } else if line.trim_ascii().is_empty() || !pending::is_entry(line) {
+            } else if line.trim_ascii().is_empty() || !is_entry(line) {
                 batch.extend_from_slice(line);
             } else {
                 let position = EntryPosition { index, line: Some(at + 1), offset: 0 };

@@ -5,10 +5,8 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use super::lines::UNRECORDED;
 use crate::plural::plural;
-
-/// How such a line begins.
-pub(in crate::recording) const START: &[u8] = b"{\"_unrecorded\"";
 
 /// Exchanges that are not in a journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +67,7 @@ impl Unrecorded {
 
     /// What a line states, if it is such a line.
     pub(in crate::recording) fn parse(line: &[u8]) -> Option<Self> {
-        if !line.starts_with(START) {
+        if !line.starts_with(UNRECORDED) {
             return None;
         }
         serde_json::from_slice(line).ok().map(|Line { unrecorded }| unrecorded)

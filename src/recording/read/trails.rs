@@ -11,7 +11,7 @@ use crate::recording::{
     ReadError, ReadFault, SetAside,
     journal::{
         chain,
-        trail::{LOCK, segment_number},
+        segments::{LOCK, segment_number},
     },
 };
 

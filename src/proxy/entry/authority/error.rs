@@ -1,9 +1,6 @@
 //! Why there is no usable authority, and what to do about it.
 
-use std::{
-    fmt, io,
-    path::{Path, PathBuf},
-};
+use std::{fmt, io, path::PathBuf};
 
 use super::location::rotation;
 

@@ -1,0 +1,32 @@
+//! The names of the files in a trail's folder.
+
+use std::{fs, path::Path};
+
+use crate::recording::disk::folder_of;
+
+/// The file whose lock says that a process writes to the trail.
+pub(in crate::recording) const LOCK: &str = "lock";
+
+/// Whether this has the name of such a file.
+pub(crate) fn is_trail_lock(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == LOCK)
+}
+
+/// Whether a segment of this name would stand among those of a trail.
+pub(crate) fn is_in_trail(path: &Path) -> bool {
+    let beside = fs::read_dir(folder_of(path)).into_iter().flatten().flatten();
+    is_segment(path) && beside.map(|item| item.path()).any(|item| is_segment(&item))
+}
+
+pub(super) fn segment_name(number: u64) -> String {
+    format!("trail-{number:08}.journal")
+}
+
+pub(in crate::recording) fn segment_number(name: &str) -> Option<u64> {
+    name.strip_prefix("trail-")?.strip_suffix(".journal")?.parse().ok()
+}
+
+/// Whether a file has the name of a segment, and so has to hold a chain.
+pub(in crate::recording) fn is_segment(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).and_then(segment_number).is_some()
+}
