@@ -16,9 +16,8 @@ use super::{
 use crate::{
     proxy::{Committed, Completed, Observer as _},
     redact::{Judged, Redacted},
-    replay,
     report::{self, Place},
-    upstream::AnswerMeta,
+    upstream::{AnswerMeta, Difference, Miss, Near},
 };
 
 /// An exchange of a batch, at one of the stages.
@@ -33,14 +32,14 @@ struct Processing<T> {
 }
 
 /// A miss, for reports.
-fn report_miss(miss: &replay::Miss) -> report::Miss {
-    let difference = |one: &replay::Difference| report::Difference {
+fn report_miss(miss: &Miss) -> report::Miss {
+    let difference = |one: &Difference| report::Difference {
         place: one.place.clone(),
         yours: one.yours.clone(),
         fixture: one.fixture.clone(),
         option: one.option.clone(),
     };
-    let near = |near: &replay::Near| report::Near {
+    let near = |near: &Near| report::Near {
         entry: near.entry.clone(),
         request: near.request.clone(),
         status: near.status,

@@ -8,19 +8,7 @@ use super::{
 };
 use crate::json::{self, Care, Change, Kind, Node, push_pointer};
 use crate::recording::fixture::request_parts::{Content, Field, Pair, Parts, Value};
-
-/// One place at which a request differs from a recorded one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    /// Where, in words: query parameter `take`.
-    pub place: String,
-    /// What the request has there; `None` if nothing.
-    pub yours: Option<String>,
-    /// What the recorded request has there; `None` if nothing.
-    pub fixture: Option<String>,
-    /// The option under which the place would not count.
-    pub option: Option<String>,
-}
+use crate::upstream::Difference;
 
 /// Longest value shown, in characters.
 const SHOWN: usize = 200;

@@ -6,63 +6,18 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::{
-    differences::{self, Difference},
+    differences,
     index::{Index, asked},
     mask::Mask,
-    upstream::MISS,
 };
 use crate::recording::fixture::request_parts::{Content, Parts};
-use crate::{exchange::Request, upstream::Problem};
+use crate::{
+    exchange::Request,
+    upstream::{Difference, Miss, Near, Problem, Reason},
+};
 
-/// Why nothing is served.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Reason {
-    /// Nothing was recorded at all.
-    Empty,
-    /// No recorded request is the same.
-    Unknown,
-    /// Every recorded answer was given; the last of them, and how many there are.
-    Exhausted {
-        /// The last one's place.
-        last: String,
-        /// How many were recorded for this caller.
-        recorded: usize,
-    },
-    /// The recorded answer cannot be served, and why.
-    Unfit {
-        /// Its place.
-        entry: String,
-        /// Why, as a clause.
-        why: String,
-        /// What helps, as sentences.
-        advice: &'static str,
-    },
-}
-
-/// A request without an answer. Holds no secret if the request was redacted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Miss {
-    /// Why.
-    pub reason: Reason,
-    /// What was asked: method and target, without the origin.
-    pub asked: String,
-    /// Recorded exchanges that come near, the nearest first.
-    pub nearest: Vec<Near>,
-}
-
-/// A recorded exchange that comes near.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Near {
-    /// The fixture and the entry's index in it.
-    pub entry: String,
-    /// Method and target, without the origin.
-    pub request: String,
-    /// The recorded status; 0 if there is none.
-    pub status: u16,
-    /// Every difference.
-    pub differences: Vec<Difference>,
-}
+/// The value of `Contrail-Answer` for a miss.
+pub const MISS: &str = "replay-miss";
 
 /// How many recorded exchanges a miss shows.
 const SHOWN: usize = 3;

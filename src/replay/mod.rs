@@ -39,22 +39,21 @@ use self::{
     token_endpoint::{Reply, TokenEndpoint},
 };
 pub use self::{
-    differences::Difference,
     ignore::{BadIgnore, Ignore, IgnoreSet, Ignored},
     index::{OperationOf, Prepared, RedactFailure, RedactRequest},
-    miss::{Miss, Near, Reason},
+    miss::MISS,
     missing::RecordedOr,
     sequence::Exhausted,
     serve::Answer,
     strangers::Strangers,
-    upstream::{MISS, Recorded},
+    upstream::Recorded,
 };
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
     exchange::{Request, TenantFacts},
     recording::{Entry, EntryRef, ReadError, Rereader},
     token::NoKey,
-    upstream::RequestKey,
+    upstream::{Miss, Reason, RequestKey},
 };
 
 /// How recordings are served.

@@ -5,17 +5,14 @@ use std::{fmt, sync::Arc, time::SystemTime};
 use bytes::Bytes;
 use http::{StatusCode, header};
 
-use super::{Miss, Replay, Served, Strangers};
+use super::{Replay, Served, Strangers, miss::MISS};
 use crate::{
     exchange::{Body, Credential, DecodeLimits, Headers, Request, Target},
     recording::{self, HostRename},
     redact::Redactor,
     token::TokenCache,
-    upstream::{self, AnswerMeta, Denied, MessageBody, Problem, Response, Upstream},
+    upstream::{self, AnswerMeta, Denied, MessageBody, Miss, Problem, Response, Upstream},
 };
-
-/// The value of `Contrail-Answer` for a miss.
-pub const MISS: &str = "replay-miss";
 
 /// The value of `Contrail-Answer` for a request to a host that is not known as the tenant's.
 pub(super) const DENIED: &str = "host-denied";

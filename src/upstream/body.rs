@@ -32,6 +32,9 @@ impl std::error::Error for BodyError {}
 /// A request body: what the client sends, as it comes.
 pub type RequestBody = MessageBody;
 
+/// The message of an answer.
+pub type Response = http::Response<ResponseBody>;
+
 /// A response body: what the upstream sends, as it comes.
 pub type ResponseBody = MessageBody;
 

@@ -1,0 +1,41 @@
+//! A request as an upstream gets it.
+
+use std::{fmt, sync::Arc};
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use http_body_util::BodyExt as _;
+
+use super::{BodyError, RequestBody};
+use crate::exchange::Target;
+
+/// A request on its way to an upstream.
+#[derive(Debug)]
+pub struct Request {
+    /// Where it goes: the upstream's scheme and authority, the path and query byte for byte as the client sent them.
+    pub target: Target,
+    /// Method, version, headers (end-to-end ones only, Host of the upstream) and extensions.
+    pub head: http::request::Parts,
+    /// The body, as it streams in.
+    pub body: RequestBody,
+    /// Who hears of interim answers to it; without one they go nowhere.
+    pub informed: Option<Arc<dyn Inform>>,
+}
+
+impl Request {
+    /// Reads the body to its end; for upstreams that answer from memory.
+    ///
+    /// # Errors
+    ///
+    /// [`BodyError`] if the client broke off, or sent more than the proxy takes (it then answers 413 itself).
+    pub async fn collect(self) -> Result<(Target, http::request::Parts, Bytes), BodyError> {
+        let body = self.body.collect().await?.to_bytes();
+        Ok((self.target, self.head, body))
+    }
+}
+
+/// Hears of an upstream's interim answers (1xx, but 100 and 101), which come before its answer.
+pub trait Inform: Send + Sync + fmt::Debug {
+    /// One has come.
+    fn inform(&self, status: StatusCode, headers: &HeaderMap);
+}
