@@ -21,8 +21,9 @@ use std::sync::Arc;
 
 pub(crate) use disk::{is_at, resolved};
 pub use entry::attest::{Attested, attest, settle};
-pub use entry::encode::{JournalContext, encode};
+pub use entry::encode::encode;
 pub(crate) use entry::files::{body_file_names, body_files};
+pub use entry::style::JournalContext;
 pub use error::{ReadError, ReadFault, WriteError};
 pub use fixture::commit::{Changes, Staged};
 pub(crate) use fixture::commit::{current, files_of, recover_folder};

@@ -8,7 +8,11 @@ use proptest::prelude::*;
 
 use super::{
     Attested, Entry, JournalContext, LaidOut, Recording,
-    entry::encode::{self, Place, Style, Tokens},
+    entry::{
+        encode,
+        encode_note::Tokens,
+        style::{BodyLocation, Style},
+    },
 };
 use crate::{
     exchange::{
@@ -237,7 +241,7 @@ proptest! {
                 (facts.issued_at, facts.not_before, facts.expires_at) = (Some(7), None, started.map(|_| 5));
             }
             let mut text = Vec::new();
-            encode::entry(&run, &Verdict::default(), None, style(Place::Inline, Place::Inline), &mut text);
+            encode::entry(&run, &Verdict::default(), None, style(BodyLocation::Inline, BodyLocation::Inline), &mut text);
             texts.push(text);
         }
         prop_assert_eq!(&texts[0], &texts[1]);

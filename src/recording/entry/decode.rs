@@ -1,29 +1,23 @@
 //! From an entry of a HAR file to an [`Exchange`].
 //!
-//! What a producer left out is [`Withheld::NotSaved`], never an empty body; a header that only HTTP/2 has (`:path`) is no
+//! What a producer left out is [`Withheld::NotSaved`](crate::exchange::Withheld::NotSaved), never an empty body; a header that only HTTP/2 has (`:path`) is no
 //! header; status 0 is an answer that never came.
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration, time::SystemTime};
 
-use base64::Engine as _;
-use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::{
+    decode_body::{form, missing, present, stored},
+    fault::Fault,
     files::{BodyFiles, Expecting},
     har::{self, Text},
     note::{HeadTokens, KnownTokens, Record},
 };
 use crate::recording::{LaidOut, Note};
 use crate::{
-    exchange::{
-        Body, Credential, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Withheld,
-        is_bodiless,
-    },
-    json::{
-        self,
-        lenient::{self, Raw},
-    },
+    exchange::{Body, Credential, Exchange, Headers, Request, Response, Target, Timings, is_bodiless},
+    json::lenient::{self, Raw},
     redact::is_label,
     token::{self, TokenCache},
 };
@@ -38,23 +32,6 @@ pub(in crate::recording) enum Converted {
     Exchange(Box<(Exchange, Option<Note>)>),
     /// Not HTTP (`data:`, `blob:`, `ws:`, a browser's own schemes), or a CONNECT, which opens a tunnel to the exchanges.
     NotHttp,
-}
-
-/// Why an entry came to nothing.
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::recording) enum Fault {
-    /// What is wrong with it.
-    Entry(String),
-    /// What is wrong with its body file.
-    BodyFile { file: String, reason: String },
-    /// Its `_contrail.version`, as it stands there.
-    Version(String),
-}
-
-impl From<&str> for Fault {
-    fn from(reason: &str) -> Self {
-        Self::Entry(reason.to_owned())
-    }
 }
 
 /// What entries of one recording share.
@@ -289,128 +266,6 @@ fn response(
     }
     body.wire_size = wire_size.or(body.wire_size.filter(|_| foreign && body.is_whole()));
     Ok(Some(Response { status, version: version(response.http_version.as_ref()), headers, body }))
-}
-
-/// The bytes that the file holds for a body; `None` if it holds none.
-fn stored(
-    text: Option<&Text<'_>>,
-    encoding: Option<&Text<'_>>,
-    file: Option<&Text<'_>>,
-    files: &mut Expecting<'_>,
-) -> Result<Option<Bytes>, Fault> {
-    if let Some(file) = file {
-        return files
-            .read(file.as_str())
-            .map(Some)
-            .map_err(|reason| Fault::BodyFile { file: file.as_str().chars().take(200).collect(), reason });
-    }
-    let Some(text) = text else { return Ok(None) };
-    if !encoding.is_some_and(|encoding| encoding.as_str().eq_ignore_ascii_case("base64")) {
-        return Ok(Some(Bytes::copy_from_slice(text.as_str().as_bytes())));
-    }
-    let text: Vec<u8> = text.as_str().bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').collect();
-    let decoded = base64::engine::general_purpose::STANDARD_NO_PAD
-        .decode(&text)
-        .or_else(|_| base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(&text));
-    decoded.map(|bytes| Some(bytes.into())).map_err(|_| "a body that says it is base64 is not".into())
-}
-
-/// A body that the file holds. `size` is how many bytes the producer says that there were.
-fn present(
-    content: Bytes,
-    size: Option<u64>,
-    headers: &Headers,
-    wire_size: Option<u64>,
-    laid_out: bool,
-    foreign: bool,
-) -> Body {
-    let mut body = Body { wire_size, ..Body::whole(content) };
-    if laid_out {
-        // What nobody can compact any more was edited by hand, and stands as it is.
-        if let Ok(document) = json::Document::parse(body.content.clone()) {
-            body.content = json::compact(&document).into();
-        }
-    }
-    if !foreign {
-        return body;
-    }
-    body = undo_coding(body, headers);
-    // Firefox cuts long bodies: the size is that of the whole, and the text breaks off.
-    let kept = body.content.len() as u64;
-    if body.is_whole() && size.is_some_and(|size| size > kept) && breaks_off(&body.content) {
-        body.presence = Presence::Truncated { kept, total: size };
-    }
-    body
-}
-
-/// Undoes a content coding that is still there; most producers hold bodies decoded, whatever their headers say.
-fn undo_coding(body: Body, headers: &Headers) -> Body {
-    let Some(coding) = headers.get_str("content-encoding") else { return body };
-    let text = std::str::from_utf8(&body.content).is_ok();
-    let coded = match coding.trim() {
-        "gzip" | "x-gzip" => body.content.starts_with(&[0x1f, 0x8b]),
-        "zstd" => body.content.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]),
-        _ => !text,
-    };
-    if !coded {
-        return body;
-    }
-    let decoded = body.clone().decode(headers, DecodeLimits::default());
-    // Bytes that are not text and not coded either: an image under a coding that was undone.
-    if decoded.is_whole() || coding.trim().ends_with("gzip") { decoded } else { body }
-}
-
-/// Whether the text is JSON that ends in the middle.
-fn breaks_off(content: &[u8]) -> bool {
-    matches!(content.trim_ascii_start().first(), Some(b'{' | b'['))
-        && serde_json::from_slice::<serde::de::IgnoredAny>(content).is_err_and(|error| error.is_eof())
-}
-
-/// A body that the file does not hold: absent, or not saved. `unknown` states that it may have been there where no size
-/// is given: `content.text` is optional (HAR 1.2), so its lack proves nothing.
-fn missing(size: Option<u64>, unknown: bool, headers: &Headers, wire_size: Option<u64>, foreign: bool) -> Body {
-    if !foreign {
-        return Body { wire_size, ..Body::default() };
-    }
-    let stated = lengths(headers).max();
-    // Where one size is zero and the other is not, there was a body.
-    let there = match size.max(stated) {
-        Some(size) => size > 0,
-        None => unknown || headers.contains("transfer-encoding"),
-    };
-    if there { Body::withheld(Withheld::NotSaved, wire_size) } else { Body { wire_size, ..Body::default() } }
-}
-
-/// The values of `Content-Length`; several may contradict each other (RFC 9110, section 8.6).
-fn lengths(headers: &Headers) -> impl Iterator<Item = u64> {
-    let values = headers.get_all("content-length").filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).filter_map(|length| length.trim().parse().ok())
-}
-
-/// A form of which only the parameters were saved. Some producers save them decoded, some as they were sent; the length
-/// tells, and where nobody stated it they count as decoded.
-fn form(params: &[har::Param<'_>], wire_size: Option<u64>, headers: &Headers) -> Body {
-    let text = |text: &Option<Text<'_>>| text.as_ref().map(|text| text.as_str().to_owned()).unwrap_or_default();
-    let multipart = headers.get_str("content-type").is_some_and(|mime| !mime.contains("form-urlencoded"));
-    if multipart || params.iter().any(|param| param.file_name.is_some()) {
-        return Body::withheld(Withheld::NotSaved, wire_size);
-    }
-    let mut encoded = form_urlencoded::Serializer::new(String::new());
-    let mut raw = String::new();
-    for param in params {
-        let (name, value) = (text(&param.name), text(&param.value));
-        if !raw.is_empty() {
-            raw.push('&');
-        }
-        raw.push_str(&name);
-        raw.push('=');
-        raw.push_str(&value);
-        encoded.append_pair(&name, &value);
-    }
-    let encoded = encoded.finish();
-    let stated = lengths(headers).next().filter(|first| lengths(headers).all(|length| length == *first)).or(wire_size);
-    let as_sent = stated == Some(raw.len() as u64) && stated != Some(encoded.len() as u64);
-    Body { wire_size, ..Body::whole(if as_sent { raw } else { encoded }) }
 }
 
 fn headers(fields: Vec<har::Header<'_>>) -> Headers {

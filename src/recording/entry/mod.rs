@@ -2,9 +2,13 @@
 
 pub(super) mod attest;
 pub(super) mod decode;
+mod decode_body;
 pub(super) mod encode;
+pub(super) mod encode_note;
+pub(super) mod fault;
 pub(super) mod files;
 pub(super) mod har;
 pub(super) mod layout;
 pub(super) mod note;
+pub(super) mod style;
 pub(super) mod tokens;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use http::header;
 
-use super::encode;
+use super::encode_note;
 use crate::{
     exchange::{Credential, Request},
     json::write::{comma, raw, string},
@@ -23,7 +23,7 @@ impl TokenTable {
         let Credential::Token(facts) = &request.credential else { return None };
         let (label, number) = carried(request)?;
         let mut text = Vec::new();
-        encode::facts(facts, false, &mut text);
+        encode_note::facts(facts, false, &mut text);
         match self.0.entry(number) {
             Entry::Vacant(vacant) => {
                 vacant.insert((label.to_owned(), text));

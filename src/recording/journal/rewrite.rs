@@ -13,10 +13,7 @@ use crate::{
     recording::{
         Check, Entry, JournalContext, Note, ReadError, WriteError, attest,
         disk::refused,
-        entry::{
-            decode::Shared,
-            encode::{self, Style},
-        },
+        entry::{decode::Shared, encode, style::Style},
         fixture::recheck::{clean, recomputed},
         read::Reader,
         texts::EntryPosition,

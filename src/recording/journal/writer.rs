@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     recording::{
-        Attested, WriteError,
-        entry::encode::{self, JournalContext},
+        Attested, JournalContext, WriteError,
+        entry::{encode, encode_note::Tokens},
     },
     redact::{Judged, Redacted},
 };
@@ -32,7 +32,7 @@ pub struct Journal {
     /// Exchanges of batches that could not be written, to be stated once writing works again.
     unrecorded: Option<Unrecorded>,
     context: JournalContext,
-    tokens: encode::Tokens,
+    tokens: Tokens,
     alarms: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl Journal {
             batched: None,
             unrecorded: None,
             context,
-            tokens: encode::Tokens::default(),
+            tokens: Tokens::default(),
             alarms: Vec::new(),
         }
     }

@@ -19,7 +19,8 @@ use std::{
 use super::{
     Entry, Head, ReadError, ReadFault, SetAside,
     entry::{
-        decode::{self, Converted, Fault, Shared},
+        decode::{self, Converted, Shared},
+        fault::Fault,
         note::HeadTokens,
     },
     fixture::commit,

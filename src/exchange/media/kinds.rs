@@ -1,0 +1,69 @@
+//! Media types, and which of them are JSON.
+
+use std::borrow::Cow;
+
+/// The media type of a form.
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The media type of JSON.
+pub(crate) const JSON: &str = "application/json";
+
+/// The media type of a form with files.
+pub(crate) const MULTIPART_FORM: &str = "multipart/form-data";
+
+/// Whether a media type is a sequence of items that stand by themselves (OpenAPI 3.2, section 4.14.3).
+pub(crate) fn is_sequence(essence: &str) -> bool {
+    let json = ["application/jsonl", "application/x-ndjson", "application/x-jsonlines", "application/json-seq"];
+    json.contains(&essence) || essence == EVENT_STREAM || essence.ends_with("+json-seq")
+}
+
+/// The media type of server-sent events.
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
+
+/// Type and subtype of a `Content-Type`, in lower case, without parameters.
+pub(crate) fn essence(value: &[u8]) -> Cow<'_, str> {
+    let essence = value[..memchr::memchr(b';', value).unwrap_or(value.len())].trim_ascii();
+    match std::str::from_utf8(essence) {
+        Ok(essence) if !essence.bytes().any(|byte| byte.is_ascii_uppercase()) => Cow::Borrowed(essence),
+        _ => Cow::Owned(String::from_utf8_lossy(essence).trim().to_ascii_lowercase()),
+    }
+}
+
+/// Whether a media type says that its content is JSON: `application/json`, or a structured type such as
+/// `application/problem+json`.
+pub(crate) fn is_json(essence: &str) -> bool {
+    essence == "application/json" || has_json_suffix(essence)
+}
+
+/// Whether it is a structured type of JSON (RFC 6839).
+pub(crate) fn has_json_suffix(essence: &str) -> bool {
+    let subtype = essence.split_once('/').map(|(_, subtype)| subtype);
+    subtype.and_then(|subtype| subtype.strip_suffix("+json")).is_some_and(|name| !name.is_empty())
+}
+
+/// Whether a sender of this media type means JSON, in a registered type ([`is_json`]) or in one of its own.
+pub(crate) fn means_json(essence: &str) -> bool {
+    essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_meanings_of_json_differ_where_their_names_say() {
+        for (value, registered, meant) in [
+            ("application/json", true, true),
+            ("Application/JSON ; charset=utf-8", true, true),
+            ("application/problem+json", true, true),
+            ("text/json", false, true),
+            ("application/+json", false, true),
+            ("+json", false, true),
+            ("application/jsonp", false, false),
+            ("text/plain", false, false),
+        ] {
+            let essence = essence(value.as_bytes());
+            assert_eq!((is_json(&essence), means_json(&essence)), (registered, meant), "{value}");
+        }
+    }
+}

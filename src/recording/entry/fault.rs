@@ -1,0 +1,18 @@
+//! Why an entry cannot be decoded.
+
+/// Why an entry came to nothing.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::recording) enum Fault {
+    /// What is wrong with it.
+    Entry(String),
+    /// What is wrong with its body file.
+    BodyFile { file: String, reason: String },
+    /// Its `_contrail.version`, as it stands there.
+    Version(String),
+}
+
+impl From<&str> for Fault {
+    fn from(reason: &str) -> Self {
+        Self::Entry(reason.to_owned())
+    }
+}
