@@ -11,7 +11,7 @@ use std::{
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::listeners::Doors;
+use super::listeners::Listeners;
 use crate::{
     proxy::{HostPort, entry::authority::pem},
     upstream::no_proxy::covers,
@@ -43,29 +43,29 @@ impl Environment {
     /// # Errors
     ///
     /// The bundles cannot be written.
-    pub(super) fn new(doors: &Doors, inherited: impl Fn(&str) -> Option<OsString>) -> io::Result<Self> {
+    pub(super) fn new(listeners: &Listeners, inherited: impl Fn(&str) -> Option<OsString>) -> io::Result<Self> {
         let mut variables = Vec::new();
-        let loopback = own_name(&doors.opened_hosts);
-        if let Some(address) = doors.tls() {
+        let loopback = own_name(&listeners.opened_hosts);
+        if let Some(address) = listeners.tls() {
             variables.push(("CONTRAIL_URL", format!("https://{}", reach(address, loopback)).into()));
-        } else if let Some(address) = doors.plain() {
+        } else if let Some(address) = listeners.plain() {
             variables.push(("CONTRAIL_URL", format!("http://{}", reach(address, loopback)).into()));
         }
-        if let Some(address) = doors.forward() {
-            let credentials = doors.credentials.as_deref().map(user_info).unwrap_or_default();
+        if let Some(address) = listeners.forward() {
+            let credentials = listeners.credentials.as_deref().map(user_info).unwrap_or_default();
             let proxy = format!("http://{credentials}{}", reach(address, "127.0.0.1"));
             for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"] {
                 variables.push((name, proxy.clone().into()));
             }
             variables.push(("NODE_USE_ENV_PROXY", "1".into()));
             let inherited = inherited("NO_PROXY").or_else(|| inherited("no_proxy")).unwrap_or_default();
-            let direct = no_proxy(&inherited.to_string_lossy(), &doors.opened_hosts);
+            let direct = no_proxy(&inherited.to_string_lossy(), &listeners.opened_hosts);
             for name in ["NO_PROXY", "no_proxy"] {
                 variables.push((name, direct.clone().into()));
             }
         }
         let mut files = None;
-        if !doors.authorities.is_empty() {
+        if !listeners.authorities.is_empty() {
             let cannot = |error: io::Error| {
                 let place = std::env::temp_dir();
                 io::Error::new(
@@ -80,7 +80,7 @@ impl Environment {
             let private = Permissions::from_mode(0o700);
             let folder = tempfile::Builder::new().prefix("contrail-").permissions(private).tempdir().map_err(cannot)?;
             let write = |name: &str, parts: &[&[u8]]| write(folder.path(), name, parts).map_err(cannot);
-            let own: String = doors.authorities.iter().map(|authority| authority.certificate_pem()).collect();
+            let own: String = listeners.authorities.iter().map(|authority| authority.certificate_pem()).collect();
             let own = own.as_bytes();
             let path = |name: &str| inherited(name).filter(|path| !path.is_empty()).map(PathBuf::from);
             let extra = path("NODE_EXTRA_CA_CERTS").and_then(|path| std::fs::read(path).ok()).unwrap_or_default();

@@ -6,9 +6,9 @@ use tokio::net::TcpListener;
 
 use super::{
     Failure,
-    options::listen::DoorArgs,
+    options::listen::ListenerArgs,
     printer::warn,
-    run::{Reach, Site},
+    run::{OutboundPolicy, Site},
 };
 use crate::proxy::{
     HostPort, Proxy,
@@ -37,7 +37,7 @@ pub(super) struct Open {
 
 /// All open listeners, and what a client needs to know about them.
 #[derive(Debug)]
-pub(super) struct Doors {
+pub(super) struct Listeners {
     pub(super) open: Vec<Open>,
     /// Who speaks for the hosts that are opened; clients have to trust all of them.
     pub(super) authorities: Vec<Arc<Authority>>,
@@ -47,7 +47,7 @@ pub(super) struct Doors {
     pub(super) credentials: Option<String>,
 }
 
-impl Doors {
+impl Listeners {
     pub(super) fn plain(&self) -> Option<SocketAddr> {
         self.address(|door| matches!(door, ListenerKind::Plain))
     }
@@ -77,7 +77,7 @@ impl Doors {
     }
 }
 
-impl DoorArgs {
+impl ListenerArgs {
     /// Opens the listeners. `around_command` adds a forward listener and takes free ports.
     ///
     /// # Errors
@@ -89,13 +89,13 @@ impl DoorArgs {
         unseen: Arc<Proxy>,
         connect_timeout: Duration,
         around_command: bool,
-    ) -> Result<Doors, Failure> {
-        let Site { origin, own, reach } = site;
+    ) -> Result<Listeners, Failure> {
+        let Site { origin, own, outbound } = site;
         let intercepted = self.intercepted()?;
         let upstream = HostPort { host: origin.host.to_string(), port: origin.port };
         let forward_address = self.forward_listen.as_deref().or(around_command.then_some(WRAP_LISTEN));
         let own_certificates = self.tls_listen.is_some() && self.cert.is_none();
-        let offline = matches!(reach, Reach::Memory);
+        let offline = matches!(outbound, OutboundPolicy::Memory);
         // Only CMD is handed the certificate of an authority that speaks for every host.
         let any = if offline && around_command { Some(Arc::new(Authority::in_memory()?)) } else { None };
         let named = any.is_none() || !intercepted.is_empty() || self.ca_dir.is_some();
@@ -157,7 +157,7 @@ impl DoorArgs {
         for Open { address, .. } in &open {
             own.add(*address);
         }
-        Ok(Doors { open, authorities, opened_hosts, credentials: self.proxy_auth.clone() })
+        Ok(Listeners { open, authorities, opened_hosts, credentials: self.proxy_auth.clone() })
     }
 }
 

@@ -130,7 +130,7 @@ impl Command {
         if let Some(wrong) = network.lacking(&typed) {
             return Err(wrong);
         }
-        let intercepts = !proxy.doors.intercept.is_empty();
+        let intercepts = !proxy.listeners.intercept.is_empty();
         if let Some(idle) = network.upstream.idle(intercepts, &typed) {
             let _ = writeln!(io::stderr(), "contrail: {idle}");
         }

@@ -20,7 +20,7 @@ use crate::{
 
 /// Where a proxy may open connections to.
 #[derive(Debug, Clone)]
-pub enum Reach {
+pub enum OutboundPolicy {
     /// Nowhere: whatever is intercepted is answered from memory.
     Memory,
     /// To the upstream and to intercepted hosts.
@@ -43,7 +43,7 @@ pub enum FirstHop {
     Proxy(live::Via),
 }
 
-impl Reach {
+impl OutboundPolicy {
     fn first(&self) -> &FirstHop {
         match self {
             Self::Memory => &FirstHop::Nothing,
@@ -57,7 +57,7 @@ impl Reach {
 pub(super) struct Site<'a> {
     pub(super) origin: Origin,
     pub(super) own: OwnAddresses,
-    pub(super) reach: &'a Reach,
+    pub(super) outbound: &'a OutboundPolicy,
 }
 
 /// Listens to what passes unseen.
@@ -107,15 +107,15 @@ impl ProxyArgs {
         pipeline: &Arc<Pipeline>,
         upstream: Arc<dyn Upstream>,
         origin: &str,
-        reach: &Reach,
+        outbound: &OutboundPolicy,
         tenant: Arc<dyn TenantFacts>,
         ready: impl FnOnce(),
     ) -> Result<Ran, Failure> {
-        self.doors.check()?;
+        self.listeners.check()?;
         let origin: Origin = origin.parse()?;
-        let own = match reach {
-            Reach::Memory => OwnAddresses::without_names(),
-            Reach::Anywhere { .. } => OwnAddresses::default(),
+        let own = match outbound {
+            OutboundPolicy::Memory => OwnAddresses::without_names(),
+            OutboundPolicy::Anywhere { .. } => OwnAddresses::default(),
         };
         let settings = self.settings(origin.scheme(), &origin.authority);
         let (workers, threads) = Workers::start(self.workers, || {
@@ -128,8 +128,8 @@ impl ProxyArgs {
             let access = live::Access { own: own.clone(), ..access };
             Arc::new(Routes::new(first, access, self.live_limits()))
         };
-        let upstream: Arc<dyn Upstream> = match reach {
-            Reach::Anywhere { access, .. } if !self.doors.intercept.is_empty() => {
+        let upstream: Arc<dyn Upstream> = match outbound {
+            OutboundPolicy::Anywhere { access, .. } if !self.listeners.intercept.is_empty() => {
                 routes(Some((origin.clone(), upstream)), (**access).clone())
             }
             _ => upstream,
@@ -137,7 +137,7 @@ impl ProxyArgs {
         let proxy = Proxy::new(settings.clone(), upstream, Arc::clone(pipeline) as _)?;
         let unseen = Proxy::new(settings, routes(None, live::Access::default()), Arc::new(Nobody))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let site = Site { origin, own, reach };
+        let site = Site { origin, own, outbound };
         let ran = runtime.block_on(self.serve(pipeline, proxy, unseen, &site, ready));
         // Exchanges that the drain did not see to their end are recorded as they are dropped.
         drop((runtime, threads));
@@ -155,9 +155,9 @@ impl ProxyArgs {
     ) -> Result<Ran, Failure> {
         let mut signals = Signals::new()?;
         let around_command = !self.command.is_empty();
-        let mut doors = self.doors.open(site, unseen, self.connect_timeout, around_command).await?;
-        let Site { origin, own, reach } = site;
-        let first = reach.first();
+        let mut listeners = self.listeners.open(site, unseen, self.connect_timeout, around_command).await?;
+        let Site { origin, own, outbound } = site;
+        let first = outbound.first();
         if own.names(&origin.host, origin.port)
             || matches!(first, FirstHop::Upstream)
                 && matches!(own.resolve(&origin.host, origin.port).await, Err(Resolved::Own))
@@ -170,16 +170,16 @@ impl ProxyArgs {
             return Err(via.unreachable(&"it is contrail itself").into());
         }
         let mut environment =
-            around_command.then(|| Environment::new(&doors, |name| std::env::var_os(name))).transpose()?;
+            around_command.then(|| Environment::new(&listeners, |name| std::env::var_os(name))).transpose()?;
         if let Some(environment) = &mut environment {
             environment.variables.extend(self.for_command.iter().map(|(name, value)| (*name, value.into())));
         }
         let writer = Arc::clone(pipeline);
         let writer = tokio::spawn(async move { writer.run().await });
         let (stop, stopping) = watch::channel(false);
-        let lines = doors.lines();
+        let lines = listeners.lines();
         let mut servers = JoinSet::new();
-        for Open { listener, door, .. } in doors.open.drain(..) {
+        for Open { listener, door, .. } in listeners.open.drain(..) {
             servers.spawn(listener::serve(Arc::clone(&proxy), listener, door, stopping.clone()));
         }
         let format = if pipeline.lines() == LineFormat::Json { Format::Json } else { Format::Text };

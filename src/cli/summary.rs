@@ -162,7 +162,7 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
             outcome.secrets.secrets.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         let _ = writeln!(out, "secrets redacted: {}", secrets.join(", "));
     }
-    if let Some(personal) = outcome.secrets.personal_line() {
+    if let Some(personal) = outcome.secrets.personal_data_notice() {
         let _ = writeln!(out, "{personal}");
     }
     if counts.misses > 0 {

@@ -69,8 +69,14 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
     let pipeline = args.judge.pipeline(Setup { contract: Some(contract), ..setup })?;
     let proxy = ProxyArgs { for_command: ready.for_command(&args.proxy, pipeline.redactor()), ..args.proxy.clone() };
     let introduce = || ready.introduce(&proxy, args.judge.format);
-    let ran =
-        proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), tenant, introduce)?;
+    let ran = proxy.run(
+        &pipeline,
+        Arc::clone(&ready.upstream),
+        &ready.origin,
+        &args.upstream.outbound(),
+        tenant,
+        introduce,
+    )?;
     let mut outcome = pipeline.finish();
     let kept = match &trail {
         Some(trail) => args.trail.end(trail, pipeline.redactor(), &mut outcome.counts),

@@ -29,7 +29,7 @@ pub use compare::{Care, Change, changes};
 pub use layout::{compact, pretty};
 pub use node::{Entries, Items, Kind, Node};
 pub use represent::{Leaf, Tape, TapeNode};
-pub(crate) use strings::unfit;
+pub(crate) use strings::needs_escape;
 
 use parse::Slot;
 

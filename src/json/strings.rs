@@ -34,7 +34,7 @@ fn marks(word: u64) -> u64 {
 
 /// The high bit of each byte of a word that a string literal cannot hold as it is: below a space, a quote, a backslash.
 #[inline]
-pub(crate) fn unfit(word: u64) -> u64 {
+pub(crate) fn needs_escape(word: u64) -> u64 {
     // No sum carries into the next byte, since the high bits are off; a high bit that is on then says "another byte".
     let low = word & !HIGH;
     let above = low + ONES * (0x80 - 0x20);

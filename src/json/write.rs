@@ -10,7 +10,7 @@ use jiff::{
     fmt::{StdIoWrite, temporal::DateTimePrinter},
 };
 
-use super::{Document, unfit};
+use super::{Document, needs_escape};
 
 /// Text that is no JSON string yet, as it is.
 pub(crate) fn raw(out: &mut Vec<u8>, text: &str) {
@@ -49,7 +49,7 @@ const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 pub(crate) fn is_plain(bytes: &[u8]) -> bool {
     let plain = |bytes: &[u8; 8]| {
         let word = u64::from_le_bytes(*bytes);
-        (unfit(word) | word & HIGH) == 0
+        (needs_escape(word) | word & HIGH) == 0
     };
     // The last eight overlap what came before them.
     match bytes.last_chunk() {
@@ -148,7 +148,7 @@ fn put(piece: &mut Piece, end: usize, chunk: &[u8; 16]) -> usize {
     put_bytes(piece, end, *chunk);
     let word = |at: usize| chunk[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let (one, two) = (word(0), word(8));
-    let (marks_of_one, marks_of_two) = (unfit(one), unfit(two));
+    let (marks_of_one, marks_of_two) = (needs_escape(one), needs_escape(two));
     if marks_of_one | marks_of_two == 0 {
         return end + chunk.len();
     }

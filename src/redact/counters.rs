@@ -31,7 +31,7 @@ pub struct Counters {
 impl Counters {
     /// A line about personal data, if anything looks like it.
     #[must_use]
-    pub fn personal_line(&self) -> Option<String> {
+    pub fn personal_data_notice(&self) -> Option<String> {
         let found: Vec<String> = self.personal.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         let handling = if self.masks_personal {
             "personal data masked"

@@ -10,7 +10,7 @@ use http::HeaderValue;
 
 use super::{
     Bounds, Counters, Hit, Judged, Plan, Redacted, Shapes,
-    apply::message::Work,
+    apply::message::Redaction,
     kind::{self, Kind, Spread},
     known::{index::Index, memory::Memory, search},
     label,
@@ -92,7 +92,7 @@ impl Redactor {
     #[must_use]
     pub fn redact(&self, mut judged: Judged) -> Redacted<Judged> {
         let operation = judged.verdict.operation.clone();
-        let mut work = Work::new(self, operation.as_deref());
+        let mut work = Redaction::new(self, operation.as_deref());
         let exchange = &mut judged.exchange;
         let transport = &mut exchange.transport;
         if let Some(failure) = &transport.incomplete {
@@ -120,19 +120,19 @@ impl Redactor {
 
     /// Recognises the secrets of an exchange that is not recorded, so that they are replaced wherever they come again.
     pub fn recognise(&self, exchange: &Exchange) {
-        Work::new(self, None).recognise(&exchange.request, exchange.response.as_ref());
+        Redaction::new(self, None).recognise(&exchange.request, exchange.response.as_ref());
     }
 
     /// Recognises the secrets of header fields that are recorded nowhere (an interim answer's).
     pub fn recognise_headers(&self, headers: &Headers) {
-        Work::new(self, None).recognise_headers(headers);
+        Redaction::new(self, None).recognise_headers(headers);
     }
 
     /// Takes secrets, known ones in any coding and others by shape and name, out of a text for people (an error, a
     /// URL).
     #[must_use]
     pub fn text(&self, text: &str) -> Redacted<String> {
-        let work = Work::new(self, None);
+        let work = Redaction::new(self, None);
         let mut marks = Vec::new();
         self.detect_text(text.as_bytes(), TEXT_DEPTH, &mut marks);
         let index = self.memory().index();
@@ -160,7 +160,7 @@ impl Redactor {
     pub fn pointer(&self, pointer: &str) -> Redacted<String> {
         let index = self.memory().index();
         let mut text = pointer.to_owned();
-        Work::new(self, None).derived(&index, &mut text);
+        Redaction::new(self, None).derived(&index, &mut text);
         Redacted(text)
     }
 
@@ -168,7 +168,7 @@ impl Redactor {
     #[must_use]
     pub fn request(&self, request: &Request) -> Redacted<Request> {
         let mut request = request.clone();
-        Work::new(self, None).messages(&mut request, None);
+        Redaction::new(self, None).messages(&mut request, None);
         Redacted(request)
     }
 

@@ -47,7 +47,7 @@ impl Miss {
             Reason::Empty => "The fixture is empty.",
             Reason::Unknown => "No recorded exchange matches this request.",
             Reason::Exhausted { .. } => "Every recorded answer to this request has been given.",
-            Reason::Unfit { .. } => "The recorded answer to this request cannot be served.",
+            Reason::Unservable { .. } => "The recorded answer to this request cannot be served.",
         }
     }
 
@@ -89,7 +89,7 @@ impl Miss {
                  --append`.",
                 if *recorded == 1 { "" } else { "s" }
             ),
-            Reason::Unfit { entry, why, advice } => format!("`{asked}` matches {entry}, but {why}. {advice}"),
+            Reason::Unservable { entry, why, advice } => format!("`{asked}` matches {entry}, but {why}. {advice}"),
         }
     }
 
@@ -100,7 +100,7 @@ impl Miss {
             Reason::Empty => "empty",
             Reason::Unknown => "unknown",
             Reason::Exhausted { .. } => "exhausted",
-            Reason::Unfit { .. } => "unfit",
+            Reason::Unservable { .. } => "unfit",
         }
     }
 

@@ -173,7 +173,7 @@ pub struct Served {
 
 /// A recorded exchange.
 #[derive(Debug, Clone)]
-pub struct Recalled<'a> {
+pub struct RecordedExchange<'a> {
     /// The name of its recording.
     pub source: &'a str,
     /// Whether any entry of its recording that another tool wrote carries an `Authorization` header.
@@ -235,17 +235,17 @@ impl Replay {
                 let status = self.index.held[entry as usize].status;
                 let why = format!("it is the {status} to a conditional or Range request, and this request is neither");
                 let advice = "Record this one, too, with `contrail record --append`.";
-                let reason = Reason::Unfit { entry: self.index.name(entry), why, advice };
+                let reason = Reason::Unservable { entry: self.index.name(entry), why, advice };
                 return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), entry)));
             }
-            Choice::Unfit(entry) => return Err(Box::new(self.unfit_miss(entry, &redact(request)))),
+            Choice::Unservable(entry) => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
         };
         let answer = match self.index.answer(entry) {
             Ok(Some(answer)) => answer,
-            Ok(None) => return Err(Box::new(self.unfit_miss(entry, &redact(request)))),
+            Ok(None) => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
             Err(error) => {
                 let advice = "Leave the recording as it is while it is replayed.";
-                let reason = Reason::Unfit { entry: self.index.name(entry), why: error.to_string(), advice };
+                let reason = Reason::Unservable { entry: self.index.name(entry), why: error.to_string(), advice };
                 return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), entry)));
             }
         };
@@ -294,11 +294,11 @@ impl Replay {
     }
 
     /// The recorded exchanges in recorded order, read again where they are not in memory.
-    pub fn entries(&self) -> impl Iterator<Item = Result<Recalled<'_>, ReadError>> {
+    pub fn entries(&self) -> impl Iterator<Item = Result<RecordedExchange<'_>, ReadError>> {
         (0_u32..).zip(&self.index.held).map(|(number, held)| {
             let source = &self.index.sources[held.source as usize];
             let entry = self.index.entry(number)?;
-            Ok(Recalled { source: &source.name, carries_authorization: source.carries_authorization, entry })
+            Ok(RecordedExchange { source: &source.name, carries_authorization: source.carries_authorization, entry })
         })
     }
 
@@ -351,7 +351,7 @@ impl Replay {
                             match sequence.next(&self.index, bucket, caller, &request.headers, Exhausted::Miss) {
                                 Choice::Serve(other) if other == entry => continue,
                                 Choice::Serve(other) => format!("it gets the answer of {}", self.index.name(other)),
-                                Choice::Exhausted(_) | Choice::Unfit(_) | Choice::Conditional(_) => {
+                                Choice::Exhausted(_) | Choice::Unservable(_) | Choice::Conditional(_) => {
                                     "there is no answer left for it".to_owned()
                                 }
                             }
@@ -387,11 +387,11 @@ impl Replay {
         reasons
     }
 
-    fn unfit_miss(&self, entry: u32, redacted: &Request) -> Miss {
+    fn unservable_miss(&self, entry: u32, redacted: &Request) -> Miss {
         let unfit = self.index.held[entry as usize].unfit.as_deref();
         let why = unfit.unwrap_or("no answer was recorded").to_owned();
         let advice = self.index.entry(entry).map_or("", |entry| serve::advice(&entry.exchange));
-        Miss::of_entry(&self.index, Reason::Unfit { entry: self.index.name(entry), why, advice }, redacted, entry)
+        Miss::of_entry(&self.index, Reason::Unservable { entry: self.index.name(entry), why, advice }, redacted, entry)
     }
 
     fn recorded(&self, bucket: u32, caller: Option<u32>) -> usize {

@@ -51,7 +51,7 @@ impl Cursor {
         if bucket.conditional {
             all = conditions::nearest(asked, &all, |entry| (held(entry).conditions, held(entry).status));
         }
-        let none = all.first().map_or(Choice::Conditional(first), |first| Choice::Unfit(*first));
+        let none = all.first().map_or(Choice::Conditional(first), |first| Choice::Unservable(*first));
         all.retain(|entry| held(*entry).unfit.is_none());
         Self { entries: all, none, next: 0, round: 0 }
     }
@@ -64,7 +64,7 @@ pub(super) enum Choice {
     /// Every answer was given; the last of them.
     Exhausted(u32),
     /// None of the recorded answers can be served; the first of them.
-    Unfit(u32),
+    Unservable(u32),
     /// What was recorded answers conditional requests only; the first of them.
     Conditional(u32),
 }
@@ -135,7 +135,7 @@ impl Sequence {
     /// The common case without a cursor: a request that was recorded once.
     fn only(&mut self, index: &Index, entry: u32, exhausted: Exhausted) -> Choice {
         if index.held[entry as usize].unfit.is_some() {
-            return Choice::Unfit(entry);
+            return Choice::Unservable(entry);
         }
         let served = &mut self.served[entry as usize];
         if *served > 0 && exhausted == Exhausted::Miss {

@@ -16,7 +16,7 @@ pub enum Reason {
         recorded: usize,
     },
     /// The recorded answer cannot be served, and why.
-    Unfit {
+    Unservable {
         /// Its place.
         entry: String,
         /// Why, as a clause.

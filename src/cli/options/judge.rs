@@ -11,7 +11,7 @@ use super::{
     ContractArgs, Format,
     contract::title,
     limits::ProxyArgs,
-    listen::DoorArgs,
+    listen::ListenerArgs,
     policy::PolicyArgs,
     values::{depth, positive, seconds_or_none, size, whole},
 };
@@ -126,7 +126,7 @@ impl JudgeArgs {
     pub(in crate::cli) fn check_reports(&self, proxy: &ProxyArgs, mut used: Used) -> Result<(), Failure> {
         used.files("contract", self.contract.contract.iter().chain(&self.contract.overlay));
         used.files("key set", &self.jwks);
-        let DoorArgs { cert, key, ca_dir, .. } = &proxy.doors;
+        let ListenerArgs { cert, key, ca_dir, .. } = &proxy.listeners;
         used.files("certificate", cert.iter().chain(key));
         if let Some(folder) = ca_dir {
             used.tree("authority", folder);

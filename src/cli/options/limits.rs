@@ -3,7 +3,7 @@
 use std::{ffi::OsString, time::Duration};
 
 use super::{
-    listen::DoorArgs,
+    listen::ListenerArgs,
     values::{positive, seconds, size, size_above_zero, whole, workers},
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 pub struct ProxyArgs {
     /// Where the proxy listens.
     #[command(flatten)]
-    pub doors: DoorArgs,
+    pub listeners: ListenerArgs,
     /// Maximum size of a request body; 413 beyond. Responses have no limit
     #[arg(long, help_heading = "Limits", value_name = "BYTES", default_value = "64MiB", value_parser = size::<u64>)]
     pub max_body: u64,

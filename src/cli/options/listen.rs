@@ -11,7 +11,7 @@ use crate::{
 /// Where the proxy listens
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Listeners")]
-pub struct DoorArgs {
+pub struct ListenerArgs {
     /// Address of the plain listener; port 0 picks a free port [default: 127.0.0.1:8080, or a free port with CMD; none
     /// if another listener is set]
     #[arg(long, value_name = "ADDR")]
@@ -42,7 +42,7 @@ pub struct DoorArgs {
     pub proxy_auth: Option<String>,
 }
 
-impl DoorArgs {
+impl ListenerArgs {
     /// What is wrong with an option that was `typed` and lacks another one, if one was.
     pub(in crate::cli) fn misplaced(&self, around_command: bool, typed: &dyn Fn(&str) -> bool) -> Option<String> {
         let forward = self.forward_listen.is_some() || around_command;

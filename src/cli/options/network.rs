@@ -14,7 +14,7 @@ impl Network<'_> {
     /// What is wrong with an option that was `typed` and lacks another one, if one was.
     pub(in crate::cli) fn lacking(self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
         let around_command = !self.proxy.command.is_empty();
-        let doors = self.proxy.doors.misplaced(around_command, typed);
-        doors.or_else(|| self.upstream.lacking(typed)).or_else(|| self.trail.and_then(|trail| trail.lacking(typed)))
+        let listeners = self.proxy.listeners.misplaced(around_command, typed);
+        listeners.or_else(|| self.upstream.lacking(typed)).or_else(|| self.trail.and_then(|trail| trail.lacking(typed)))
     }
 }

@@ -8,7 +8,7 @@ use crate::{
         Failure,
         messages::lacking,
         report_files::Used,
-        run::{FirstHop, Reach},
+        run::{FirstHop, OutboundPolicy},
         summary,
     },
     contract::{BUILT_IN, Contract},
@@ -142,14 +142,14 @@ impl UpstreamArgs {
 
     /// Where the proxy may open connections to. Intercepted hosts are not shown the upstream's client certificate.
     #[must_use]
-    pub fn reach(&self) -> Reach {
+    pub fn outbound(&self) -> OutboundPolicy {
         let access = Access { roots: self.upstream_ca.clone(), http2: self.upstream_http2, ..Access::default() };
         let first = match self.origin().map(|origin| self.access(origin)) {
             Some(Ok(Access { via: None, .. })) => FirstHop::Upstream,
             Some(Ok(Access { via: Some(via), .. })) => FirstHop::Proxy(via),
             Some(Err(_)) | None => FirstHop::Nothing,
         };
-        Reach::Anywhere { access: Box::new(access), first }
+        OutboundPolicy::Anywhere { access: Box::new(access), first }
     }
 
     fn access(&self, origin: &Origin) -> Result<Access, Failure> {

@@ -181,7 +181,7 @@ fn serve(
     let introduce = || ready.introduce(&proxy, args.judge.format);
     let tenant = Arc::clone(&builder.contract) as Arc<dyn TenantFacts>;
     let ran =
-        proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.reach(), tenant, introduce);
+        proxy.run(&pipeline, Arc::clone(&ready.upstream), &ready.origin, &args.upstream.outbound(), tenant, introduce);
     let mut outcome = pipeline.finish();
     outcome.collector.upstream(&ready.origin);
     Ok((ran, outcome))

@@ -346,7 +346,7 @@ impl Summary {
                 plural(self.edited, "body file")
             ));
         }
-        if let Some(personal) = redactor.counters().personal_line() {
+        if let Some(personal) = redactor.counters().personal_data_notice() {
             line(&personal);
         }
         if self.left > 0 {

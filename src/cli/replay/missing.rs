@@ -17,7 +17,7 @@ use crate::{
             upstream::{Ready, UpstreamArgs},
         },
         record::{FixtureBuilder, FoldError, Opened, Proven, nothing, remove},
-        run::{Ran, Reach},
+        run::{OutboundPolicy, Ran},
         summary::{Extra, event},
     },
     contract::CheckOptions,
@@ -49,7 +49,7 @@ pub(super) struct MissingArgs {
 #[derive(Debug)]
 pub(super) struct Missing {
     ready: Ready,
-    reach: Reach,
+    outbound: OutboundPolicy,
     builder: FixtureBuilder,
     path: PathBuf,
     journal: SharedJournal,
@@ -98,7 +98,14 @@ impl Missing {
         let existed = place.is_taken();
         let Opened { journal, recovered, .. } = builder.open(context, existed, false)?;
         let earlier = existed || recovered;
-        Ok(Self { ready, reach: upstream.reach(), builder, path, journal: Arc::new(Mutex::new(journal)), earlier })
+        Ok(Self {
+            ready,
+            outbound: upstream.outbound(),
+            builder,
+            path,
+            journal: Arc::new(Mutex::new(journal)),
+            earlier,
+        })
     }
 
     pub(super) fn journal(&self) -> Box<dyn pipeline::Journal> {
@@ -114,8 +121,8 @@ impl Missing {
         &self.ready.origin
     }
 
-    pub(super) fn reach(&self) -> Reach {
-        self.reach.clone()
+    pub(super) fn outbound(&self) -> OutboundPolicy {
+        self.outbound.clone()
     }
 
     /// Says that this replay is not confined to the recording.

@@ -25,7 +25,7 @@ use super::{
         limits::ProxyArgs,
     },
     report_files::{self, Used},
-    run::Reach,
+    run::OutboundPolicy,
     sources, summary, verify,
 };
 use crate::{
@@ -76,7 +76,7 @@ impl Args {
         if self.missing.record_missing && self.missing.upstream.upstream.is_none() {
             return Some(lacking("record-missing", "--upstream URL"));
         }
-        let tunnels = typed("tunnel") && self.proxy.doors.tunnel == Tunnel::Allow && !self.missing.record_missing;
+        let tunnels = typed("tunnel") && self.proxy.listeners.tunnel == Tunnel::Allow && !self.missing.record_missing;
         tunnels.then(|| {
             "--tunnel allow would reach the network, and replay opens no socket to anywhere; leave it out (with --allow \
              denied, requests to other hosts do not fail the run)"
@@ -148,7 +148,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let upstream = args.missing.record_missing.then_some(&args.missing.upstream);
     let mut proxy = args.proxy.clone();
     if let (None, Some(origin)) = (upstream, &named) {
-        proxy.doors.intercept.push(format!("{}:{}", origin.bracketed_host(), origin.port));
+        proxy.listeners.intercept.push(format!("{}:{}", origin.bracketed_host(), origin.port));
     }
     let missing = upstream.map(|upstream| Missing::begin(args, upstream, terms.get()?, &options)).transpose()?;
     // Beside each other: of the terms, most recordings need nothing.
@@ -168,7 +168,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         ..Setup::default()
     })?;
     let limits = DecodeLimits { bytes: args.judge.max_decoded, ratio: args.judge.max_ratio };
-    let names = proxy.doors.intercepted_origins()?;
+    let names = proxy.listeners.intercepted_origins()?;
     let taking_up = Arc::clone(&pipeline);
     let recorded = Recorded::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits)
         .redacting_after(move || taking_up.process_batches())
@@ -176,16 +176,16 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let any = missing.is_none() && !proxy.command.is_empty();
     let strangers = any.then(|| Arc::new(Strangers::new(&replay, names.iter().map(String::as_str))));
     let recorded = recorded.among(strangers.clone());
-    let (upstream, origin, reach): (Arc<dyn Upstream>, _, _) = match &missing {
-        None => (Arc::new(recorded), TENANT_ORIGIN, Reach::Memory),
-        Some(missing) => (missing.before(recorded), missing.origin(), missing.reach()),
+    let (upstream, origin, outbound): (Arc<dyn Upstream>, _, _) = match &missing {
+        None => (Arc::new(recorded), TENANT_ORIGIN, OutboundPolicy::Memory),
+        Some(missing) => (missing.before(recorded), missing.origin(), missing.outbound()),
     };
 
     proxy.for_command = missing.as_ref().map(|missing| missing.for_command(&proxy)).unwrap_or_default();
 
     let mut judging = None;
     let tenant = Arc::clone(&contract) as Arc<dyn TenantFacts>;
-    let ran = proxy.run(&pipeline, upstream, origin, &reach, tenant, || {
+    let ran = proxy.run(&pipeline, upstream, origin, &outbound, tenant, || {
         said::ready(args.judge.format, &replay);
         if let Some(missing) = &missing {
             missing.say(&proxy);

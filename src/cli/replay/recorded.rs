@@ -8,7 +8,7 @@ use crate::{
     pipeline::Pipeline,
     recording::{Entry, settle},
     redact::{Judged as JudgedExchange, Redacted},
-    replay::{Recalled, Replay},
+    replay::{RecordedExchange, Replay},
     report::Place,
 };
 
@@ -42,8 +42,8 @@ pub(super) fn judge(
     pipeline: &Pipeline,
 ) -> Result<Judged, Failure> {
     let mut judged = Judged::default();
-    for recalled in replay.entries() {
-        let Recalled { source, carries_authorization, entry } = recalled?;
+    for recorded in replay.entries() {
+        let RecordedExchange { source, carries_authorization, entry } = recorded?;
         let Entry { index, mut exchange, note } = entry.into_owned();
         if note.is_none() && !carries_authorization {
             // The file's producer strips the header.

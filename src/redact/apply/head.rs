@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use http::{HeaderName, HeaderValue, header};
 
-use super::message::Work;
+use super::message::Redaction;
 use crate::{
     exchange::{Credential, Headers, TokenFacts},
     redact::{
@@ -25,13 +25,13 @@ pub(super) struct Head {
 }
 
 enum Fields {
-    /// Nothing in them is worth reading. Where their names and values stand in [`Work::heads`].
+    /// Nothing in them is worth reading. Where their names and values stand in [`Redaction::heads`].
     Plain(Range<usize>),
     /// Marks of each.
     Read(Vec<Vec<Mark>>),
 }
 
-impl Work<'_> {
+impl Redaction<'_> {
     pub(super) fn read_head(&mut self, headers: &Headers, response: bool) -> Head {
         let start = self.heads.len();
         if start == 0 {

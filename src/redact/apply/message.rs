@@ -43,7 +43,7 @@ enum Fate {
 }
 
 /// One exchange on its way through redaction: recognise everything first, then replace.
-pub(in crate::redact) struct Work<'r> {
+pub(in crate::redact) struct Redaction<'r> {
     pub(super) redactor: &'r Redactor,
     /// See [`crate::redact::known::memory::Memory::begin`].
     pub(super) began: u64,
@@ -56,7 +56,7 @@ pub(in crate::redact) struct Work<'r> {
     pub(super) heads: Vec<u8>,
 }
 
-impl<'r> Work<'r> {
+impl<'r> Redaction<'r> {
     pub(in crate::redact) fn new(redactor: &'r Redactor, operation: Option<&'r str>) -> Self {
         let began = redactor.memory().begin();
         Self {
@@ -225,7 +225,7 @@ impl<'r> Work<'r> {
     }
 }
 
-impl Drop for Work<'_> {
+impl Drop for Redaction<'_> {
     fn drop(&mut self) {
         self.redactor.memory().done(self.began);
     }

@@ -10,7 +10,7 @@ use http::HeaderName;
 
 use super::{
     file::{Cleaned, content_type},
-    message::Work,
+    message::Redaction,
 };
 use crate::{
     exchange::Body,
@@ -171,7 +171,7 @@ impl Redactor {
         self.detect_body(parsed, body, &mut marks);
         self.spread_body(index, parsed, body, &mut marks);
         let secret = marks.first()?.secret;
-        let new = Work::new(self, None).replaced(&body.content, marks, None)?;
+        let new = Redaction::new(self, None).replaced(&body.content, marks, None)?;
         if coded.encoded {
             return Some((BASE64_STANDARD.encode(new), secret));
         }

@@ -1,6 +1,6 @@
 //! Secrets of a request's target: its path, its query, its authority.
 
-use super::message::{Work, lossy};
+use super::message::{Redaction, lossy};
 use crate::{
     exchange::Target,
     redact::{
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-impl Work<'_> {
+impl Redaction<'_> {
     pub(super) fn detect_target(&self, target: &Target) -> (Vec<Mark>, Vec<Mark>) {
         let (mut path, mut query) = (Vec::new(), Vec::new());
         if self.is_plain_target(target) {

@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use super::message::{Work, lossy};
+use super::message::{Redaction, lossy};
 use crate::{
     finding::{Finding, Rule, Verdict},
     json,
@@ -34,7 +34,7 @@ pub(super) struct Piece {
     pub(super) redacted: (String, String),
 }
 
-impl Work<'_> {
+impl Redaction<'_> {
     /// A place of a body as the redacted body has it: the names that lead there are redacted as they are there.
     pub(super) fn place_in(&self, index: &Index, document: Option<&json::Document>, place: &str) -> String {
         let Some(mut place) = self.pointer(index, place) else { return place.to_owned() };

@@ -1,7 +1,7 @@
 //! Values after a name and a sign: `name=value`, `"name": "value"`, `name is value`.
 
 use super::{
-    named::Emit,
+    emit::Emit,
     names::{self, Place},
     steps::looked,
 };

@@ -53,7 +53,7 @@ impl Redactor {
                 Grammar::Mended(document) => self.detect_mended(document, content, out),
                 Grammar::Nearly => {
                     self.detect_text(content, DEPTH, out);
-                    self.detect_nearly(content, 2, out);
+                    self.detect_malformed(content, 2, out);
                 }
             }
         }

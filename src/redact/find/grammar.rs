@@ -7,8 +7,8 @@ use http::header;
 
 use super::{
     fields::{fields, is_sound},
+    malformed,
     multipart::{self, MAX_NESTED, Part},
-    nearly,
 };
 use crate::{
     exchange::{
@@ -114,7 +114,7 @@ fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
             }
             match Document::mended(content) {
                 Some(document) => Ok(Parsed { malformed: true, ..Grammar::Mended(document).into() }),
-                None => nearly(content, parsed),
+                None => malformed(content, parsed),
             }
         });
     }
@@ -124,7 +124,7 @@ fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
     declared_as(declared, content, MAX_NESTED).or_else(|Unparsable(parsed)| match parsed.grammar {
         Grammar::Form(_) => Ok(Parsed { malformed: true, ..parsed }),
         _ if has_doubtful_parts(declared, content) => Err(Unparsable(parsed)),
-        _ => nearly(content, parsed),
+        _ => malformed(content, parsed),
     })
 }
 
@@ -166,8 +166,8 @@ fn has_doubtful_parts(declared: &[u8], content: &[u8]) -> bool {
 }
 
 /// Reads as text what is not what its type says.
-fn nearly(content: &[u8], parsed: Parsed) -> Result<Parsed, Unparsable> {
-    if !nearly::is_text(content) {
+fn malformed(content: &[u8], parsed: Parsed) -> Result<Parsed, Unparsable> {
+    if !malformed::is_text(content) {
         return Err(Unparsable(parsed));
     }
     Ok(Parsed { grammar: Grammar::Nearly, malformed: true, ..parsed })

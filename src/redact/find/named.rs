@@ -1,12 +1,6 @@
 //! Secrets in a text by the name before them, in whatever notation.
 
-use std::ops::Range;
-
-use super::{assigned, paths, phrases, tags};
-use crate::redact::kind::Kind;
-
-/// Takes a secret's place, and what its name says of it.
-pub(in crate::redact) type Emit<'e> = dyn FnMut(Range<usize>, Kind) + 'e;
+use super::{assigned, emit::Emit, paths, phrases, tags};
 
 /// Secrets by the name before them: `name=value`, `"name": "value"`, `<name>value</name>`, `/name/value`, and more.
 pub(in crate::redact) fn find(text: &[u8], emit: &mut Emit<'_>) {

@@ -1,7 +1,7 @@
 //! Secrets in a path, by the segment before them: `/token/…`, `/reset/…`, `/invite/…`.
 
 use super::{
-    named::Emit,
+    emit::Emit,
     names::{self, Place},
     steps::looked,
 };
@@ -98,9 +98,7 @@ mod tests {
     use super::{super::steps::holds_linear, *};
 
     fn found(text: &str) -> Vec<&str> {
-        let mut out = Vec::new();
-        find(text.as_bytes(), &mut |range, _| out.push(&text[range]));
-        out
+        super::super::emit::found(text, find)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Secrets that words of a notation announce: SQL, netrc, arguments of commands, serialised PHP.
 
 use super::{
-    named::Emit,
+    emit::Emit,
     names::{self, Place},
 };
 use crate::redact::{
@@ -77,9 +77,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<&str> {
-        let mut out = Vec::new();
-        find(text.as_bytes(), &mut |range, _| out.push(&text[range]));
-        out
+        super::super::emit::found(text, find)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    named::Emit,
+    emit::Emit,
     names::{self, Place},
     steps::looked,
 };

@@ -8,7 +8,7 @@ mod extent;
 mod members;
 mod parts;
 
-use super::named::Emit;
+use super::emit::Emit;
 use crate::redact::{Redactor, label, mark::Mark, view::View};
 
 /// Longest name between quotes.
@@ -19,7 +19,7 @@ const LONG: usize = 1 << 18;
 
 impl Redactor {
     /// Recognises secrets in a text by the names before them, in what its codings stand for too.
-    pub(in crate::redact) fn detect_nearly(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
+    pub(in crate::redact) fn detect_malformed(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
         let named = self.plan.last_names().unwrap_or_default();
         find(text, &named, &mut |range, kind| {
             if kind.is_personal() {
@@ -34,7 +34,7 @@ impl Redactor {
         let depth = if text.len() > LONG { 1 } else { depth };
         for view in [View::percent(text, false), View::unescape(text), View::entities(text)].into_iter().flatten() {
             let mut inner = Vec::new();
-            self.detect_nearly(&view.text, depth - 1, &mut inner);
+            self.detect_malformed(&view.text, depth - 1, &mut inner);
             out.extend(inner.into_iter().map(|mark| mark.moved(|range| view.source(range))));
         }
     }

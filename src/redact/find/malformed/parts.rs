@@ -3,7 +3,7 @@
 use super::{MAX_NAME, extent::skip};
 use crate::redact::{
     find::{
-        named::Emit,
+        emit::Emit,
         names::{self, Place},
     },
     kind::Kind,

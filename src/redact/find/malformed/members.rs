@@ -8,8 +8,8 @@ use super::{
 };
 use crate::redact::{
     find::{
+        emit::Emit,
         hints::glance,
-        named::Emit,
         names::{self, JWK_PRIVATE, OAUTH, Place},
     },
     kind::{self, Kind},

@@ -8,7 +8,7 @@ use crate::redact::Plan;
 fn masked(text: &str) -> String {
     let redactor = Redactor::default();
     let mut marks = Vec::new();
-    redactor.detect_nearly(text.as_bytes(), 2, &mut marks);
+    redactor.detect_malformed(text.as_bytes(), 2, &mut marks);
     let edits: Vec<_> =
         crate::redact::mark::settle(marks).into_iter().map(|mark| (mark.range, b"#".to_vec())).collect();
     String::from_utf8_lossy(&crate::json::splice(text.as_bytes(), &edits)).into_owned()
@@ -73,7 +73,7 @@ fn a_secret_whose_end_is_in_doubt_is_known_where_it_comes_again() {
         "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\ns3cr3t-value\r\n--b\r\n\r\nx\r\n",
     ] {
         let redactor = Redactor::default();
-        redactor.detect_nearly(text.as_bytes(), 2, &mut Vec::new());
+        redactor.detect_malformed(text.as_bytes(), 2, &mut Vec::new());
         let value = if text.contains("tokens") { "s3cr3t-value-0" } else { "s3cr3t-value" };
         let seen =
             redactor.text(&format!("no such thing: {value}{}", if text.contains("rd\":\"s") { "," } else { "" }));
@@ -85,7 +85,7 @@ fn a_secret_whose_end_is_in_doubt_is_known_where_it_comes_again() {
 fn a_name_that_a_rule_adds_is_a_secrets_name() {
     let redactor = Redactor::new(Plan::new(&["pointer:/a/colour"]).unwrap());
     let mut marks = Vec::new();
-    redactor.detect_nearly(br#"{"a":{"colour":"blue-green","#, 2, &mut marks);
+    redactor.detect_malformed(br#"{"a":{"colour":"blue-green","#, 2, &mut marks);
     assert_eq!(marks.len(), 1);
 }
 
