@@ -34,6 +34,7 @@ mod reading;
 mod record;
 mod replay;
 mod report_files;
+mod rooms;
 mod sandbox;
 mod searching;
 mod secrets;
