@@ -1,3 +1,6 @@
+mod durable;
+mod enforce;
+
 use std::{
     future::Future as _,
     io::{self, Write},
@@ -234,49 +237,6 @@ async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_reco
     assert!(said.text().contains("401 GET /api/v2/connection-profiles/templates"), "{}", said.text());
 }
 
-#[tokio::test]
-async fn under_durable_what_a_panicking_checker_did_not_judge_is_on_the_disk_before_its_response_ends() {
-    let (journal, begun, tell) = Memory::durable();
-    let (pipeline, _) = pipeline(panics, &journal);
-    let mut written = written(&pipeline);
-    begun.recv().unwrap();
-    assert!(is_pending(&mut written));
-    tell.send(Ok(())).unwrap();
-    written.await.unwrap();
-    assert!(pipeline.refuses(&exchange().request).is_none());
-    assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
-    assert_eq!(pipeline.finish().counts.unjudged, 1);
-}
-
-#[test]
-fn entries_that_wait_for_one_write_are_bounded_however_many_end_in_one_turn() {
-    let journal = Memory { entry: 1 << 20, ..Memory::default() };
-    let (pipeline, _) = pipeline(Contract::check, &journal);
-    // All in one turn of the event loop: nothing flushes in between.
-    let written: Vec<_> = (0..batches::MAX_PENDING + 2).map(|_| pipeline.on_completed(ended())).collect();
-    assert_eq!(journal.writes.load(Ordering::Relaxed), batches::MAX_PENDING / 4);
-    let queue = pipeline.finish().counts.queue;
-    assert_eq!((queue.most_bytes, queue.most_exchanges), (4 << 20, 4));
-    assert_eq!(queue.writes, batches::MAX_PENDING as u64 / 4 + 1);
-    drop(written);
-}
-
-#[test]
-fn bodies_that_wait_for_the_end_of_a_turn_are_bounded() {
-    let journal = Memory::default();
-    let (pipeline, _) = pipeline(Contract::check, &journal);
-    let with_body = || {
-        let mut ended = ended();
-        ended.exchange.request.body = Body::whole(vec![b' '; batches::MAX_BYTES / 2]);
-        ended
-    };
-    let one = pipeline.on_completed(with_body());
-    assert_eq!(journal.entries.load(Ordering::Relaxed), 0);
-    let other = pipeline.on_completed(with_body());
-    assert_eq!(journal.entries.load(Ordering::Relaxed), 2);
-    drop((one, other));
-}
-
 /// What becomes of an exchange whose response is held.
 fn admitted(pipeline: &Pipeline, exchange: Box<Exchange>) -> Result<(), Problem> {
     let mut written = Box::pin(pipeline.on_completed(Completed { exchange, held: true, ..ended() }));
@@ -286,33 +246,6 @@ fn admitted(pipeline: &Pipeline, exchange: Box<Exchange>) -> Result<(), Problem>
         Poll::Ready(admitted) => admitted,
         Poll::Pending => panic!("judged, and still held"),
     }
-}
-
-#[test]
-fn under_enforce_what_a_panicking_checker_did_not_judge_does_not_pass() {
-    let journal = Memory::default();
-    for (pipeline, _) in [pipeline(panics, &journal), pipeline_with(panics, None, false)] {
-        assert_eq!(pipeline.admit_request(&mut exchange()).unwrap_err().reason, "enforce");
-        assert_eq!(admitted(&pipeline, exchange()).unwrap_err().reason, "enforce");
-    }
-    assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
-}
-
-#[test]
-fn under_enforce_a_response_is_judged_once_and_recorded_whether_it_passes_or_not() {
-    static CHECKS: AtomicUsize = AtomicUsize::new(0);
-    fn counted(contract: &Contract, exchange: &Exchange, options: &CheckOptions) -> crate::finding::Verdict {
-        CHECKS.fetch_add(1, Ordering::Relaxed);
-        contract.check(exchange, options)
-    }
-    let journal = Memory::default();
-    let (pipeline, _) = pipeline(counted, &journal);
-    for (status, passes) in [(401, true), (200, false)] {
-        CHECKS.store(0, Ordering::Relaxed);
-        assert_eq!(admitted(&pipeline, answered(status)).is_ok(), passes);
-        assert_eq!(CHECKS.load(Ordering::Relaxed), 1);
-    }
-    assert_eq!(journal.entries.load(Ordering::Relaxed), 2);
 }
 
 #[tokio::test]
@@ -353,32 +286,6 @@ async fn all_exchanges_that_end_in_one_turn_are_written_at_once_and_only_then_re
 }
 
 #[test]
-fn without_a_journal_a_response_waits_only_where_another_event_loop_may_meet_its_secrets_first() {
-    let (pipeline, said) = pipeline_with(Contract::check, None, false);
-    let of_this_loop = pipeline.batches.begin();
-    assert!(!is_pending(&mut Box::pin(pipeline.on_completed(ended()))));
-    pipeline.process_batch(&of_this_loop);
-    std::thread::scope(|scope| scope.spawn(|| pipeline.batches.begin()).join().unwrap());
-    let mut waits = Box::pin(pipeline.on_completed(ended()));
-    assert!(is_pending(&mut waits));
-    pipeline.process_batch(&of_this_loop);
-    assert!(!is_pending(&mut waits));
-    let outcome = pipeline.finish();
-    outcome.console.close();
-    assert_eq!((outcome.counts.exchanges, said.text().lines().count()), (2, 2));
-}
-
-#[test]
-fn what_ended_before_is_taken_up_before_a_refusal_is_put_in_words() {
-    let journal = Memory::default();
-    let (pipeline, _) = pipeline(Contract::check, &journal);
-    drop(pipeline.on_completed(ended()));
-    assert_eq!(journal.entries.load(Ordering::Relaxed), 0);
-    assert!(pipeline.admit_request(&mut exchange()).is_err());
-    assert_eq!(journal.entries.load(Ordering::Relaxed), 1);
-}
-
-#[test]
 fn a_remark_shows_no_secret_that_was_learnt_after_it_was_worded() {
     let (pipeline, said) = pipeline(Contract::check, &Memory::default());
     let mut ended = ended();
@@ -411,28 +318,6 @@ async fn an_entry_that_cannot_be_put_into_words_costs_its_turn_and_none_that_com
     assert!(counts.lost());
 }
 
-#[test]
-fn an_exchange_that_ends_alone_is_written_at_once_with_those_that_wait() {
-    let journal = Memory::default();
-    let (pipeline, _) = pipeline(Contract::check, &journal);
-    let mut waits = Box::pin(pipeline.on_completed(ended()));
-    assert!(is_pending(&mut waits));
-    let mut last = Box::pin(pipeline.on_completed(Completed { alone: true, ..ended() }));
-    assert!(!is_pending(&mut last) && !is_pending(&mut waits));
-    assert_eq!(journal.writes.load(Ordering::Relaxed), 1);
-}
-
-#[test]
-fn findings_about_the_request_do_not_hold_back_its_response() {
-    let (pipeline, _) = pipeline(Contract::check, &Memory::default());
-    // No token: `auth.missing`, and the tenant refused it rightly.
-    assert!(pipeline.admit_request(&mut exchange()).is_err());
-    assert!(admitted(&pipeline, answered(401)).is_ok());
-    // The tenant let it in: that is the tenant's.
-    let refused = admitted(&pipeline, answered(200)).unwrap_err();
-    assert!(refused.detail.contains("auth.unenforced"), "{}", refused.detail);
-}
-
 /// An exchange that has ended, and was written.
 fn written(pipeline: &Pipeline) -> std::pin::Pin<Box<Committed>> {
     let written = Box::pin(pipeline.on_completed(ended()));
@@ -451,48 +336,6 @@ fn is_pending(written: &mut std::pin::Pin<Box<Committed>>) -> bool {
 }
 
 #[tokio::test]
-async fn under_durable_no_response_ends_before_its_sync_and_one_sync_serves_all_that_were_written_meanwhile() {
-    let (journal, begun, tell) = Memory::durable();
-    let (pipeline, _) = pipeline(Contract::check, &journal);
-    let mut first = written(&pipeline);
-    begun.recv().unwrap();
-    // The event loop goes on while the disk is busy.
-    let mut rest: Vec<_> = (0..5).map(|_| written(&pipeline)).collect();
-    assert_eq!(journal.writes.load(Ordering::Relaxed), 6);
-    assert!(is_pending(&mut first) && rest.iter_mut().all(is_pending));
-    tell.send(Ok(())).unwrap();
-    first.await.unwrap();
-    begun.recv().unwrap();
-    assert!(rest.iter_mut().all(is_pending));
-    tell.send(Ok(())).unwrap();
-    for written in rest {
-        written.await.unwrap();
-    }
-    let queue = pipeline.finish().counts.queue;
-    assert_eq!((queue.writes, queue.syncs, queue.most_exchanges), (6, 2, 5));
-}
-
-#[tokio::test]
-async fn under_durable_requests_are_refused_while_nothing_can_be_written_and_taken_again_when_something_can() {
-    let (journal, _begun, tell) = Memory::durable();
-    let (pipeline, said) = pipeline(Contract::check, &journal);
-    assert!(pipeline.refuses(&exchange().request).is_none());
-    journal.full.store(true, Ordering::Relaxed);
-    let refused = written(&pipeline).await.unwrap_err();
-    assert_eq!((refused.status.as_u16(), refused.reason), (503, "durable"));
-    assert_eq!(pipeline.refuses(&exchange().request).unwrap().reason, "durable");
-    journal.full.store(false, Ordering::Relaxed);
-    tell.send(Ok(())).unwrap();
-    // The refusal is an exchange too, and so shows that there is room again.
-    written(&pipeline).await.unwrap();
-    assert!(pipeline.refuses(&exchange().request).is_none());
-    let outcome = pipeline.finish();
-    outcome.console.close();
-    assert!(outcome.counts.lost());
-    assert!(said.text().contains("requests get 503 until it can (--durable)"), "{}", said.text());
-}
-
-#[tokio::test]
 async fn a_sync_that_failed_is_not_made_good_by_a_later_one() {
     let (journal, _begun, tell) = Memory::durable();
     let (pipeline, _) = pipeline(Contract::check, &journal);
@@ -503,31 +346,4 @@ async fn a_sync_that_failed_is_not_made_good_by_a_later_one() {
         assert!(pipeline.refuses(&exchange().request).is_some());
     }
     assert_eq!(pipeline.finish().counts.unwritten, 2);
-}
-
-#[test]
-fn a_clock_that_jumps_reorders_nothing_and_panics_nowhere() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.journal");
-    let context = recording::JournalContext { upstream: "https://tenant.example".into(), contract: "c".into() };
-    let (journal, _) = recording::Journal::open(&path, context).unwrap();
-    let mut journal: SharedJournal = Arc::new(Mutex::new(journal));
-    let (pipeline, _) = pipeline(Contract::check, &Memory::default());
-    let day = Duration::from_hours(24);
-    let now = SystemTime::now();
-    let times = [now, now - day, SystemTime::UNIX_EPOCH - day, now + day * 10_000_000, now];
-    for (number, time) in times.into_iter().enumerate() {
-        let mut exchange = exchange();
-        exchange.started = Some(time);
-        exchange.request.target = Target::new("https", "tenant.example", format!("/{number}"));
-        let (judged, panicked) = pipeline.judge.judge(exchange, &AnswerMeta::default());
-        assert!(!panicked);
-        let (redacted, attestation) =
-            pipeline.judge.redact(&pipeline.redactor, judged, &AnswerMeta::default(), true).unwrap();
-        Journal::add(&mut journal, &redacted, attestation);
-        Journal::write(&mut journal).unwrap();
-    }
-    let paths: Vec<String> =
-        recording::open(&path).unwrap().map(|entry| entry.unwrap().exchange.request.target.path().to_owned()).collect();
-    assert_eq!(paths, ["/0", "/1", "/2", "/3", "/4"]);
 }
