@@ -12,7 +12,7 @@ use ring::signature::{
 };
 use serde_json::Value;
 
-use super::jwt::base64url;
+use super::base64url::decoded;
 
 /// A set of public keys.
 #[derive(Debug, Clone)]
@@ -110,7 +110,7 @@ fn key(value: &Value) -> Option<Key> {
     if text("use").is_some_and(|purpose| purpose != "sig") {
         return None;
     }
-    let bytes = |name: &str| text(name).and_then(|text| base64url(text.as_bytes()));
+    let bytes = |name: &str| text(name).and_then(|text| decoded(text.as_bytes()));
     let point = |size: usize| {
         let (x, y) = (bytes("x")?, bytes("y")?);
         (x.len() == size && y.len() == size).then(|| [&[4][..], &x, &y].concat())

@@ -2,30 +2,10 @@
 
 use std::sync::Arc;
 
-use base64::{
-    Engine as _,
-    alphabet::URL_SAFE as ALPHABET,
-    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
-};
 use serde_json::{Map, Value};
 
-use super::{Jwks, NO_TOKEN};
+use super::{Jwks, NO_TOKEN, base64url::decoded};
 use crate::exchange::{Credential, SignatureCheck, TokenFacts, TokenTime};
-
-/// Base64url without padding, as RFC 7515 writes it. Surplus bits of the last character are let through: they carry
-/// nothing, and whether such a text is base64 is not for us to say.
-const BASE64URL: GeneralPurpose = GeneralPurpose::new(
-    &ALPHABET,
-    GeneralPurposeConfig::new()
-        .with_encode_padding(false)
-        .with_decode_allow_trailing_bits(true)
-        .with_decode_padding_mode(DecodePaddingMode::RequireNone),
-);
-
-/// Decodes base64url without padding.
-pub(super) fn base64url(text: &[u8]) -> Option<Vec<u8>> {
-    BASE64URL.decode(text).ok()
-}
 
 /// Decodes a bearer token; its time is not judged here.
 pub(super) fn decode(token: &[u8], keys: Option<&Jwks>) -> Credential {
@@ -63,7 +43,7 @@ fn signed(
     if signature.is_empty() {
         return Err("it has no signature");
     }
-    let signature = base64url(signature).ok_or("its signature is no base64url")?;
+    let signature = decoded(signature).ok_or("its signature is no base64url")?;
     let mut facts = facts(&claims_object)?;
     if let Some(keys) = keys {
         let signed = &token[..header.len() + 1 + claims.len()];
@@ -80,8 +60,8 @@ fn encrypted(header: &[u8], key: &[u8], iv: &[u8], text: &[u8], tag: &[u8]) -> R
     if !head.get("enc").is_some_and(Value::is_string) || !head.get("alg").is_some_and(Value::is_string) {
         return Err("it has the five parts of an encrypted token, but its header names no `alg` and `enc`");
     }
-    let whole = [iv, text, tag].into_iter().all(|part| !part.is_empty()) && base64url(key).is_some();
-    if whole && [iv, text, tag].into_iter().all(|part| base64url(part).is_some()) {
+    let whole = [iv, text, tag].into_iter().all(|part| !part.is_empty()) && decoded(key).is_some();
+    if whole && [iv, text, tag].into_iter().all(|part| decoded(part).is_some()) {
         Ok(Credential::Encrypted)
     } else {
         Err("a part of the encrypted token is empty or no base64url")
@@ -89,7 +69,7 @@ fn encrypted(header: &[u8], key: &[u8], iv: &[u8], text: &[u8], tag: &[u8]) -> R
 }
 
 fn object(part: &[u8]) -> Option<Map<String, Value>> {
-    serde_json::from_slice(&base64url(part)?).ok()
+    serde_json::from_slice(&decoded(part)?).ok()
 }
 
 fn facts(claims: &Map<String, Value>) -> Result<TokenFacts, &'static str> {

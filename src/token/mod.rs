@@ -3,6 +3,7 @@
 //! A live token is decoded once per distinct token ([`TokenCache`]); a fixture keeps only its public facts. Both give
 //! the same [`Credential`], so authentication is judged by one piece of code.
 
+mod base64url;
 mod cache;
 mod jwks;
 mod jwt;

@@ -5,10 +5,10 @@ use std::{collections::BTreeMap, path::Path, sync::PoisonError};
 use serde_json::Value;
 
 use super::{
-    Args,
+    args::{Args, renewal},
     builder::{FixtureBuilder, FoldError, Proven, remove},
     leftovers::Leftovers,
-    nothing, renewal,
+    nothing,
 };
 use crate::{
     cli::{

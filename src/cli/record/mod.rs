@@ -3,83 +3,29 @@
 //! The proxy writes a journal beside the fixture. At the end the journal is folded into the fixture, the fixture proves
 //! itself ([`proof`]), and the journal goes. A journal that a killed run left is folded first, marked `unproven`.
 
+mod args;
 mod builder;
 mod end;
 mod leftovers;
 pub(super) mod nothing;
 mod proof;
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
+pub use args::Args;
+use args::{exists, known_operations, not_in_fixture, renewal};
 pub(super) use builder::{FixtureBuilder, FoldError, Opened, Proven, remove};
 use end::{Before, End, Ending};
 pub(super) use proof::replayed;
 
 use super::{
     Failure, Outcome,
-    options::{
-        Network,
-        filter::FilterArgs,
-        judge::{JudgeArgs, Setup},
-        limits::ProxyArgs,
-        trail::TrailArgs,
-        upstream::{Ready, UpstreamArgs},
-    },
+    options::{judge::Setup, limits::ProxyArgs, upstream::Ready},
     report_files::{self, Used},
     run::Ran,
     summary,
 };
-use crate::{
-    contract::Contract,
-    exchange::TenantFacts,
-    pipeline,
-    recording::{self, JournalContext, Keep, Place, Renew},
-};
-
-/// Proxy and check traffic, and record it as a fixture
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Path of the fixture: a folder with one file per body, or a single file if the name ends in .har
-    #[arg(long, value_name = "PATH")]
-    out: PathBuf,
-    /// Add to the existing fixture
-    #[arg(long, conflicts_with = "overwrite")]
-    append: bool,
-    /// Replace the existing fixture once the recording is complete; keep it if CMD fails or contrail is stopped while
-    /// CMD runs
-    #[arg(long)]
-    overwrite: bool,
-    /// Replace the recordings of this operation and keep the rest of the existing fixture; replace none if CMD fails or
-    /// contrail is stopped while CMD runs; repeatable
-    #[arg(long, value_name = "OPERATION", conflicts_with_all = ["append", "overwrite"])]
-    replace: Vec<String>,
-    /// Keep transient responses: all, or those with status `429`, `408`, `5xx` or a single 5xx status; repeatable
-    #[arg(long, value_name = "STATUS", num_args = 0..=1, default_missing_value = "all")]
-    keep: Vec<Keep>,
-    /// Keep the upstream's origin in the fixture instead of `https://tenant.example`
-    #[arg(long)]
-    keep_host: bool,
-    #[command(flatten)]
-    trail: TrailArgs,
-    #[command(flatten)]
-    upstream: UpstreamArgs,
-    #[command(flatten)]
-    filter: FilterArgs,
-    #[command(flatten)]
-    judge: JudgeArgs,
-    #[command(flatten)]
-    proxy: ProxyArgs,
-}
-
-impl Args {
-    /// How it listens, and who answers.
-    pub(super) fn network(&self) -> Network<'_> {
-        Network { proxy: &self.proxy, upstream: &self.upstream, trail: Some(&self.trail) }
-    }
-}
+use crate::{exchange::TenantFacts, pipeline, recording::JournalContext};
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();
@@ -88,18 +34,6 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     args.upstream.uses(&mut used);
     args.judge.check_reports(&args.proxy, used)?;
     report_files::or_failure(&args.judge.report, || record(args))
-}
-
-/// Refuses a trail in the fixture's own folder, which holds a fixture and nothing else.
-fn not_in_fixture(args: &Args) -> Result<(), Failure> {
-    let Some(trail) = &args.trail.trail else { return Ok(()) };
-    if recording::resolved(trail).starts_with(recording::resolved(&args.out)) {
-        let (trail, out) = (trail.display(), args.out.display());
-        return Err(
-            format!("--trail: `{trail}` is in the folder of the fixture `{out}`; name a folder elsewhere").into()
-        );
-    }
-    Ok(())
 }
 
 fn record(args: &Args) -> Result<Outcome, Failure> {
@@ -207,36 +141,4 @@ fn report(
     summary::print(args.judge.format, &outcome, &end.extra, end.next.as_deref());
     summary::reports(&mut outcome, &builder.redactor, &args.judge.report)?;
     Ok(exit)
-}
-
-/// What the recording replaces.
-fn renewal(args: &Args) -> Renew<'_> {
-    match args.replace.as_slice() {
-        _ if args.overwrite => Renew::Everything,
-        [] => Renew::Nothing,
-        list => Renew::Operations(list),
-    }
-}
-
-/// Whether there is a fixture already; if so, the options have to say what becomes of it.
-fn exists(args: &Args) -> Result<bool, Failure> {
-    let there = Place::prepare(&args.out)?.is_taken();
-    if !there || args.append || args.overwrite || !args.replace.is_empty() {
-        return Ok(there);
-    }
-    Err(format!(
-        "{} exists already; --append adds to it, --overwrite replaces it, --replace OPERATION records one operation anew",
-        args.out.display()
-    )
-    .into())
-}
-
-fn known_operations(contract: &Contract, option: &str, named: &[String]) -> Result<(), Failure> {
-    let known = |name: &String| contract.operations().any(|operation| *operation.id == **name);
-    match named.iter().find(|name| !known(name)) {
-        None => Ok(()),
-        Some(name) => {
-            Err(format!("{option} {name}: the contract has no such operation; `contrail contract` lists them").into())
-        }
-    }
 }

@@ -7,7 +7,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 use super::{
     header_names::HEADER_WORDS,
-    prefilter::{Glance, Seen, Word},
+    prefilter::{ENDINGS, Glance, Seen, Word},
 };
 
 /// What a text may hold, by a quick look.
@@ -172,9 +172,6 @@ const PEOPLE: &[&str] = &[
     "recipient",
     "\"+",
 ];
-
-/// What stands after one of [`ENDS`].
-pub(in crate::redact) const ENDINGS: &[u8] = b"\"'=:\\<> %]";
 
 /// What every address has; only one with an `@` can hold a password.
 const ADDRESS: &str = "://";

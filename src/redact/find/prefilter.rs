@@ -16,7 +16,8 @@
 
 use std::collections::BTreeSet;
 
-use super::hints::ENDINGS;
+/// What stands after a word that counts only before one of these.
+pub(super) const ENDINGS: &[u8] = b"\"'=:\\<> %]";
 
 /// What a text may hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -16,10 +16,7 @@ use base64::{
     prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD},
 };
 
-use super::{
-    memory::ANCHOR,
-    ngram_filter::{self, Sieve},
-};
+use super::ngram_filter::{self, Sieve};
 use crate::hex::hex;
 use crate::redact::{
     find::steps::looked,
@@ -27,6 +24,9 @@ use crate::redact::{
     label,
     mark::Id,
 };
+
+/// Secrets longer than this are found by a part of them.
+pub(super) const ANCHOR: usize = 32;
 
 /// The form in which a text holds a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

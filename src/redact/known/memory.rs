@@ -9,12 +9,9 @@ use std::{
     sync::Arc,
 };
 
-use super::index::{Index, Pattern, patterns_of};
+use super::index::{ANCHOR, Index, Pattern, patterns_of};
 
 use crate::redact::{kind::Kind, label, mark::Id, view::View};
-
-/// Secrets longer than this are found by a part of them.
-pub(in crate::redact) const ANCHOR: usize = 32;
 
 /// What is known of one secret.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,100 @@
+//! The options of `record`, and what has to hold before it starts.
+
+use std::path::PathBuf;
+
+use crate::{
+    cli::{
+        Failure,
+        options::{
+            Network, filter::FilterArgs, judge::JudgeArgs, limits::ProxyArgs, trail::TrailArgs, upstream::UpstreamArgs,
+        },
+    },
+    contract::Contract,
+    recording::{self, Keep, Place, Renew},
+};
+
+/// Proxy and check traffic, and record it as a fixture
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Path of the fixture: a folder with one file per body, or a single file if the name ends in .har
+    #[arg(long, value_name = "PATH")]
+    pub(super) out: PathBuf,
+    /// Add to the existing fixture
+    #[arg(long, conflicts_with = "overwrite")]
+    pub(super) append: bool,
+    /// Replace the existing fixture once the recording is complete; keep it if CMD fails or contrail is stopped while
+    /// CMD runs
+    #[arg(long)]
+    pub(super) overwrite: bool,
+    /// Replace the recordings of this operation and keep the rest of the existing fixture; replace none if CMD fails or
+    /// contrail is stopped while CMD runs; repeatable
+    #[arg(long, value_name = "OPERATION", conflicts_with_all = ["append", "overwrite"])]
+    pub(super) replace: Vec<String>,
+    /// Keep transient responses: all, or those with status `429`, `408`, `5xx` or a single 5xx status; repeatable
+    #[arg(long, value_name = "STATUS", num_args = 0..=1, default_missing_value = "all")]
+    pub(super) keep: Vec<Keep>,
+    /// Keep the upstream's origin in the fixture instead of `https://tenant.example`
+    #[arg(long)]
+    pub(super) keep_host: bool,
+    #[command(flatten)]
+    pub(super) trail: TrailArgs,
+    #[command(flatten)]
+    pub(super) upstream: UpstreamArgs,
+    #[command(flatten)]
+    pub(super) filter: FilterArgs,
+    #[command(flatten)]
+    pub(super) judge: JudgeArgs,
+    #[command(flatten)]
+    pub(super) proxy: ProxyArgs,
+}
+
+impl Args {
+    /// How it listens, and who answers.
+    pub(in crate::cli) fn network(&self) -> Network<'_> {
+        Network { proxy: &self.proxy, upstream: &self.upstream, trail: Some(&self.trail) }
+    }
+}
+
+/// Refuses a trail in the fixture's own folder, which holds a fixture and nothing else.
+pub(super) fn not_in_fixture(args: &Args) -> Result<(), Failure> {
+    let Some(trail) = &args.trail.trail else { return Ok(()) };
+    if recording::resolved(trail).starts_with(recording::resolved(&args.out)) {
+        let (trail, out) = (trail.display(), args.out.display());
+        return Err(
+            format!("--trail: `{trail}` is in the folder of the fixture `{out}`; name a folder elsewhere").into()
+        );
+    }
+    Ok(())
+}
+
+/// What the recording replaces.
+pub(super) fn renewal(args: &Args) -> Renew<'_> {
+    match args.replace.as_slice() {
+        _ if args.overwrite => Renew::Everything,
+        [] => Renew::Nothing,
+        list => Renew::Operations(list),
+    }
+}
+
+/// Whether there is a fixture already; if so, the options have to say what becomes of it.
+pub(super) fn exists(args: &Args) -> Result<bool, Failure> {
+    let there = Place::prepare(&args.out)?.is_taken();
+    if !there || args.append || args.overwrite || !args.replace.is_empty() {
+        return Ok(there);
+    }
+    Err(format!(
+        "{} exists already; --append adds to it, --overwrite replaces it, --replace OPERATION records one operation anew",
+        args.out.display()
+    )
+    .into())
+}
+
+pub(super) fn known_operations(contract: &Contract, option: &str, named: &[String]) -> Result<(), Failure> {
+    let known = |name: &String| contract.operations().any(|operation| *operation.id == **name);
+    match named.iter().find(|name| !known(name)) {
+        None => Ok(()),
+        Some(name) => {
+            Err(format!("{option} {name}: the contract has no such operation; `contrail contract` lists them").into())
+        }
+    }
+}
