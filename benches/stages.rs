@@ -12,13 +12,13 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use contrail::{
     contract::{CheckOptions, Contract},
-    exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport},
+    exchange::{Body, Credential, Exchange, Headers, Request, Response, Target, Timings, Transport},
     json::Document,
     pipeline::ContractShapes,
     recording::{Entry, JournalContext, encode},
     redact::{Judged, Plan, Redactor},
     replay::{Builder, Exhausted, Replay, Settings},
-    token::{Credential, TokenCache},
+    token::TokenCache,
 };
 use divan::{Bencher, black_box};
 use http::{HeaderName, HeaderValue, Method, Version};
