@@ -24,6 +24,7 @@ pub mod finding;
 mod hex;
 pub mod io;
 pub mod json;
+pub mod learn;
 pub mod mock;
 pub mod pipeline;
 mod plural;

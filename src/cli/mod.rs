@@ -26,6 +26,7 @@ pub mod diff;
 mod environment;
 pub mod explain;
 pub mod import;
+pub mod learn;
 pub mod listeners;
 mod log;
 mod messages;

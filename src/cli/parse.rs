@@ -9,7 +9,7 @@ use std::{
 use clap::{FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
 use super::{
-    Failure, Outcome, audit, ca, contract, demo, diff, explain, import,
+    Failure, Outcome, audit, ca, contract, demo, diff, explain, import, learn,
     messages::{complain, usage_error},
     options::Network,
     pack,
@@ -37,6 +37,7 @@ enum Command {
     Replay(replay::Args),
     Verify(verify::Args),
     Audit(audit::Args),
+    Learn(learn::Args),
     Diff(diff::Args),
     Contract(contract::Args),
     Explain(explain::Args),
@@ -98,6 +99,7 @@ impl Cli {
             Command::Replay(args) => replay::run(args),
             Command::Verify(args) => verify::run(args),
             Command::Audit(args) => audit::run(args),
+            Command::Learn(args) => learn::run(args),
             Command::Diff(args) => diff::run(args),
             Command::Contract(args) => contract::run(args),
             Command::Explain(args) => explain::run(args),

@@ -40,8 +40,11 @@ mod yaml;
 
 pub use compile::NotImplemented;
 pub use error::ContractError;
+pub use model::Operation;
 use overlay::Slip;
+pub(crate) use refs::{below, follow, reference, unescape};
 pub use schema::UnusablePlace;
+pub(crate) use yaml::write as yaml_text;
 
 /// The built-in contract's text.
 const BUILT_IN_TEXT: &str = include_str!("../../contracts/tenant-management.yaml");

@@ -5,7 +5,7 @@
 use std::{fmt, sync::Arc};
 
 use super::{media_type::MediaRange, params::Style, schema::Schema};
-use crate::finding::UncheckedSet;
+use crate::finding::{Unchecked, UncheckedSet};
 
 /// A document, compiled.
 #[derive(Debug, Default)]
@@ -248,6 +248,8 @@ pub struct Response {
     pub(crate) headers: Vec<Header>,
     /// It says that the token lacks the required scope (`x-contrail-means: scope-missing`).
     pub scope_missing: bool,
+    /// Aspects that it shows though its operation lists them as not shown (`x-contrail-shown`).
+    pub shown: UncheckedSet,
 }
 
 /// A documented header of a response.
@@ -307,6 +309,13 @@ pub(crate) enum Scheme {
     },
     /// Something that no message shows (mutual TLS).
     Unseen(Box<str>),
+}
+
+impl Operation {
+    /// Whether the document says that every bearer token it takes is a JWT.
+    pub(crate) fn takes_jwt(&self) -> bool {
+        self.security.alternatives.iter().filter_map(|one| one.bearer.as_ref()).all(|bearer| bearer.jwt)
+    }
 }
 
 impl Security {
@@ -387,7 +396,9 @@ impl Responses {
 
     /// Whether the body of any response but a success is documented.
     pub(crate) fn show_error_bodies(&self) -> bool {
+        // What recorded traffic shows of one body is no statement about all others.
         let errors = self.listed.iter().filter(|(status, _)| !status.is_success()).map(|(_, response)| response);
+        let errors = errors.filter(|response| !response.shown.contains(Unchecked::ErrorBody));
         errors.chain(&self.default).any(|response| !response.content.is_empty())
     }
 

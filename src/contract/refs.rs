@@ -62,7 +62,7 @@ pub(crate) fn target(reference: &str) -> Option<String> {
 }
 
 /// A reference within the document to the place at a JSON pointer.
-pub(super) fn reference(pointer: &str) -> String {
+pub(crate) fn reference(pointer: &str) -> String {
     format!("#{}", utf8_percent_encode(pointer, FRAGMENT))
 }
 

@@ -220,7 +220,7 @@ fn decimal(text: &str) -> Option<Number> {
 }
 
 /// Writes a value as block YAML that reads back as the same value.
-pub(super) fn write(value: &Value) -> String {
+pub(crate) fn write(value: &Value) -> String {
     let mut out = String::new();
     match value {
         Value::Object(members) if !members.is_empty() => mapping(members, 0, &mut out),

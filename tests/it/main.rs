@@ -23,6 +23,7 @@ mod hostile;
 mod importing;
 mod invariant;
 mod json_output;
+mod learn;
 mod listeners;
 mod mistakes;
 mod outcomes;

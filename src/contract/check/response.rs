@@ -24,14 +24,15 @@ impl Check<'_> {
         };
         let operation = self.operation;
         let success = (200..300).contains(&response.status);
-        if success {
-            self.touch(Unchecked::SuccessStatus);
-            self.touch(Unchecked::ResponseBody);
-        } else {
-            self.touch(Unchecked::ErrorStatus);
-            self.touch(Unchecked::ErrorBody);
-        }
         let documented = operation.responses.find(response.status);
+        let aspects = if success {
+            [Unchecked::SuccessStatus, Unchecked::ResponseBody]
+        } else {
+            [Unchecked::ErrorStatus, Unchecked::ErrorBody]
+        };
+        for aspect in aspects {
+            self.touch_unless(documented, aspect);
+        }
         match documented {
             Some(documented) => self.headers(response, documented),
             None => self.findings.extend(undocumented_status(operation, response.status)),
@@ -98,21 +99,29 @@ impl Check<'_> {
             return;
         }
         if success && !content.is_empty() {
-            self.touch(Unchecked::ResponseRequired);
+            self.touch_unless(documented, Unchecked::ResponseRequired);
         }
         if content.is_empty() && self.model.media_types.is_empty() {
-            self.undocumented_body(documented.is_some(), success);
+            self.undocumented_body(documented, success);
             return;
         }
         let suffixes = !self.model.media_types.is_empty();
         self.response_body = self.judge_body(RESPONSE, &response.headers, &response.body, content, suffixes);
     }
 
-    /// A body of which the document says nothing. `listed`: it does list the status.
-    fn undocumented_body(&mut self, listed: bool, success: bool) {
+    /// Marks an aspect as unchecked if the document shows it neither for the operation nor for this response.
+    fn touch_unless(&mut self, documented: Option<&Documented>, aspect: Unchecked) {
+        if !documented.is_some_and(|documented| documented.shown.contains(aspect)) {
+            self.touch(aspect);
+        }
+    }
+
+    /// A body of which the document says nothing.
+    fn undocumented_body(&mut self, documented: Option<&Documented>, success: bool) {
         let aspect = if success { Unchecked::ResponseBody } else { Unchecked::ErrorBody };
+        let shown = documented.is_some_and(|documented| documented.shown.contains(aspect));
         let silent = self.operation.not_shown.contains(aspect) || (!success && !self.model.error_bodies);
-        if silent || !listed {
+        if (silent && !shown) || documented.is_none() {
             self.unchecked.insert(aspect);
         } else {
             self.find(Finding::new(Rule::ResponseBodyUndocumented, "", "nothing that the document shows"));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Compiler, child, members};
+use super::{Compiler, aspects, child, members};
 use crate::{
     contract::{
         ContractError,
@@ -66,6 +66,7 @@ impl<'d> Compiler<'d> {
             content: self.content(&place, response)?,
             headers: self.headers(&place, response)?,
             scope_missing: self.means_scope_missing(&place, response),
+            shown: aspects(response, "x-contrail-shown", &place)?,
         })
     }
 

@@ -235,7 +235,7 @@ impl<'d> Compiler<'d> {
                 format!("{method} {path}")
             }
         };
-        let mut not_shown = self.usable(not_shown(operation, at)).unwrap_or_default();
+        let mut not_shown = self.usable(aspects(operation, "x-contrail-not-shown", at)).unwrap_or_default();
         let security = self.security(at, operation);
         let security = self.usable(security).unwrap_or_else(|| {
             not_shown.insert(Unchecked::Auth);
@@ -341,11 +341,11 @@ fn media_types(document: &Value) -> Result<Vec<MediaRange>, ContractError> {
     strings(names, at)?.into_iter().map(range).collect()
 }
 
-/// The aspects that come back as unchecked; other names are for readers only.
-fn not_shown(operation: &Value, at: &str) -> Result<UncheckedSet, ContractError> {
+/// The aspects of checks that an object of the document names under `key`; other names are for readers only.
+fn aspects(object: &Value, key: &str, at: &str) -> Result<UncheckedSet, ContractError> {
     let mut set = UncheckedSet::default();
-    if let Some(names) = operation.get("x-contrail-not-shown") {
-        for name in strings(names, &child(at, "x-contrail-not-shown"))? {
+    if let Some(names) = object.get(key) {
+        for name in strings(names, &child(at, key))? {
             if let Some(aspect) = Unchecked::from_name(name) {
                 set.insert(aspect);
             }

@@ -1,0 +1,113 @@
+//! `contrail learn`: what recordings show of what the contract does not.
+
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{
+    ContractArgs, Failure, Format, Outcome,
+    printer::{Printer, warn, write_whole},
+    trails::{self, Source},
+    verify::{self, Judge},
+};
+use crate::{
+    learn::Learner,
+    plural::plural,
+    recording::Entry,
+    redact::{Judged, Plan, Redactor},
+    visible::visible,
+};
+
+/// Print what recordings show of what the contract does not, as an OpenAPI Overlay
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// HAR files of any tool, journals, trails, or folders of them; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    recordings: Vec<PathBuf>,
+    /// Write the overlay to this file instead of standard output
+    #[arg(long, value_name = "OVERLAY")]
+    out: Option<PathBuf>,
+    /// Replace an existing file
+    #[arg(long, requires = "out")]
+    overwrite: bool,
+    /// Output format: text is YAML
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Tolerance for the `exp` and `nbf` of tokens
+    #[arg(long, value_name = "SECS", default_value = "0", value_parser = super::options::values::seconds_or_none)]
+    clock_skew: Duration,
+    #[command(flatten)]
+    contract: ContractArgs,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    if let Some(out) = args.out.as_deref().filter(|out| !args.overwrite && out.exists()) {
+        return Err(format!("`{}` exists already; add --overwrite to replace it", out.display()).into());
+    }
+    let judge = Judge::new(args.contract.load()?, args.clock_skew, None);
+    let redactor = Redactor::new(Plan::default());
+    let mut learner = Learner::new(Arc::clone(&judge.contract));
+    for inspected in trails::inspect(&args.recordings, &[])? {
+        if let Some(broken) = inspected.trails.iter().find_map(|trail| trail.broken.as_ref()) {
+            return Err(format!("nothing is learned from a trail that was altered: {broken}").into());
+        }
+        for source in &inspected.sources {
+            let before = learner.exchanges();
+            read(source, &judge, &redactor, &mut learner)?;
+            verify::warn_if_empty(source, learner.exchanges() - before);
+        }
+    }
+    let learned = learner.learned();
+    let mut stderr = io::stderr().lock();
+    for (operation, sentence) in &learned.undecided {
+        let _ = writeln!(stderr, "contrail: {}: {}", visible(operation), visible(sentence));
+    }
+    let from = plural(learner.exchanges(), "exchange");
+    let _ = writeln!(stderr, "contrail: learned {} from {from}", plural(learned.facts as u64, "fact"));
+    if learned.is_empty() {
+        let _ = writeln!(
+            stderr,
+            "contrail: the recordings show nothing that the contract does not; there is no overlay to write"
+        );
+        return Ok(Outcome { failed: learner.exchanges() == 0, ..Outcome::CLEAN });
+    }
+    let text = match args.format {
+        Format::Text => learned.yaml(),
+        Format::Json => format!("{:#}\n", learned.overlay()),
+    };
+    match &args.out {
+        Some(out) => {
+            let failed = |error: io::Error| format!("cannot write `{}`: {error}", out.display());
+            write_whole(out, text.as_bytes()).map_err(failed)?;
+            let out = out.display();
+            let _ = writeln!(
+                stderr,
+                "contrail: wrote `{out}`; next: review it, then `contrail verify --overlay {out} FILE`"
+            );
+        }
+        None => {
+            let mut printer = Printer::stdout();
+            printer.write_all(text.as_bytes())?;
+            printer.flush()?;
+        }
+    }
+    Ok(Outcome { failed: learner.exchanges() == 0, ..Outcome::CLEAN })
+}
+
+fn read(source: &Source, judge: &Judge, redactor: &Redactor, learner: &mut Learner) -> Result<(), Failure> {
+    let mut recording = judge.open(source)?;
+    let file: Arc<str> = source.path.display().to_string().into();
+    for entry in recording.by_ref() {
+        let Entry { index, mut exchange, note } = entry?;
+        let verdict = judge.settled(&mut exchange, note.as_ref());
+        learner.exchange(&file, index, &redactor.redact(Judged::new(exchange, verdict)));
+    }
+    verify::report_torn(&source.path, recording.head().torn);
+    if recording.head().unproven {
+        warn(&format!("`{file}` is unproven: it was never replayed, verified and scanned at the end of its recording"));
+    }
+    Ok(())
+}

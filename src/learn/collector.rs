@@ -1,0 +1,233 @@
+//! The fold over exchanges.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{
+    evidence::{Cited, Seen},
+    places::{self, Listed},
+    scopes::{Call, Calls, Words},
+    shape::Shape,
+};
+use crate::{
+    contract::{Contract, Operation},
+    exchange::{Credential, Exchange, Response, SignatureCheck, TokenTime, is_bodiless, media},
+    finding::{Rule, Unchecked},
+    json::Kind,
+    redact::{Judged, Redacted},
+};
+
+/// Most media types of one response, values of one set, and fields of one object that are kept apart.
+const MAX_MEDIA_TYPES: usize = 8;
+const MAX_VALUES: usize = 200;
+const MAX_FIELDS: usize = 100;
+
+/// Takes in exchanges.
+#[derive(Debug, Clone)]
+pub struct Learner {
+    pub(super) contract: Arc<Contract>,
+    pub(super) exchanges: u64,
+    /// Of each operation whose required scope is not shown: document and pointer.
+    pub(super) calls: BTreeMap<(usize, Box<str>), Calls>,
+    /// Of each response: document and pointer.
+    pub(super) answers: BTreeMap<(usize, String), Answers>,
+    /// Of each schema: document and pointer.
+    pub(super) schemas: BTreeMap<(usize, String), Beyond>,
+}
+
+/// The answers of one status.
+#[derive(Debug, Clone)]
+pub(super) struct Answers {
+    /// Pointer of the operation that had it first.
+    pub(super) operation: Box<str>,
+    pub(super) status: u16,
+    pub(super) seen: Seen,
+    /// By media type.
+    pub(super) bodies: BTreeMap<String, Body>,
+    pub(super) without_body: u64,
+    /// Bodies that nobody can describe.
+    pub(super) unread: u64,
+}
+
+/// The bodies of one media type.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Body {
+    pub(super) count: u64,
+    /// `None` for what is no JSON.
+    pub(super) shape: Option<Shape>,
+}
+
+/// What was seen beyond a schema.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Beyond {
+    /// Further values of a set of known ones.
+    pub(super) values: BTreeMap<String, Seen>,
+    /// Further fields of an object.
+    pub(super) fields: BTreeMap<String, (Seen, Shape)>,
+}
+
+impl Learner {
+    /// Learns what this contract does not show.
+    #[must_use]
+    pub fn new(contract: Arc<Contract>) -> Self {
+        Self { contract, exchanges: 0, calls: BTreeMap::new(), answers: BTreeMap::new(), schemas: BTreeMap::new() }
+    }
+
+    /// How many exchanges were taken in.
+    #[must_use]
+    pub fn exchanges(&self) -> u64 {
+        self.exchanges
+    }
+
+    /// Takes in an exchange, which is this entry of a file.
+    pub fn exchange(&mut self, file: &Arc<str>, entry: usize, judged: &Redacted<Judged>) {
+        self.exchanges += 1;
+        let exchange = &*judged.exchange;
+        let Some(response) = exchange.response.as_ref().filter(|response| response.status != 0) else { return };
+        if exchange.transport.answered_by_contrail.is_some() {
+            return;
+        }
+        let contract = Arc::clone(&self.contract);
+        let path = exchange.request.target.path();
+        let Some((document, matched)) = contract.locate(exchange.request.method.as_str(), path) else { return };
+        let operation = matched.operation;
+        if operation.token_endpoint || matched.other_spelling {
+            return;
+        }
+        let number = contract.documents().iter().position(|one| std::ptr::eq(one, document)).unwrap_or_default();
+        let cited = Cited { file: Arc::clone(file), entry, at: exchange.started };
+        if operation.not_shown.contains(Unchecked::RequiredScope)
+            && let Some(call) = call(operation, exchange, response)
+        {
+            let tenant = format!("{}://{}", exchange.request.target.scheme, exchange.request.target.authority);
+            let calls = self.calls.entry((number, operation.at.clone())).or_default();
+            calls.take(tenant, path, call, &cited);
+        }
+        let place = places::response(document.document(), operation, response.status);
+        if let Some(Listed { at, .. }) = place {
+            self.answer((number, at), operation, exchange, response, &cited);
+        }
+        let undocumented: BTreeSet<&str> = judged
+            .verdict
+            .findings
+            .iter()
+            .filter(|finding| finding.rule == Rule::ResponseBodyUndocumented)
+            .map(|finding| &*finding.at)
+            .collect();
+        for at in undocumented {
+            self.beyond(number, operation, response, at, &cited);
+        }
+    }
+
+    fn answer(
+        &mut self,
+        key: (usize, String),
+        operation: &Operation,
+        exchange: &Exchange,
+        response: &Response,
+        cited: &Cited,
+    ) {
+        let answers = match self.answers.entry(key) {
+            std::collections::btree_map::Entry::Occupied(held) => {
+                let held = held.into_mut();
+                held.seen.again(cited);
+                held
+            }
+            std::collections::btree_map::Entry::Vacant(free) => free.insert(Answers {
+                operation: operation.at.clone(),
+                status: response.status,
+                seen: Seen::new(cited),
+                bodies: BTreeMap::new(),
+                without_body: 0,
+                unread: 0,
+            }),
+        };
+        let body = &response.body;
+        if is_bodiless(&exchange.request.method, response.status) || body.is_absent() {
+            answers.without_body += 1;
+            return;
+        }
+        let named = response.headers.get("content-type").map(|value| media::essence(value.as_bytes()).into_owned());
+        let known = named.filter(|named| {
+            answers.bodies.contains_key(named) || (answers.bodies.len() < MAX_MEDIA_TYPES && named.contains('/'))
+        });
+        let is_readable = body.is_whole() && exchange.transport.incomplete.is_none() && !body.malformed;
+        let Some(media_type) = known.filter(|_| is_readable) else {
+            answers.unread += 1;
+            return;
+        };
+        let is_json = media::is_json(&media_type);
+        let document = is_json.then(|| body.document());
+        if matches!(document, Some(Err(_))) || body.redacted.iter().any(String::is_empty) {
+            answers.unread += 1;
+            return;
+        }
+        let held = answers.bodies.entry(media_type).or_default();
+        held.count += 1;
+        if let Some(Ok(document)) = document {
+            held.shape.get_or_insert_default().add(document.root(), &body.redacted);
+        }
+    }
+
+    /// A value at `at` of a response's body that the document does not show.
+    fn beyond(&mut self, number: usize, operation: &Operation, response: &Response, at: &str, cited: &Cited) {
+        let body = &response.body;
+        if body.redacted.iter().any(|place| at.starts_with(place.as_str())) {
+            return;
+        }
+        let (Ok(document), Some(described)) = (body.document(), self.contract.documents().get(number)) else { return };
+        let Some(value) = document.pointer(at) else { return };
+        let Some(schema) = places::body_schema(described.document(), operation, response) else { return };
+        match places::of_value(described.document(), &schema, at) {
+            Some(places::Place::Known(schema)) if value.kind() == Kind::String => {
+                let values = &mut self.schemas.entry((number, schema)).or_default().values;
+                let text = value.as_str().unwrap_or_default();
+                if let Some(seen) = values.get_mut(&*text) {
+                    seen.again(cited);
+                } else if values.len() < MAX_VALUES {
+                    values.insert(text.into_owned(), Seen::new(cited));
+                }
+            }
+            Some(places::Place::Further { object, name }) => {
+                let fields = &mut self.schemas.entry((number, object)).or_default().fields;
+                if let Some((seen, shape)) = fields.get_mut(&name) {
+                    seen.again(cited);
+                    shape.add(value, &[]);
+                } else if fields.len() < MAX_FIELDS {
+                    let mut shape = Shape::default();
+                    let below = |place: &String| place.strip_prefix(at).map(str::to_owned);
+                    shape.add(value, &body.redacted.iter().filter_map(below).collect::<Vec<_>>());
+                    fields.insert(name, (Seen::new(cited), shape));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What a call says of the required scope; `None` where it says nothing.
+fn call(operation: &Operation, exchange: &Exchange, response: &Response) -> Option<Call> {
+    let accepted = (200..300).contains(&response.status);
+    if !accepted && response.status != 403 {
+        return None;
+    }
+    let facts = match &exchange.request.credential {
+        Credential::Token(facts) => facts,
+        Credential::Encrypted | Credential::Unknown => return Some(Call::Unread),
+        // What the tenant accepts from anybody takes no scope.
+        _ if accepted => return Some(Call::Accepted(BTreeSet::new())),
+        _ => return None,
+    };
+    if !accepted && (facts.time != TokenTime::Valid || facts.signature == SignatureCheck::Bad) {
+        return None;
+    }
+    let scopes: BTreeSet<String> = match &facts.scopes {
+        Some(scopes) => scopes.iter().cloned().collect(),
+        // Nothing says that the claims of an opaque token are the place for its scopes.
+        None if !operation.takes_jwt() => return Some(Call::Unread),
+        None => BTreeSet::new(),
+    };
+    Some(if accepted { Call::Accepted(scopes) } else { Call::Refused(scopes, Words::of(response)) })
+}

@@ -1,0 +1,189 @@
+//! From counts to actions of an overlay.
+
+use std::{collections::BTreeSet, fmt::Write as _};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Learner,
+    answers::{self, Fact},
+    collector::{Answers, Beyond},
+    evidence::Seen,
+    scopes::{Calls, Decision},
+};
+use crate::{
+    contract::{self, Operation, below, unescape},
+    finding::Unchecked,
+};
+
+/// What was learned.
+#[derive(Debug, Default)]
+pub struct Learned {
+    actions: Vec<Value>,
+    /// What the exchanges do not decide, a sentence each, with the operation.
+    pub undecided: Vec<(String, String)>,
+    /// Actions that change the contract.
+    pub facts: usize,
+    exchanges: u64,
+    title: String,
+    version: String,
+}
+
+impl Learner {
+    /// Decides what can be decided.
+    #[must_use]
+    pub fn learned(&self) -> Learned {
+        let mut learned = Learned {
+            exchanges: self.exchanges,
+            title: self.contract.title(),
+            version: self.contract.version(),
+            ..Learned::default()
+        };
+        let explaining: BTreeSet<String> = self.calls.values().flat_map(Calls::explaining).map(str::to_owned).collect();
+        for (number, document) in self.contract.documents().iter().enumerate() {
+            for operation in document.model().operations.iter().filter(|operation| !operation.token_endpoint) {
+                let key = (number, operation.at.clone());
+                if operation.not_shown.contains(Unchecked::RequiredScope) {
+                    let never = Calls::default();
+                    let calls = self.calls.get(&key).unwrap_or(&never);
+                    learned.scope(document.document(), operation, calls, &explaining);
+                }
+                let own = self
+                    .answers
+                    .iter()
+                    .filter(|((held, _), answers)| *held == number && answers.operation == operation.at);
+                for (_, answers) in own {
+                    learned.answers(document.document(), operation, answers);
+                }
+            }
+            for ((held, schema), beyond) in &self.schemas {
+                if *held == number {
+                    learned.beyond(schema, beyond);
+                }
+            }
+        }
+        learned
+    }
+}
+
+impl Learned {
+    /// Whether there is nothing to write: no fact, and no operation that lacks one.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.actions.is_empty()
+    }
+
+    /// The overlay.
+    #[must_use]
+    pub fn overlay(&self) -> Value {
+        json!({
+            "overlay": "1.0.0",
+            "info": {
+                "title": format!("What {} of recorded traffic show of {}", crate::plural::plural(self.exchanges, "exchange"), self.title),
+                "version": self.version,
+            },
+            "actions": self.actions,
+        })
+    }
+
+    /// The overlay as YAML.
+    #[must_use]
+    pub fn yaml(&self) -> String {
+        contract::yaml_text(&self.overlay())
+    }
+
+    fn fact(&mut self, target: &str, description: String, update: Value, evidence: Map<String, Value>) {
+        self.facts += 1;
+        let members = [
+            ("target", json_path(target).into()),
+            ("description", description.into()),
+            ("update", update),
+            ("x-contrail-evidence", evidence.into()),
+        ];
+        self.actions.push(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+    }
+
+    fn scope(&mut self, document: &Value, operation: &Operation, calls: &Calls, explaining: &BTreeSet<String>) {
+        let (decision, evidence) = calls.decide(explaining);
+        let method = operation.method.as_str();
+        match &decision {
+            Decision::Requires(scope) => {
+                let description = format!("{} requires the scope {scope}", operation.id);
+                let own = below(&operation.at, &["security"]);
+                if document.pointer(&own).is_some() {
+                    // An update of a list appends: each list of scopes gets the scope.
+                    self.fact(&own, description, json!([scope]), evidence);
+                    if let Some(target) = self.actions.last_mut().and_then(|action| action.get_mut("target")) {
+                        *target = format!("{}[*].*", target.as_str().unwrap_or_default()).into();
+                    }
+                    return;
+                }
+                let mut security = document.get("security").cloned().unwrap_or_default();
+                for scopes in security.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+                    scopes.values_mut().for_each(|scopes| *scopes = json!([scope]));
+                }
+                self.fact(&operation.at, description, json!({"security": security}), evidence);
+            }
+            Decision::Open { .. } => {
+                let (Some(undecided), Some(sentence)) =
+                    (decision.undecided(method, &operation.path), decision.sentence(method, &operation.path))
+                else {
+                    return;
+                };
+                self.undecided.push((operation.id.to_string(), sentence));
+                self.actions.push(json!({
+                    "target": json_path(&operation.at),
+                    "description": format!("The scope that {} requires is not decided; this changes nothing", operation.id),
+                    "update": {}, "x-contrail-undecided": undecided, "x-contrail-evidence": evidence,
+                }));
+            }
+        }
+    }
+
+    fn answers(&mut self, document: &Value, operation: &Operation, answers: &Answers) {
+        let Some(Fact { at, description, update }) = answers::fact(document, operation, answers) else { return };
+        self.fact(&at, description, update, evidence(&answers.seen, "exchanges"));
+    }
+
+    fn beyond(&mut self, schema: &str, beyond: &Beyond) {
+        for (value, seen) in &beyond.values {
+            let target = below(schema, &["x-contrail-known-values"]);
+            let description = format!("{} has the further value {value}", name_of(schema));
+            self.fact(&target, description, json!([value]), evidence(seen, "values"));
+        }
+        for (name, (seen, shape)) in &beyond.fields {
+            let description = format!("{} has the further field {name}", name_of(schema));
+            let update = json!({"properties": {name: shape.schema()}});
+            self.fact(schema, description, update, evidence(seen, "fields"));
+        }
+    }
+}
+
+fn evidence(seen: &Seen, counted: &str) -> Map<String, Value> {
+    let mut evidence = Map::new();
+    evidence.insert(counted.to_owned(), seen.count.into());
+    seen.instants(&mut evidence);
+    evidence.insert("decided-by".to_owned(), json!([seen.first.json()]));
+    evidence
+}
+
+/// The name that people know a schema by.
+fn name_of(pointer: &str) -> String {
+    let name = pointer.strip_prefix("/components/schemas/").unwrap_or(pointer);
+    name.split('/').filter(|token| *token != "properties").map(unescape).collect::<Vec<_>>().join(".")
+}
+
+/// A JSON pointer as a `JSONPath` (RFC 9535, section 2.7).
+fn json_path(pointer: &str) -> String {
+    let mut path = "$".to_owned();
+    for token in pointer.split('/').skip(1).map(unescape) {
+        let is_name = token.starts_with(|first: char| first.is_ascii_alphabetic())
+            && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if is_name {
+            let _ = write!(path, ".{token}");
+        } else {
+            let _ = write!(path, "['{}']", token.replace('\\', "\\\\").replace('\'', "\\'"));
+        }
+    }
+    path
+}

@@ -1,0 +1,115 @@
+//! Where in a document a fact belongs.
+
+use serde_json::Value;
+
+use crate::{
+    contract::{Operation, below, follow},
+    exchange::{Response, media},
+};
+
+/// Most schemas that one value is looked up in.
+const MAX_SCHEMAS: usize = 200;
+
+/// Where the document has the response of a status, or would have it.
+#[derive(Debug)]
+pub(super) struct Listed<'d> {
+    /// JSON pointer.
+    pub(super) at: String,
+    /// What is there; `None` if nothing is.
+    pub(super) exact: Option<&'d Value>,
+    /// The response of the status's class, with its pointer.
+    pub(super) class: Option<(String, &'d Value)>,
+}
+
+/// The place of a status; `None` where the document needs none: it has a default for all others, or no response at all.
+pub(super) fn response<'d>(document: &'d Value, operation: &Operation, status: u16) -> Option<Listed<'d>> {
+    let responses_at = below(&operation.at, &["responses"]);
+    let responses = document.pointer(&responses_at)?.as_object()?;
+    let find = |key: &str| {
+        let (at, found) = responses.get_key_value(key).map(|(key, found)| (below(&responses_at, &[key]), found))?;
+        follow(document, &at, found).ok()
+    };
+    let number = status.to_string();
+    if let Some((at, exact)) = find(&number) {
+        return Some(Listed { at, exact: Some(exact), class: None });
+    }
+    if responses.is_empty() || responses.contains_key("default") {
+        return None;
+    }
+    let class = find(&format!("{}XX", status / 100)).or_else(|| find(&format!("{}xx", status / 100)));
+    Some(Listed { at: below(&responses_at, &[&number]), exact: None, class })
+}
+
+/// JSON pointer of the schema of a response's body.
+pub(super) fn body_schema(document: &Value, operation: &Operation, response: &Response) -> Option<String> {
+    let Listed { at, exact, class } = self::response(document, operation, response.status)?;
+    let (at, described) = exact.map(|exact| (at, exact)).or(class)?;
+    let media_type = media::essence(response.headers.get("content-type")?.as_bytes());
+    let content = described.get("content")?.as_object()?;
+    let (name, _) = content.iter().find(|(name, _)| *media::essence(name.as_bytes()) == *media_type)?;
+    let schema = below(&at, &["content", name, "schema"]);
+    document.pointer(&schema).map(|_| schema)
+}
+
+/// What a schema has at a place of a value.
+#[derive(Debug, PartialEq)]
+pub(super) enum Place {
+    /// A set of known values (`x-contrail-known-values`), in the schema at this pointer.
+    Known(String),
+    /// Nothing: the object's schema at this pointer does not name the field.
+    Further { object: String, name: String },
+}
+
+/// Finds the place of the value at `at` of a body of this schema.
+pub(super) fn of_value(document: &Value, schema: &str, at: &str) -> Option<Place> {
+    let mut schemas = expand(document, vec![schema.to_owned()]);
+    let mut tokens = at.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).peekable();
+    while let Some(token) = tokens.next() {
+        let mut next = Vec::new();
+        for schema in &schemas {
+            let Some(node) = document.pointer(schema) else { continue };
+            if node.get("properties").and_then(|properties| properties.get(&token)).is_some() {
+                next.push(below(schema, &["properties", &token]));
+            } else if node.get("items").is_some_and(Value::is_object) && token.bytes().all(|byte| byte.is_ascii_digit())
+            {
+                next.push(below(schema, &["items"]));
+            } else if node.get("additionalProperties").is_some_and(Value::is_object) {
+                next.push(below(schema, &["additionalProperties"]));
+            }
+        }
+        if next.is_empty() {
+            let is_open = |schema: &&String| {
+                document.pointer(schema).is_some_and(|node| {
+                    node.get("properties").is_some()
+                        && node.get("additionalProperties").is_none_or(Value::is_object)
+                        && node.get("x-contrail-unnamed-keys").is_none()
+                })
+            };
+            let object = schemas.iter().find(is_open).filter(|_| tokens.peek().is_none())?;
+            return Some(Place::Further { object: object.clone(), name: token });
+        }
+        schemas = expand(document, next);
+    }
+    let known =
+        |schema: &String| document.pointer(schema).is_some_and(|node| node.get("x-contrail-known-values").is_some());
+    schemas.into_iter().find(known).map(Place::Known)
+}
+
+/// The schemas and all that they are composed of, references followed.
+fn expand(document: &Value, mut open: Vec<String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    while let Some(at) = open.pop() {
+        let Some((at, node)) = document.pointer(&at).and_then(|node| follow(document, &at, node).ok()) else {
+            continue;
+        };
+        if all.contains(&at) || all.len() == MAX_SCHEMAS {
+            continue;
+        }
+        for keyword in ["allOf", "anyOf", "oneOf"] {
+            let branches = node.get(keyword).and_then(Value::as_array).map_or(0, Vec::len);
+            open.extend((0..branches).map(|index| below(&at, &[keyword, &index.to_string()])));
+        }
+        all.push(at);
+    }
+    all
+}

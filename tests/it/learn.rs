@@ -1,0 +1,98 @@
+//! `contrail learn`: what recordings show of what the contract does not.
+
+use std::{collections::BTreeSet, fs};
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    command::{Ran, run_in},
+    golden::assert_output,
+    har,
+};
+
+const TEMPLATES: &str = "/api/v2/connection-profiles/templates";
+const MISSING: &str = r#"{"statusCode":403,"error":"Forbidden","message":"Insufficient scope"}"#;
+
+fn call(scopes: &str, status: u16, body: &str) -> Value {
+    let bearer = format!("Bearer {}", har::token(scopes, har::NOON + 3600));
+    har::get(TEMPLATES, Some(&bearer), status, body)
+}
+
+fn list(strategy: &str) -> String {
+    json!({"connection_profile_templates": [{"name": "one", "display_name": strategy}]}).to_string()
+}
+
+/// A tenant that requires `read:connection_profiles` and answers 200 and 403.
+fn deciding() -> Vec<Value> {
+    let mut calls: Vec<Value> = (0..20).map(|_| call("read:connection_profiles read:logs", 200, &list("x"))).collect();
+    calls.push(call("read:connection_profiles read:users", 200, &list("y")));
+    calls.push(call("read:logs read:users", 403, MISSING));
+    calls
+}
+
+/// What a report lists as unchecked, and the rules of its findings.
+fn unchecked_and_rules(ran: &Ran) -> (BTreeSet<String>, BTreeSet<String>) {
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.stderr));
+    let (mut unchecked, mut rules) = (BTreeSet::new(), BTreeSet::new());
+    for exchange in report["exchanges"].as_array().unwrap() {
+        unchecked
+            .extend(exchange["unchecked"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()));
+        let findings = exchange["findings"].as_array().unwrap();
+        rules.extend(findings.iter().map(|finding| finding["rule"].as_str().unwrap().to_owned()));
+    }
+    (unchecked, rules)
+}
+
+fn set<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
+    names.map(str::to_owned).into()
+}
+
+#[test]
+fn what_the_calls_decide_is_an_overlay_and_the_rest_is_listed_with_the_call_that_would_decide() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("traffic.har"), har::har(&deciding())).unwrap();
+    let ran = run_in(folder.path(), ["learn", "traffic.har"]);
+    assert_output("learn/what_the_calls_decide_is_an_overlay", &ran);
+}
+
+#[test]
+fn the_overlay_makes_what_it_states_checked_and_learning_again_adds_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("traffic.har"), har::har(&deciding())).unwrap();
+    let before = run_in(folder.path(), ["verify", "--format", "json", "traffic.har"]);
+    let silent = set(["required-scope", "success-status", "error-status", "error-body", "response-required"]);
+    assert_eq!(unchecked_and_rules(&before), (silent, set(["response.body.undocumented"])));
+    let learned = run_in(folder.path(), ["learn", "traffic.har", "--out", "learned.yaml"]);
+    assert_eq!(learned.status, 0, "{}", learned.stderr);
+    let with = ["--overlay", "learned.yaml", "traffic.har"];
+    let after = run_in(folder.path(), ["verify", "--format", "json"].iter().chain(&with));
+    // The refused call is one without the scope, and now that is known.
+    assert_eq!((after.status, &*after.stderr), (1, ""));
+    assert_eq!(unchecked_and_rules(&after), (set([]), set(["auth.scope"])));
+    let again = run_in(folder.path(), ["learn", "--format", "json"].iter().chain(&with));
+    let overlay: Value = serde_json::from_str(&again.stdout).unwrap();
+    let changes = overlay["actions"].as_array().unwrap().iter().filter(|action| action["update"] != json!({}));
+    assert_eq!(changes.count(), 0, "{}", again.stdout);
+    // What contradicts it is found.
+    let other = [call("read:logs", 200, &list("x")), call("read:connection_profiles", 200, "{}")];
+    fs::write(folder.path().join("other.har"), har::har(&other)).unwrap();
+    let ran = run_in(folder.path(), ["verify", "--format", "json", "--overlay", "learned.yaml", "other.har"]);
+    assert_eq!(unchecked_and_rules(&ran), (set([]), set(["auth.scope", "auth.unenforced", "response.body"])));
+    // Another status stays what it was: not shown.
+    fs::write(folder.path().join("third.har"), har::har(&[call("read:connection_profiles", 206, &list("x"))])).unwrap();
+    let ran = run_in(folder.path(), ["verify", "--format", "json", "--overlay", "learned.yaml", "third.har"]);
+    assert!(unchecked_and_rules(&ran).0.contains("success-status"), "{}", ran.stdout);
+}
+
+#[test]
+fn an_existing_file_is_kept_and_recordings_without_an_exchange_are_status_2() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("traffic.har"), har::har(&deciding())).unwrap();
+    fs::write(folder.path().join("learned.yaml"), "reviewed").unwrap();
+    let ran = run_in(folder.path(), ["learn", "traffic.har", "--out", "learned.yaml"]);
+    let expected = "contrail: `learned.yaml` exists already; add --overwrite to replace it\n";
+    assert_eq!((ran.status, &*ran.stderr), (2, expected));
+    assert_eq!(fs::read_to_string(folder.path().join("learned.yaml")).unwrap(), "reviewed");
+    fs::write(folder.path().join("none.har"), har::har(&[])).unwrap();
+    assert_eq!(run_in(folder.path(), ["learn", "none.har"]).status, 2);
+}
