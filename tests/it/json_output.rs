@@ -17,6 +17,7 @@ fn runs(command: &str) -> &'static [&'static str] {
         "replay" => &["good.har -- true", "gap.har --report text -- true", "nosuch.har"],
         "verify" => &["good.har", "gap.har --deny gaps", "good.har --report json", "nosuch.har"],
         "audit" => &["good.har gap.har", "nosuch.har"],
+        "learn" => &["good.har gap.har", "nosuch.har"],
         "diff" => &["good.har good.har", "good.har gap.har", "good.har nosuch.har"],
         "contract" => &["", "--export", "--contract nosuch.yaml"],
         "explain" => &["", "auth.scope", "required-scope", "nosuch"],
