@@ -4,7 +4,7 @@ use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
-    options::policy::PolicyArgs,
+    options::{contract::plan, policy::PolicyArgs},
     printer::{Printer, warn},
     trails::{self, Source},
     verify::{self, Judge},
@@ -12,7 +12,7 @@ use super::{
 use crate::{
     exchange::{Credential, Exchange},
     recording::{Entry, Note},
-    redact::{Judged, Plan, Redactor},
+    redact::{Judged, Redactor},
     report::audit::Audit,
     token::Jwks,
 };
@@ -45,7 +45,7 @@ pub struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
     let judge = Judge::new(args.contract.load()?, args.clock_skew, keys);
-    let redactor = Redactor::new(Plan::default());
+    let redactor = Redactor::new(plan(&judge.contract, &[])?);
     let mut found = Found::default();
     for inspected in trails::inspect(&args.recordings, &args.head)? {
         // A folder without a trail counts as one recording.

@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
+    options::contract::plan,
     printer::{Printer, warn},
     sources, verify,
 };
@@ -16,7 +17,7 @@ use crate::{
     contract::Contract,
     finding::Verdict,
     recording::{self, without_run},
-    redact::{Judged, Plan, Redactor},
+    redact::{Judged, Redactor},
     replay::{Ignore, IgnoreSet},
     report::diff::{self, Item},
 };
@@ -43,7 +44,7 @@ pub struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.contract.load()?;
-    let redactor = Redactor::new(Plan::default());
+    let redactor = Redactor::new(plan(&contract, &[])?);
     sources::warn_of_journals(&[args.a.clone(), args.b.clone()]);
     let (a, b) = (read(&args.a, &contract, &redactor)?, read(&args.b, &contract, &redactor)?);
     if a.is_empty() && b.is_empty() {

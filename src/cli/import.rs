@@ -7,14 +7,14 @@ use std::{
     sync::Arc,
 };
 
-use super::{ContractArgs, Failure, Outcome, printer::line, sources};
+use super::{ContractArgs, Failure, Outcome, options::contract::plan, printer::line, sources};
 use crate::{
     contract::{CheckOptions, Contract},
     exchange::Exchange,
     pipeline::ContractShapes,
     plural::plural,
     recording::{self, Check, FoldOptions, FoldSource, Folded, Keep, Place, Renew, Take},
-    redact::{Plan, Redactor},
+    redact::Redactor,
     upstream::{Origin, masked},
     visible::visible,
 };
@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         None => guessed(&args.recordings, &contract)?,
     };
     let shapes = Arc::new(ContractShapes::new(Arc::clone(&contract)));
-    let redactor = Redactor::new(Plan::new(&args.redact)?).with_shapes(shapes);
+    let redactor = Redactor::new(plan(&contract, &args.redact)?).with_shapes(shapes);
     let options = CheckOptions {
         tenant_origins: vec![recording::TENANT_ORIGIN.to_owned(), origin.clone()],
         ..CheckOptions::default()

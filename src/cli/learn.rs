@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
+    options::contract::plan,
     printer::{Printer, warn, write_whole},
     trails::{self, Source},
     verify::{self, Judge},
@@ -17,7 +18,7 @@ use crate::{
     learn::Learner,
     plural::plural,
     recording::Entry,
-    redact::{Judged, Plan, Redactor},
+    redact::{Judged, Redactor},
     visible::visible,
 };
 
@@ -48,7 +49,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         return Err(format!("`{}` exists already; add --overwrite to replace it", out.display()).into());
     }
     let judge = Judge::new(args.contract.load()?, args.clock_skew, None);
-    let redactor = Redactor::new(Plan::default());
+    let redactor = Redactor::new(plan(&judge.contract, &[])?);
     let mut learner = Learner::new(Arc::clone(&judge.contract));
     for inspected in trails::inspect(&args.recordings, &[])? {
         if let Some(broken) = inspected.trails.iter().find_map(|trail| trail.broken.as_ref()) {

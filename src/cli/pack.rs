@@ -5,13 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ContractArgs, Failure, Outcome, sources};
+use super::{ContractArgs, Failure, Outcome, options::contract::plan, sources};
 use crate::{
     contract::CheckOptions,
     exchange::Exchange,
     plural::plural,
     recording::{self, Check, FoldOptions, FoldSource, Journal, Keep, Place, Take},
-    redact::{Plan, Redactor},
+    redact::Redactor,
 };
 
 /// Pack a recording (folder, journal, trail) into one self-contained HAR file
@@ -90,7 +90,7 @@ fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> R
             keep: if found.recorded.is_some() { &[Keep::All] } else { &[] },
             unproven: found.unproven,
             recorded: found.recorded.as_deref(),
-            ..FoldOptions::new(&Redactor::new(Plan::default()), &today)
+            ..FoldOptions::new(&Redactor::new(plan(&contract, &[])?), &today)
         },
     )?;
     let mut line = format!("{} in {}", plural(folded.entries, "exchange"), folded.har.display());

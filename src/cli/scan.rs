@@ -13,14 +13,15 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    Failure, Format, Outcome,
+    ContractArgs, Failure, Format, Outcome,
+    options::contract::plan,
     printer::{Printer, warn},
     sources::Seen,
 };
 use crate::{
     plural::plural,
     recording,
-    redact::{Cleaned, Plan, Redactor, Sighting},
+    redact::{Cleaned, Redactor, Sighting},
     visible::visible,
 };
 
@@ -43,6 +44,8 @@ pub struct Args {
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+    #[command(flatten)]
+    contract: ContractArgs,
 }
 
 /// A secret in a file, ready to be said.
@@ -53,7 +56,7 @@ struct Found {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
-    let redactor = Redactor::new(Plan::new(&args.redact)?);
+    let redactor = Redactor::new(plan(&*args.contract.load()?, &args.redact)?);
     for name in &args.env {
         let value = std::env::var_os(name).ok_or_else(|| {
             format!("the environment variable `{name}` is not set, so its value cannot be searched for")

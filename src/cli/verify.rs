@@ -17,7 +17,7 @@ use std::{
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
-    options::policy::PolicyArgs,
+    options::{contract::plan, policy::PolicyArgs},
     printer::{Printer, warn},
     report_files::{self, Used},
     trails::{self, Source},
@@ -29,7 +29,7 @@ use crate::{
     json,
     plural::plural,
     recording::{self, Entry, Note, ReadError, Recording, settle},
-    redact::{Judged, Plan, Redactor},
+    redact::{Judged, Redactor},
     report::{Collector, Exit, Integrity, Kind, Place, Reason, Request, Unauthenticated, Unremarkable},
     token::{self, Jwks, TokenCache},
 };
@@ -79,7 +79,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let failing = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let listed = wanted.iter().any(|request| request.kind == Kind::Json);
     let mut collector = Collector::new(super::options::contract::title(&judge.contract), failing, listed);
-    let redactor = Redactor::new(Plan::default());
+    let redactor = Redactor::new(plan(&judge.contract, &[])?);
 
     for inspected in trails::inspect(&args.recordings, &args.head)? {
         let chained = integrity(inspected.trails, &mut collector);

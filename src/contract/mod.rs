@@ -211,6 +211,11 @@ impl Contract {
         self.documents().iter().flat_map(|document| &document.model().operations)
     }
 
+    /// Where the API keys stand that the security schemes of the documents declare, with the name there.
+    pub fn api_keys(&self) -> impl Iterator<Item = (model::Place, &str)> {
+        self.documents().iter().flat_map(|document| compile::api_keys(document.document()))
+    }
+
     /// Compiles the schemas now and not with the first value to judge.
     pub fn prepare(&self) {
         self.documents().iter().for_each(|document| document.compiled.schemas.prepare());

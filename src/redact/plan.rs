@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use http::HeaderName;
+use http::{HeaderName, header::AUTHORIZATION};
 use regex::bytes::Regex;
+
+use super::find::header_names::by_header;
 
 /// The built-in rules and what `--redact` adds. Compiled once.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +15,10 @@ pub struct Plan {
     pub(super) expressions: Vec<Regex>,
     /// Personal data is masked, not only counted.
     pub(super) personal: bool,
+    /// Fields that carry an API key; those that redaction knows anyway are left out.
+    key_headers: Vec<HeaderName>,
+    /// Query parameters that carry an API key.
+    key_parameters: Vec<String>,
 }
 
 /// A `--redact` option that cannot be understood.
@@ -52,6 +58,19 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The same with the header fields and query parameters in which a contract's API keys stand.
+    #[must_use]
+    pub fn with_api_keys<'n>(
+        mut self,
+        headers: impl IntoIterator<Item = &'n str>,
+        parameters: impl IntoIterator<Item = &'n str>,
+    ) -> Self {
+        let headers = headers.into_iter().filter_map(|name| HeaderName::from_bytes(name.as_bytes()).ok());
+        self.key_headers.extend(headers.filter(|name| *name != AUTHORIZATION && by_header(name.as_str()).is_none()));
+        self.key_parameters.extend(parameters.into_iter().map(str::to_owned));
+        self
+    }
+
     fn add(&mut self, option: &str) -> Result<(), String> {
         if option == "personal" {
             self.personal = true;
@@ -81,7 +100,22 @@ impl Plan {
     }
 
     pub(super) fn names_headers(&self) -> bool {
-        !self.headers.is_empty()
+        !self.headers.is_empty() || !self.key_headers.is_empty()
+    }
+
+    /// Whether a field carries an API key.
+    pub(super) fn is_key_header(&self, name: &HeaderName) -> bool {
+        self.key_headers.contains(name)
+    }
+
+    /// Whether a query parameter carries an API key.
+    pub(super) fn is_key_parameter(&self, name: &str) -> bool {
+        self.key_parameters.iter().any(|held| held == name)
+    }
+
+    /// Whether queries have to be read though nothing in them hints at a secret.
+    pub(super) fn names_parameters(&self) -> bool {
+        !self.key_parameters.is_empty()
     }
 
     /// Whether a document has to be read though nothing in it hints at a secret.

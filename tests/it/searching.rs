@@ -62,6 +62,49 @@ fn a_har_that_is_read_leniently_is_searched_by_its_structure() {
 }
 
 #[test]
+fn what_the_contract_names_as_an_api_key_is_a_secret_of_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (header, parameter) = ("Zq7headerkey0004Kx", "Zq7querykey0005Kx");
+    let document = serde_json::json!({"openapi": "3.1.0", "info": {"title": "a", "version": "1"},
+        "servers": [{"url": "https://a.example/v1"}], "security": [{"header": [], "query": []}],
+        "paths": {"/a": {"get": {"responses": {"default": {"description": "a"}}}}},
+        "components": {"securitySchemes": {"header": {"$ref": "#/components/securitySchemes/held"},
+            "held": {"type": "apiKey", "in": "header", "name": "X-Acme"},
+            "query": {"type": "apiKey", "in": "query", "name": "k"}}}});
+    fs::write(folder.join("api.json"), document.to_string()).unwrap();
+    let (key, value) = ("name", "value");
+    let entry = serde_json::json!({"startedDateTime": "2026-11-21T08:00:00.000Z", "time": 1, "cache": {},
+        "timings": {"send": 0, "wait": 1, "receive": 0},
+        "request": {"method": "GET", "url": format!("https://a.example/v1/a?k={parameter}&page=Zq7opaquepage6Kx"),
+            "httpVersion": "HTTP/1.1", "headers": [{key: "x-acme", value: header}], "cookies": [],
+            "queryString": [{key: "k", value: parameter}], "headersSize": -1, "bodySize": 0},
+        "response": {"status": 200, "statusText": "", "httpVersion": "HTTP/1.1", "headers": [], "cookies": [],
+            "content": {"size": 0, "mimeType": ""}, "redirectURL": "", "headersSize": -1, "bodySize": 0}});
+    let har =
+        serde_json::json!({"log": {"version": "1.2", "creator": {"name": "x", "version": "1"}, "entries": [entry]}});
+    fs::write(folder.join("a.har"), har.to_string()).unwrap();
+
+    let contract = ["--contract", "api.json"];
+    let ran = |arguments: &[&str]| run_in(folder, arguments.iter().chain(&contract));
+    let scan = ran(&["scan", "a.har"]);
+    assert_eq!((scan.status, run_in(folder, ["scan", "a.har"]).status), (1, 0), "{}", scan.stderr);
+    for place in ["/request/headers/0/value: api-key", "/request/queryString/0/value: api-key"] {
+        assert!(scan.stdout.contains(place), "{}", scan.stdout);
+    }
+    assert_eq!(ran(&["redact", "a.har", "--out", "b.har"]).status, 0);
+    assert_eq!(ran(&["import", "a.har", "--out", "c.har"]).status, 0);
+    assert_eq!(ran(&["scan", "c.har"]).status, 0);
+    let verified = ran(&["verify", "a.har", "--report", "json=d.json"]);
+    fs::write(folder.join("e.txt"), verified.stdout + &verified.stderr).unwrap();
+    for name in ["b.har", "c.har", "d.json", "e.txt"] {
+        let text = String::from_utf8(read(folder, name)).unwrap();
+        assert!(!text.contains(header) && !text.contains(parameter), "{name}: {text}");
+    }
+    assert!(String::from_utf8(read(folder, "b.har")).unwrap().contains("Zq7opaquepage6Kx"));
+}
+
+#[test]
 fn a_recording_that_cannot_be_searched_is_never_called_free_of_secrets() {
     let whole = har(TEXT);
     let utf16: Vec<u8> = String::from_utf8_lossy(&whole).encode_utf16().flat_map(u16::to_le_bytes).collect();

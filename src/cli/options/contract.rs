@@ -7,7 +7,8 @@ use std::{
 };
 
 use crate::{
-    contract::{BUILT_IN, Contract, ContractError, UnusablePlace},
+    contract::{BUILT_IN, Contract, ContractError, UnusablePlace, model::Place as KeyPlace},
+    redact::{Plan, PlanError},
     report::Title,
     visible::visible,
 };
@@ -78,6 +79,16 @@ impl ContractArgs {
         }
         Contract::load(&self.contract, &self.overlay)
     }
+}
+
+/// The plan of redaction under a contract: its API keys are secrets, beside what `--redact` names.
+///
+/// # Errors
+///
+/// As [`Plan::new`].
+pub(in crate::cli) fn plan(contract: &Contract, rules: &[String]) -> Result<Plan, PlanError> {
+    let named = |wanted| contract.api_keys().filter(move |(place, _)| *place == wanted).map(|(_, name)| name);
+    Ok(Plan::new(rules)?.with_api_keys(named(KeyPlace::Header), named(KeyPlace::Query)))
 }
 
 /// How reports identify a contract.

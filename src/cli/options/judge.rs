@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     ContractArgs, Format,
-    contract::title,
+    contract::{plan, title},
     limits::ProxyArgs,
     listen::ListenerArgs,
     policy::PolicyArgs,
@@ -26,7 +26,7 @@ use crate::{
     finding::Rule,
     json,
     pipeline::{Console, ContractShapes, Enforce, Journal, Judge, LineFormat, Parts, Pipeline, VerdictCache},
-    redact::{Plan, Redactor},
+    redact::Redactor,
     report::{self, Collector, Title},
     token::{Jwks, TokenCache},
 };
@@ -105,7 +105,7 @@ impl JudgeArgs {
     /// A `--redact` that cannot be understood.
     pub fn redactor(&self, contract: &Arc<Contract>) -> Result<Arc<Redactor>, Failure> {
         let shapes = Arc::new(ContractShapes::new(Arc::clone(contract)));
-        Ok(Arc::new(Redactor::new(Plan::new(&self.redact)?).with_shapes(shapes).with_bound(self.max_secrets)))
+        Ok(Arc::new(Redactor::new(plan(contract, &self.redact)?).with_shapes(shapes).with_bound(self.max_secrets)))
     }
 
     /// The cache of tokens that the options ask for.

@@ -21,6 +21,7 @@ use journals::Journals;
 
 use super::{
     ContractArgs, Failure, Outcome,
+    options::contract::plan,
     printer::{Printer, line, write_whole},
     scan::{Content, expand, unsearched},
     sources,
@@ -28,7 +29,7 @@ use super::{
 use crate::{
     plural::plural,
     recording::{self, Changes},
-    redact::{Plan, Redactor},
+    redact::Redactor,
 };
 
 /// Remove the secrets from existing recordings
@@ -72,7 +73,7 @@ enum Target {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
-    let redactor = Redactor::new(Plan::new(&args.redact)?);
+    let redactor = Redactor::new(plan(&*args.contract.load_quietly()?, &args.redact)?);
     if args.in_place {
         recover(&args.files)?;
         args.files.iter().try_for_each(|named| sources::refuse_journals(named, &args.files))?;

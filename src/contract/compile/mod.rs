@@ -16,6 +16,7 @@ use std::{collections::HashSet, fmt, sync::Arc};
 use http::Method;
 use serde_json::{Map, Value};
 
+pub(super) use self::security::api_keys;
 use self::{
     relations::relations,
     security::{catalogue, token_paths},

@@ -73,12 +73,9 @@ impl Compiler<'_> {
                 other => Scheme::Http(other.into()),
             },
             "apiKey" => {
-                let place = match text(scheme, at, "in")? {
-                    "header" => Place::Header,
-                    "query" => Place::Query,
-                    "cookie" => Place::Cookie,
-                    other => return Err(invalid(at, format!("`in: {other}` is no place of an API key"))),
-                };
+                let named = text(scheme, at, "in")?;
+                let place = place_of_key(named)
+                    .ok_or_else(|| invalid(at, format!("`in: {named}` is no place of an API key")))?;
                 Scheme::ApiKey { place, name: text(scheme, at, "name")?.into() }
             }
             other => {
@@ -130,10 +127,31 @@ pub(super) fn token_paths(document: &Value) -> Vec<String> {
 }
 
 fn flows(document: &Value) -> impl Iterator<Item = &Value> {
-    let schemes = document.pointer("/components/securitySchemes").and_then(Value::as_object).into_iter().flatten();
+    schemes(document, "oauth2").flat_map(own_flows)
+}
+
+/// Where the declared API keys stand, with the name there.
+pub(in crate::contract) fn api_keys(document: &Value) -> impl Iterator<Item = (Place, &str)> {
+    schemes(document, "apiKey")
+        .filter_map(|scheme| Some((place_of_key(scheme.get("in")?.as_str()?)?, scheme.get("name")?.as_str()?)))
+}
+
+fn place_of_key(name: &str) -> Option<Place> {
+    Some(match name {
+        "header" => Place::Header,
+        "query" => Place::Query,
+        "cookie" => Place::Cookie,
+        _ => return None,
+    })
+}
+
+/// The declared schemes of a type.
+fn schemes<'d>(document: &'d Value, kind: &'static str) -> impl Iterator<Item = &'d Value> {
+    let schemes = document.pointer("/components/securitySchemes").and_then(Value::as_object).into_iter();
     schemes
-        .filter(|(_, scheme)| scheme.get("type").and_then(Value::as_str) == Some("oauth2"))
-        .flat_map(|(_, scheme)| own_flows(scheme))
+        .flat_map(Map::values)
+        .map(|scheme| refs::followed(document, scheme))
+        .filter(move |scheme| scheme.get("type").and_then(Value::as_str) == Some(kind))
 }
 
 fn own_flows(scheme: &Value) -> impl Iterator<Item = &Value> {

@@ -205,7 +205,8 @@ impl Redactor {
             }
             Pairs::Parameters => {
                 let kind = names::by_name(name, Place::Parameter)
-                    .filter(|_| !name.eq_ignore_ascii_case("key") || kind::is_opaque(text.as_bytes()));
+                    .filter(|_| !name.eq_ignore_ascii_case("key") || kind::is_opaque(text.as_bytes()))
+                    .or_else(|| self.plan.is_key_parameter(name).then_some(Kind::ApiKey));
                 match kind {
                     Some(kind) => {
                         marks.extend(self.learn(text.as_bytes(), kind).map(|id| Mark::value(0..text.len(), id)));

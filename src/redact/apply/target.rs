@@ -34,7 +34,11 @@ impl Redaction<'_> {
         self.redactor.is_plain(text)
             && match memchr::memchr(b'?', text) {
                 // Without an `&` there is one field, without a coding its name is as it stands.
-                Some(query) => memchr::memchr(b'+', text).is_none() && fields::is_plain_field(&text[query + 1..]),
+                Some(query) => {
+                    !self.redactor.plan.names_parameters()
+                        && memchr::memchr(b'+', text).is_none()
+                        && fields::is_plain_field(&text[query + 1..])
+                }
                 None => true,
             }
     }

@@ -87,7 +87,8 @@ impl Redactor {
                         fields.get(at + 1).map(|next| (name_of(next, text), decoded(&text[next.value.clone()])))
                     })
                 })
-                .or_else(|| (form && self.plan.names_place(&place)).then_some(Kind::Custom));
+                .or_else(|| (form && self.plan.names_place(&place)).then_some(Kind::Custom))
+                .or_else(|| (!form && self.plan.is_key_parameter(&name)).then_some(Kind::ApiKey));
             if let Some(kind) = kind {
                 self.reserve_labels(value);
                 self.detect_text(value, 1, &mut Vec::new());

@@ -101,12 +101,16 @@ impl Redactor {
 
     /// What the name of a header field says of its value.
     fn header_kind(&self, name: &HeaderName) -> Option<Kind> {
-        if self.plan.names_header(name) { Some(Kind::Custom) } else { header_names::by_header(name.as_str()) }
+        if self.plan.names_header(name) {
+            return Some(Kind::Custom);
+        }
+        header_names::by_header(name.as_str()).or_else(|| self.plan.is_key_header(name).then_some(Kind::ApiKey))
     }
 
     /// Queries and fragments of the addresses in a field's value.
     fn detect_addresses(&self, value: &[u8], marks: &mut Vec<Mark>) {
-        if self.is_plain(value) || !matches!(value, [b'/', ..]) && memchr::memmem::find(value, b"://").is_none() {
+        let plain = self.is_plain(value) && !self.plan.names_parameters();
+        if plain || !matches!(value, [b'/', ..]) && memchr::memmem::find(value, b"://").is_none() {
             return;
         }
         let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'<' | b'>');

@@ -39,6 +39,19 @@ fn every_header_that_carries_a_credential_is_replaced_and_its_scheme_stays() {
 }
 
 #[test]
+fn the_api_keys_of_a_contract_are_replaced_by_their_fields() {
+    let plan = Plan::default().with_api_keys(["X-Acme", "Authorization", "Cookie"], ["k"]);
+    let made = exchange(
+        "/x?k=s3cr3t-one&kk=plain-value-9",
+        (&[("x-acme", "s3cr3t-two"), ("referer", "https://a.example/x?k=s3cr3t-three"), ("x-acme-id", "plain")], ""),
+        (&[], ""),
+    );
+    let redacted = Redactor::new(plan).redact(Judged::new(made, Verdict::default()));
+    assert_eq!(&*redacted.exchange.request.target.path_and_query, "/x?k=!api-key-1!&kk=plain-value-9");
+    assert_eq!(sent(&redacted), "x-acme: !api-key-2!\nreferer: https://a.example/x?k=!api-key-3!\nx-acme-id: plain\n");
+}
+
+#[test]
 fn a_token_that_comes_again_has_its_label_again_whatever_comes_with_it() {
     let redactor = Redactor::default();
     let (one, other) = ("Bearer k3y-of-the-kingdom-1", "Bearer k3y-of-the-kingdom-2");
