@@ -33,6 +33,7 @@ mod params;
 pub(crate) mod refs;
 mod route;
 pub mod schema;
+mod stated;
 mod tenant;
 mod union;
 mod upgrade;

@@ -328,6 +328,48 @@ fn explain_says_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one() 
     );
 }
 
+#[test]
+fn explain_cites_the_contract_in_force() {
+    let folder = tempfile::tempdir().unwrap();
+    vendor(folder.path());
+    let ran = |arguments: &str| run_in(folder.path(), arguments.split_whitespace());
+    let told = ran("explain query.parameter --contract built-in --contract vendor.yaml");
+    assert_output("contract/explain_cites_the_contract_in_force", &told);
+    let aspect = ran("explain response-body --contract vendor.yaml");
+    assert_output("contract/explain_cites_the_contract_in_force-2", &aspect);
+    let overlay = "overlay: 1.0.0\ninfo: {title: x, version: '1'}\nactions:\n- target: $.paths['/users'].get\n  \
+                   update: {parameters: [{name: X-A, in: header, schema: {type: integer}}]}\n";
+    fs::write(folder.path().join("o.yaml"), overlay).unwrap();
+    let stated = |arguments: &str| -> Value {
+        let told: Value = serde_json::from_str(&ran(arguments).stdout).unwrap();
+        told["contract"].clone()
+    };
+    let at = |stated: &Value| stated[0]["at"].clone();
+    let header = "explain header.parameter --format json --contract vendor.yaml";
+    assert_eq!(at(&stated(header)), serde_json::json!([]));
+    let shown = stated(&format!("{header} --overlay o.yaml"));
+    assert_eq!(at(&shown), serde_json::json!(["/paths/~1users/get/parameters/1"]));
+    assert_eq!(shown[0]["title"], "Vendor");
+    // The built-in contract alone is its documentation.
+    assert_eq!(stated("explain header.parameter --format json --contract built-in"), Value::Null);
+    let missing = ran("explain query.parameter --contract missing.yaml");
+    assert_eq!((missing.status, missing.stdout.as_str()), (2, ""));
+}
+
+#[test]
+fn the_built_in_contract_states_something_of_each_rule_that_its_documentation_states() {
+    let contract = Contract::built_in();
+    let silent: Vec<_> =
+        contrail::finding::Rule::ALL.iter().filter(|rule| contract.documents()[0].states(**rule).is_empty()).collect();
+    let silent: Vec<_> = silent.into_iter().map(|rule| rule.id()).collect();
+    assert_eq!(silent, ["header.parameter", "cookie.parameter", "response.header", "transport.incomplete"]);
+    for rule in contrail::finding::Rule::ALL {
+        for at in contract.documents()[0].states(*rule) {
+            assert!(contract.document().pointer(&at).is_some(), "{rule}: {at}");
+        }
+    }
+}
+
 /// Two documents that both have `GET /api/v2/rate-limit-policies/{id}`, by other rules.
 fn vendor(folder: &Path) {
     let text = "openapi: 3.0.3\ninfo: {title: Vendor, version: '7'}\nservers: [{url: 'https://t.example/api/v2'}]\npaths:\n  \

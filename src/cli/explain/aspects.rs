@@ -2,50 +2,61 @@
 
 use crate::finding::Unchecked;
 
-/// Why an aspect can be unchecked, and what would let it be checked.
+/// Why an aspect can be unchecked, the passage of the tenant's documentation that leaves it out (empty where none does),
+/// and what would let it be checked.
 #[must_use]
-pub(super) fn aspect(aspect: Unchecked) -> (&'static str, &'static str) {
+pub(super) fn aspect(aspect: Unchecked) -> (&'static str, &'static str, &'static str) {
     match aspect {
         Unchecked::RequiredScope => (
-            "The documentation does not show which scope the operation requires (4.2 to 4.6; sections 4 and 5).",
+            "The documentation does not show which scope the operation requires.",
+            "Sections 4 and 5 (4.2 to 4.6).",
             "Add it with an overlay: `security` on the operation, with the scope.",
         ),
         Unchecked::SuccessStatus => (
-            "The documentation does not show the status of success (4.2 to 4.6; section 4), so any 2xx is taken as one.",
+            "The documentation does not show the status of success, so any 2xx is taken as one.",
+            "Section 4 (4.2 to 4.6).",
             "With an overlay, add the status to `responses`, remove `2XX` there, and take `success-status` out of `x-contrail-not-shown`.",
         ),
         Unchecked::ErrorStatus => (
-            "The documentation does not show the error statuses (4.2 to 4.6; section 7), so this one was not judged.",
+            "The documentation does not show the error statuses, so this one was not judged.",
+            "Section 7 (4.2 to 4.6).",
             "Add the statuses to `responses` with an overlay, and take `error-status` out of `x-contrail-not-shown`.",
         ),
         Unchecked::ErrorBody => (
-            "The documentation does not show the shape of error bodies (section 7). That they are JSON was checked.",
+            "The documentation does not show the shape of error bodies.",
+            "Section 7. That they are JSON (section 1) was checked.",
             "Add a schema to the error responses with an overlay.",
         ),
         Unchecked::RequestRequired => (
-            "The documentation does not show which request fields, or whether a body, is required (4.5, 4.6).",
+            "The documentation does not show which request fields, or whether a body, is required.",
+            "Sections 4.5 and 4.6.",
             "Add `required` with an overlay, and take `request-required` out of `x-contrail-not-shown`.",
         ),
         Unchecked::RequestBody => (
             "The request body could not be judged: it was cut, withheld or not saved, cannot be decoded, is nested too deep, or has no or several media types, or one that contrail does not read. Or its documentation uses something that contrail does not implement (`contrail contract` lists that).",
+            "",
             "Raise `--max-capture`, or record it anew.",
         ),
         Unchecked::ResponseBody => (
-            "The response body could not be judged, for the same reasons, or it is a part (status 206), or the documentation does not show it (4.4).",
+            "The response body could not be judged, for the same reasons, or it is a part (status 206), or the documentation does not show it.",
+            "Section 4.4.",
             "Raise `--max-capture`, record it anew, or add a schema with an overlay.",
         ),
         Unchecked::ResponseRequired => (
-            "The documentation does not show which fields are always present (2.2, 2.4; 4.3 and 4.6 are silent), so none was missed.",
+            "The documentation does not show which fields are always present, so none was missed.",
+            "Sections 2.2 and 2.4; 4.3 and 4.6 are silent.",
             "Add `required` with an overlay, and take `response-required` out of `x-contrail-not-shown`.",
         ),
         Unchecked::RequestParameters => (
             "A parameter could not be judged: a media type that contrail does not read, an array or object in a notation \
              that OpenAPI does not define, an unusable place of the contract, or cookies that the file's producer strips.",
+            "",
             "`contrail contract` lists the place; correct it with an overlay.",
         ),
         Unchecked::ResponseHeaders => (
             "The value of a response header could not be judged: a media type that contrail does not read, or an unusable \
              place of the contract.",
+            "",
             "`contrail contract` lists the place; correct it with an overlay.",
         ),
         Unchecked::Auth => (
@@ -53,6 +64,7 @@ pub(super) fn aspect(aspect: Unchecked) -> (&'static str, &'static str) {
              authentication is not judged (replay without `--check-auth`), the token is encrypted or opaque, a label \
              replaces a token whose signature `--jwks` would check, or the contract asks for something that no \
              message shows (mutual TLS).",
+            "",
             "Record with contrail, which keeps a token's public facts, or use `--check-auth`. Where tokens are JWTs, say so \
              with an overlay (`bearerFormat: JWT` on the scheme).",
         ),

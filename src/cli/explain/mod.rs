@@ -9,16 +9,24 @@ mod rules;
 use std::{
     fmt::Write as _,
     io::{self, Write},
+    sync::Arc,
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Failure, Format, Outcome, printer::Printer};
-use crate::finding::{Rule, Unchecked};
+use super::{ContractArgs, Failure, Format, Outcome, printer::Printer};
+use crate::{
+    contract::{BUILT_IN, Contract, ContractDocument},
+    finding::{Rule, Unchecked},
+    visible::visible,
+};
 use aspects::aspect;
-use rules::explanation;
+use rules::{explanation, standard};
 
-/// Explain a rule: its meaning, its source in the document or an RFC, and what to do
+/// How many places of a document the text names.
+const MAX_PLACES: usize = 5;
+
+/// Explain a rule: its meaning, its source in the contract or an RFC, and what to do
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Rule (`request.body`) or name from `unchecked` (`required-scope`) [default: list all]
@@ -27,6 +35,8 @@ pub struct Args {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    #[command(flatten)]
+    contract: ContractArgs,
 }
 
 /// A name that is neither a rule nor an aspect that can be unchecked.
@@ -48,24 +58,82 @@ impl std::fmt::Display for UnknownName {
 
 impl std::error::Error for UnknownName {}
 
+/// What is explained.
+#[derive(Clone, Copy)]
+enum Name {
+    Rule(Rule),
+    Aspect(Unchecked),
+}
+
+/// What explanations speak of: the built-in contract, or the one that the options name.
+struct InForce(Option<Arc<Contract>>);
+
+/// One explanation.
+struct Explained {
+    means: &'static str,
+    source: String,
+    /// Of the built-in contract.
+    example: Option<&'static str>,
+    now: &'static str,
+}
+
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let in_force = if args.contract.is_built_in() { None } else { Some(args.contract.load()?) };
+    let in_force = InForce(in_force);
     let mut printer = Printer::stdout();
     match &args.rule {
-        None => list(args.format, &mut printer)?,
-        Some(name) => match (name.parse::<Rule>(), Unchecked::from_name(name)) {
-            (Ok(rule), _) => one_rule(rule, args.format, &mut printer)?,
-            (Err(_), Some(aspect)) => one_aspect(aspect, args.format, &mut printer)?,
-            (Err(_), None) => return Err(UnknownName { nearest: nearest(name), name: name.clone() }.into()),
-        },
+        None => list(args.format, &in_force, &mut printer)?,
+        Some(name) => {
+            let rule = name.parse().map(Name::Rule).ok();
+            let Some(named) = rule.or_else(|| Unchecked::from_name(name).map(Name::Aspect)) else {
+                return Err(UnknownName { nearest: nearest(name), name: name.clone() }.into());
+            };
+            one(named, args.format, &in_force, &mut printer)?;
+        }
     }
     printer.flush()?;
     Ok(Outcome::CLEAN)
 }
 
-fn list(format: Format, out: &mut impl Write) -> io::Result<()> {
+impl InForce {
+    /// The contract's documents; none where it is the built-in one.
+    fn documents(&self) -> &[ContractDocument] {
+        self.0.as_ref().map_or(&[], |contract| contract.documents())
+    }
+
+    fn explain(&self, name: Name) -> Explained {
+        // The tenant's documentation is the source of the built-in document alone.
+        let documents = self.documents();
+        let is_tenant = documents.is_empty() || documents.iter().any(|document| document.name() == BUILT_IN);
+        let (means, tenant, standard, example, now) = match name {
+            Name::Rule(rule) => {
+                let rules::Explanation { means, source, example, now } = explanation(rule);
+                (means, source, standard(rule), Some(example), now)
+            }
+            Name::Aspect(unchecked) => {
+                let (means, source, now) = aspect(unchecked);
+                (means, source, "", None, now)
+            }
+        };
+        let tenant = if is_tenant { tenant } else { "" };
+        let source = [tenant, standard].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
+        Explained { means, source, example: example.filter(|_| is_tenant), now }
+    }
+}
+
+/// Places of a document that state what a rule checks, or that leave an aspect out.
+fn places(document: &ContractDocument, name: Name) -> Vec<String> {
+    match name {
+        Name::Rule(rule) => document.states(rule),
+        Name::Aspect(aspect) => document.leaves_out(aspect),
+    }
+}
+
+fn list(format: Format, in_force: &InForce, out: &mut impl Write) -> io::Result<()> {
     if format == Format::Json {
-        let rules: Vec<_> = Rule::ALL.iter().map(|rule| rule_json(*rule)).collect();
-        let unchecked: Vec<_> = Unchecked::ALL.into_iter().map(aspect_json).collect();
+        let json = |name| explained_json(name, in_force);
+        let rules: Vec<_> = Rule::ALL.iter().map(|rule| json(Name::Rule(*rule))).collect();
+        let unchecked: Vec<_> = Unchecked::ALL.into_iter().map(|aspect| json(Name::Aspect(aspect))).collect();
         return writeln!(out, "{:#}", json!({"rules": rules, "unchecked": unchecked}));
     }
     let width = Rule::ALL.iter().map(|rule| rule.id().len()).max().unwrap_or_default();
@@ -82,44 +150,69 @@ fn list(format: Format, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn one_rule(rule: Rule, format: Format, out: &mut impl Write) -> io::Result<()> {
+fn one(name: Name, format: Format, in_force: &InForce, out: &mut impl Write) -> io::Result<()> {
     if format == Format::Json {
-        return writeln!(out, "{:#}", rule_json(rule));
+        return writeln!(out, "{:#}", explained_json(name, in_force));
     }
-    let explained = explanation(rule);
-    writeln!(out, "{} ({}): {}\n", rule.id(), rule.kind().name(), rule.summary())?;
-    for (label, text) in [
-        ("means", explained.means),
-        ("source", explained.source),
-        ("example", explained.example),
-        ("what now", explained.now),
-    ] {
-        paragraph(label, text, out)?;
+    match name {
+        Name::Rule(rule) => writeln!(out, "{} ({}): {}\n", rule.id(), rule.kind().name(), rule.summary())?,
+        Name::Aspect(aspect) => writeln!(out, "{} (unchecked)\n", aspect.name())?,
     }
-    Ok(())
+    let explained = in_force.explain(name);
+    paragraph("means", explained.means, out)?;
+    if !explained.source.is_empty() {
+        paragraph("source", &explained.source, out)?;
+    }
+    for document in in_force.documents() {
+        stated(document, name, out)?;
+    }
+    if let Some(example) = explained.example {
+        paragraph("example", example, out)?;
+    }
+    paragraph("what now", explained.now, out)
 }
 
-fn one_aspect(name: Unchecked, format: Format, out: &mut impl Write) -> io::Result<()> {
-    if format == Format::Json {
-        return writeln!(out, "{:#}", aspect_json(name));
+/// What a document states of a rule, with the first places.
+fn stated(document: &ContractDocument, name: Name, out: &mut impl Write) -> io::Result<()> {
+    let file = visible(document.name());
+    let title = visible(&format!("{} {}", document.title(), document.version())).trim().to_owned();
+    let places = places(document, name);
+    let count = match (places.len(), name) {
+        (0, Name::Rule(_)) => "states nothing of this".to_owned(),
+        (0, Name::Aspect(_)) => "leaves this out nowhere".to_owned(),
+        (1, Name::Rule(_)) => "states it in 1 place".to_owned(),
+        (count, Name::Rule(_)) => format!("states it in {count} places"),
+        (1, Name::Aspect(_)) => "leaves it out in 1 operation".to_owned(),
+        (count, Name::Aspect(_)) => format!("leaves it out in {count} operations"),
+    };
+    paragraph("contract", &format!("`{file}` ({title}) {count}"), out)?;
+    for at in places.iter().take(MAX_PLACES) {
+        paragraph("", &visible(at), out)?;
     }
-    let (why, now) = aspect(name);
-    writeln!(out, "{} (unchecked)\n", name.name())?;
-    paragraph("means", why, out)?;
-    paragraph("what now", now, out)
+    match places.len().saturating_sub(MAX_PLACES) {
+        0 => Ok(()),
+        more => paragraph("", &format!("… and {more} more; --format json lists them"), out),
+    }
 }
 
-fn rule_json(rule: Rule) -> serde_json::Value {
-    let explained = explanation(rule);
-    json!({
-        "rule": rule.id(), "kind": rule.kind().name(), "summary": rule.summary(), "means": explained.means,
-        "source": explained.source, "example": explained.example, "now": explained.now,
-    })
-}
-
-fn aspect_json(name: Unchecked) -> serde_json::Value {
-    let (why, now) = aspect(name);
-    json!({"name": name.name(), "means": why, "now": now})
+fn explained_json(name: Name, in_force: &InForce) -> Value {
+    let Explained { means, source, example, now } = in_force.explain(name);
+    let mut json = match name {
+        Name::Rule(rule) => {
+            json!({"rule": rule.id(), "kind": rule.kind().name(), "summary": rule.summary(), "means": means,
+                "source": source, "example": example, "now": now})
+        }
+        Name::Aspect(aspect) => json!({"name": aspect.name(), "means": means, "source": source, "now": now}),
+    };
+    let stated = |document: &ContractDocument| {
+        json!({"file": document.name(), "title": document.title(), "version": document.version(),
+            "sha256": document.hash(), "at": places(document, name)})
+    };
+    // Under the built-in contract the source says it all.
+    if let (Some(members), [_, ..]) = (json.as_object_mut(), in_force.documents()) {
+        members.insert("contract".to_owned(), in_force.documents().iter().map(stated).collect());
+    }
+    json
 }
 
 /// Writes a label and a text beside it, broken into lines.
@@ -164,7 +257,7 @@ pub fn markdown() -> String {
         "# Rules\n\n\
          A finding is a *violation* if the documentation states something and the exchange contradicts it,\n\
          and a *gap* if the documentation is silent. Sections are those of the tenant's documentation.\n\
-         `contrail explain RULE` prints the same text.\n\n\
+         `contrail explain RULE` prints the same text; with `--contract` it cites that contract.\n\n\
          At the token endpoint (section 5) contrail reports gaps and `transport.incomplete` only. What would\n\
          be a violation of its request body leaves `request-body` unchecked.\n\n\
          | rule | kind | when |\n|---|---|---|\n",
@@ -174,7 +267,7 @@ pub fn markdown() -> String {
         let _ = writeln!(out, "| [`{}`](#{anchor}) | {} | {} |", rule.id(), rule.kind().name(), rule.summary());
     }
     for rule in Rule::ALL {
-        let explained = explanation(*rule);
+        let explained = InForce(None).explain(Name::Rule(*rule));
         let _ = write!(
             out,
             "\n## {}\n\n*{}*: {}.\n\n{}\n\n- {}\n- {}\n- {}\n",
@@ -183,7 +276,7 @@ pub fn markdown() -> String {
             rule.summary(),
             page_lines(explained.means, ""),
             page_lines(&format!("**Source:** {}", explained.source), "  "),
-            page_lines(&format!("**Example:** {}", explained.example), "  "),
+            page_lines(&format!("**Example:** {}", explained.example.unwrap_or_default()), "  "),
             page_lines(&format!("**What now:** {}", explained.now), "  ")
         );
     }
@@ -192,8 +285,9 @@ pub fn markdown() -> String {
          than was checked.\n\n| name | why | what would let it be checked |\n|---|---|---|\n",
     );
     for name in Unchecked::ALL {
-        let (why, now) = aspect(name);
-        let _ = writeln!(out, "| `{}` | {why} | {now} |", name.name());
+        let Explained { means, source, now, .. } = InForce(None).explain(Name::Aspect(name));
+        let why = format!("{means} {source}");
+        let _ = writeln!(out, "| `{}` | {} | {now} |", name.name(), why.trim_end());
     }
     out
 }
@@ -221,8 +315,8 @@ mod tests {
     #[test]
     fn every_rule_is_explained_in_full_and_cites_its_source() {
         for rule in Rule::ALL {
-            let explained = explanation(*rule);
-            for text in [explained.means, explained.source, explained.example, explained.now] {
+            let explained = InForce(None).explain(Name::Rule(*rule));
+            for text in [explained.means, &explained.source, explained.example.unwrap(), explained.now] {
                 assert!(text.len() > 10 && !text.contains("  "), "{rule}: {text}");
             }
             assert!(
@@ -235,7 +329,7 @@ mod tests {
     #[test]
     fn the_list_says_of_each_name_what_it_is_and_breaks_off_in_no_sentence() {
         let mut out = Vec::new();
-        list(Format::Text, &mut out).unwrap();
+        list(Format::Text, &InForce(None), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains(
             "required-scope              The documentation does not show which scope the operation requires\n"
@@ -247,7 +341,7 @@ mod tests {
     fn an_explanation_is_readable_on_a_narrow_terminal() {
         for rule in Rule::ALL {
             let mut out = Vec::new();
-            one_rule(*rule, Format::Text, &mut out).unwrap();
+            one(Name::Rule(*rule), Format::Text, &InForce(None), &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             assert!(text.lines().skip(1).all(|line| line.chars().count() <= 100), "{text}");
         }

@@ -7,7 +7,7 @@ use crate::finding::Rule;
 pub(super) struct Explanation {
     /// What a finding of this rule says, in full sentences.
     pub(super) means: &'static str,
-    /// The passage of the tenant's documentation, or the RFC, that it comes from.
+    /// The passage of the tenant's documentation that it comes from; empty where that is silent.
     pub(super) source: &'static str,
     /// One exchange that gives it.
     pub(super) example: &'static str,
@@ -47,16 +47,14 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             means: "A documented header parameter breaks its schema, or is missing although it is required. Arrays and \
                     objects are read in the style `simple`; several fields of one name are one list. `Accept`, \
                     `Content-Type` and `Authorization` are no parameters.",
-            source: "OpenAPI, Parameter Object (`in: header`); RFC 9110, section 5.3. The tenant's documentation names no \
-                     header parameter.",
+            source: "The tenant's documentation names no header parameter.",
             example: "`X-Page: five`, where the contract says integer",
             now: "Fix the client; `at` names the header.",
         },
         Rule::CookieParameter => Explanation {
             means: "A documented cookie parameter breaks its schema, or is missing although it is required. In an export \
                     without cookies it is unchecked (`request-parameters`).",
-            source: "OpenAPI, Parameter Object (`in: cookie`); RFC 6265, section 4.2. The tenant's documentation names no \
-                     cookie parameter.",
+            source: "The tenant's documentation names no cookie parameter.",
             example: "No cookie `session`, where the contract requires it",
             now: "Fix the client; `at` names the cookie.",
         },
@@ -74,8 +72,9 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "Set the Content-Type that the body has.",
         },
         Rule::ResponseContentType => Explanation {
-            means: "The response has a body whose Content-Type is missing or not JSON. `application/json` with any parameters and every `+json` type are fine; errors are held to this, too. Of several differing media types one has to be JSON, and the body is unchecked.",
-            source: "Section 1: requests and responses are JSON.",
+            means: "The response has a body whose Content-Type is missing or none of the documented ones; errors are held to this, too. Of several differing media types one has to be documented, and the body is unchecked.",
+            source: "Section 1: requests and responses are JSON, so `application/json` with any parameters and every \
+                     `+json` type are fine.",
             example: "A 502 page of a load balancer with `Content-Type: text/html`",
             now: "Look who answered: a gateway before the tenant, or the tenant itself.",
         },
@@ -99,13 +98,13 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
                     duplicate keys, byte-order mark, lone surrogates or invalid UTF-8; any number of JSON's grammar is \
                     fine. A form has to percent-decode to UTF-8, and only an array may come as several fields of one name. A \
                     multipart body has its boundary and a name for each part. A JSON text in a form field is held to the same.",
-            source: "RFC 8259 and RFC 7493 (JSON), the URL standard (forms); section 1: requests and responses are JSON.",
+            source: "Section 1: requests and responses are JSON.",
             example: "`{\"name\": \"a\", \"name\": \"b\"}`",
             now: "Fix the client's serialiser. The message names the fault.",
         },
         Rule::ResponseBodyMalformed => Explanation {
-            means: "The response body is not the JSON that it claims to be; the same strictness as for requests.",
-            source: "RFC 8259 and RFC 7493 (JSON); section 1: requests and responses are JSON.",
+            means: "The response body is not the media type that it claims to be; the same strictness as for requests.",
+            source: "Section 1: requests and responses are JSON.",
             example: "A body cut by a proxy that still counts as whole: `{\"groups\": [`",
             now: "Look who made the body: the tenant, or something between it and you.",
         },
@@ -134,8 +133,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             means: "The request satisfies none of the alternatives of `security`: no bearer token, Basic credentials or API \
                     key where the document asks for one. `at` names the header, query parameter or cookie. For the tenant: \
                     no Authorization header, an empty one, or another scheme than Bearer.",
-            source: "Sections 4 and 5: every endpoint takes the bearer header; RFC 6750, section 2.1; OpenAPI, Security \
-                     Requirement Object.",
+            source: "Sections 4 and 5: every endpoint takes the bearer header.",
             example: "`Authorization: Basic …`",
             now: "Get a token at the token endpoint and send it as `Authorization: Bearer …`. In a browser's export the \
                   header is stripped; contrail then says `auth` is unchecked instead.",
@@ -144,20 +142,20 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             means: "The bearer token is no JWT: not three base64url parts of which the first two are JSON objects, no \
                     signature part, or `alg: none`. An encrypted token (JWE) is not malformed: `auth` and `required-scope` are unchecked. Under another contract this holds where the security scheme says \
                     `bearerFormat: JWT` or `x-contrail-token: jwt`; elsewhere a token may be opaque, and `auth` is unchecked.",
-            source: "Section 5: the token format is a JWT; RFC 7519, RFC 7515.",
+            source: "Section 5: the token format is a JWT.",
             example: "`Authorization: Bearer not-a-token`",
             now: "Look where the client got the token: often a variable that was never set, or the wrong one.",
         },
         Rule::AuthExpired => Explanation {
             means: "At the instant of the exchange, not today, the token was at or after its `exp` or before its `nbf`. \
                     `--clock-skew` allows for clocks that differ.",
-            source: "RFC 7519, sections 4.1.4 and 4.1.5; section 7: 401, token invalid.",
+            source: "Section 7: 401, token invalid.",
             example: "A token with `exp` one minute before the request",
             now: "Renew the token before it ends, or set the clock.",
         },
         Rule::AuthSignature => Explanation {
             means: "None of the keys that were given with `--jwks` verifies the token's signature.",
-            source: "Section 7: 401, the JWT signature failed validation; RFC 7515, RFC 7517.",
+            source: "Section 7: 401, the JWT signature failed validation.",
             example: "A token of the staging tenant, sent to production",
             now: "Check that the keys are those of the token's issuer, then where the token came from.",
         },
@@ -214,8 +212,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
         Rule::ResponseHeader => Explanation {
             means: "The value of a documented response header breaks its schema. A documented header that is missing is \
                     `response.headers`.",
-            source: "OpenAPI 3.1.1, section 4.8.21 (Header Object). The tenant's documentation does not show what the \
-                     values of its headers are.",
+            source: "The tenant's documentation does not show what the values of its headers are.",
             example: "`X-Total: many`, where the contract says integer",
             now: "Tell the tenant, and check what the client makes of the value.",
         },
@@ -226,7 +223,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "Stop and look: a cache or a gateway may have mixed up answers.",
         },
         Rule::ExchangePageSize => Explanation {
-            means: "A page holds more items than `take` asked for, or than its default. A `take` that is no number or comes twice asks for none.",
+            means: "A page holds more items than the parameter for its size (`take`) asked for, or than its default. One that is no number or comes twice asks for none.",
             source: "Section 4.3: `take` is the number of results per page, 50 by default.",
             example: "`?take=10` answered with 11 groups",
             now: "Do not size buffers by `take`; tell the tenant.",
@@ -241,9 +238,27 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
         Rule::TransportIncomplete => Explanation {
             means: "The response ended before it was whole (the connection broke, or there was no response at all), so \
                     its body was not judged. The request, the status and the header fields were.",
-            source: "RFC 9112, section 8: a message that is cut is incomplete.",
+            source: "",
             example: "`Content-Length: 500`, and the connection closed after 200 bytes; status 0 in a browser's export",
             now: "Look at the network and at timeouts.",
         },
+    }
+}
+
+/// The standard that a rule follows under any contract; empty where the contract alone decides.
+#[must_use]
+pub(super) fn standard(rule: Rule) -> &'static str {
+    match rule {
+        Rule::HeaderParameter => "OpenAPI, Parameter Object (`in: header`); RFC 9110, section 5.3.",
+        Rule::CookieParameter => "OpenAPI, Parameter Object (`in: cookie`); RFC 6265, section 4.2.",
+        Rule::RequestBodyMalformed => "RFC 8259 and RFC 7493 (JSON), the URL standard (forms).",
+        Rule::ResponseBodyMalformed => "RFC 8259 and RFC 7493 (JSON).",
+        Rule::AuthMissing => "RFC 6750, section 2.1; OpenAPI, Security Requirement Object.",
+        Rule::AuthMalformed => "RFC 7519, RFC 7515.",
+        Rule::AuthExpired => "RFC 7519, sections 4.1.4 and 4.1.5.",
+        Rule::AuthSignature => "RFC 7515, RFC 7517.",
+        Rule::ResponseHeader => "OpenAPI 3.1.1, section 4.8.21 (Header Object).",
+        Rule::TransportIncomplete => "RFC 9112, section 8: a message that is cut is incomplete.",
+        _ => "",
     }
 }
