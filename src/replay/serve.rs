@@ -197,7 +197,7 @@ pub(super) fn answer(exchange: &Exchange) -> Option<Plain> {
     let bodiless = is_bodiless(&exchange.request.method, response.status);
     let mut headers: Headers = response
         .headers
-        .iter()
+        .sent()
         .filter(|(name, _)| {
             // The answer to HEAD says how long the body would be; with a coding taken away that is no longer true.
             let stale_length = **name == header::CONTENT_LENGTH && (coded || !head);

@@ -67,6 +67,15 @@ enum Named<'a> {
     Several(Vec<Cow<'a, str>>),
 }
 
+impl Named<'_> {
+    fn any(&self, is: impl Fn(&str) -> bool) -> bool {
+        match self {
+            Self::One(media_type) => is(media_type),
+            Self::Several(types) => types.iter().any(|media_type| is(media_type)),
+        }
+    }
+}
+
 /// The media type of a message; `None` without a `Content-Type`.
 fn named(headers: &Headers) -> Option<Named<'_>> {
     let mut values = headers.get_all("content-type").map(HeaderValue::as_bytes);
@@ -146,13 +155,6 @@ impl Check<'_> {
         let otherwise = if documented.is_empty() { &model.media_types[..] } else { &[] };
         let ranges = || documented.iter().map(|content| &content.range).chain(otherwise);
         let all = || ranges().map(|range| &*range.name).collect::<Vec<_>>().join(" or ");
-        let Some(named) = named(headers) else {
-            if ranges().next().is_some() && body.is_whole() {
-                self.find(Finding::new(side.content_type, "Content-Type", all()));
-            }
-            self.unchecked.insert(side.unchecked);
-            return None;
-        };
         let value = headers.get("content-type").map(HeaderValue::as_bytes).unwrap_or_default();
         let rank = |range: &MediaRange, media_type: &str| {
             let suffix = suffixes && range.essence() == media::JSON && media::has_json_suffix(media_type);
@@ -161,6 +163,15 @@ impl Check<'_> {
         let is_documented = |media_type: &str| {
             let mut ranges = ranges().peekable();
             ranges.peek().is_none() || ranges.any(|range| rank(range, media_type).is_some())
+        };
+        // A type that only a file declares, beside the body, is evidence of what is documented, and of nothing else.
+        let is_evidence = |named: &Named<'_>| !headers.only_declares_type() || named.any(is_documented);
+        let Some(named) = named(headers).filter(is_evidence) else {
+            if ranges().next().is_some() && body.is_whole() {
+                self.find(Finding::new(side.content_type, "Content-Type", all()));
+            }
+            self.unchecked.insert(side.unchecked);
+            return None;
         };
         let finding = || {
             let values = headers.get_all("content-type").map(|value| String::from_utf8_lossy(value.as_bytes()));

@@ -206,9 +206,7 @@ fn request(
     let mut body = match request.post_data {
         None => missing(wire_size, false, &headers, wire_size, foreign),
         Some(post) => {
-            if foreign && headers.is_empty() {
-                content_type(&mut headers, post.mime_type.as_ref());
-            }
+            content_type(&mut headers, post.mime_type.as_ref());
             let own = post.own_encoding.or(post.encoding);
             match stored(post.text.as_ref(), own.as_ref(), post.file.as_ref(), files)? {
                 Some(content) if !content.is_empty() => {
@@ -261,7 +259,7 @@ fn response(
             missing(size, unsaved, &headers, wire_size, foreign)
         }
     };
-    if foreign && headers.is_empty() && !body.is_absent() {
+    if !body.is_absent() {
         content_type(&mut headers, content.mime_type.as_ref());
     }
     body.wire_size = wire_size.or(body.wire_size.filter(|_| foreign && body.is_whole()));
@@ -304,10 +302,18 @@ impl Headers {
     }
 }
 
-/// Fills in the type that the producer saved beside the body, where it saved no header at all.
+/// Fills in the type that the producer saved beside the body: as a header where it saved none at all, else as declared.
 fn content_type(headers: &mut Headers, mime: Option<&Text<'_>>) {
-    if let Some(mime) = mime.filter(|mime| !matches!(mime.as_str(), "" | "x-unknown")) {
-        headers.extend(http::header::CONTENT_TYPE, mime.as_str().as_bytes());
+    let mime = mime.map(|mime| mime.as_str().trim()).unwrap_or_default();
+    if matches!(mime, "" | "x-unknown") || headers.contains("content-type") {
+        return;
+    }
+    let Ok(value) = HeaderValue::from_str(mime) else { return };
+    if headers.is_empty() {
+        headers.append(http::header::CONTENT_TYPE, value);
+    } else if mime != "application/octet-stream" {
+        // Playwright writes that where it saw no type.
+        headers.declare_type(value);
     }
 }
 

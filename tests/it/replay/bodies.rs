@@ -155,3 +155,21 @@ fn head_and_bodiless_answers_keep_their_framing_on_one_connection() {
     assert!(heads[1].starts_with("204") && !heads[1].to_lowercase().contains("content-length"), "{raw}");
     assert!(heads[2].ends_with("\"last\""), "{raw}");
 }
+
+#[test]
+fn a_type_that_is_only_declared_reads_the_body_and_is_never_sent_as_a_header() {
+    let workspace = Workspace::new();
+    let mut entry =
+        exchange("POST", "/api/v2/form", Some(("application/x-www-form-urlencoded", "a=x y&b=1")), 200, "{}");
+    entry["request"]["headers"] = json!([{"name": "Accept", "value": "*/*"}]);
+    entry["response"]["headers"] = json!([{"name": "Cache-Control", "value": "no-store"}]);
+    workspace.write("a.har", &[entry]);
+    let replay = workspace.replay(&["a.har"]);
+    let form = [("Content-Type", "application/x-www-form-urlencoded")];
+    let answer = wire::call(replay.address, "POST", "/api/v2/form", &form, b"b=1&a=x+y");
+    assert_eq!(
+        (answer.status(), answer.header("cache-control"), answer.header("content-type")),
+        (200, Some("no-store"), None)
+    );
+    assert_eq!(replay.finish().status, 0);
+}

@@ -239,3 +239,55 @@ fn a_member_that_an_entry_has_twice_is_named() {
     let line = "contrail: `standard input`, entry 0: it cannot be read (duplicate member `method`)\n";
     assert_eq!((ran.status, &*ran.stderr), (2, line));
 }
+
+/// `testAction` with this body, whose entry lists headers and no `Content-Type`, but declares these types.
+fn declaring(body: &str, request: &str, response: &str) -> Value {
+    let mut entry = get("/api/v2/actions/actions/act_1/test", Some(&bearer()), 200, "{}");
+    entry["request"]["method"] = json!("POST");
+    entry["request"]["bodySize"] = json!(body.len());
+    entry["request"]["postData"] = json!({"mimeType": request, "text": body});
+    entry["response"]["headers"] = json!([{"name": "Cache-Control", "value": "no-store"}]);
+    entry["response"]["content"]["mimeType"] = json!(response);
+    entry
+}
+
+#[test]
+fn a_type_that_a_file_declares_only_beside_the_body_is_what_the_body_is_judged_as() {
+    let json = "application/json; charset=utf-8";
+    let entries = [
+        declaring(r#"{"payload":{}}"#, json, json),
+        declaring(r#"{"payload":1}"#, json, json),
+        declaring(r#"{"payload":{}}"#, "", "x-unknown"),
+        // What Playwright writes where it saw no type, and what a browser guessed.
+        declaring(r#"{"payload":{}}"#, "application/octet-stream", "text/plain"),
+    ];
+    let (_, report) = verify_json(&entries, &[]);
+    let both = ["request.content-type", "response.content-type"];
+    assert_eq!(rules(&report, 0), [""; 0]);
+    assert_eq!(rules(&report, 1), ["request.body"]);
+    assert_eq!(rules(&report, 2), both);
+    assert_eq!(rules(&report, 3), both);
+    assert_eq!(report["exchanges"][3]["findings"], report["exchanges"][2]["findings"]);
+}
+
+#[test]
+fn a_declared_type_stays_declared_in_a_fixture_which_verifies_as_the_file_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = "application/json";
+    let entry = declaring(r#"{"payload":1}"#, json, json);
+    fs::write(folder.path().join("a.har"), har::har(&[entry])).unwrap();
+    let ran = run_in(folder.path(), ["import", "a.har", "--out", "b.har"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let made: Value = serde_json::from_slice(&fs::read(folder.path().join("b.har")).unwrap()).unwrap();
+    let made = &made["log"]["entries"][0];
+    let named =
+        |part: &str| made[part]["headers"].as_array().unwrap().iter().any(|field| field["name"] == "content-type");
+    assert_eq!((named("request"), &made["request"]["postData"]["mimeType"]), (false, &json!(json)));
+    assert_eq!((named("response"), &made["response"]["content"]["mimeType"]), (false, &json!(json)));
+    let findings = |file: &str| {
+        let ran = run_in(folder.path(), ["verify", "--format", "json", file]);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        report["exchanges"][0]["findings"].clone()
+    };
+    assert_eq!(findings("b.har"), findings("a.har"));
+}
