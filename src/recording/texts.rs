@@ -118,7 +118,7 @@ impl Texts {
             ScanError::Io(error) => ReadFault::Io(error),
             ScanError::Cut => ReadFault::Cut { entries: self.next },
             ScanError::Unexpected { offset, expected } => {
-                ReadFault::NotHar { reason: format!("expected {expected} at byte {offset}") }
+                ReadFault::NotHar { reason: format!("expected {expected} at byte {offset}; export or copy it again") }
             }
         }
     }
@@ -152,6 +152,7 @@ impl Texts {
             Ok(false) => Err(not_har("it has no array `log.entries`")),
             Err(Begin::Fault(fault)) => Err(fault),
             Err(Begin::Scan(ScanError::Cut)) => Err(not_har("it ends before `log.entries` begins")),
+            Some(0) => return Err(not_har("it begins with NUL, as a file whose content was lost; copy it again")),
             Err(Begin::Scan(error)) => Err(self.scan_fault(error)),
         }
     }
@@ -245,7 +246,15 @@ impl Texts {
             }
             match scanner.peek()? {
                 None => Ok(()),
-                Some(_) => Err(scanner.unexpected("the end of the file").into()),
+                // What DOS ends a text with (^Z), or a file system a file whose end it lost (NUL).
+                Some(found) => {
+                    let (offset, is_padding) = (scanner.offset(), matches!(found, 0 | 0x1a));
+                    let what = if is_padding { "padding (NUL or ^Z)" } else { "something else" };
+                    let reason = format!(
+                        "{what} follows its JSON object at byte {offset}; `head -c {offset}` keeps what comes before"
+                    );
+                    Err(Begin::Fault(ReadFault::NotHar { reason }))
+                }
             }
         })();
         rest.map_err(|error| match error {
@@ -374,6 +383,8 @@ fn other_form(start: &[u8]) -> Option<&'static str> {
 /// not valid JSON. `None` for all other files.
 ///
 /// The torn last line of a journal is no fault: no reader takes it.
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some("it is compressed with bzip2; unpack it first (bunzip2)"),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("it is compressed with xz; unpack it first (unxz)"),
 #[must_use]
 pub fn unsearchable(name: &str, content: &Bytes) -> Option<String> {
     if let Some(form) = other_form(content) {

@@ -155,8 +155,20 @@ fn a_file_that_is_no_har_is_refused_in_one_line() {
         (r#"{"log":{"entries":{}}}"#, "it has no array `log.entries`"),
         (r#"{"openapi":"3.1.0"}"#, "it has no array `log.entries`"),
         (r#"{"log":"#, "it ends before `log.entries` begins"),
-        (r#"{"log" 1}"#, "expected a colon at byte 7"),
-        (r#"{"log":{"entries":[]}} x"#, "expected the end of the file at byte 23"),
+        (r#"{"log" 1}"#, "expected a colon at byte 7; export or copy it again"),
+        (
+            r#"{"log":{"entries":[]}} x"#,
+            "something else follows its JSON object at byte 23; `head -c 23` keeps what comes before",
+        ),
+        (
+            "{\"log\":{\"entries\":[]}}\n\u{1a}",
+            "padding (NUL or ^Z) follows its JSON object at byte 23; `head -c 23` keeps what comes before",
+        ),
+        (
+            "{\"log\":{\"entries\":[]}}\0\0\0",
+            "padding (NUL or ^Z) follows its JSON object at byte 22; `head -c 22` keeps what comes before",
+        ),
+        ("\0\0\0\0", "it begins with NUL, as a file whose content was lost; copy it again"),
     ] {
         assert_eq!(refusal(text), format!("`x.har` is neither a HAR file nor a journal: {reason}"), "{text}");
     }
@@ -174,6 +186,8 @@ fn the_message_names_how_to_unpack_or_convert_a_file_first() {
     for (bytes, reason) in [
         (b"\x1f\x8b\x08\x00".to_vec(), "it is compressed with gzip; unpack it first (gunzip)"),
         (b"\x28\xb5\x2f\xfd".to_vec(), "it is compressed with zstd; unpack it first (unzstd)"),
+        (b"BZh91AY&SY".to_vec(), "it is compressed with bzip2; unpack it first (bunzip2)"),
+        (b"\xfd7zXZ\0".to_vec(), "it is compressed with xz; unpack it first (unxz)"),
         (b"PK\x03\x04".to_vec(), "it is a ZIP archive; unpack it first (unzip)"),
         (
             utf16(b"\xff\xfe", u16::to_le_bytes),
