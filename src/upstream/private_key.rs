@@ -1,4 +1,4 @@
-//! Private keys that options name.
+//! Private keys that options name, and certificates that cannot be used.
 
 use std::path::Path;
 
@@ -24,13 +24,25 @@ pub(crate) fn read(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     })
 }
 
-/// Why a certificate and its key cannot be used together, in words.
+/// Why a certificate and its key cannot be used together, as a clause.
 pub(crate) fn mismatch(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InconsistentKeys(_) => {
             "the key belongs to another certificate; name the certificate's own key".into()
         }
+        rustls::Error::InvalidCertificate(wrong) => format!("the certificate {}", unusable(wrong)),
         other => other.to_string(),
+    }
+}
+
+/// Why a certificate cannot be used, as what follows its name.
+pub(crate) fn unusable(wrong: &rustls::CertificateError) -> String {
+    match wrong {
+        // As `openssl x509 -req` writes them; their errors have no words but their names.
+        rustls::CertificateError::Other(cause) if cause.0.to_string() == "UnsupportedCertVersion" => {
+            "is of X.509 version 1, and TLS needs version 3; `openssl x509 -req -extfile FILE` makes one".into()
+        }
+        wrong => format!("cannot be used ({wrong})"),
     }
 }
 

@@ -205,7 +205,7 @@ pub(super) fn failed(error: &io::Error) -> String {
                  another to trust"
                     .into()
             }
-            _ => format!("its certificate cannot be used ({wrong})"),
+            wrong => format!("its certificate {}", private_key::unusable(wrong)),
         },
         Error::AlertReceived(AlertDescription::CertificateRequired) => {
             "it asks for a client's certificate; --upstream-cert and --upstream-key name one".into()

@@ -28,6 +28,18 @@ const fn with(name: &'static str, files: &'static [(&'static str, &'static str)]
     Mistake { name, files, variables: &[], arguments }
 }
 
+/// A certificate without extensions, which `openssl x509 -req` makes; nothing here can make another.
+const VERSION_1: &str = "\
+-----BEGIN CERTIFICATE-----\n\
+MIIBIzCBywIUQTR7JizziIRgpTnrl49kDkFkqjcwCgYIKoZIzj0EAwIwFDESMBAG\n\
+A1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMzA0NTc0NVoYDzIxMjYxMDMwMDQ1NzQ1\n\
+WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNC\n\
+AAR/Z54EDin0Gg+FqfVar6u5f6e05j4VmuPh1mSIFkC95xHXPo/HmwzrNFYOVYz3\n\
+R0wE1z64dkbANBHaKlpwfIJAMAoGCCqGSM49BAMCA0cAMEQCIF1ymnaNgWK3iy0n\n\
+BLdFst63asDFU8HrqScQyQo8okUcAiBG6RfLIPf9Jh+A8UEZEr5vkwQX9mvMDA+y\n\
+SQMA5qvp/w==\n\
+-----END CERTIFICATE-----\n";
+
 const MISTAKES: &[Mistake] = &[
     slip("01-upstream-with-a-path", "record --upstream https://tenant.example/api/v2 --out x"),
     slip("02-upstream-without-a-scheme", "record --upstream tenant.example --out x"),
@@ -103,6 +115,16 @@ const MISTAKES: &[Mistake] = &[
     slip(
         "35-upstream-key-of-another-certificate",
         "watch --upstream https://tenant.example --upstream-cert a.pem --upstream-key b.key",
+    ),
+    with(
+        "35-certificate-of-version-1",
+        &[("v1.pem", VERSION_1)],
+        "watch --upstream sandbox --tls-listen 127.0.0.1:0 --cert v1.pem --key a.key",
+    ),
+    with(
+        "35-upstream-certificate-of-version-1",
+        &[("v1.pem", VERSION_1)],
+        "watch --upstream https://tenant.example --upstream-cert v1.pem --upstream-key a.key",
     ),
     slip("36-forward-listener-for-everybody", "watch --upstream sandbox --forward-listen 0.0.0.0:0 --ca-dir ca"),
     Mistake {
