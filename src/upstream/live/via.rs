@@ -174,7 +174,10 @@ impl Via {
     /// What it did, in words, and what to do about it.
     pub(super) fn refused(&self, what: &str, status: &str) -> String {
         let hint = match status {
-            "407" => "it wants a name and a password: --upstream-proxy http://USER:PASSWORD@HOST:PORT".to_owned(),
+            // Written out as a URL, redaction would take it for a secret.
+            "407" => {
+                format!("it wants a name and a password; write `USER:PASSWORD@` before its host in {}", self.named_by)
+            }
             _ => self.advice(),
         };
         format!("the proxy {self} refused {what} with {status}; {hint}")
