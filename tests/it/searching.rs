@@ -302,9 +302,13 @@ fn no_writer_puts_a_fixture_anywhere_below_the_folder_of_another_with_bodies_or_
         (&["unpack", "fx"], "bare/sub", "bare/bare.har"),
     ] {
         let ran = run_in(folder, [arguments, &["--out", out]].concat());
-        let said = format!("contrail: `{out}`: it is inside the folder of the fixture `{fixture}`; name another\n");
+        let or = if fixture.starts_with("bare") { ", or rename that file" } else { "" };
+        let said = format!("contrail: `{out}`: it is inside the folder of the fixture `{fixture}`; name another{or}\n");
         assert_eq!((ran.status, ran.stderr), (2, said), "{arguments:?}");
     }
+    fs::rename(folder.join("bare/bare.har"), folder.join("bare/first.har")).unwrap();
+    assert_eq!(run_in(folder, ["pack", "fx", "--out", "bare/p.har"]).status, 0);
+    fs::remove_file(folder.join("bare/p.har")).unwrap();
     assert_eq!(run_in(folder, ["unpack", "fx", "--out", "fx", "--overwrite"]).status, 0);
     assert_eq!(run_in(folder, ["unpack", "bare", "--out", "bare", "--overwrite"]).status, 0);
     assert_eq!(run_in(folder, ["unpack", "fx", "--out", "other"]).status, 0);
