@@ -2,8 +2,12 @@
 //! heads that are its own.
 
 use std::{
+    cmp::Reverse,
     collections::HashSet,
+    io,
+    ops::Range,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{
@@ -13,7 +17,7 @@ use super::{
 };
 use crate::{
     plural::plural,
-    recording::{self, Broken, ChainHead, Checked, KeptHeads, TrailFiles},
+    recording::{self, Broken, ChainHead, Checked, KeptHeads, TrailFiles, TrailLines},
     report::Integrity,
 };
 
@@ -37,6 +41,8 @@ pub(super) struct Source {
     pub(super) chained: bool,
     /// Its trail was altered, so that it may not be readable.
     pub(super) altered: bool,
+    /// Trails of the same id, whose lines count there.
+    pub(super) known: Vec<Arc<TrailLines>>,
 }
 
 /// Checks the trails among these recordings against the heads that these files keep.
@@ -63,22 +69,28 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
     }
     let readable = found.iter().map(|(_, trail)| trail).filter(|(trail, _)| !trail.segments.is_empty());
     let own = Own::of(&heads, &readable)?;
+    let found = found.into_iter().map(|(argument, (trail, id))| {
+        let checked = check(&trail, id.as_deref(), &own)?;
+        Ok(Found { argument, trail, id, checked, known: Vec::new() })
+    });
+    let mut found = found.collect::<Result<Vec<_>, Failure>>()?;
+    settle_copies(&mut found)?;
     let mut inspected = Vec::new();
     let mut seen = HashSet::new();
     for (at, (path, others)) in arguments.into_iter().enumerate() {
         let mut one =
             Inspected { name: path.to_path_buf(), trails: Vec::new(), others: others.clone(), sources: Vec::new() };
-        let trails: Vec<_> = found.iter().filter(|(argument, _)| *argument == at).map(|(_, trail)| trail).collect();
+        let trails: Vec<_> = found.iter().filter(|found| found.argument == at).collect();
         // Only trails with a chain are merged into those of another argument.
         let mut chained = before.iter().filter(|argument| **argument == at).count() > trails.len();
-        for (trail, id) in trails {
-            let checked = check(trail, id.as_deref(), &own)?;
+        for Found { trail, checked, known, .. } in trails {
             chained |= checked.is_some();
             one.sources.extend(trail.segments.iter().enumerate().map(|(at, segment)| Source {
                 path: segment.clone(),
                 length: checked.as_ref().and_then(|checked| checked.lengths.get(at).copied()),
                 chained: checked.is_some(),
                 altered: checked.as_ref().is_some_and(|checked| checked.broken.is_some()),
+                known: known.clone(),
             }));
             let mut integrity = Integrity::new(trail.name.display().to_string(), checked.as_ref(), !heads.is_empty());
             integrity.unread = trail.unread.iter().map(|file| file.display().to_string()).collect();
@@ -92,12 +104,73 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
             length: None,
             chained: false,
             altered: false,
+            known: Vec::new(),
         }));
         // An earlier argument can name some of them, too.
         one.sources.retain(|source| File::of(&source.path).is_none_or(|file| seen.insert(file)));
         inspected.push(one);
     }
     Ok(inspected)
+}
+
+/// A trail, and the result of its check.
+struct Found {
+    /// The index of the argument that named it.
+    argument: usize,
+    trail: TrailFiles,
+    id: Option<String>,
+    checked: Option<Checked>,
+    known: Vec<Arc<TrailLines>>,
+}
+
+impl Found {
+    fn is_broken(&self) -> bool {
+        self.checked.as_ref().is_some_and(|checked| checked.broken.is_some())
+    }
+
+    /// The links that its chain holds, by their numbers.
+    fn links(&self) -> io::Result<Range<u64>> {
+        let first = self.trail.segments.first().map(|first| recording::first_link(first)).transpose()?.flatten();
+        Ok(first.unwrap_or_default()..self.checked.as_ref().map_or(0, |checked| checked.head.seq))
+    }
+}
+
+/// Trails with one id that are not one chain are copies of which some were altered. Their common lines count once, with
+/// a whole one if there is any. Of two whole ones that differ, one was written anew, and nothing says which.
+fn settle_copies(found: &mut [Found]) -> Result<(), Failure> {
+    let mut order: Vec<usize> = (0..found.len()).collect();
+    order.sort_by_key(|at| {
+        let links = found[*at].checked.as_ref().map(|checked| checked.head.seq);
+        (found[*at].is_broken(), Reverse(links))
+    });
+    for (place, at) in order.iter().enumerate() {
+        let one = &found[*at];
+        let failed = |error| unreadable(&one.trail.name, &error);
+        let is_same = |other: &&usize| one.id.is_some() && found[**other].id == one.id;
+        let (mut known, mut broken) = (Vec::new(), None);
+        for other in order[..place].iter().filter(is_same).map(|other| &found[*other]) {
+            let lines = TrailLines::of(&other.trail.segments).map_err(failed)?;
+            let (links, others) = (one.links().map_err(failed)?, other.links().map_err(failed)?);
+            let overlaps = links.start.max(others.start) < links.end.min(others.end);
+            if overlaps && !one.is_broken() && broken.is_none() {
+                broken = lines.first_other(&one.trail.segments).map_err(failed)?.map(|(segment, line)| Broken {
+                    segment,
+                    line,
+                    reason: format!(
+                        "`{}` has the same id and other lines from here on; one of the two was written anew",
+                        other.trail.name.display()
+                    ),
+                });
+            }
+            known.push(Arc::new(lines));
+        }
+        let one = &mut found[*at];
+        one.known = known;
+        if let (Some(checked), Some(broken)) = (&mut one.checked, broken) {
+            checked.broken = Some(broken);
+        }
+    }
+    Ok(())
 }
 
 /// The heads of a file of `--head`.

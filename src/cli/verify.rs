@@ -295,7 +295,8 @@ impl Judge {
 
     /// Opens a recording whose tokens are read with this run's tolerance and keys.
     pub(super) fn open(&self, source: &Source) -> Result<Recording, ReadError> {
-        Ok(recording::open_up_to(&source.path, source.length)?.with_tokens(Arc::clone(&self.tokens)))
+        let recording = recording::open_up_to(&source.path, source.length)?;
+        Ok(recording.with_tokens(Arc::clone(&self.tokens)).without(&source.known))
     }
 
     /// The verdict on an entry: what the file gives on its own, with what was attested.

@@ -3,6 +3,7 @@
 use std::{
     io::{self, BufRead},
     path::Path,
+    sync::Arc,
 };
 
 use bytes::Bytes;
@@ -14,7 +15,10 @@ use super::{
         lines::is_entry,
         unrecorded::{self, Unrecorded},
     },
-    read::scan::{ScanError, Scanner},
+    read::{
+        copies::TrailLines,
+        scan::{ScanError, Scanner},
+    },
 };
 use crate::json::{Document, SyntaxError};
 
@@ -53,6 +57,8 @@ pub(super) struct Texts {
     /// `log._contrail` was read.
     has_own: bool,
     next: usize,
+    /// Trails whose lines are left out here.
+    pub(super) known: Vec<Arc<TrailLines>>,
     /// A member of `log`, while it is read.
     member: Vec<u8>,
 }
@@ -69,7 +75,8 @@ impl Texts {
     /// Reads `input` up to its first entry.
     pub(super) fn begin(name: String, input: Box<dyn BufRead + Send>) -> Result<Self, ReadError> {
         let (head, tokens) = (Head::default(), HeadTokens::default());
-        let mut texts = Self { name, input: Input::Ended, head, tokens, has_own: false, next: 0, member: Vec::new() };
+        let (known, member) = (Vec::new(), Vec::new());
+        let mut texts = Self { name, input: Input::Ended, head, tokens, has_own: false, next: 0, known, member };
         match texts.first(input) {
             Ok(input) => texts.input = input,
             Err(fault) => return Err(texts.fail(fault)),
@@ -145,6 +152,7 @@ impl Texts {
                 return Ok(Input::Ended);
             }
             None => return Err(not_har("it is empty")),
+            Some(0) => return Err(not_har("it begins with NUL, as a file whose content was lost; copy it again")),
             Some(_) => return Err(not_har("it does not begin with a JSON object")),
         }
         match self.find_entries(&mut scanner) {
@@ -152,7 +160,6 @@ impl Texts {
             Ok(false) => Err(not_har("it has no array `log.entries`")),
             Err(Begin::Fault(fault)) => Err(fault),
             Err(Begin::Scan(ScanError::Cut)) => Err(not_har("it ends before `log.entries` begins")),
-            Some(0) => return Err(not_har("it begins with NUL, as a file whose content was lost; copy it again")),
             Err(Begin::Scan(error)) => Err(self.scan_fault(error)),
         }
     }
@@ -304,9 +311,17 @@ impl Texts {
                 self.input = Input::Har(scanner, false);
             }
             Input::Journal(mut input, mut line, mut offset) => {
-                if !Self::next_line(&mut *input, &mut line, &mut offset, &mut self.head, out)? {
-                    return Ok(None);
+                loop {
+                    if !Self::next_line(&mut *input, &mut line, &mut offset, &mut self.head, out)? {
+                        return Ok(None);
+                    }
+                    if !self.known.iter().any(|known| known.holds(&out[held..])) {
+                        break;
+                    }
+                    out.truncate(held);
+                    self.next += 1;
                 }
+                position.index = self.next;
                 position.line = Some(line);
                 position.offset = offset - (out.len() - held) as u64;
                 self.input = Input::Journal(input, line, offset);
@@ -368,6 +383,8 @@ fn other_form(start: &[u8]) -> Option<&'static str> {
     match start {
         [0x1f, 0x8b, ..] => Some("it is compressed with gzip; unpack it first (gunzip)"),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("it is compressed with zstd; unpack it first (unzstd)"),
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some("it is compressed with bzip2; unpack it first (bunzip2)"),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("it is compressed with xz; unpack it first (unxz)"),
         [b'P', b'K', 3, 4, ..] => Some("it is a ZIP archive; unpack it first (unzip)"),
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] | [b'{', 0, 0, 0, ..] | [0, 0, 0, b'{', ..] => {
             Some("it is UTF-32, and HAR is UTF-8; convert it first (iconv -f UTF-32 -t UTF-8)")
@@ -383,8 +400,6 @@ fn other_form(start: &[u8]) -> Option<&'static str> {
 /// not valid JSON. `None` for all other files.
 ///
 /// The torn last line of a journal is no fault: no reader takes it.
-        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some("it is compressed with bzip2; unpack it first (bunzip2)"),
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("it is compressed with xz; unpack it first (unxz)"),
 #[must_use]
 pub fn unsearchable(name: &str, content: &Bytes) -> Option<String> {
     if let Some(form) = other_form(content) {

@@ -161,6 +161,15 @@ pub(in crate::recording) fn begin_of(segment: &Path) -> io::Result<Option<ChainH
     Ok(first_heads(segment)?.map(|[before, _]| before))
 }
 
+/// The number of a segment's first link. `None` if it does not begin with one.
+///
+/// # Errors
+///
+/// The segment cannot be read.
+pub fn first_link(segment: &Path) -> io::Result<Option<u64>> {
+    Ok(begin_of(segment)?.map(|head| head.seq))
+}
+
 /// The heads before and after the first chain line of a segment. `None` if the segment does not begin with one.
 pub(in crate::recording) fn first_heads(segment: &Path) -> io::Result<Option<[ChainHead; 2]>> {
     let mut line = Vec::new();

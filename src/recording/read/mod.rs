@@ -2,6 +2,7 @@
 //!
 //! Entries are read one at a time, so that a file's size does not matter.
 
+pub(super) mod copies;
 pub(super) mod folders;
 pub(super) mod merge;
 pub(super) mod parallel;
@@ -25,6 +26,7 @@ use super::{
     },
     fixture::commit,
     read::{
+        copies::TrailLines,
         folders::Folders,
         reread::{EntryRef, Rereader},
     },
@@ -279,6 +281,13 @@ impl Recording {
     #[must_use]
     pub fn with_tokens(mut self, tokens: Arc<TokenCache>) -> Self {
         self.reader.shared.tokens = tokens;
+        self
+    }
+
+    /// Leaves out the lines that these trails hold, too.
+    #[must_use]
+    pub fn without(mut self, known: &[Arc<TrailLines>]) -> Self {
+        self.texts.known = known.to_vec();
         self
     }
 

@@ -235,7 +235,7 @@ fn a_start_on_a_trail_that_was_cut_or_written_anew_is_an_alarm_with_exit_status_
 }
 
 /// Writes the trail anew with the same id, in one segment whose chain is valid: as many links as it had, and `more`.
-fn rewrite(workspace: &Workspace, more: usize) {
+pub(super) fn rewrite(workspace: &Workspace, more: usize) {
     let names = segments(workspace);
     let id = workspace.read("heads").split("\"trail\":\"").nth(1).unwrap()[..32].to_owned();
     let links: usize = names
