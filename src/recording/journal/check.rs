@@ -55,7 +55,7 @@ pub struct Checked {
     pub broken: Option<Broken>,
     /// Exchanges that could not be recorded, as lines of the chain state.
     pub unrecorded: Vec<Unrecorded>,
-    /// Bytes of each segment that was checked. A live trail has grown since.
+    /// Bytes of each segment that was checked to its end. A live trail has grown since.
     pub lengths: Vec<u64>,
 }
 
@@ -101,6 +101,8 @@ fn check<R: BufRead>(
         let found = check.segment(segment, open(segment)?, !whole && index == 0);
         check.checked.broken = found.map_err(named(segment))?;
         if check.checked.broken.is_some() {
+            // Readers take what follows in the segment, too.
+            check.checked.lengths.pop();
             return Ok(Some(check.checked));
         }
     }

@@ -398,6 +398,19 @@ fn a_trail_and_its_copies_are_one_trail_wherever_they_are_named() {
 }
 
 #[test]
+fn what_follows_an_altered_line_is_reported_too() {
+    let workspace = trail();
+    let first = format!("trail/{}", segments(&workspace)[0]);
+    let text = workspace.read(&first);
+    fs::write(workspace.path().join(&first), text.replacen("\"seq\":0", "\"seq\":7", 1)).unwrap();
+    for command in ["verify", "audit"] {
+        let ran = workspace.run(&[command, "trail"]);
+        assert!(ran.stdout.contains(&format!("altered at `{first}`, line 1")), "{}", ran.stdout);
+        assert!(ran.status == 1 && ran.stdout.contains("12 exchanges"), "{}{}", ran.stdout, ran.stderr);
+    }
+}
+
+#[test]
 fn whole_trails_with_one_id_and_other_lines_are_an_alarm_and_nothing_counts_twice() {
     let workspace = trail();
     let folder = workspace.path();
