@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{BufReader, Write as _},
-    net::{TcpListener, TcpStream},
+    net::{SocketAddr, TcpListener, TcpStream},
 };
 
 use nix::{
@@ -108,6 +108,31 @@ fn recording_an_unchanged_tenant_again_changes_no_byte() {
     let before = workspace.read("rec.har");
     record(&workspace, &["--overwrite"], &[TEMPLATES, GROUPS]);
     assert_eq!(workspace.read("rec.har"), before);
+}
+
+#[test]
+fn recording_multipart_requests_again_changes_no_byte_and_any_boundary_replays() {
+    let workspace = Workspace::new();
+    let upload = |address: SocketAddr, boundary: &str, extra: &str| {
+        let body = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"payload\"\r\n\r\n{{\"a\":1}}\r\n--{boundary}--\r\n"
+        );
+        let media_type = format!("multipart/form-data; boundary={boundary}");
+        let headers = [("Content-Type", &*media_type), ("Postman-Token", extra), ("X-Stripe-Client-Telemetry", extra)];
+        call(address, "POST", "/api/v2/actions/actions/act_1/test", &headers, body.as_bytes()).status()
+    };
+    let mut files = Vec::new();
+    for boundary in ["----WebKitFormBoundaryq2mPbQ7cXbVxVTaH", "9f86d081884c7d659a2feaa0c55ad015"] {
+        let running = workspace.start("record", &["--out", "rec.har", "--overwrite"]);
+        assert_eq!(upload(running.address, boundary, &format!("run {}", boundary.len())), 401);
+        let ran = running.finish();
+        assert!(ran.stderr.contains("scanned for secrets: good"), "{}", ran.stderr);
+        files.push(workspace.read("rec.har"));
+    }
+    assert_eq!(files[0], files[1]);
+    assert!(files[0].contains("multipart/form-data; boundary=contrail-boundary"), "{}", files[0]);
+    let replay = Running::start(workspace.path(), ["replay", "--listen", "127.0.0.1:0", "rec.har"]);
+    assert_eq!(upload(replay.address, "another-one", "x"), 401);
 }
 
 #[test]
