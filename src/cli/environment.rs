@@ -2,16 +2,14 @@
 
 use std::{
     ffi::OsString,
-    fs::{OpenOptions, Permissions},
-    io::{self, Write as _},
+    io,
     net::{IpAddr, SocketAddr},
-    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::listeners::Listeners;
+use super::{bundle_folder::BundleFolder, listeners::Listeners};
 use crate::{
     proxy::{HostPort, entry::authority::pem},
     upstream::no_proxy::covers,
@@ -34,7 +32,7 @@ const SYSTEM_BUNDLES: &[&str] = &[
 pub(super) struct Environment {
     /// Names and values to set.
     pub(super) variables: Vec<(&'static str, OsString)>,
-    _files: Option<tempfile::TempDir>,
+    _files: Option<BundleFolder>,
 }
 
 impl Environment {
@@ -76,10 +74,8 @@ impl Environment {
                     ),
                 )
             };
-            // Whoever could write here could have CMD trust anybody.
-            let private = Permissions::from_mode(0o700);
-            let folder = tempfile::Builder::new().prefix("contrail-").permissions(private).tempdir().map_err(cannot)?;
-            let write = |name: &str, parts: &[&[u8]]| write(folder.path(), name, parts).map_err(cannot);
+            let folder = BundleFolder::new().map_err(cannot)?;
+            let write = |name: &str, parts: &[&[u8]]| folder.write(name, parts).map_err(cannot);
             let own: String = listeners.authorities.iter().map(|authority| authority.certificate_pem()).collect();
             let own = own.as_bytes();
             let path = |name: &str| inherited(name).filter(|path| !path.is_empty()).map(PathBuf::from);
@@ -163,16 +159,6 @@ fn system_roots(named: Option<&Path>) -> Vec<u8> {
         roots.extend(pem(&certificate).into_bytes());
     }
     roots
-}
-
-fn write(folder: &Path, name: &str, parts: &[&[u8]]) -> io::Result<PathBuf> {
-    let path = folder.join(name);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-    for part in parts {
-        file.write_all(part)?;
-        file.write_all(b"\n")?;
-    }
-    Ok(path)
 }
 
 #[cfg(test)]
