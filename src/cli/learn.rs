@@ -11,6 +11,7 @@ use super::{
     ContractArgs, Failure, Format, Outcome,
     options::contract::plan,
     printer::{Printer, warn, write_whole},
+    report_files::Used,
     trails::{self, Source},
     verify::{self, Judge},
 };
@@ -48,6 +49,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     if let Some(out) = args.out.as_deref().filter(|out| !args.overwrite && out.exists()) {
         return Err(format!("`{}` exists already; add --overwrite to replace it", out.display()).into());
     }
+    if let Some(out) = &args.out {
+        let mut used = Used::default();
+        args.recordings.iter().for_each(|named| used.recording(named));
+        used.files("contract", args.contract.contract.iter().chain(&args.contract.overlay));
+        used.spare("--out", out)?;
+    }
     let judge = Judge::new(args.contract.load()?, args.clock_skew, None);
     let redactor = Redactor::new(plan(&judge.contract, &[])?);
     let mut learner = Learner::new(Arc::clone(&judge.contract));
@@ -61,6 +68,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             verify::warn_if_empty(source, learner.exchanges() - before);
         }
     }
+    if learner.exchanges() == 0 {
+        return Err("nothing is learned from recordings without an exchange, so no overlay is written".into());
+    }
     let learned = learner.learned();
     let mut stderr = io::stderr().lock();
     for (operation, sentence) in &learned.undecided {
@@ -73,7 +83,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             stderr,
             "contrail: the recordings show nothing that the contract does not; there is no overlay to write"
         );
-        return Ok(Outcome { failed: learner.exchanges() == 0, ..Outcome::CLEAN });
+        return Ok(Outcome::CLEAN);
     }
     let text = match args.format {
         Format::Text => learned.yaml(),
@@ -95,7 +105,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             printer.flush()?;
         }
     }
-    Ok(Outcome { failed: learner.exchanges() == 0, ..Outcome::CLEAN })
+    Ok(Outcome::CLEAN)
 }
 
 fn read(source: &Source, judge: &Judge, redactor: &Redactor, learner: &mut Learner) -> Result<(), Failure> {

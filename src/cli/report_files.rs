@@ -1,5 +1,5 @@
 //! The files of `--report`: checked before a command opens anything, and written at its end. None may replace a file
-//! that the command reads or writes otherwise.
+//! that the command reads or writes otherwise; nor may what other options write.
 
 use std::{
     fs,
@@ -74,6 +74,25 @@ impl Used {
         }
         self.file("journal", &journal);
     }
+
+    /// Refuses a file that an option is to write, if it is one of these.
+    ///
+    /// # Errors
+    ///
+    /// Which one it is.
+    pub(super) fn spare(&mut self, option: &str, path: &Path) -> Result<(), Failure> {
+        self.file("settings file", config::FILE.as_ref());
+        let Some((what, place)) = self.holder(&Identity::of(path)) else { return Ok(()) };
+        let (shown, place) = (path.display(), place.display());
+        Err(format!("{option}: {shown} belongs to the {what} `{place}`, and would be replaced; name another file")
+            .into())
+    }
+
+    /// The place that a file belongs to, and what it is called.
+    fn holder(&self, file: &Identity) -> Option<(&'static str, &Path)> {
+        let mut places = self.places.iter();
+        places.find(|(_, place, extent)| file.is_in(place, *extent)).map(|(what, place, _)| (*what, place.as_path()))
+    }
 }
 
 /// Checks that each report can be written, and that it replaces nothing else. Then each says that the command did not
@@ -94,7 +113,7 @@ pub(super) fn check(reports: &[Request], used: &mut Used) -> Result<(), Failure>
         }
         let report = Identity::of(path);
         let shown = path.display();
-        if let Some((what, place, _)) = used.places.iter().find(|(_, place, extent)| report.is_in(place, *extent)) {
+        if let Some((what, place)) = used.holder(&report) {
             return Err(format!(
                 "--report: {shown} belongs to the {what} `{}`, and the report would replace it; name another file",
                 place.display()

@@ -94,5 +94,29 @@ fn an_existing_file_is_kept_and_recordings_without_an_exchange_are_status_2() {
     assert_eq!((ran.status, &*ran.stderr), (2, expected));
     assert_eq!(fs::read_to_string(folder.path().join("learned.yaml")).unwrap(), "reviewed");
     fs::write(folder.path().join("none.har"), har::har(&[])).unwrap();
-    assert_eq!(run_in(folder.path(), ["learn", "none.har"]).status, 2);
+    let ran = run_in(folder.path(), ["learn", "none.har", "--out", "learned.yaml", "--overwrite"]);
+    let said = "contrail: nothing is learned from recordings without an exchange, so no overlay is written\n";
+    assert!(ran.status == 2 && ran.stdout.is_empty() && ran.stderr.ends_with(said), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(fs::read_to_string(folder.path().join("learned.yaml")).unwrap(), "reviewed");
+}
+
+#[test]
+fn an_overlay_replaces_no_file_that_it_was_learned_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = har::har(&deciding());
+    fs::write(folder.join("traffic.har"), &text).unwrap();
+    let empty = "overlay: 1.0.0\ninfo: {title: x, version: '1'}\nactions: []\n";
+    fs::write(folder.join("ours.yaml"), empty).unwrap();
+    for (out, what) in [("traffic.har", "recording"), ("./ours.yaml", "contract")] {
+        let ran = run_in(folder, ["learn", "traffic.har", "--overlay", "ours.yaml", "--out", out, "--overwrite"]);
+        let name = out.trim_start_matches("./");
+        let said = format!("--out: {out} belongs to the {what} `{name}`, and would be replaced; name another file");
+        assert_eq!((ran.status, ran.stderr), (2, format!("contrail: {said}\n")));
+    }
+    let ran = run_in(folder, ["contract", "--overlay", "ours.yaml", "--export", "ours.yaml"]);
+    let said = "--export: ours.yaml belongs to the contract `ours.yaml`, and would be replaced; name another file";
+    assert_eq!((ran.status, ran.stderr), (2, format!("contrail: {said}\n")));
+    assert_eq!(fs::read_to_string(folder.join("traffic.har")).unwrap(), text);
+    assert_eq!(fs::read_to_string(folder.join("ours.yaml")).unwrap(), empty);
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::{
     ContractArgs, Failure, Format, Outcome,
     printer::{Printer, write_whole},
+    report_files::Used,
 };
 use crate::{
     contract::{
@@ -42,6 +43,11 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    if let Some(Some(file)) = args.export.as_ref().filter(|file| file.as_deref() != Some(Path::new("-"))) {
+        let mut used = Used::default();
+        used.files("contract", args.contract.contract.iter().chain(&args.contract.overlay));
+        used.spare("--export", file)?;
+    }
     // The check itself prints what a warning would.
     let contract = if args.check { args.contract.load_quietly()? } else { args.contract.load()? };
     match &args.export {
