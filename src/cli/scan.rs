@@ -4,6 +4,7 @@
 //! all of them, in whatever coding.
 
 use std::{
+    cell::OnceCell,
     collections::{BTreeSet, HashSet},
     fs, io,
     io::{Read as _, Write as _},
@@ -91,10 +92,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut found = Vec::new();
     let mut unread = 0;
     for content in &contents {
+        let lines = OnceCell::new();
         content.parts(&redactor, |line, cleaned| {
             unread += cleaned.withheld;
             found.extend(cleaned.sightings.into_iter().map(|sighting| Found {
-                line: line.or_else(|| content.line_of(&sighting)),
+                line: line.or_else(|| content.line_of(&sighting, lines.get_or_init(|| content.line_ends()))),
                 source: content.name.clone(),
                 sighting,
             }));
@@ -216,6 +218,9 @@ pub(super) fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
                 }
             }
         }
+        if inside.is_empty() {
+            return Err(format!("the folder `{}` holds no file", path.display()).into());
+        }
         inside.sort();
         files.extend(seen.once(path, &inside));
     }
@@ -267,10 +272,14 @@ impl Content {
         }
     }
 
-    /// The line of what was found in a text.
-    fn line_of(&self, sighting: &Sighting) -> Option<usize> {
-        let before = self.bytes.get(..sighting.offset).filter(|_| sighting.at.is_none())?;
-        Some(1 + memchr::memchr_iter(b'\n', before).count())
+    fn line_ends(&self) -> Vec<usize> {
+        memchr::memchr_iter(b'\n', &self.bytes).collect()
+    }
+
+    /// The line of what was found in a text whose lines end there.
+    fn line_of(&self, sighting: &Sighting, ends: &[usize]) -> Option<usize> {
+        let is_text = sighting.at.is_none() && sighting.offset <= self.bytes.len();
+        is_text.then(|| 1 + ends.partition_point(|end| *end < sighting.offset))
     }
 }
 

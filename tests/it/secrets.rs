@@ -224,3 +224,13 @@ fn files_and_folders_behind_symbolic_links_are_searched_and_redacted_with_the_ot
     }
     assert!(fs::read_link(at("d/a.har")).is_ok() && fs::read_link(at("d/far")).is_ok());
 }
+
+#[test]
+fn a_folder_without_any_file_is_named_and_nothing_is_claimed_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("empty/below")).unwrap();
+    for arguments in [&["scan", "empty"][..], &["redact", "--check", "empty"]] {
+        let ran = run_in(folder.path(), arguments);
+        assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (2, "", "contrail: the folder `empty` holds no file\n"));
+    }
+}
