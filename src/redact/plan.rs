@@ -137,6 +137,11 @@ impl Plan {
         self.pointers.iter().map(|pointer| last(pointer)).collect()
     }
 
+    /// The names and indices of each pointer; `*` stands for any.
+    pub(super) fn pointers(&self) -> &[Vec<String>] {
+        &self.pointers
+    }
+
     /// Whether a rule names the value at this pointer.
     pub(super) fn names_place(&self, pointer: &str) -> bool {
         let Some(tokens) = pointer.strip_prefix('/') else { return false };

@@ -1,13 +1,13 @@
 //! Secrets in what the check says of an exchange: places, values that it saw, and texts of contrail's own.
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use super::message::{Redaction, lossy};
 use crate::{
-    finding::{Finding, Rule, Verdict},
+    finding::{Rule, Verdict},
     json,
     redact::{
-        find::{detect::DEPTH, fields, grammar::Parsed},
+        find::{detect::DEPTH, fields, grammar::Parsed, steps::looked},
         kind::{self, Spread},
         known::{
             index::Index,
@@ -99,6 +99,14 @@ impl Redaction<'_> {
             return;
         }
         let index = self.redactor.memory().index();
+        let spots = std::mem::take(&mut self.spots);
+        let mut at_place: HashMap<&str, Vec<&Spot>> = HashMap::new();
+        for spot in &spots {
+            // A parameter's finding has its name, a field's its pointer.
+            for place in [Some(&*spot.place), spot.place.strip_prefix('/')].into_iter().flatten() {
+                at_place.entry(place).or_default().push(spot);
+            }
+        }
         for finding in &mut verdict.findings {
             let mut changed = false;
             if let Some(piece) = self.pieces.iter().find(|piece| piece.place == finding.at) {
@@ -108,11 +116,8 @@ impl Redaction<'_> {
                 finding.at.clone_from(&piece.redacted.0);
                 changed = true;
             }
-            let spots = std::mem::take(&mut self.spots);
-            for spot in &spots {
-                if !spot.concerns(finding) {
-                    continue;
-                }
+            for spot in at_place.get(&*finding.at).into_iter().flatten().filter(|spot| spot.is_of_side(finding.rule)) {
+                looked(spot.value.len());
                 let texts = finding.seen.as_mut().into_iter().chain(match &mut finding.expected {
                     std::borrow::Cow::Owned(text) => Some(text),
                     std::borrow::Cow::Borrowed(_) => None,
@@ -124,7 +129,6 @@ impl Redaction<'_> {
                     }
                 }
             }
-            self.spots = spots;
             changed |= self.derived(&index, &mut finding.at);
             if let Some(seen) = &mut finding.seen {
                 changed |= self.name(&index, seen).map(|new| *seen = new).is_some();
@@ -134,6 +138,7 @@ impl Redaction<'_> {
             }
             self.touched.elsewhere |= changed;
         }
+        self.spots = spots;
     }
 
     /// Values that stay in their field by value, for the findings about it.
@@ -181,14 +186,14 @@ impl Redaction<'_> {
 }
 
 impl Spot {
-    fn concerns(&self, finding: &Finding) -> bool {
-        let side = match finding.rule {
+    /// Whether a finding of this rule can be about its message.
+    fn is_of_side(&self, rule: Rule) -> bool {
+        match rule {
             Rule::RequestBody | Rule::RequestBodyUndocumented | Rule::QueryParameter | Rule::QueryUndocumented => {
                 !self.response
             }
             Rule::ResponseBody | Rule::ResponseBodyUndocumented => self.response,
             _ => true,
-        };
-        side && (finding.at == *self.place || self.place.strip_prefix('/') == Some(&finding.at))
+        }
     }
 }

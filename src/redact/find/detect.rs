@@ -196,7 +196,7 @@ impl Redactor {
         depth: usize,
         out: &mut Vec<Mark>,
     ) {
-        if self.plan.has_pointers() && self.plan.names_place(&walk.pointer(token)) {
+        if self.plan.pointers().iter().any(|place| walk.is_at(token, place)) {
             field = Some(Inherited { kind: Kind::Custom, all: true, below: true });
         }
         let place = || places.of(walk, token);

@@ -53,10 +53,9 @@ impl<'a> Places<'a> {
     }
 
     /// The JSON pointer of what `token` names in the current container, or of the whole document.
-    pub(in crate::redact) fn of<T: Copy>(&self, walk: &Walk<'_, T>, token: &Token<'_>) -> String {
+    pub(in crate::redact) fn of<'d, T: Copy>(&self, walk: &Walk<'d, T>, token: &Token<'d>) -> String {
         let left = self.left.get();
         let pointer = if left == 0 { String::new() } else { walk.pointer(token) };
-        looked(pointer.len());
         self.left.set(left.saturating_sub(pointer.len()));
         if pointer.len() > left { String::new() } else { pointer }
     }
@@ -84,14 +83,28 @@ impl<'d, T: Copy> Walk<'d, T> {
         self.containers.get(next).map(|container| (container.node, container.memo))
     }
 
+    /// `token`, and the names and indices of the containers around it, inside out.
+    fn steps<'a>(&'a self, token: &'a Token<'d>) -> impl Iterator<Item = &'a Token<'d>> {
+        let container = |at: Option<usize>| at.and_then(|at| self.containers.get(at));
+        let around = std::iter::successors(container(self.current), move |inner| container(inner.parent));
+        std::iter::once(token).chain(around.map(|container| &container.token))
+    }
+
+    /// Whether what `token` names in the current container is at a place: names and indices, `*` for any.
+    pub(in crate::redact) fn is_at(&self, token: &Token<'d>, place: &[String]) -> bool {
+        let mut steps = self.steps(token).filter(|token| !matches!(token, Token::Root));
+        let is_step = |wanted: &String, token: &Token<'_>| match token {
+            Token::Root => false,
+            Token::Name(name) => wanted == name,
+            Token::Index(at) => *wanted == at.to_string(),
+        };
+        place.iter().rev().all(|wanted| steps.next().is_some_and(|token| wanted == "*" || is_step(wanted, token)))
+            && steps.next().is_none()
+    }
+
     /// The JSON pointer of what `token` names in the current container.
-    pub(in crate::redact) fn pointer(&self, token: &Token<'_>) -> String {
-        let mut tokens = vec![token];
-        let mut at = self.current;
-        while let Some(container) = at.and_then(|at| self.containers.get(at)) {
-            tokens.push(&container.token);
-            at = container.parent;
-        }
+    pub(in crate::redact) fn pointer(&self, token: &Token<'d>) -> String {
+        let tokens: Vec<&Token<'_>> = self.steps(token).collect();
         let mut pointer = String::new();
         for token in tokens.into_iter().rev() {
             match token {
@@ -100,6 +113,7 @@ impl<'d, T: Copy> Walk<'d, T> {
                 Token::Index(at) => push_pointer(&mut pointer, &at.to_string()),
             }
         }
+        looked(pointer.len());
         pointer
     }
 }
