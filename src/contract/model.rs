@@ -2,10 +2,13 @@
 //!
 //! No operation's id and no field's name is known to the check; whatever is special about an operation stands here.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use super::{media_type::MediaRange, params::Style, schema::Schema};
-use crate::finding::{Unchecked, UncheckedSet};
+use crate::{
+    finding::{Unchecked, UncheckedSet},
+    json::pointer_tokens,
+};
 
 /// A document, compiled.
 #[derive(Debug, Default)]
@@ -150,9 +153,9 @@ impl Parameter {
 
     /// The name of the field that the member at a JSON pointer is written as.
     pub(super) fn field(&self, at: &str) -> Option<String> {
-        let mut keys = at.split('/').skip(1).map(|key| key.replace("~1", "/").replace("~0", "~"));
+        let mut keys = pointer_tokens(at);
         match &self.spread {
-            Some(Spread::Keys { .. }) => keys.next(),
+            Some(Spread::Keys { .. }) => keys.next().map(Cow::into_owned),
             _ => Some(keys.fold(self.name.to_string(), |name, key| format!("{name}[{key}]"))),
         }
     }

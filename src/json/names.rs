@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use super::{parse::Slot, strings::unescape};
+use super::{slot::Slot, strings::unescape};
 
 /// Up to so many names are told apart by a word that is made from each.
 const WORDS: usize = 32;

@@ -2,45 +2,17 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::{Document, parse::Slot, strings::unescape};
+use super::{
+    document::Document,
+    slot::{Kind, Slot},
+    strings::unescape,
+};
 
 /// One value of a [`Document`]; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Node<'a> {
     document: &'a Document,
     index: u32,
-}
-
-/// The type of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// `null`
-    Null,
-    /// `true`, `false`
-    Boolean,
-    /// A number, by its text.
-    Number,
-    /// A string.
-    String,
-    /// An array.
-    Array,
-    /// An object.
-    Object,
-}
-
-impl Kind {
-    /// The type's name with its article, as in "expected …": `an object`, `null`.
-    #[must_use]
-    pub fn described(self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Boolean => "a boolean",
-            Self::Number => "a number",
-            Self::String => "a string",
-            Self::Array => "an array",
-            Self::Object => "an object",
-        }
-    }
 }
 
 impl<'a> Node<'a> {

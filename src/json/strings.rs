@@ -1,6 +1,6 @@
 //! The inside of string literals: where it ends, and its escapes.
 
-use super::{Fault, SyntaxError};
+use super::error::{Fault, SyntaxError};
 
 /// One in each byte of a word.
 const ONES: u64 = u64::from_ne_bytes([1; 8]);

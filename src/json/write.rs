@@ -10,7 +10,7 @@ use jiff::{
     fmt::{StdIoWrite, temporal::DateTimePrinter},
 };
 
-use super::{Document, needs_escape};
+use super::{document::Document, strings::needs_escape};
 
 /// Text that is no JSON string yet, as it is.
 pub(crate) fn raw(out: &mut Vec<u8>, text: &str) {
@@ -233,6 +233,35 @@ pub(crate) fn instant(at: Option<SystemTime>, none: &str, out: &mut Vec<u8>) {
         Some(Ok(at)) if PRINTER.print_timestamp(&at, StdIoWrite(&mut *out)).is_ok() => {}
         _ => raw(out, none),
     }
+}
+
+/// Replaces spans (ascending, not overlapping) of `source`.
+#[must_use]
+pub fn splice(source: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
+    let grown: usize = edits.iter().map(|(_, text)| text.len()).sum();
+    let mut out = Vec::with_capacity(source.len() + grown);
+    let mut copied = 0;
+    for (span, text) in edits {
+        debug_assert!(copied <= span.start && span.start <= span.end && span.end <= source.len());
+        out.extend_from_slice(source.get(copied..span.start).unwrap_or_default());
+        out.extend_from_slice(text);
+        copied = span.end;
+    }
+    out.extend_from_slice(source.get(copied..).unwrap_or_default());
+    out
+}
+
+/// Whether a text reads as a number, `true`, `false` or `null`, so that it needs its quotation marks to be told from one.
+pub(crate) fn reads_as_another_scalar(text: &str) -> bool {
+    matches!(text, "true" | "false" | "null") || serde_json::from_str::<serde_json::Number>(text).is_ok()
+}
+
+/// Appends a JSON string literal, quotes included, with the minimal escapes of RFC 8259.
+pub fn quote(text: &str, out: &mut String) {
+    let mut quoted = Vec::with_capacity(text.len() + 2);
+    string(text, &mut quoted);
+    // The writer copies UTF-8 and adds ASCII.
+    out.push_str(str::from_utf8(&quoted).unwrap_or_default());
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::{
     contract::{Operation, below, follow},
     exchange::{Response, media},
+    json::pointer_tokens,
 };
 
 /// Most schemas that one value is looked up in.
@@ -63,12 +64,12 @@ pub(super) enum Place {
 /// Finds the place of the value at `at` of a body of this schema.
 pub(super) fn of_value(document: &Value, schema: &str, at: &str) -> Option<Place> {
     let mut schemas = expand(document, vec![schema.to_owned()]);
-    let mut tokens = at.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).peekable();
+    let mut tokens = pointer_tokens(at).peekable();
     while let Some(token) = tokens.next() {
         let mut next = Vec::new();
         for schema in &schemas {
             let Some(node) = document.pointer(schema) else { continue };
-            if node.get("properties").and_then(|properties| properties.get(&token)).is_some() {
+            if node.get("properties").and_then(|properties| properties.get(&*token)).is_some() {
                 next.push(below(schema, &["properties", &token]));
             } else if node.get("items").is_some_and(Value::is_object) && token.bytes().all(|byte| byte.is_ascii_digit())
             {
@@ -86,7 +87,7 @@ pub(super) fn of_value(document: &Value, schema: &str, at: &str) -> Option<Place
                 })
             };
             let object = schemas.iter().find(is_open).filter(|_| tokens.peek().is_none())?;
-            return Some(Place::Further { object: object.clone(), name: token });
+            return Some(Place::Further { object: object.clone(), name: token.into_owned() });
         }
         schemas = expand(document, next);
     }

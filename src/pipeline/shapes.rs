@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::{
     contract::{Contract, ContractDocument},
+    json::pointer_tokens,
     redact::{Bounds, Shapes},
 };
 
@@ -55,8 +56,7 @@ fn schemas<'a>(document: &'a Value, operation: &str, response: bool, pointer: &s
             collect(document, held, response, &mut schemas);
         }
     }
-    for token in pointer.split('/').skip(1) {
-        let token = token.replace("~1", "/").replace("~0", "~");
+    for token in pointer_tokens(pointer) {
         schemas = schemas.into_iter().flat_map(|schema| step(document, schema, &token)).collect();
     }
     schemas.into_iter().flat_map(|schema| alternatives(document, schema, MAX_DEPTH)).collect()

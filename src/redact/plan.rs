@@ -6,6 +6,7 @@ use http::{HeaderName, header::AUTHORIZATION};
 use regex::bytes::Regex;
 
 use super::find::header_names::by_header;
+use crate::json::unescape_pointer;
 
 /// The built-in rules and what `--redact` adds. Compiled once.
 #[derive(Debug, Clone, Default)]
@@ -78,7 +79,7 @@ impl Plan {
             let tokens = pointer
                 .strip_prefix('/')
                 .ok_or("a JSON pointer begins with `/`, for example `pointer:/client/secret`")?;
-            self.pointers.push(tokens.split('/').map(|token| token.replace("~1", "/").replace("~0", "~")).collect());
+            self.pointers.push(tokens.split('/').map(|token| unescape_pointer(token).into_owned()).collect());
         } else if let Some(name) = option.strip_prefix("header:") {
             let name = HeaderName::from_bytes(name.as_bytes())
                 .map_err(|_| "that is no name of a header field, for example `header:X-Internal-Id`")?;
@@ -146,7 +147,7 @@ impl Plan {
     pub(super) fn names_place(&self, pointer: &str) -> bool {
         let Some(tokens) = pointer.strip_prefix('/') else { return false };
         self.pointers.iter().any(|held| {
-            let mut tokens = tokens.split('/').map(|token| token.replace("~1", "/").replace("~0", "~"));
+            let mut tokens = tokens.split('/').map(unescape_pointer);
             held.iter().all(|wanted| tokens.next().is_some_and(|token| wanted == "*" || *wanted == token))
                 && tokens.next().is_none()
         })

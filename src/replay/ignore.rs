@@ -1,6 +1,8 @@
 //! What a comparison leaves out because the user said so (`--ignore`).
 
-use std::{fmt, str::FromStr};
+use std::{borrow::Cow, fmt, str::FromStr};
+
+use crate::json::pointer_tokens;
 
 /// One `--ignore` rule: `query:NAME`, `pointer:/a/b` or `body`, each optionally after `OPERATION=`.
 ///
@@ -109,7 +111,7 @@ impl IgnoreSet {
 
 /// The reference tokens of a JSON pointer, unescaped (RFC 6901, section 4).
 pub(super) fn tokens(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect()
+    pointer_tokens(pointer).map(Cow::into_owned).collect()
 }
 
 #[cfg(test)]

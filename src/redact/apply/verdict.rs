@@ -50,7 +50,7 @@ impl Redaction<'_> {
         let mut changed = false;
         let mut out = String::new();
         for token in pointer.strip_prefix('/')?.split('/') {
-            let name = token.replace("~1", "/").replace("~0", "~");
+            let name = json::unescape_pointer(token);
             let new = self.name(index, &name);
             changed |= new.is_some();
             json::push_pointer(&mut out, new.as_deref().unwrap_or(&name));

@@ -1,0 +1,81 @@
+//! The document: its bytes and the tape of spans.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::{
+    error::SyntaxError,
+    node::Node,
+    parse,
+    pointer::unescape_pointer,
+    slot::{Kind, Slot},
+};
+
+/// A parsed document: the source bytes and a tape of spans.
+#[derive(Debug, Clone)]
+pub struct Document {
+    pub(super) source: Bytes,
+    pub(super) tape: Vec<Slot>,
+    pub(super) depth: usize,
+    /// There are control characters: line ends and tabs between its tokens.
+    pub(super) controls: bool,
+}
+
+impl Document {
+    /// Parses strictly, in one pass, without recursion.
+    ///
+    /// # Errors
+    ///
+    /// [`SyntaxError`] with a fault and its offset; where a document has several, the one that ended the pass.
+    pub fn parse(source: impl Into<Bytes>) -> Result<Self, SyntaxError> {
+        let source = source.into();
+        let parse::Parsed { tape, depth, controls } = parse::parse(&source)?;
+        Ok(Self { source, tape, depth, controls })
+    }
+
+    /// The bytes that were parsed.
+    #[must_use]
+    pub fn source(&self) -> &Bytes {
+        &self.source
+    }
+
+    /// How many containers are nested in each other at the deepest place.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Its strings, names of members among them, in their order: each with its quotes, and whether it has escapes. `None`
+    /// where there are control characters between its tokens.
+    pub(crate) fn strings_without_controls(&self) -> Option<impl Iterator<Item = (Range<usize>, bool)>> {
+        let strings = self.tape.iter().filter(|slot| slot.kind() == Kind::String);
+        (!self.controls).then(|| strings.map(|slot| (slot.start as usize..slot.end as usize, slot.is_marked())))
+    }
+
+    /// The outermost value.
+    #[must_use]
+    pub fn root(&self) -> Node<'_> {
+        Node::new(self, 0)
+    }
+
+    /// The value at a JSON pointer (RFC 6901), if there is one.
+    #[must_use]
+    pub fn pointer(&self, pointer: &str) -> Option<Node<'_>> {
+        if pointer.is_empty() {
+            return Some(self.root());
+        }
+        pointer.strip_prefix('/')?.split('/').try_fold(self.root(), |node, token| {
+            let token = unescape_pointer(token);
+            match node.kind() {
+                Kind::Object => node.get(&token),
+                Kind::Array
+                    if token == "0" || (!token.starts_with('0') && token.bytes().all(|b| b.is_ascii_digit())) =>
+                {
+                    node.items().nth(token.parse().ok()?)
+                }
+                _ => None,
+            }
+        })
+    }
+}
