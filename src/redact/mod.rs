@@ -33,7 +33,7 @@ mod redactor;
 mod view;
 
 pub use apply::{
-    file::{Cleaned, Sighting},
+    cleaned::{Cleaned, Sighting},
     renumber::Renumbering,
 };
 pub use bounds::{Bounds, Shapes};

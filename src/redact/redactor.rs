@@ -1,7 +1,6 @@
 //! A recording's redactor: its plan, its memory of secrets, and what it gives to writers, console and reports.
 
 use std::{
-    borrow::Cow,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -9,16 +8,13 @@ use std::{
 use http::HeaderValue;
 
 use super::{
-    Bounds, Counters, Hit, Judged, Plan, Redacted, Shapes,
-    apply::message::Redaction,
+    Counters, Plan, Shapes,
     kind::{self, Kind, Spread},
-    known::{index::Index, memory::Memory, search},
-    label,
+    known::{index::Index, memory::Memory},
     mark::Id,
 };
 use crate::{
-    exchange::{ByToken, Exchange, Headers, Request, TokenFacts},
-    finding::{Rule, Verdict},
+    exchange::{ByToken, TokenFacts},
     token::Recent,
 };
 
@@ -46,9 +42,6 @@ impl Default for Redactor {
         Self::new(Plan::default())
     }
 }
-
-/// How many codings of a text for people are undone one inside the other.
-const TEXT_DEPTH: usize = 2;
 
 impl Redactor {
     /// A memory without secrets.
@@ -88,90 +81,6 @@ impl Redactor {
         self
     }
 
-    /// Takes the secrets out of an exchange and of its verdict. Idempotent: labels are recognised.
-    #[must_use]
-    pub fn redact(&self, mut judged: Judged) -> Redacted<Judged> {
-        let operation = judged.verdict.operation.clone();
-        let mut work = Redaction::new(self, operation.as_deref());
-        let exchange = &mut judged.exchange;
-        let transport = &mut exchange.transport;
-        if let Some(failure) = &transport.incomplete {
-            // Its secrets may be in the messages, too.
-            self.detect_text(failure.as_bytes(), TEXT_DEPTH, &mut Vec::new());
-        }
-        work.messages(&mut exchange.request, exchange.response.as_mut());
-        if let Some(failure) = &mut transport.incomplete {
-            let clean = self.failure(failure).into_inner();
-            if clean != *failure {
-                replace_failure(&mut judged.verdict, failure, &clean);
-                *failure = clean;
-                work.touched.elsewhere = true;
-            }
-        }
-        work.verdict(&mut judged.verdict);
-        if let Some(audience) = &mut transport.original_audience {
-            let index = self.memory().index();
-            work.touched.elsewhere |= work.rewrite(&index, audience);
-        }
-        judged.touched.authorization |= work.touched.authorization;
-        judged.touched.elsewhere |= work.touched.elsewhere;
-        Redacted(judged)
-    }
-
-    /// Recognises the secrets of an exchange that is not recorded, so that they are replaced wherever they come again.
-    pub fn recognise(&self, exchange: &Exchange) {
-        Redaction::new(self, None).recognise(&exchange.request, exchange.response.as_ref());
-    }
-
-    /// Recognises the secrets of header fields that are recorded nowhere (an interim answer's).
-    pub fn recognise_headers(&self, headers: &Headers) {
-        Redaction::new(self, None).recognise_headers(headers);
-    }
-
-    /// Takes secrets, known ones in any coding and others by shape and name, out of a text for people (an error, a
-    /// URL).
-    #[must_use]
-    pub fn text(&self, text: &str) -> Redacted<String> {
-        let work = Redaction::new(self, None);
-        let mut marks = Vec::new();
-        self.detect_text(text.as_bytes(), TEXT_DEPTH, &mut marks);
-        let index = self.memory().index();
-        search::find(&index, text.as_bytes(), search::Reading::default(), &mut marks);
-        let new = work.replaced(text.as_bytes(), marks, None);
-        Redacted(new.map_or_else(|| text.to_owned(), |new| String::from_utf8_lossy(&new).into_owned()))
-    }
-
-    /// The same for what a producer says of an exchange that failed: a text of any length, which is cut for reading once
-    /// no secret is left that the cut could divide.
-    #[must_use]
-    pub fn failure(&self, text: &str) -> Redacted<String> {
-        /// Most characters that are kept.
-        const MAX_FAILURE: usize = 200;
-        let mut clean = self.text(text).into_inner();
-        if let Some((end, _)) = clean.char_indices().nth(MAX_FAILURE) {
-            let divided = label::find(clean.as_bytes()).find(|(range, _)| range.start < end && end < range.end);
-            clean.truncate(divided.map_or(end, |(range, _)| range.start));
-        }
-        Redacted(clean)
-    }
-
-    /// The same for a JSON pointer: each name on the way is a text of its own.
-    #[must_use]
-    pub fn pointer(&self, pointer: &str) -> Redacted<String> {
-        let index = self.memory().index();
-        let mut text = pointer.to_owned();
-        Redaction::new(self, None).derived(&index, &mut text);
-        Redacted(text)
-    }
-
-    /// The same plan on a live request before it is matched against a fixture, so redaction never breaks replay.
-    #[must_use]
-    pub fn request(&self, request: &Request) -> Redacted<Request> {
-        let mut request = request.clone();
-        Redaction::new(self, None).messages(&mut request, None);
-        Redacted(request)
-    }
-
     /// Makes a value a secret of this recording, wherever it comes. `false` if it is too short or too common to be
     /// looked for by value.
     pub fn remember(&self, secret: &[u8]) -> bool {
@@ -183,31 +92,6 @@ impl Redactor {
     /// The same for the secret of an OAuth client, so that its label says what it is. It counts once a message holds it.
     pub fn remember_client_secret(&self, secret: &str) {
         self.memory().foresee(secret.as_bytes(), Kind::ClientSecret);
-    }
-
-    /// Looks for every secret seen so far, raw and in base64, hex, percent-encoded and escaped form. For the proof at
-    /// the end of a recording; the bytes may be a whole file or a line of it.
-    ///
-    /// Values that redaction leaves to their fields (short or common ones) are not looked for.
-    #[must_use]
-    pub fn scan(&self, bytes: &[u8]) -> Vec<Hit> {
-        let index = self.memory().index();
-        let memory = self.memory();
-        let mut hits: Vec<Hit> = search::scan(&index, bytes)
-            .into_iter()
-            .map(|(found, form)| {
-                let secret = memory.secret(found.secret);
-                Hit {
-                    offset: found.range.start,
-                    kind: secret.kind.name(),
-                    form,
-                    label: label::text(secret.kind, secret.number, Bounds::default()),
-                }
-            })
-            .collect();
-        hits.sort_by(|one, other| (one.offset, &one.label).cmp(&(other.offset, &other.label)));
-        hits.dedup_by(|one, other| one.offset == other.offset && one.label == other.label);
-        hits
     }
 
     /// What was found so far, for the summary.
@@ -254,14 +138,5 @@ impl Redactor {
 
     fn clean(&self) -> MutexGuard<'_, ByToken<u64>> {
         self.clean.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Puts the redacted failure of an exchange into the finding that quotes it.
-fn replace_failure(verdict: &mut Verdict, failure: &str, clean: &str) {
-    for finding in &mut verdict.findings {
-        if let (Rule::TransportIncomplete, Cow::Owned(expected)) = (finding.rule, &mut finding.expected) {
-            *expected = expected.replace(failure, clean);
-        }
     }
 }

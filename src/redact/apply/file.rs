@@ -1,14 +1,14 @@
 //! Recordings as files: any HAR, a journal's line, any other JSON or text, edited in place so that what other tools
 //! wrote beside the messages survives.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
-use http::{HeaderValue, header};
 
-use super::recording::{Whole, is_recording};
+use super::{
+    cleaned::{Cleaned, Sighting},
+    recording::{Whole, content_type, is_recording},
+};
 use crate::{
-    exchange::{Body, Headers},
+    exchange::Body,
     json::{self, Document},
     redact::{
         Bounds, Redacted, Redactor,
@@ -18,30 +18,6 @@ use crate::{
         mark::{self, Mark},
     },
 };
-
-/// A secret in a file. It never shows the secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sighting {
-    /// Byte offset at which it begins.
-    pub offset: usize,
-    /// Where, as a JSON pointer into the file (or line); `None` in a text.
-    pub at: Option<Arc<str>>,
-    /// What kind of secret, for example `client-secret`.
-    pub kind: &'static str,
-    /// The label that stands for it.
-    pub label: String,
-}
-
-/// A file without its secrets.
-#[derive(Debug, Clone)]
-pub struct Cleaned {
-    /// What to write.
-    pub content: Redacted<Vec<u8>>,
-    /// What was replaced, in the order of the file.
-    pub sightings: Vec<Sighting>,
-    /// Bodies that were emptied because they do not parse, and nobody can say where their secrets are.
-    pub withheld: usize,
-}
 
 impl Redactor {
     /// Takes the secrets out of a file's content (of a journal: of one line), keeping all else byte for byte.
@@ -116,15 +92,6 @@ impl Redactor {
         sightings.sort_by_key(|sighting| sighting.offset);
         Cleaned { content: Redacted(json::splice(source, &edits)), sightings, withheld }
     }
-}
-
-pub(super) fn content_type(media: &str) -> Headers {
-    HeaderValue::from_str(media)
-        .ok()
-        .filter(|_| !media.is_empty())
-        .map(|value| (header::CONTENT_TYPE, value))
-        .into_iter()
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Replacing secrets with labels, in messages and in files.
 
-pub(super) mod file;
+pub(super) mod cleaned;
+mod exchange;
+mod file;
 mod head;
 mod labelled;
 pub(super) mod message;

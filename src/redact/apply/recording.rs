@@ -6,14 +6,11 @@ use std::{cell::LazyCell, collections::HashSet, ops::Range, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
-use http::HeaderName;
+use http::{HeaderName, HeaderValue, header};
 
-use super::{
-    file::{Cleaned, content_type},
-    message::Redaction,
-};
+use super::{cleaned::Cleaned, message::Redaction};
 use crate::{
-    exchange::Body,
+    exchange::{Body, Headers},
     json::{self, Document, Kind as JsonKind, Node},
     redact::{
         Redacted, Redactor,
@@ -266,6 +263,16 @@ impl Redactor {
 }
 
 /// A HAR file, or an entry of one (a line of a journal).
+/// The header that declares a media type; none where the type cannot be a header.
+pub(super) fn content_type(media: &str) -> Headers {
+    HeaderValue::from_str(media)
+        .ok()
+        .filter(|_| !media.is_empty())
+        .map(|value| (header::CONTENT_TYPE, value))
+        .into_iter()
+        .collect()
+}
+
 pub(super) fn is_recording(document: &Document) -> bool {
     // A mended document may name a member twice.
     document.root().entries().any(|(name, value)| {

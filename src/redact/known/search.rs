@@ -5,12 +5,13 @@ use std::{cell::LazyCell, ops::Range, sync::Arc};
 use super::index::{Found, Index};
 use crate::json::{Document, Kind as JsonKind, Node};
 use crate::redact::{
-    Redactor,
+    Bounds, Hit, Redactor,
     find::{
         steps::looked,
         walk::{Places, Token, Walk},
     },
     kind::{self, Spread},
+    label,
     mark::Mark,
     view::View,
 };
@@ -65,6 +66,31 @@ pub(in crate::redact) fn is_worth(index: &Index, text: &[u8]) -> bool {
 }
 
 impl Redactor {
+    /// Looks for every secret seen so far, raw and in base64, hex, percent-encoded and escaped form. For the proof at
+    /// the end of a recording; the bytes may be a whole file or a line of it.
+    ///
+    /// Values that redaction leaves to their fields (short or common ones) are not looked for.
+    #[must_use]
+    pub fn scan(&self, bytes: &[u8]) -> Vec<Hit> {
+        let index = self.memory().index();
+        let memory = self.memory();
+        let mut hits: Vec<Hit> = scan(&index, bytes)
+            .into_iter()
+            .map(|(found, form)| {
+                let secret = memory.secret(found.secret);
+                Hit {
+                    offset: found.range.start,
+                    kind: secret.kind.name(),
+                    form,
+                    label: label::text(secret.kind, secret.number, Bounds::default()),
+                }
+            })
+            .collect();
+        hits.sort_by(|one, other| (one.offset, &one.label).cmp(&(other.offset, &other.label)));
+        hits.dedup_by(|one, other| one.offset == other.offset && one.label == other.label);
+        hits
+    }
+
     /// Known secrets in a JSON document, in names, strings and numbers. Ranges are those of its source.
     pub(in crate::redact) fn spread_json(
         &self,

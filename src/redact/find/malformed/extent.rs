@@ -1,5 +1,8 @@
 //! How far a value reaches in text that is nearly JSON.
 
+/// Longest name between quotes.
+pub(super) const MAX_NAME: usize = 200;
+
 /// Longest comment that is skipped.
 const MAX_COMMENT: usize = 4 << 10;
 

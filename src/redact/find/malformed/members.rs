@@ -2,10 +2,7 @@
 
 use std::{cell::Cell, ops::Range};
 
-use super::{
-    MAX_NAME,
-    extent::{blank, container, ends_value, is_quote, quoted, skip},
-};
+use super::extent::{MAX_NAME, blank, container, ends_value, is_quote, quoted, skip};
 use crate::redact::{
     find::{
         emit::Emit,

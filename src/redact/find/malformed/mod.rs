@@ -11,9 +11,6 @@ mod parts;
 use super::emit::Emit;
 use crate::redact::{Redactor, label, mark::Mark, view::View};
 
-/// Longest name between quotes.
-pub(super) const MAX_NAME: usize = 200;
-
 /// In longer texts only one coding is undone.
 const LONG: usize = 1 << 18;
 

@@ -1,6 +1,6 @@
 //! Parts of a multipart body that is not whole.
 
-use super::{MAX_NAME, extent::skip};
+use super::extent::{MAX_NAME, skip};
 use crate::redact::{
     find::{
         emit::Emit,
