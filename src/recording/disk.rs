@@ -57,6 +57,11 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     }
 }
 
+/// Whether it is a folder itself, not a link to one.
+pub(super) fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|there| there.is_dir())
+}
+
 /// Makes a folder and those above it, for the owner only; those that exist stay as they are.
 pub(super) fn make_folder(path: &Path) -> Result<(), WriteError> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(refused("make the folder", path))

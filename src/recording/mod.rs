@@ -35,7 +35,6 @@ pub(crate) use fixture::instants::{from_distances, to_distances};
 pub(crate) use fixture::names::is_body_file;
 pub use fixture::normalize::{rename_request, without_run};
 pub use fixture::options::{Check, FoldOptions, FoldSource, Prove, Take};
-pub use fixture::place::{Place, is_single_file};
 pub use fixture::renew::Renew;
 pub use fixture::stamp::{edited_bodies, restamp};
 pub use fixture::transient::{Keep, UnknownKeep};
