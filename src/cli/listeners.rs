@@ -7,8 +7,8 @@ use tokio::net::TcpListener;
 use super::{
     Failure,
     options::listen::ListenerArgs,
+    outbound::{OutboundPolicy, Site},
     printer::warn,
-    run::{OutboundPolicy, Site},
 };
 use crate::proxy::{
     HostPort, Proxy,

@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use self::messages::complain;
 pub use self::{
     options::{ContractArgs, Format},
-    outcome::{Failure, Outcome},
+    outcome::{Ended, Failure, Outcome},
     parse::command,
 };
 use crate::config::Sources;
@@ -33,6 +33,7 @@ mod log;
 mod messages;
 mod open_files;
 pub mod options;
+mod outbound;
 mod outcome;
 pub mod pack;
 mod parse;
@@ -50,7 +51,7 @@ mod summary;
 mod trails;
 pub mod verify;
 pub mod watch;
-pub mod wrap;
+mod wrap;
 
 /// Parses the arguments, runs the command, prints the error chain, and gives the exit status.
 #[must_use]

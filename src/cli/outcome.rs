@@ -1,6 +1,6 @@
 //! Exit statuses, and errors of commands.
 
-use super::wrap::Ended;
+use nix::sys::signal::Signal;
 
 /// The result of a command, for its exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,6 +27,27 @@ impl Outcome {
             Self { misses: true, .. } => 3,
             Self { findings: true, .. } => 1,
             _ => 0,
+        }
+    }
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// Its status, or 128 + n if signal n ended it.
+    pub status: u8,
+    /// The signal that ended it.
+    pub signal: Option<Signal>,
+    /// contrail got a signal while it ran.
+    pub interrupted: bool,
+}
+
+impl Ended {
+    /// How it ended, in words.
+    pub(super) fn in_words(self) -> String {
+        match self.signal {
+            Some(signal) => format!("the command was ended by signal {} ({signal})", signal as i32),
+            None => format!("the command ended with status {}", self.status),
         }
     }
 }

@@ -5,7 +5,13 @@ use std::sync::Arc;
 use tokio::{sync::watch, task::JoinSet};
 
 use super::{
-    Failure, Format, environment::Environment, listeners::Open, options::limits::ProxyArgs, signals::Signals, wrap,
+    Ended, Failure, Format,
+    environment::Environment,
+    listeners::Open,
+    options::limits::ProxyArgs,
+    outbound::{FirstHop, OutboundPolicy, Site},
+    signals::Signals,
+    wrap,
 };
 use crate::{
     exchange::TenantFacts,
@@ -17,48 +23,6 @@ use crate::{
         routes::Routes,
     },
 };
-
-/// Where a proxy may open connections to.
-#[derive(Debug, Clone)]
-pub enum OutboundPolicy {
-    /// Nowhere: whatever is intercepted is answered from memory.
-    Memory,
-    /// To the upstream and to intercepted hosts.
-    Anywhere {
-        /// How they are reached.
-        access: Box<live::Access>,
-        /// Where connections for the upstream lead first.
-        first: FirstHop,
-    },
-}
-
-/// Where connections for the upstream lead first.
-#[derive(Debug, Clone)]
-pub enum FirstHop {
-    /// Nowhere: the embedded tenant answers.
-    Nothing,
-    /// The upstream itself, so its name is looked up here.
-    Upstream,
-    /// A proxy, which looks the upstream's name up.
-    Proxy(live::Via),
-}
-
-impl OutboundPolicy {
-    fn first(&self) -> &FirstHop {
-        match self {
-            Self::Memory => &FirstHop::Nothing,
-            Self::Anywhere { first, .. } => first,
-        }
-    }
-}
-
-/// Where a proxy stands: the upstream's origin, its own addresses, and how far it reaches.
-#[derive(Debug)]
-pub(super) struct Site<'a> {
-    pub(super) origin: Origin,
-    pub(super) own: OwnAddresses,
-    pub(super) outbound: &'a OutboundPolicy,
-}
 
 /// Listens to what passes unseen.
 #[derive(Debug)]
@@ -74,7 +38,7 @@ impl Observer for Nobody {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ran {
     /// How the wrapped command ended, if there was one.
-    pub command: Option<wrap::Ended>,
+    pub command: Option<Ended>,
     /// What the command got to find the listeners by, as in `CONTRAIL_URL=http://127.0.0.1:41234`.
     pub given: Vec<String>,
     /// The lines that say where it listened.
@@ -84,13 +48,13 @@ pub struct Ran {
 impl Ran {
     /// How the wrapped command failed, if it did.
     #[must_use]
-    pub fn failure(&self) -> Option<wrap::Ended> {
+    pub fn failure(&self) -> Option<Ended> {
         self.command.filter(|ended| ended.status != 0)
     }
 
     /// How the wrapped command came to an end before its work was done: it failed, or contrail was stopped.
     #[must_use]
-    pub fn cut_short(&self) -> Option<wrap::Ended> {
+    pub fn cut_short(&self) -> Option<Ended> {
         self.command.filter(|ended| ended.status != 0 || ended.interrupted)
     }
 }

@@ -17,28 +17,7 @@ use nix::{
 };
 use tokio::process::{Child, Command};
 
-use super::{Failure, environment::Environment, signals::Signals};
-
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
-    /// Its status, or 128 + n if signal n ended it.
-    pub status: u8,
-    /// The signal that ended it.
-    pub signal: Option<Signal>,
-    /// contrail got a signal while it ran.
-    pub interrupted: bool,
-}
-
-impl Ended {
-    /// How it ended, in words.
-    pub(super) fn in_words(self) -> String {
-        match self.signal {
-            Some(signal) => format!("the command was ended by signal {} ({signal})", signal as i32),
-            None => format!("the command ended with status {}", self.status),
-        }
-    }
-}
+use super::{Failure, environment::Environment, outcome::Ended, signals::Signals};
 
 /// Runs the command to its end.
 pub(super) async fn run(

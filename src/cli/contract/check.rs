@@ -7,7 +7,6 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::located;
 use crate::{
     contract::{Contract, ContractDocument},
     plural::plural,
@@ -131,4 +130,9 @@ pub(super) fn as_json(contract: &Contract) -> Value {
         "contradictory": all(contradictory(contract), "reason"),
         "not_judged": all(not_judged(contract), "what"),
     })
+}
+
+/// A place of a document: its JSON pointer, behind the document's name where the contract has several.
+pub(super) fn located(contract: &Contract, document: &ContractDocument, at: &str) -> String {
+    if contract.documents().len() > 1 { format!("{}#{at}", document.name()) } else { at.to_owned() }
 }

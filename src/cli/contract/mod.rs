@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use check::located;
 use serde_json::{Value, json};
 
 use super::{
@@ -262,9 +263,4 @@ fn asks_for(operation: &Operation) -> Value {
     let scheme = |asked: &AskedScheme| json!({"scheme": asked.scheme, "scopes": asked.scopes});
     let all = |all: &Vec<AskedScheme>| all.iter().map(scheme).collect::<Vec<_>>();
     operation.asks_for.iter().map(all).collect()
-}
-
-/// A place of a document: its JSON pointer, behind the document's name where the contract has several.
-fn located(contract: &Contract, document: &ContractDocument, at: &str) -> String {
-    if contract.documents().len() > 1 { format!("{}#{at}", document.name()) } else { at.to_owned() }
 }

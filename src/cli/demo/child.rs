@@ -19,7 +19,11 @@ use tokio::{
     process::{Child, ChildStderr, Command},
 };
 
+use super::line::Line;
 use crate::cli::Failure;
+
+/// The name of the fixture in the demo's folder.
+pub(super) const FIXTURE: &str = "tenant";
 
 /// How long a child may take to start or to end.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -114,4 +118,19 @@ impl Server {
             .map_err(|_| "a contrail that the demo has started does not stop")??;
         Ok((rest, status.code()))
     }
+}
+
+/// The proxy's line about the exchange that has just ended.
+pub(super) async fn next_exchange(proxy: &mut Server) -> Result<Line, Failure> {
+    while let Some(line) = proxy.line().await? {
+        if let Some(line) = serde_json::from_str(&line).ok().as_ref().and_then(Line::read) {
+            return Ok(line);
+        }
+    }
+    Err("the proxy ended in the middle of the demo".into())
+}
+
+/// An exit status in words.
+pub(super) fn shown(status: Option<i32>) -> String {
+    status.map_or("none (a signal)".to_owned(), |status| status.to_string())
 }

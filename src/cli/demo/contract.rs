@@ -14,11 +14,8 @@ use tokio::{
 };
 
 use super::{
-    FIXTURE,
-    child::{self, Server},
-    next_exchange,
+    child::{self, FIXTURE, Server, next_exchange, shown},
     screen::Screen,
-    shown,
 };
 use crate::{
     cli::{ContractArgs, Failure},

@@ -27,7 +27,7 @@ use serde_json::Value;
 use tokio::{net::TcpListener, sync::oneshot};
 
 use self::{
-    child::Server,
+    child::{FIXTURE, Server, next_exchange, shown},
     client::{Came, Client},
     line::Line,
     screen::Screen,
@@ -35,9 +35,6 @@ use self::{
 };
 use super::{ContractArgs, Failure, Outcome};
 use crate::sandbox::{self, Misbehaviour, Seed, Tenant};
-
-/// The name of the fixture in the demo's folder.
-const FIXTURE: &str = "tenant";
 
 /// Run record, verify and replay end to end offline, against the sandbox tenant
 #[derive(Debug, clap::Args)]
@@ -201,16 +198,6 @@ fn exposed(folder: &Path, secrets: &[String]) -> Result<Option<PathBuf>, Failure
     Ok(None)
 }
 
-/// The proxy's line about the exchange that has just ended.
-async fn next_exchange(proxy: &mut Server) -> Result<Line, Failure> {
-    while let Some(line) = proxy.line().await? {
-        if let Some(line) = serde_json::from_str(&line).ok().as_ref().and_then(Line::read) {
-            return Ok(line);
-        }
-    }
-    Err("the proxy ended in the middle of the demo".into())
-}
-
 /// Checks the recording, and that it gives what was given live.
 async fn verify(folder: &Path, told: &[Told], screen: &mut Screen) -> Result<(), Failure> {
     screen.say(&format!("\n$ contrail verify {FIXTURE}\n"))?;
@@ -332,10 +319,6 @@ fn difference(step: &Step, came: &Came, again: &Came) -> Option<String> {
         return Some("another content type".to_owned());
     }
     (came.body != again.body).then(|| "another body".to_owned())
-}
-
-fn shown(status: Option<i32>) -> String {
-    status.map_or("none (a signal)".to_owned(), |status| status.to_string())
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use crate::{
     cli::{
         Failure,
         messages::lacking,
+        outbound::{FirstHop, OutboundPolicy},
         report_files::Used,
-        run::{FirstHop, OutboundPolicy},
         summary,
     },
     contract::{BUILT_IN, Contract},

@@ -12,11 +12,10 @@ use super::{
 };
 use crate::{
     cli::{
-        Failure,
+        Ended, Failure,
         messages::{error_chain, quoted},
         run::Ran,
         summary,
-        wrap::Ended,
     },
     pipeline::{self, SharedJournal},
     plural::plural,

@@ -24,8 +24,8 @@ use super::{
         judge::{JudgeArgs, Setup},
         limits::ProxyArgs,
     },
+    outbound::OutboundPolicy,
     report_files::{self, Used},
-    run::OutboundPolicy,
     sources, summary, verify,
 };
 use crate::{
