@@ -16,6 +16,7 @@
 mod batches;
 mod console;
 mod counts;
+mod disk;
 mod enforce;
 mod journal;
 mod judge;

@@ -6,10 +6,10 @@ use http::HeaderMap;
 
 use super::{
     console,
+    disk::unrecorded,
     enforce::{self, Held},
     judge,
     run::Pipeline,
-    writing::unrecorded,
 };
 use crate::{
     exchange::{Exchange, Headers, Request},

@@ -8,10 +8,11 @@ use std::{
 use super::{
     batches::{Batch, Pending, Waiting},
     console,
+    disk::unrecorded,
     enforce::{self, Held},
     judge::Attestation,
     run::{Pipeline, State},
-    writing::{MAX_QUEUED, unrecorded},
+    writing::MAX_QUEUED,
 };
 use crate::{
     proxy::{Committed, Completed, Observer as _},

@@ -11,11 +11,11 @@ use super::{
     batches::{Batches, Waiting},
     console::LineFormat,
     counts::Counts,
+    disk::Disk,
     enforce::Enforce,
     journal::Journal,
     judge::Judge,
     lines::Console,
-    writing::Disk,
 };
 use crate::{
     contract::Contract,

@@ -2,40 +2,16 @@
 
 use std::{io, sync::PoisonError, time::Instant};
 
-use http::StatusCode;
-
 use super::{
     batches::Waiting,
     console,
+    disk::unrecorded,
     run::{Pipeline, State},
 };
 use crate::upstream::Problem;
 
 /// Bytes of entries that are written at once, without waiting for the turn of the event loop to end.
 pub(super) const MAX_QUEUED: usize = 4 << 20;
-
-/// The state of the disk, under `--durable`.
-#[derive(Debug, Default)]
-pub(super) struct Disk {
-    /// Written, and not on the disk yet.
-    pub(super) syncing: Vec<Waiting>,
-    sync_wanted: bool,
-    /// Why requests are refused at present.
-    pub(super) refusing: Option<String>,
-    /// A sync failed: which part of the journal is on the disk is unknown, and a later success would not show it.
-    sync_failed: bool,
-    /// No more is to come.
-    pub(super) closing: bool,
-}
-
-impl Disk {
-    /// From now on requests are refused, for this reason; the answer.
-    fn refuse(&mut self, reason: String) -> Problem {
-        let problem = unrecorded(&reason);
-        self.refusing = Some(reason);
-        problem
-    }
-}
 
 impl Pipeline {
     pub(super) fn write_out(&self) {
@@ -145,10 +121,4 @@ fn release(waiting: &mut Vec<Waiting>, answer: &Result<(), Problem>) {
     for waiting in waiting.drain(..) {
         waiting.tell(answer.clone());
     }
-}
-
-/// The answer to a request that cannot be recorded, under `--durable`.
-pub(super) fn unrecorded(reason: &str) -> Problem {
-    let detail = format!("the journal cannot be written, and --durable lets nothing through unrecorded: {reason}");
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "durable", detail)
 }

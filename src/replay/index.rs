@@ -12,10 +12,10 @@ use std::{
 use super::{
     caller::{Caller, CallerCache, CallerId, Callers},
     conditions::Conditions,
+    grant::Learned,
     ignore::{Ignore, IgnoreSet},
     mask::{Key, Keys, Mask},
     serve::{self, Answer, Digested, Plain, Shelved},
-    token_endpoint::Learned,
 };
 use crate::recording::fixture::request_parts::Parts;
 use crate::{

@@ -11,6 +11,7 @@
 mod caller;
 mod conditions;
 mod differences;
+mod grant;
 mod ignore;
 mod index;
 mod mask;

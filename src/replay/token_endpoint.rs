@@ -8,15 +8,16 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::{Map, Value};
 
-use super::{index::Index, serve::Answer};
-use crate::recording::fixture::request_parts::{Content, Parts, Value as FieldValue};
+use super::{
+    grant::{Asked, Grant, Learned},
+    index::Index,
+    serve::Answer,
+};
 use crate::{
-    exchange::{Credential, Exchange, Request, Response, TenantFacts, TokenFacts},
-    json::Document,
+    exchange::{Request, TokenFacts},
     token::{NoKey, Signer},
 };
 
@@ -39,45 +40,6 @@ struct Grants {
     entries: Vec<u32>,
     /// What the last one that was granted got; `None` if all were refused.
     granted: Option<Map<String, Value>>,
-}
-
-/// What the endpoint takes note of in one exchange.
-#[derive(Debug, Default)]
-pub(super) struct Learned {
-    /// The token that it came with.
-    facts: Option<Arc<TokenFacts>>,
-    /// What it got, if it is a token request.
-    grant: Option<Grant>,
-}
-
-/// One recorded token request.
-#[derive(Debug)]
-struct Grant {
-    client: Option<String>,
-    /// `None` if it was refused.
-    granted: Option<Map<String, Value>>,
-}
-
-impl Learned {
-    pub(super) fn of(exchange: &Exchange, tenant: &dyn TenantFacts) -> Self {
-        let request = &exchange.request;
-        let facts = match &request.credential {
-            Credential::Token(facts) => Some(Arc::clone(facts)),
-            _ => None,
-        };
-        let grant = tenant
-            .is_token_request(&request.method, request.target.path())
-            .then(|| Grant { client: Asked::of(request).client, granted: granted(exchange.response.as_ref()) });
-        Self { facts, grant }
-    }
-}
-
-/// What a token request asks for.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Asked {
-    client: Option<String>,
-    audience: Option<String>,
-    scope: Option<String>,
 }
 
 /// What the endpoint does with a request.
@@ -158,63 +120,6 @@ impl TokenEndpoint {
         claims.insert("scope".to_owned(), scopes.join(" ").into());
         claims.insert("gty".to_owned(), "client-credentials".into());
         self.signer.sign("contrail-replay", &Value::Object(claims)).ok()
-    }
-}
-
-impl Asked {
-    fn of(request: &Request) -> Self {
-        let mut asked = Self::default();
-        match Parts::of(request).body {
-            Content::Form(fields) => {
-                for field in fields {
-                    let FieldValue::Bytes(value) = &field.value else { continue };
-                    asked.set(&String::from_utf8_lossy(&field.name), || String::from_utf8_lossy(value).into_owned());
-                }
-            }
-            Content::Json(document) => {
-                for (name, value) in document.root().members() {
-                    if let Some(text) = value.as_str() {
-                        asked.set(&name, || text.into_owned());
-                    }
-                }
-            }
-            _ => {}
-        }
-        if asked.client.is_none() {
-            asked.client = request.headers.get_str("authorization").and_then(basic_user);
-        }
-        asked
-    }
-
-    fn set(&mut self, name: &str, value: impl FnOnce() -> String) {
-        let place = match name {
-            "client_id" => &mut self.client,
-            "audience" => &mut self.audience,
-            "scope" => &mut self.scope,
-            _ => return,
-        };
-        *place = Some(value()).filter(|value| !value.is_empty());
-    }
-}
-
-/// The user of Basic credentials, percent-encoding undone (RFC 6749, section 2.3.1).
-fn basic_user(authorization: &str) -> Option<String> {
-    let (scheme, credentials) = authorization.split_once(' ')?;
-    if !scheme.eq_ignore_ascii_case("basic") {
-        return None;
-    }
-    let plain = STANDARD.decode(credentials.trim()).ok()?;
-    let plain = String::from_utf8(plain).ok()?;
-    let (user, _) = plain.split_once(':')?;
-    percent_encoding::percent_decode_str(user).decode_utf8().ok().map(std::borrow::Cow::into_owned)
-}
-
-/// What a token request got; `None` if it was refused.
-fn granted(response: Option<&Response>) -> Option<Map<String, Value>> {
-    let response = response.filter(|response| (200..300).contains(&response.status))?;
-    match Document::parse(response.body.content.clone()).ok().map(|document| document.root().to_value()) {
-        Some(Value::Object(members)) => Some(members),
-        _ => Some(Map::new()),
     }
 }
 

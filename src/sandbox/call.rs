@@ -4,6 +4,9 @@ use http::Method;
 
 use super::fields::unescape;
 
+/// Where tokens are asked for: as documented, and as every SDK does.
+pub(super) const TOKEN_PATHS: [&str; 2] = ["/oauth/token/", "/oauth/token"];
+
 /// One documented operation, with the ids that its path holds (decoded).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Call {

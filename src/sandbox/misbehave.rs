@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 use super::{
     call::Call,
     fields,
+    input::{Paging, template_changes},
     message::{Answer, Ask},
-    perform::{Paging, template_changes},
 };
 use crate::finding::{Rule, UnknownRule};
 

@@ -12,9 +12,6 @@ use super::{
 };
 use crate::json::Kind;
 
-/// Where tokens are asked for: as documented, and as every SDK does.
-pub(super) const PATHS: [&str; 2] = ["/oauth/token/", "/oauth/token"];
-
 fn refusal(status: StatusCode, error: &str, description: &str) -> Box<Answer> {
     let answer = Answer::json(status, &json!({"error": error, "error_description": description}))
         .with("cache-control", http::HeaderValue::from_static("no-store"));

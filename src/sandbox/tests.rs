@@ -1,6 +1,13 @@
 //! The tenant driven as a value, at instants that the test names.
 
-use std::time::Duration;
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use bytes::Bytes;
+use http::Method;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::upstream::{self, Upstream};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Jwks, NO_TOKEN, base64url::decoded};
+use super::{Jwks, base64url::decoded, scheme::NO_TOKEN};
 use crate::exchange::{Credential, SignatureCheck, TokenFacts, TokenTime};
 
 /// Decodes a bearer token; its time is not judged here.

@@ -1,0 +1,106 @@
+//! What a token request asks for, and what the tenant granted it.
+
+use std::sync::Arc;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Map, Value};
+
+use crate::exchange::{Credential, Exchange, Request, Response, TenantFacts, TokenFacts};
+use crate::json::Document;
+use crate::recording::fixture::request_parts::{Content, Parts, Value as FieldValue};
+
+/// What the endpoint takes note of in one exchange.
+#[derive(Debug, Default)]
+pub(super) struct Learned {
+    /// The token that it came with.
+    pub(super) facts: Option<Arc<TokenFacts>>,
+    /// What it got, if it is a token request.
+    pub(super) grant: Option<Grant>,
+}
+
+/// One recorded token request.
+#[derive(Debug)]
+pub(super) struct Grant {
+    pub(super) client: Option<String>,
+    /// `None` if it was refused.
+    pub(super) granted: Option<Map<String, Value>>,
+}
+
+impl Learned {
+    pub(super) fn of(exchange: &Exchange, tenant: &dyn TenantFacts) -> Self {
+        let request = &exchange.request;
+        let facts = match &request.credential {
+            Credential::Token(facts) => Some(Arc::clone(facts)),
+            _ => None,
+        };
+        let grant = tenant
+            .is_token_request(&request.method, request.target.path())
+            .then(|| Grant { client: Asked::of(request).client, granted: granted(exchange.response.as_ref()) });
+        Self { facts, grant }
+    }
+}
+
+/// What a token request asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) client: Option<String>,
+    pub(super) audience: Option<String>,
+    pub(super) scope: Option<String>,
+}
+
+impl Asked {
+    pub(super) fn of(request: &Request) -> Self {
+        let mut asked = Self::default();
+        match Parts::of(request).body {
+            Content::Form(fields) => {
+                for field in fields {
+                    let FieldValue::Bytes(value) = &field.value else { continue };
+                    asked.set(&String::from_utf8_lossy(&field.name), || String::from_utf8_lossy(value).into_owned());
+                }
+            }
+            Content::Json(document) => {
+                for (name, value) in document.root().members() {
+                    if let Some(text) = value.as_str() {
+                        asked.set(&name, || text.into_owned());
+                    }
+                }
+            }
+            _ => {}
+        }
+        if asked.client.is_none() {
+            asked.client = request.headers.get_str("authorization").and_then(basic_user);
+        }
+        asked
+    }
+
+    fn set(&mut self, name: &str, value: impl FnOnce() -> String) {
+        let place = match name {
+            "client_id" => &mut self.client,
+            "audience" => &mut self.audience,
+            "scope" => &mut self.scope,
+            _ => return,
+        };
+        *place = Some(value()).filter(|value| !value.is_empty());
+    }
+}
+
+/// The user of Basic credentials, percent-encoding undone (RFC 6749, section 2.3.1).
+fn basic_user(authorization: &str) -> Option<String> {
+    let (scheme, credentials) = authorization.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let plain = STANDARD.decode(credentials.trim()).ok()?;
+    let plain = String::from_utf8(plain).ok()?;
+    let (user, _) = plain.split_once(':')?;
+    percent_encoding::percent_decode_str(user).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+}
+
+/// What a token request got; `None` if it was refused.
+fn granted(response: Option<&Response>) -> Option<Map<String, Value>> {
+    let response = response.filter(|response| (200..300).contains(&response.status))?;
+    match Document::parse(response.body.content.clone()).ok().map(|document| document.root().to_value()) {
+        Some(Value::Object(members)) => Some(members),
+        _ => Some(Map::new()),
+    }
+}
