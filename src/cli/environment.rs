@@ -86,7 +86,7 @@ impl Environment {
             let roots = system_roots(path("SSL_CERT_FILE").as_deref());
             let common = write("roots.pem", &[&roots, own])?;
             for name in BUNDLES {
-                // What a runtime was told to trust on its own stays trusted beside the common bundle.
+                // What a runtime is configured to trust on its own stays trusted beside the common bundle.
                 let bundle =
                     match path(name).filter(|_| *name != "SSL_CERT_FILE").and_then(|path| std::fs::read(path).ok()) {
                         Some(told) => write(&format!("{}.pem", name.to_ascii_lowercase()), &[&told, &roots, own])?,

@@ -1,4 +1,4 @@
-//! Logs for whoever operates contrail: warnings, or as much as `CONTRAIL_LOG` asks for, on standard error.
+//! Logs for the operator: warnings, or as much as `CONTRAIL_LOG` asks for, on standard error.
 //!
 //! Only contrail's own events are shown. Libraries log what goes by, and what goes by holds secrets.
 

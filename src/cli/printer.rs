@@ -76,7 +76,7 @@ impl Beside {
                 // Some file systems know no locks.
                 Err(TryLockError::Error(_)) | Ok(()) => {}
             }
-            // Whoever held the lock may have put the file into its place since it was opened here.
+            // The process that held the lock may have put the file into its place since it was opened here.
             if is_at(&file, &path) {
                 file.set_len(0)?;
                 return Ok(Self { path, file });

@@ -49,7 +49,7 @@ pub struct Args {
     contract: ContractArgs,
 }
 
-/// A secret in a file, ready to be said.
+/// A secret in a file, ready to be printed.
 struct Found {
     source: String,
     line: Option<usize>,

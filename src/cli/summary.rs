@@ -18,7 +18,7 @@ use crate::{
     visible::visible,
 };
 
-/// A write or sync of the journal that takes this long is said.
+/// A write or sync of the journal that takes this long is reported.
 const SLOW: Duration = Duration::from_millis(250);
 
 /// Further lines of a command's own: a name for people and a value for both.
@@ -252,7 +252,7 @@ pub(super) fn list(text: &mut String, lines: impl Iterator<Item = String>) {
     }
 }
 
-/// What is said of what was counted, where it was one and where it was more.
+/// The sentence about a count, in the singular and in the plural.
 fn said(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 11] {
     let (secrets, counts) = (&outcome.secrets, &outcome.counts);
     let any = |count, said| (count, said, said);

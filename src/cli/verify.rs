@@ -1,7 +1,7 @@
 //! `contrail verify`: check recordings against the contract, offline.
 //!
 //! Entries stream: they are read and checked on all cores, redacted and counted in order, so memory does not grow with the
-//! file. What is reported of an exchange goes through redaction first, whoever wrote the file. Where nothing is (it
+//! file. What is reported of an exchange goes through redaction first, whatever wrote the file. Where nothing is (it
 //! conforms, and no report lists it), another tool's exchange is still searched for secrets, since one may come again in
 //! an exchange that is reported; one of our own went through redaction when it was written.
 
@@ -246,7 +246,7 @@ pub(super) fn report_torn(journal: &Path, bytes: u64) {
     }
 }
 
-/// What is said of it.
+/// Its description.
 pub(super) fn torn(journal: &Path, bytes: u64) -> String {
     let (journal, bytes) = (journal.display(), plural(bytes, "byte"));
     format!(

@@ -12,7 +12,7 @@ pub enum ContractError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The file is neither JSON nor YAML.

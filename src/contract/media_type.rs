@@ -51,7 +51,7 @@ impl MediaRange {
         &self.essence
     }
 
-    /// Whether it has parameters that tell it from its essence.
+    /// Whether it has parameters that distinguish it from its essence.
     pub(crate) fn has_parameters(&self) -> bool {
         !self.parameters.is_empty()
     }
@@ -85,7 +85,7 @@ impl MediaRange {
     }
 }
 
-/// Parameters that tell nothing of the format: the charset of a text, the boundary of a multipart body.
+/// Parameters that do not select the format: the charset of a text, the boundary of a multipart body.
 fn is_free(name: &str) -> bool {
     ["charset", "boundary", "q"].iter().any(|free| name.eq_ignore_ascii_case(free))
 }

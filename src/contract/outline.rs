@@ -82,7 +82,7 @@ impl fmt::Display for AskedScheme {
 pub struct Fact {
     /// The place, for reading: `getSynchronizedGroups take`, `RateLimitPolicy.id`.
     pub place: String,
-    /// What is said of it.
+    /// Its description.
     pub says: String,
     /// The passage that it comes from; empty where the document names none.
     pub source: String,

@@ -1,4 +1,4 @@
-//! OpenAPI 3.0 documents as 3.1 ones: what its schemas say in other words is said in the words of JSON Schema.
+//! OpenAPI 3.0 documents as 3.1 ones: keywords of the 3.0 dialect become those of JSON Schema.
 
 use serde_json::{Map, Value, json};
 

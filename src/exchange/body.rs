@@ -215,7 +215,7 @@ fn undo(coding: &[u8], coded: &[u8], limits: DecodeLimits) -> Option<Vec<u8>> {
                 whole(most, flate2::bufread::DeflateDecoder::new(coded), |decoder| decoder.into_inner().is_empty())
             }),
         b"br" => whole(most, brotli_decompressor::Decompressor::new(Chunk(coded), 4096), |mut decoder| {
-            // Bytes after the end are told by the read after the last one, or are still in the slice.
+            // Bytes after the end are found by the read after the last one, or are still in the slice.
             decoder.read(&mut [0]).is_ok_and(|read| read == 0) && decoder.into_inner().0.is_empty()
         }),
         b"zstd" => zstd(most, coded),

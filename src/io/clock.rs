@@ -18,7 +18,7 @@ pub(crate) struct Clock {
     last: AtomicU64,
 }
 
-/// Whoever is measured has nothing to move.
+/// The measured side has nothing to move.
 const PAUSED: u64 = u64::MAX;
 
 impl Clock {

@@ -45,7 +45,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether this is a limit of ours, so that nothing is said about the document.
+    /// Whether this is a limit of ours, so that it is no verdict on the document.
     #[must_use]
     pub fn is_limit(self) -> bool {
         matches!(self, Self::TooDeep | Self::TooLong)

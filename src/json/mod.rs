@@ -1,6 +1,6 @@
 //! JSON as it was written: one strict pass over the bytes gives a flat tape of spans ([`Document`]).
 //!
-//! Tokens are never re-serialised: numbers keep their digits, objects their order and (told as an error) their
+//! Tokens are never re-serialised: numbers keep their digits, objects their order and (reported as an error) their
 //! duplicates. The tape is what the judge walks ([`Tape`] implements `jsonschema`'s representation), what redaction
 //! edits by span, what matching compares by value, and what the pretty layout of fixtures is made from.
 //!

@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashSet};
 
 use super::{slot::Slot, strings::unescape};
 
-/// Up to so many names are told apart by a word that is made from each.
+/// Up to so many names are compared by a word that is made from each.
 const WORDS: usize = 32;
 
 /// Up to so many are compared pair by pair, which is cheaper than hashing.
@@ -29,7 +29,7 @@ fn names(tape: &[Slot], index: usize) -> impl Iterator<Item = Slot> {
     })
 }
 
-/// Whether the names differ for certain, told by a look at their ends.
+/// Whether the names differ for certain, by their ends.
 fn differ(source: &[u8], tape: &[Slot], index: usize) -> bool {
     if tape[index].count() > WORDS {
         return false;

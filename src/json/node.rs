@@ -26,7 +26,7 @@ impl<'a> Node<'a> {
         self.document.tape[self.index as usize]
     }
 
-    /// What tells this value from every other one that is alive: its document and its place on the tape.
+    /// The identity of this value among all that are alive: its document and its place on the tape.
     pub(super) fn identity(self) -> (usize, u32) {
         (std::ptr::from_ref(self.document) as usize, self.index)
     }

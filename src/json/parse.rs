@@ -35,7 +35,7 @@ fn parse_as<const UNIQUE: bool>(source: &[u8]) -> Result<Parsed, SyntaxError> {
     if source.starts_with(b"\xef\xbb\xbf") {
         return fail(Fault::ByteOrderMark, 0);
     }
-    // Most documents are ASCII on one line, which is told without looking at each byte by itself.
+    // Most documents are ASCII on one line, which shows without a look at each byte by itself.
     let (least, most) = source.iter().fold((u8::MAX, 0), |(least, most), byte| (least.min(*byte), most.max(*byte)));
     let controls = least < 0x20;
     let valid = if most < 0x80 { source.len() } else { valid_up_to(source) };

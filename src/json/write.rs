@@ -251,7 +251,7 @@ pub fn splice(source: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
     out
 }
 
-/// Whether a text reads as a number, `true`, `false` or `null`, so that it needs its quotation marks to be told from one.
+/// Whether a text reads as a number, `true`, `false` or `null`, so that only its quotation marks make it a string.
 pub(crate) fn reads_as_another_scalar(text: &str) -> bool {
     matches!(text, "true" | "false" | "null") || serde_json::from_str::<serde_json::Number>(text).is_ok()
 }

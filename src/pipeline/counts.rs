@@ -20,7 +20,7 @@ pub struct Counts {
     pub unredacted: u64,
     /// Exchanges that are not whole.
     pub incomplete: u64,
-    /// Bodies that are withheld: contrail cannot decode or parse them, and so cannot tell where their secrets are.
+    /// Bodies that are withheld: contrail cannot decode or parse them, and so cannot locate their secrets.
     pub withheld: u64,
     /// Bodies of which only a part was captured; redaction drops that part.
     pub cut: u64,

@@ -38,7 +38,7 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     bytes: Vec<u8>,
-    /// Lines dropped since it was last said.
+    /// Lines dropped since the last report of it.
     unsaid: u64,
     dropped: u64,
     thread: Doing,
@@ -131,7 +131,7 @@ impl Console {
 }
 
 impl Shared {
-    /// Wakes the thread if it has a reason to wake, and was not told yet.
+    /// Wakes the thread if it has a reason to wake and is not woken yet.
     fn wake(&self, mut queue: MutexGuard<'_, Queue>) {
         if queue.thread == Doing::Asleep || queue.thread == Doing::Resting && queue.is_due() {
             queue.thread = Doing::Busy;
@@ -186,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader that takes something only when it is told to.
+    /// A reader that takes something only when the test lets it.
     struct Stalled(Receiver<()>, Sender<Vec<u8>>);
 
     impl Write for Stalled {

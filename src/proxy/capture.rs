@@ -21,7 +21,7 @@ impl Budget {
         Self(Arc::new(AtomicUsize::new(bytes)))
     }
 
-    /// Takes up to this many; tells how many.
+    /// Takes up to this many; returns how many.
     fn take(&self, wanted: usize) -> usize {
         if wanted == 0 {
             return 0;

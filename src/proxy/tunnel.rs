@@ -58,7 +58,7 @@ where
     let _ = client.shutdown().await;
 }
 
-/// An IO that tells the clock of each byte that moves.
+/// An IO that reports each byte that moves to the clock.
 struct Watched<IO> {
     io: IO,
     clock: Arc<Clock>,

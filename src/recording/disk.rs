@@ -100,7 +100,7 @@ pub(super) fn locked(path: &Path, what: &Path) -> Result<File, WriteError> {
             Err(TryLockError::WouldBlock) => return Err(WriteError::Locked { path: what.to_path_buf() }),
             Err(TryLockError::Error(error)) => return Err(refused("lock", path)(error)),
         }
-        // Whoever held the lock may have folded and removed the file since it was opened here.
+        // The process that held the lock may have folded and removed the file since it was opened here.
         if is_at(&file, path) {
             return Ok(file);
         }

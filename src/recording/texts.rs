@@ -185,7 +185,7 @@ impl Texts {
         Ok(false)
     }
 
-    /// Reads members of `log` up to (and into) `entries`, or to its end; whether `entries` was met.
+    /// Reads members of `log` up to (and into) `entries`, or to its end; whether `entries` was found.
     fn members_of_log(&mut self, scanner: &mut Scanner<Box<dyn BufRead + Send>>, first: bool) -> Result<bool, Begin> {
         let mut first = first;
         while scanner.next(b'}', first)? {

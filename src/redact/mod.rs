@@ -4,7 +4,7 @@
 //! Structural, never a pattern over a finished line. An exchange is read twice: first every secret is recognised, by the
 //! field that it stands in (headers, form fields, JSON members, query parameters), by its shape, and by the rules that
 //! `--redact` adds; then every known secret is replaced wherever it stands, by value and in any coding. A body that is
-//! not what its media type says is searched as text and kept; one in which nobody can tell where a secret is, is withheld;
+//! not what its media type says is searched as text and kept; one whose secrets cannot be located is withheld;
 //! of a cut body nothing is kept.
 //!
 //! ```text

@@ -7,7 +7,7 @@ use crate::exchange::{ByToken, Credential};
 /// Who sent a request, as far as its token says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Caller {
-    /// A token that tells nothing (malformed, encrypted, stripped from the file).
+    /// A token that shows nothing (malformed, encrypted, stripped from the file).
     Unknown,
     /// No token.
     Nobody,
@@ -49,7 +49,7 @@ impl Callers {
         *self.0.entry(caller).or_insert(next)
     }
 
-    /// The number of a caller that can be told apart and was recorded.
+    /// The number of a caller that is distinguishable and was recorded.
     pub(super) fn known(&self, caller: &Caller) -> Option<CallerId> {
         if *caller == Caller::Unknown { None } else { self.0.get(caller).copied() }
     }

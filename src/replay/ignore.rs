@@ -1,4 +1,4 @@
-//! What a comparison leaves out because the user said so (`--ignore`).
+//! What a comparison leaves out because the user asked for it (`--ignore`).
 
 use std::{borrow::Cow, fmt, str::FromStr};
 

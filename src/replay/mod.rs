@@ -148,7 +148,7 @@ struct State {
     found: HashMap<Box<[u8]>, Found>,
     sequence: Sequence,
     caller_cache: CallerCache<Option<CallerId>>,
-    /// Entries whose loose match has been said.
+    /// Entries whose loose match is printed already.
     said: HashSet<u32>,
 }
 
@@ -159,7 +159,7 @@ struct Found {
     key: RequestKey,
 }
 
-/// A recorded answer, and what has to be said beside it.
+/// A recorded answer, and remarks to print beside it.
 #[derive(Debug, Clone)]
 pub struct Served {
     /// What goes out.

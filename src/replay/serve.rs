@@ -60,7 +60,7 @@ fn laid_out(headers: &Headers) -> HeaderMap {
     map
 }
 
-/// An answer, and what tells it from most others.
+/// An answer, and what distinguishes it from most others.
 #[derive(Debug)]
 pub(super) struct Digested {
     answer: Plain,
@@ -94,7 +94,7 @@ impl Shelved {
     /// The answer as it is kept; `None` if there is no room for it any more.
     pub(super) fn keep(&mut self, digested: Digested) -> Option<Answer> {
         let Digested { answer: Plain { status, headers, body }, head, body: digest } = digested;
-        // An equal digest is not taken for equality: whoever writes a recording writes both.
+        // An equal digest is not taken for equality: the writer of a recording writes both.
         let headers = match self.heads.entry(head) {
             Entry::Occupied(held) if held.get().0 == headers => Arc::clone(&held.get().1),
             entry => {

@@ -44,7 +44,7 @@ struct Grants {
 
 /// What the endpoint does with a request.
 pub(super) enum Reply {
-    /// A fresh token; the recorded exchanges that it stands for; what has to be said.
+    /// A fresh token; the recorded exchanges that it stands for; remarks to print.
     Token { answer: Answer, stands_for: Vec<u32>, remarks: Vec<String> },
     /// This client was only ever refused: answer as recorded.
     AsRecorded,
@@ -132,7 +132,7 @@ fn seconds(value: &Value) -> Option<Duration> {
     text.parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
 }
 
-/// The scopes of the fresh token, and what has to be said about them.
+/// The scopes of the fresh token, and remarks to print about them.
 fn scopes(index: &Index, asked: &Asked, template: &Map<String, Value>) -> (Vec<String>, Vec<String>) {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<BTreeSet<String>>();
     let union = |sets: &[BTreeSet<String>]| sets.iter().flatten().cloned().collect::<BTreeSet<_>>();

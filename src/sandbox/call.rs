@@ -1,4 +1,4 @@
-//! The six operations of the document's section 4, told apart by method and raw path.
+//! The six operations of the document's section 4, by method and raw path.
 
 use http::Method;
 

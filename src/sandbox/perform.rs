@@ -123,7 +123,7 @@ fn missing(message: &str) -> Answer {
     Answer::refusal(StatusCode::NOT_FOUND, message)
 }
 
-/// Begins every token with `++//`, so that whoever passes one on has to encode it.
+/// Begins every token with `++//`, so that a client that passes one on has to encode it.
 const CURSOR: [u8; 3] = [0xfb, 0xef, 0xff];
 
 /// The token for the page that starts at `place`; it ends in `==`.

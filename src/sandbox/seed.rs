@@ -24,7 +24,7 @@ pub struct Seed {
     /// The instant that the first change carries; the n-th change of a resource is n − 1 seconds later.
     #[serde(deserialize_with = "instant")]
     pub clock: Timestamp,
-    /// Which clock `X-RateLimit-Reset` is told in.
+    /// Which clock `X-RateLimit-Reset` uses.
     #[serde(default)]
     pub rate_limit_reset: ResetClock,
     /// Who may ask for tokens.
@@ -49,7 +49,7 @@ pub struct Seed {
     pub actions: Vec<Action>,
 }
 
-/// Which clock `X-RateLimit-Reset` is told in.
+/// Which clock `X-RateLimit-Reset` uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResetClock {

@@ -1,11 +1,11 @@
-//! What was worked out for the texts met last, by the texts themselves.
+//! Results for the most recent texts, by the texts themselves.
 
 /// Values by text, for a few texts that come again and again: a connection sends the same token with every request.
 ///
 /// Direct-mapped by the text's end, which is random where the text is a signed token; another text of the same place
 /// takes it. Nothing is looked up but whole texts, compared byte by byte. That needs not be in constant time: what is
 /// gained by a hit is only the time that the answer takes here, and a text that ends like a token without being it
-/// tells nobody where it differs, since so little of two tokens is equal and secret.
+/// shows nobody where it differs, since so little of two tokens is equal and secret.
 #[derive(Debug)]
 pub(crate) struct Recent<V> {
     places: Vec<Option<(Box<[u8]>, V)>>,

@@ -1,5 +1,5 @@
 //! Where answers come from: `live` (a tenant over http or https), `replay` (a recording), `sandbox` (the embedded
-//! tenant). The proxy cannot tell them apart: each is an [`Upstream`].
+//! tenant). The proxy treats them alike: each is an [`Upstream`].
 //!
 //! A request arrives here as the tenant is to see it: raw target, hop-by-hop headers gone, Host set. What an upstream
 //! knows about its answer beyond the message (a retry, a miss) is in [`AnswerMeta`] beside it.

@@ -1,5 +1,5 @@
 //! Answers that contrail makes itself: `application/problem+json` (RFC 9457) with a header `Contrail-Answer`, so that
-//! nobody has to guess who said no.
+//! the origin of a refusal is never in doubt.
 
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};

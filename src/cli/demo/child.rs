@@ -60,7 +60,7 @@ pub(super) async fn run(folder: &Path, arguments: &[impl AsRef<OsStr>]) -> Resul
     }
 }
 
-/// A server that runs until it is told to stop. Dropped, it is killed.
+/// A server that runs until it is stopped. Dropped, it is killed.
 #[derive(Debug)]
 pub(super) struct Server {
     child: Child,
@@ -104,7 +104,7 @@ impl Server {
         Ok(line)
     }
 
-    /// Asks it to stop; gives what it still said, and its exit status.
+    /// Asks it to stop; gives the rest of its output, and its exit status.
     pub(super) async fn stop(mut self) -> Result<(Vec<String>, Option<i32>), Failure> {
         if let Some(pid) = self.child.id().and_then(|id| i32::try_from(id).ok()) {
             kill(Pid::from_raw(pid), Signal::SIGTERM)?;

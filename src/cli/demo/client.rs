@@ -41,7 +41,7 @@ pub(super) struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    /// A client of whoever listens at `address`.
+    /// A client of the server at `address`.
     pub(super) fn new(address: &'a str, secrets: &'a HashMap<String, String>) -> Self {
         Self { address, secrets, tokens: HashMap::new(), next: String::new() }
     }

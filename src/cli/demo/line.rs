@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::finding::{Kind, Rule};
 
-/// What is said about an exchange, by the proxy or by `verify`.
+/// The line about an exchange, of the proxy or of `verify`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Line {
     pub(super) method: String,

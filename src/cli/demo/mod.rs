@@ -3,7 +3,7 @@
 //!
 //! The tenant runs in this process, behind a socket. The proxy, the check of the recording and the replay are the
 //! commands that everybody uses (`record`, `verify`, `replay`), run as processes of their own, and the demo says how.
-//! Each step is foretold ([`script`]); what comes otherwise is marked and makes the exit status 1.
+//! Each step has an expected result ([`script`]); any other is marked and makes the exit status 1.
 
 mod child;
 mod client;
@@ -65,7 +65,7 @@ fn folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(folder.canonicalize().map_err(cannot)?)
 }
 
-/// What was foretold of a step and what came of it.
+/// A step's expected result, and its real one.
 #[derive(Debug)]
 struct Told {
     step: Step,

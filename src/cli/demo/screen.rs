@@ -1,11 +1,11 @@
-//! Where the demo's story is told, and how much of it surprised.
+//! The demo's output, and how many of its steps differed from the script.
 
 use std::{fmt::Write as _, io::Write as _};
 
 use super::{line::Line, script::Step};
 use crate::cli::{Failure, printer::Printer};
 
-/// Where the story is told, and how much of it surprised.
+/// The output, and how many steps differed from the script.
 #[derive(Debug)]
 pub(super) struct Screen {
     out: Printer,
@@ -32,7 +32,7 @@ impl Screen {
         }
     }
 
-    /// Says what came, marked by whether it was foretold.
+    /// Prints what came, marked by whether it was expected.
     pub(super) fn check(&mut self, good: bool, what: &str) -> Result<(), Failure> {
         let mark = self.mark(good);
         self.say(&format!("  {mark}  {what}"))

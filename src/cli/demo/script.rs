@@ -1,4 +1,4 @@
-//! What the demo's client does, and what is foretold of each step.
+//! What the demo's client does, and the expected result of each step.
 //!
 //! Three acts: a careful client before an honest tenant, a careless client before an honest tenant, and a careful client
 //! before a tenant that breaks its own documentation.
@@ -31,9 +31,9 @@ pub(super) struct Step {
     pub(super) asks_token: Option<&'static str>,
     /// The rule that the tenant breaks on purpose.
     pub(super) tenant_breaks: Option<Rule>,
-    /// The status that is foretold.
+    /// The expected status.
     pub(super) status: u16,
-    /// The rules that are foretold.
+    /// The expected rules.
     pub(super) rules: Vec<Rule>,
     /// Whether the replay has an answer to it. A cut one is never served as if it were whole.
     pub(super) replayable: bool,
@@ -93,14 +93,14 @@ impl Step {
         self
     }
 
-    /// The ids of the rules that are foretold, sorted.
+    /// The ids of the expected rules, sorted.
     pub(super) fn expected_rules(&self) -> Vec<String> {
         let mut rules: Vec<String> = self.rules.iter().map(|rule| rule.id().to_owned()).collect();
         rules.sort_unstable();
         rules
     }
 
-    /// The tenant breaks this rule, and it is found beside what was foretold of the request.
+    /// The tenant breaks this rule, and it is found beside what is expected of the request.
     fn breaks(mut self, rule: Rule) -> Self {
         self.tenant_breaks = Some(rule);
         self.replayable = rule != Rule::TransportIncomplete;

@@ -11,7 +11,7 @@ pub(super) struct Explanation {
     pub(super) source: &'static str,
     /// One exchange that gives it.
     pub(super) example: &'static str,
-    /// What to do about it, for the client, the tenant, or whoever owns the contract.
+    /// What to do about it, for the client, the tenant, or the contract's owner.
     pub(super) now: &'static str,
 }
 

@@ -165,7 +165,7 @@ impl JudgeArgs {
             )
             .into());
         }
-        // The contract may not be compiled yet, and only reports tell its name.
+        // The contract may not be compiled yet, and only reports show its name.
         let title = if self.report.is_empty() { Title::default() } else { title(&contract) };
         let collector = self.collector(title);
         let redactor = match setup.redactor {

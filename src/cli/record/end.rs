@@ -244,7 +244,7 @@ fn dropped(before: BTreeMap<String, usize>, now: &BTreeMap<String, usize>) -> us
     before.into_iter().map(|(request, count)| count.saturating_sub(*now.get(&request).unwrap_or(&0))).sum()
 }
 
-/// What happened to the journal that has not been said yet.
+/// What happened to the journal and is not printed yet.
 fn alarms(journal: &SharedJournal) -> Option<(&'static str, Value)> {
     let alarms = journal.lock().unwrap_or_else(PoisonError::into_inner).alarms();
     (!alarms.is_empty()).then(|| ("ALARM", alarms.join("; ").into()))

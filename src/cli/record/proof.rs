@@ -85,7 +85,7 @@ fn scanned(fixture: &Staged, redactor: &Redactor) -> Result<Vec<String>, Failure
     Ok(problems)
 }
 
-/// Compares what verification says now with what was said live.
+/// Compares the verdicts of verification with the live ones.
 fn verified(
     har: &Path,
     journals: &[PathBuf],

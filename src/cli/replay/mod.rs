@@ -93,7 +93,7 @@ struct Terms {
     tokens: Arc<TokenCache>,
 }
 
-/// [`Terms`], made once by whoever needs them first; others wait.
+/// [`Terms`], made once by the thread that needs them first; others wait.
 struct Pending {
     args: JudgeArgs,
     made: OnceLock<Result<Terms, Arc<dyn Error + Send + Sync>>>,
@@ -156,7 +156,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         let loading = scope.spawn(|| load(args, &terms));
         (terms.get().cloned(), loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
-    // What is wrong with the terms is told first, whichever was there first.
+    // An error of the terms is reported first, whichever came first.
     let Terms { contract, redactor, tokens } = terms?;
     let replay = Arc::new(loaded?);
     let pipeline = args.judge.pipeline(Setup {

@@ -1,7 +1,7 @@
 //! The check itself: pure code from a [`Model`] and an [`Exchange`] to a [`Verdict`].
 //!
-//! `request` → `security` → `response` → `relations`, in the order in which findings are told. A part of a body that is
-//! not whole or was redacted is never judged; what was not judged is listed as unchecked.
+//! `request` → `security` → `response` → `relations`, in the order in which findings are listed. A part of a body that
+//! is not whole or was redacted is never judged; what was not judged is listed as unchecked.
 
 mod body;
 mod parameters;

@@ -96,7 +96,7 @@ fn is_count(text: &str) -> bool {
 /// recognised.
 const MAX_SENT: usize = 200;
 
-/// Most differing leaves that are told of one field.
+/// Most differing leaves that are listed of one field.
 const MOST: usize = 1000;
 
 /// Pointers of the leaves that are in both values and differ.

@@ -1,6 +1,6 @@
 //! From a document to a [`Model`] and its routes.
 //!
-//! What the document says in a way that is not implemented here becomes "nothing is said" in the model, so that it is
+//! What the document states in a way that is not implemented here becomes silence in the model, so that it is
 //! never judged wrongly, and is listed ([`Compiled::not_implemented`]).
 
 mod elsewhere;

@@ -149,7 +149,7 @@ impl Places {
     }
 
     /// No branch holds. The one that the value's own discriminator selects (a member with `const` or `enum` in each
-    /// branch) tells what is wrong; if there is none, what all branches agree on.
+    /// branch) shows what is wrong; if there is none, what all branches agree on.
     fn branches(&mut self, error: &ValidationError<'_>, context: &[Vec<ValidationError<'static>>]) {
         let here = error.instance_path().as_str();
         let is_choice = |error: &&ValidationError<'static>| {

@@ -283,7 +283,7 @@ fn a_recursive_schema_of_several_keywords_per_level_has_stack_enough() {
 
 #[test]
 fn telling_where_a_value_breaks_a_recursive_choice_cannot_take_for_ever() {
-    // Each level breaks both branches, so that to tell every place doubles the work per level.
+    // Each level breaks both branches, so that listing every place doubles the work per level.
     let tree = schema(
         r##"{"s":{"anyOf":[{"type":"object","properties":{"c":{"$ref":"#/s"}},"required":["c"]},
             {"type":"object","properties":{"c":{"$ref":"#/s"}},"minProperties":1},{"type":"integer"}]}}"##,

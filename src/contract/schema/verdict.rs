@@ -88,7 +88,7 @@ impl Schema {
         self.in_full(document, is_origin, None)
     }
 
-    /// `outcome` is what one look tells; without it, the fast path decides no choice either.
+    /// `outcome` is the fast path's; without it, the fast path decides no choice either.
     fn in_full(
         &self,
         document: &Document,
@@ -132,7 +132,7 @@ impl Schema {
         })
     }
 
-    /// What one look tells of a value; `None` where it must not be asked.
+    /// The fast path's outcome for a value; `None` where it must not be asked.
     pub(super) fn at_a_look(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Option<Outcome> {
         let (build, place) = self.build();
         let root = &build.roots[place];

@@ -39,7 +39,7 @@ struct Memory {
     disk: Option<Disk>,
 }
 
-/// A disk that syncs when it is told to, and as it is told.
+/// A disk that syncs when the test lets it, with the result that the test gives.
 #[derive(Debug, Clone)]
 struct Disk {
     begun: Sender<()>,
@@ -47,7 +47,7 @@ struct Disk {
 }
 
 impl Memory {
-    /// One whose disk is told from elsewhere: when a sync has begun, and what it comes to.
+    /// One whose disk the test controls: when a sync begins, and its result.
     fn durable() -> (Self, Receiver<()>, Sender<io::Result<()>>) {
         let (begun, beginning) = channel();
         let (tell, result) = channel();

@@ -68,11 +68,11 @@ pub(in crate::proxy) type ConnectionPermit = Arc<(OwnedSemaphorePermit, Load)>;
 /// Where the requests of a connection go.
 #[derive(Debug, Clone)]
 pub(in crate::proxy) enum RequestRoute {
-    /// The upstream, whatever they say.
+    /// To the upstream, whatever their target.
     Reverse,
-    /// What each of them says. What is inside a CONNECT keeps the connection's permit.
+    /// To the target of each. What is inside a CONNECT keeps the connection's permit.
     Forward(Arc<Forward>, ConnectionPermit),
-    /// What a CONNECT said.
+    /// To the target of a CONNECT.
     Tunnel(Destination),
 }
 

@@ -133,7 +133,7 @@ impl Forward {
         Some(Denial { problem, host: target.to_string(), advice })
     }
 
-    /// Whether this is one of contrail's own listeners, as far as its name tells.
+    /// Whether this is one of contrail's own listeners, as far as its name shows.
     fn is_own(&self, target: &HostPort) -> bool {
         self.own.names(&target.host, target.port)
     }
@@ -176,7 +176,7 @@ impl Forward {
             .and_then(|value| value.split_once(' '))
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))
             .and_then(|(_, encoded)| STANDARD.decode(encoded.trim()).ok());
-        // Digests of equal length are compared, so the time tells nothing of the text.
+        // Digests of equal length are compared, so the time shows nothing of the text.
         decoded.is_some_and(|shown| {
             let digest = |bytes: &[u8]| ring::digest::digest(&ring::digest::SHA256, bytes);
             digest(&shown).as_ref() == digest(credentials.as_bytes()).as_ref()

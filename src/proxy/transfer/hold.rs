@@ -78,7 +78,7 @@ fn admitted(proxy: &Proxy, in_progress: &mut InProgress) -> Result<(), Problem> 
     in_progress.with_request().map_or(Ok(()), |exchange| proxy.observer.admit_request(exchange))
 }
 
-/// Reads the whole response, and answers with it, or with what the observer has said in its place.
+/// Reads the whole response, and answers with it, or with the observer's answer in its place.
 pub(super) async fn response(
     mut in_progress: Box<InProgress>,
     response: Response,

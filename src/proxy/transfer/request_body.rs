@@ -178,7 +178,7 @@ impl http_body::Body for Tee {
     }
 }
 
-/// What the look at a chunked body's framing said, if that is why it ended.
+/// The fault of a chunked body's framing, if that is why it ended.
 fn chunk_fault(error: &hyper::Error) -> Option<ChunkFault> {
     let io = error.source()?.downcast_ref::<io::Error>()?;
     io.get_ref()?.downcast_ref::<ChunkFault>().copied()

@@ -10,7 +10,7 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The first whole line of these bytes. One look tells where a plain one ends and that it is plain.
+    /// The first whole line of these bytes. One look shows where a plain one ends and that it is plain.
     pub(super) fn first(bytes: &'a [u8]) -> Option<Self> {
         let at = control(bytes)?;
         let plain = matches!(bytes[at..], [b'\r', b'\n', ..]);

@@ -125,7 +125,7 @@ impl ConnectionState {
         self.head_begun.store(begun, Ordering::Release);
     }
 
-    /// Whether the connection ends because a head did not arrive in time; told once.
+    /// Whether the connection ends because a head did not arrive in time; reported once.
     pub(in crate::proxy) fn was_too_slow(&self) -> bool {
         self.too_slow.swap(false, Ordering::AcqRel)
     }

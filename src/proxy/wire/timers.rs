@@ -86,7 +86,7 @@ impl<IO> Guarded<IO> {
         }
     }
 
-    /// From here on HTTP/2 is spoken; `preface_read` tells whether its first bytes were already taken.
+    /// From here on HTTP/2 is spoken; `preface_read`: whether its first bytes were already taken.
     pub(in crate::proxy) fn speaks_http2(&mut self, preface_read: bool) {
         self.begun = false;
         self.http2 = Some(Blocks { frames: Frames::new(preface_read), timer: None, farewell: None });

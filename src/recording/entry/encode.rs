@@ -137,7 +137,7 @@ fn holds_text(body: &Body) -> bool {
     !body.content.is_empty() && !matches!(body.presence, Presence::Withheld(_))
 }
 
-/// A body's text (as base64 where it is not UTF-8, said in `encoding`) or the file that holds it.
+/// A body's text (as base64 where it is not UTF-8, stated in `encoding`) or the file that holds it.
 fn text(body: &Body, place: BodyLocation<'_>, encoding: &str, out: &mut Vec<u8>) {
     if let BodyLocation::File { name, .. } = place {
         raw(out, ",\"_file\":");

@@ -16,7 +16,7 @@ impl Tokens {
     /// Maximum bytes of a text that is held.
     const MAX_LENGTH: usize = 4096;
 
-    /// What is said of a token; `None` for any other credential, and where it is too long to be held.
+    /// The recorded facts of a token; `None` for any other credential, and where it is too long to be held.
     pub(in crate::recording) fn of(&mut self, credential: &Credential) -> Option<&[u8]> {
         let Credential::Token(facts) = credential else { return None };
         let text = self.0.get_or_put(facts, || {

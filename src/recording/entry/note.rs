@@ -174,7 +174,7 @@ impl<'a> Record<'a> {
         parse(raw)
     }
 
-    /// The request's credential, if the record tells it; otherwise what is wrong with the record.
+    /// The request's credential, if the record shows it; otherwise what is wrong with the record.
     pub(in crate::recording) fn credential(
         &self,
         head: &HeadTokens,

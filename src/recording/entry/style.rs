@@ -32,7 +32,7 @@ pub(in crate::recording) enum Style<'a> {
     /// Everything.
     Journal {
         context: &'a JournalContext,
-        /// What is said of the token, where that is known already.
+        /// The recorded facts of the token, where they are known already.
         token: Option<&'a [u8]>,
     },
     /// Nothing: times are constants, a token's instants and the verdict's words are left out.

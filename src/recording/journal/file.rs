@@ -43,7 +43,7 @@ impl Unsynced {
     ///
     /// # Errors
     ///
-    /// The system's. Nobody knows then what is on the disk; a later success does not tell.
+    /// The system's. What is on the disk is unknown then; a later success does not show it.
     pub fn sync(&self) -> io::Result<()> {
         self.files.iter().try_for_each(|file| file.sync_data())?;
         self.folders.iter().try_for_each(|folder| File::open(folder)?.sync_all())

@@ -129,7 +129,7 @@ impl Journal {
         }
     }
 
-    /// The end of the chain, of a trail. Whoever keeps it elsewhere can tell later that nothing before it was changed.
+    /// The end of the chain, of a trail. A copy kept elsewhere proves later that nothing before it was changed.
     #[must_use]
     pub fn head(&self) -> Option<&ChainHead> {
         match &self.kind {

@@ -303,7 +303,7 @@ impl Recording {
         self.texts.name()
     }
 
-    /// What the file said of itself so far; complete once the entries are read.
+    /// What the file states of itself so far; complete once the entries are read.
     #[must_use]
     pub fn head(&self) -> &Head {
         self.texts.head()

@@ -25,7 +25,7 @@ const MAX_THREADS: usize = 16;
 /// What is known of a recording at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// What the file said of itself.
+    /// What the file states of itself.
     pub head: Head,
     /// How many entries were left out because they are not HTTP.
     pub skipped: usize,
@@ -162,7 +162,7 @@ impl Recording {
                         Err(_) => break,
                     }
                 }
-                // Whoever still works finds its channel closed.
+                // A thread that still works finds its channel closed.
                 drop(from);
                 match cutting.join() {
                     Ok(None) => Ok(()),

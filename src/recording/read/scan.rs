@@ -1,6 +1,6 @@
 //! Finds values in a JSON stream without holding more than one of them: entries of a HAR file of any size.
 //!
-//! Knows brackets and strings only; what it hands out is parsed (and its grammar checked) by whoever asked for it.
+//! Knows brackets and strings only; what it hands out is parsed (and its grammar checked) by the caller.
 
 use std::io::{self, BufRead};
 

@@ -231,7 +231,7 @@ impl Drop for Redaction<'_> {
     }
 }
 
-/// A body's sizes are those of what is kept, so that none tells the length of what was replaced.
+/// A body's sizes are those of what is kept, so that none shows the length of what was replaced.
 pub(in crate::redact) fn resize(headers: &mut Headers, body: &mut Body) {
     let size = body.content.len();
     body.wire_size = Some(size as u64);

@@ -52,7 +52,7 @@ pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
         looked(sign.end() - from);
         from = sign.end();
         let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
-        // `.` joins names in properties files (`app.client.secret=`); the last one tells.
+        // `.` joins names in properties files (`app.client.secret=`); the last one counts.
         let last = name.rsplit('.').next().unwrap_or_default();
         let assigned = sign.as_bytes() == b"=";
         let place = if assigned { Place::Parameter } else { Place::Text };

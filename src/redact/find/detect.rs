@@ -146,7 +146,7 @@ impl Redactor {
         self.visit(&mut walk, &Token::Root, document.root(), None, places, depth, out);
         while let Some((node, inherited)) = walk.next() {
             if node.kind() == JsonKind::Object {
-                // What the members beside one tell is looked up once: a malformed object may repeat a name.
+                // What the members beside one show is looked up once: a malformed object may repeat a name.
                 let has_key_type = LazyCell::new(|| node.get("kty").is_some());
                 let has_oauth = LazyCell::new(|| OAUTH.iter().any(|name| node.get(name).is_some()));
                 let listed = LazyCell::new(|| listed_kind(node));

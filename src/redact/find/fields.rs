@@ -41,7 +41,7 @@ pub(in crate::redact) fn decoded(raw: &[u8]) -> Vec<u8> {
     View::percent(raw, true).map_or_else(|| raw.to_vec(), |view| view.text)
 }
 
-/// The part of a bracketed or dotted field name that tells: `user[password]`.
+/// The part of a bracketed or dotted field name that counts: `user[password]`.
 pub(super) fn last_name(name: &str) -> &str {
     name.rsplit(['[', '.']).map(|part| part.trim_end_matches(']')).find(|part| !part.is_empty()).unwrap_or(name)
 }

@@ -61,7 +61,7 @@ impl Parsed {
         self.malformed
     }
 
-    /// Whether names of fields tell what is secret, so that a look for words does not.
+    /// Whether names of fields show what is secret, so that a look for words does not.
     pub(in crate::redact) fn is_by_field(&self) -> bool {
         matches!(self.grammar, Grammar::Form(_) | Grammar::Multipart(_) | Grammar::Nearly) || !self.beside.is_empty()
     }

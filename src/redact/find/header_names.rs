@@ -83,7 +83,7 @@ fn header_words() -> impl Iterator<Item = &'static str> {
 static HEADER_SEARCH: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(header_words()).ok());
 
-/// What tells a key that opens something from one that names something (`Idempotency-Key`).
+/// What distinguishes a key that opens something from one that names something (`Idempotency-Key`).
 const KEYS: &[&str] =
     &["auth", "functions", "secret", "private", "signing", "encryption", "license", "app-", "service"];
 

@@ -18,7 +18,7 @@ pub(in crate::redact) enum Place {
 pub(in crate::redact) fn by_name(name: &str, place: Place) -> Option<Kind> {
     let mut short = [0_u8; MAX_NAME];
     let mut start = MAX_NAME;
-    // From its end: of a long name (`https://a.example/claims/…/client_secret`) that is what tells.
+    // From its end: of a long name (`https://a.example/claims/…/client_secret`) that is the part that counts.
     for (place, byte) in short.iter_mut().zip(name.bytes().rev().filter(u8::is_ascii_alphanumeric)) {
         *place = byte.to_ascii_lowercase();
         start -= 1;

@@ -24,7 +24,7 @@ expression!(
         r"|machine\s{1,9}\S{1,255}\s{1,9}password\s{1,9}(\S{1,200})\s{1,9}login\b)"
     )
 );
-// An option's name tells; its value has to look random, since a manual writes `--password VALUE`.
+// An option's name shows it; its value has to look random, since a manual writes `--password VALUE`.
 expression!(OPTION, r#"(?-u)(?:\A|[\s"'])--?([A-Za-z][A-Za-z0-9_-]{1,60})[ \t]{1,9}["']?([^\s"'-][^\s"']{5,200})"#);
 // curl's user and password.
 expression!(

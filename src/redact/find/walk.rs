@@ -13,7 +13,7 @@ pub(in crate::redact) enum Token<'d> {
     Index(usize),
 }
 
-/// Containers met so far, each with something to remember beside it.
+/// Containers seen so far, each with something to remember beside it.
 #[derive(Debug)]
 pub(in crate::redact) struct Walk<'d, T> {
     containers: Vec<Container<'d, T>>,
@@ -71,7 +71,7 @@ impl<'d, T: Copy> Walk<'d, T> {
         Self { containers: Vec::new(), current: None }
     }
 
-    /// A container was met inside the current one; its turn comes later.
+    /// A container was found inside the current one; its turn comes later.
     pub(in crate::redact) fn open(&mut self, token: Token<'d>, node: Node<'d>, memo: T) {
         self.containers.push(Container { node, token, parent: self.current, memo });
     }

@@ -104,7 +104,7 @@ pub(in crate::redact) fn patterns_of(text: &Arc<[u8]>, secret: Id, out: &mut Vec
     if text.len() <= ANCHOR + ANCHOR / 2 {
         anchors.push((0, text));
     } else {
-        // The end tells tokens apart, the beginning finds cut ones; a JWT's beginning is its algorithm, and known by
+        // The end distinguishes tokens, the beginning finds cut ones; a JWT's beginning is its algorithm, and known by
         // its shape. An armoured key is found by its aliases.
         let end = text.len() - ANCHOR;
         anchors.push((end, &text[end..]));

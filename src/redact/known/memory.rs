@@ -87,7 +87,7 @@ impl Memory {
         self.full = most;
     }
 
-    /// Work on an exchange begins. What it meets is not forgotten before its end, [`Self::done`] with what this gives.
+    /// Work on an exchange begins. What it finds is not forgotten before its end, [`Self::done`] with what this gives.
     pub(in crate::redact) fn begin(&mut self) -> u64 {
         self.at_work.push(self.clock);
         self.clock

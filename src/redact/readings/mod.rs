@@ -14,7 +14,7 @@ use crate::{
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data; boundary=b";
-/// Short, so that no shape and no other place tells; with signs that forms and pointers give a meaning.
+/// Short, so that no shape and no other place gives it away; with signs that forms and pointers give a meaning.
 const SECRETS: [&str; 4] = ["Sup3rS3cretValue", "hunter22", "Zm9vYmFy/c2VjcmV0+eA==", "a&b=c;d/e~1f 9z7Q"];
 
 /// All that is kept of an exchange with this request body, and of findings at these places of it.
@@ -328,7 +328,7 @@ fn a_name_beside_a_value_decides_what_the_value_is() {
 
 const SENSITIVE: [&str; 4] = ["client_secret", "password", "refresh_token", "private_key"];
 
-/// A word of eight letters and digits that nothing tells from others.
+/// A word of eight letters and digits that nothing distinguishes from others.
 fn value() -> impl Strategy<Value = String> {
     "[a-z]{4}[0-9][A-Z]{3}[0-9]"
 }

@@ -96,7 +96,7 @@ fn a_forgotten_secret_is_recognised_by_its_place_and_a_busy_one_is_not_forgotten
         let other = ask(&format!("Bearer other-credential-{n:04}"), "");
         assert!(!other.contains("credential"), "{other}");
     }
-    // Forgotten: nothing but its header tells it, and from then on it is known again.
+    // Forgotten: only its header shows it, and from then on it is known again.
     assert!(ask(busy, "it was other-credential-0001").contains("other-credential-0001"));
     let again = ask("Bearer other-credential-0001", "it was other-credential-0001");
     assert!(!again.contains("credential"), "{again}");

@@ -103,7 +103,7 @@ impl Pool {
             }
             connection.kept_since = Some(now);
             if !looked {
-                // Lets the reactor tell us which connections were closed meanwhile.
+                // Lets the reactor report which connections were closed meanwhile.
                 tokio::task::yield_now().await;
                 looked = true;
             }

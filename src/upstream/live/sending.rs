@@ -44,7 +44,7 @@ enum Leave {
     /// It need not be given, or was.
     #[default]
     Given,
-    /// The upstream said nothing yet, and is given this long to.
+    /// The upstream has sent nothing yet, and has this long.
     Awaited(Duration),
     /// The upstream answered without the body.
     Denied,

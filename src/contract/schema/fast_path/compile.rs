@@ -280,7 +280,7 @@ impl<'a> Compiler<'a> {
             }
             branch.required.extend(required(part)?.into_iter().map(Box::from));
             for name in part.schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
-                // What it does not know tells nothing.
+                // What it does not know decides nothing.
                 let told = self.parts(&[below(&part.pointer, &["properties", name])]).unwrap_or_default();
                 if told.iter().any(Part::is_nullable) {
                     continue;

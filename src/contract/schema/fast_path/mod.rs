@@ -23,7 +23,7 @@ pub(super) struct FastPath {
     shapes: Vec<Shape>,
 }
 
-/// What one look tells of a value. Of several parts of a value the greatest counts.
+/// The fast path's outcome for a value. Of several parts of a value the greatest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
     /// It conforms, and nothing about it is undocumented.
@@ -241,7 +241,7 @@ pub(super) struct Look<'g> {
 }
 
 impl Look<'_> {
-    /// What one look tells of a value. Recurses as deep as the value is.
+    /// The fast path's outcome for a value. Recurses as deep as the value is.
     pub(super) fn outcome(&self, index: usize, value: Node<'_>) -> Outcome {
         match &self.shapes[index] {
             Shape::Doubt => Outcome::Doubt,
@@ -406,7 +406,7 @@ fn plain_or_unescaped(value: Node<'_>) -> Cow<'_, [u8]> {
 }
 
 impl Branch {
-    /// False only where the value breaks the branch for certain, by its type or by a member that tells.
+    /// False only where the value breaks the branch for certain, by its type or by a member that decides.
     fn is_likely(&self, kind: Kind, value: Node<'_>) -> bool {
         let tells = |(name, values): &(Box<str>, Vec<Box<str>>)| {
             let is_called = |held: Node<'_>| held.plain_text().is_some_and(|held| held == name.as_bytes());
@@ -470,7 +470,7 @@ impl Text {
             && self.formats.iter().all(|format| (format.is_plain)(text) || format.judge.is_valid(value))
     }
 
-    /// Whether it has as many characters as it may have; they are counted where the bytes do not tell.
+    /// Whether it has as many characters as it may have; they are counted where the bytes do not decide.
     fn fits(&self, text: &[u8]) -> bool {
         let (least, most) = (text.len().div_ceil(4), text.len());
         if least >= self.shortest && self.longest.is_none_or(|longest| most <= longest) {

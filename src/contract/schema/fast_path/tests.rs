@@ -22,7 +22,7 @@ fn is_origin(text: &str) -> bool {
     text == "https://t.example"
 }
 
-/// What one look tells of the text, which is what the judge and the gap walker say of it.
+/// The fast path's outcome for the text, which equals that of the judge and the gap walker.
 fn outcome(schema: &Schema, text: &str) -> Outcome {
     let document = Document::parse(text.as_bytes().to_vec()).unwrap();
     let outcome = schema.at_a_look(&document, &is_origin).unwrap();

@@ -295,7 +295,7 @@ struct Condition {
 /// What becomes of members without a name in `properties`.
 #[derive(Default, Clone, Copy)]
 enum Additional {
-    /// Nothing is said: a gap.
+    /// The document is silent: a gap.
     #[default]
     Open,
     /// Free-form, on purpose.
@@ -384,7 +384,7 @@ struct Frame<'s, 'a> {
     unnamed: usize,
 }
 
-/// One step of the way from the root; the pointer is put together where there is something to tell.
+/// One step of the way from the root; the pointer is built only for a finding.
 enum Step<'a> {
     Root,
     Member(Cow<'a, str>),

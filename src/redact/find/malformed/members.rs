@@ -123,7 +123,7 @@ impl Reading<'_> {
         by_name(run).or_else(|| by_name(short)).or_else(|| by_name(&String::from_utf8_lossy(&self.text[whole])))
     }
 
-    /// The value that begins at `at`, without its quotes; `None` where it tells nothing. `is_structured` says that the
+    /// The value that begins at `at`, without its quotes; `None` where it shows nothing. `is_structured` says that the
     /// text around the name is no prose.
     fn value(&self, at: usize, kind: Kind, name: Range<usize>, is_structured: bool) -> Option<Range<usize>> {
         let text = self.text;
@@ -181,7 +181,7 @@ impl Reading<'_> {
     }
 }
 
-/// Whether an unquoted name at `at` stands in an object and not in a string of it, as far as what is before it tells.
+/// Whether an unquoted name at `at` stands in an object and not in a string of it, as far as what is before it shows.
 fn in_braces(text: &[u8], at: usize) -> bool {
     text[..at].trim_ascii_end().last().is_some_and(|byte| matches!(byte, b'{' | b','))
 }
