@@ -117,8 +117,6 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, learner: &mut Learn
         learner.exchange(&file, index, &redactor.redact(Judged::new(exchange, verdict)));
     }
     verify::report_torn(&source.path, recording.head().torn);
-    if recording.head().unproven {
-        warn(&format!("`{file}` is unproven: it was never replayed, verified and scanned at the end of its recording"));
-    }
+    verify::report_unproven(&file, recording.head().unproven);
     Ok(())
 }

@@ -233,13 +233,18 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
     collector.end_of_file(&name, !settled && !ended.head.by_contrail)?;
     collector.skipped(ended.skipped as u64);
     report_torn(&source.path, ended.head.torn);
-    if ended.head.unproven {
-        warn(&format!("`{name}` is unproven: it was never replayed, verified and scanned at the end of its recording"));
-    }
+    report_unproven(&name, ended.head.unproven);
     Ok(())
 }
 
-/// Says that the last line of a journal that was read is torn, if it is.
+/// Warns of a fixture that never proved itself.
+pub(super) fn report_unproven(name: &str, unproven: bool) {
+    if unproven {
+        warn(&format!("`{name}` is unproven: it was never replayed, verified and scanned at the end of its recording"));
+    }
+}
+
+/// Warns of a journal whose last line is torn.
 pub(super) fn report_torn(journal: &Path, bytes: u64) {
     if bytes > 0 {
         warn(&torn(journal, bytes));
