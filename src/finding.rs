@@ -15,9 +15,9 @@ use crate::{suggest::nearest, visible::visible};
 /// Whether the document is contradicted or silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// The document says something, and the exchange contradicts it.
+    /// The document states something, and the exchange contradicts it.
     Violation,
-    /// The document says nothing here, so nobody can judge.
+    /// The document states nothing here, so nobody can judge.
     Gap,
 }
 
@@ -134,7 +134,7 @@ pub struct Finding {
     pub rule: Rule,
     /// Where: a JSON pointer into a body, or a parameter or header name; empty for the message as a whole.
     pub at: String,
-    /// What the document says, as a clause that follows "expected": `an integer of at most 10000`.
+    /// What the document states, as a clause that follows "expected": `an integer of at most 10000`.
     pub expected: Cow<'static, str>,
     /// What was there instead, whole: text of a scalar (never of a container). It may be a secret until it has passed
     /// redaction, so it is quoted and cut for reading only in [`Finding::message`].

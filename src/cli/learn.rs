@@ -10,7 +10,7 @@ use std::{
 use super::{
     ContractArgs, Failure, Format, Outcome,
     options::contract::plan,
-    printer::{Printer, warn, write_whole},
+    printer::{Printer, write_whole},
     report_files::Used,
     trails::{self, Source},
     verify::{self, Judge},

@@ -24,7 +24,7 @@ pub(super) fn connections_that_fit(connections: usize, upstream: Option<usize>, 
             let raised = needed.min(hard);
             if setrlimit(Resource::RLIMIT_NOFILE, raised, hard).is_ok() { raised } else { soft }
         }
-        // A system that does not say has its own way of refusing.
+        // A system without a known limit has its own way of refusing.
         Err(_) => return connections,
     };
     let fit = fitting(limit, connections, pool);

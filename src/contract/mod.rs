@@ -364,7 +364,7 @@ impl ContractDocument {
         &self.compiled.model
     }
 
-    /// What the document says and contrail does not check.
+    /// What the document states and contrail does not check.
     #[must_use]
     pub fn not_implemented(&self) -> &[NotImplemented] {
         &self.compiled.not_implemented

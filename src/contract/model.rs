@@ -16,7 +16,7 @@ pub struct Model {
     /// The documented operations, in the order of the document.
     pub operations: Vec<Operation>,
     /// Media types of every message with a body that documents none of its own (`x-contrail-media-types` of the
-    /// document: "requests and responses are JSON"); empty where the document says no such thing.
+    /// document: "requests and responses are JSON"); empty where the document states no such thing.
     ///
     /// Such a document takes every `+json` type of a response for `application/json`.
     pub(crate) media_types: Vec<MediaRange>,
@@ -67,7 +67,7 @@ pub struct Operation {
     pub path: Box<str>,
     /// Its parameters, those of the path item included.
     pub parameters: Vec<Parameter>,
-    /// What the document says of a request body.
+    /// What the document states about a request body.
     pub request_body: RequestBody,
     /// Documented responses.
     pub responses: Responses,
@@ -110,7 +110,7 @@ pub(crate) struct Notation {
     pub(crate) allow_reserved: bool,
 }
 
-/// What the document says of the value of a parameter or of a header.
+/// What the document states about the value of a parameter or of a header.
 #[derive(Debug)]
 pub(crate) enum Says {
     /// Nothing.
@@ -181,7 +181,7 @@ pub enum Place {
     Cookie,
 }
 
-/// What the document says of a request body.
+/// What the document states about a request body.
 #[derive(Debug, Default)]
 pub enum RequestBody {
     /// There is none.
@@ -203,7 +203,7 @@ pub enum RequestBody {
 pub struct Content {
     /// The media types that it is for.
     pub(crate) range: MediaRange,
-    /// What the body has to be; `None` where the document does not say, or says it in a way that is not implemented.
+    /// What the body has to be; `None` where the document is silent, or uses a construct that is not implemented.
     pub schema: Option<Schema>,
     /// What each item of a sequence has to be (`itemSchema`, OpenAPI 3.2).
     pub(crate) item: Option<Schema>,
@@ -292,7 +292,7 @@ pub(crate) struct Alternative {
 /// A bearer token that an operation takes.
 #[derive(Debug, Default)]
 pub(crate) struct Bearer {
-    /// The document says that it is a JWT (`bearerFormat: JWT`, `x-contrail-token: jwt`).
+    /// The document states that it is a JWT (`bearerFormat: JWT`, `x-contrail-token: jwt`).
     pub(crate) jwt: bool,
     /// Scopes that it has to carry.
     pub(crate) scopes: Vec<Box<str>>,
@@ -315,7 +315,7 @@ pub(crate) enum Scheme {
 }
 
 impl Operation {
-    /// Whether the document says that every bearer token it takes is a JWT.
+    /// Whether the document states that every bearer token it takes is a JWT.
     pub(crate) fn takes_jwt(&self) -> bool {
         self.security.alternatives.iter().filter_map(|one| one.bearer.as_ref()).all(|bearer| bearer.jwt)
     }

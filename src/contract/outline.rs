@@ -47,11 +47,11 @@ pub struct Operation {
     pub lifecycle: Option<String>,
     /// Alternatives of scopes; empty where none is shown.
     pub scopes: Vec<Vec<String>>,
-    /// Whether the document says that it does not show the required scope.
+    /// Whether the document states that it does not show the required scope.
     pub scope_not_shown: bool,
     /// Whether it takes a bearer token.
     pub bearer: bool,
-    /// Whether the document says anything of security, if only that nothing is needed.
+    /// Whether the document states any security, be it that none is needed.
     pub states_security: bool,
     /// Alternatives of what it asks of a caller; an empty one asks for nothing.
     pub asks_for: Vec<Vec<AskedScheme>>,
@@ -243,7 +243,7 @@ fn is_schema(at: &str) -> bool {
     (at.contains("/schema") || at.contains("/itemSchema")) && !at.ends_with("/discriminator")
 }
 
-/// What a schema says of a value besides its type, in words.
+/// What a schema states about a value besides its type, in words.
 fn limits(schema: &Map<String, Value>) -> Option<String> {
     let mut said = Vec::new();
     let number = |key: &str| schema.get(key).filter(|value| value.is_number()).map(ToString::to_string);

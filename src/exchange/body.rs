@@ -23,14 +23,14 @@ pub struct Body {
     pub wire_size: Option<u64>,
     /// Places whose values were replaced by labels.
     pub redacted: Vec<Place>,
-    /// It is not what its type says, so that its labels have no other place than the whole.
+    /// It is not what its type declares, so that its labels have no other place than the whole.
     pub malformed: bool,
     /// What [`Body::document`] read.
     pub read: ReadOnce,
 }
 
 /// A body's content as JSON, kept so that judging and redaction read it once between them. It says nothing of the body
-/// that the body does not say itself, so two of them are always equal.
+/// that the body does not state itself, so two of them are always equal.
 #[derive(Clone, Default)]
 pub struct ReadOnce(OnceLock<Arc<Document>>);
 

@@ -22,7 +22,7 @@ pub enum Credential {
     Encrypted,
     /// A JWT.
     Token(Arc<TokenFacts>),
-    /// Nobody can say: the file's producer leaves the header out or masks it, or several came.
+    /// It is unknown: the file's producer leaves the header out or masks it, or several came.
     Unknown,
 }
 

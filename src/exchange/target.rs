@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 /// A request target, byte for byte as it was sent, with the origin that it was sent to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Target {
-    /// `http` or `https`; empty where a file does not say.
+    /// `http` or `https`; empty where a file names none.
     pub scheme: Arc<str>,
     /// Host and, if given, port.
     pub authority: Arc<str>,

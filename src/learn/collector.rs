@@ -207,7 +207,7 @@ impl Learner {
     }
 }
 
-/// What a call says of the required scope; `None` where it says nothing.
+/// What a call states about the required scope; `None` where it shows nothing.
 fn call(operation: &Operation, exchange: &Exchange, response: &Response) -> Option<Call> {
     let accepted = (200..300).contains(&response.status);
     if !accepted && response.status != 403 {

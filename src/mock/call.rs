@@ -1,4 +1,4 @@
-//! A request with what the document says about it: responses, their headers, and relations to the request.
+//! A request with what the document states about it: responses, their headers, and relations to the request.
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};

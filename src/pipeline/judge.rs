@@ -109,7 +109,7 @@ impl Judge {
         (verdict, true)
     }
 
-    /// Judges an exchange that is over, and says whether the checker panicked instead.
+    /// Judges an exchange that is over, and reports whether the checker panicked instead.
     pub(super) fn judge(&self, mut exchange: Box<Exchange>, notes: &AnswerMeta) -> (Judged, bool) {
         self.prepare(&mut exchange);
         let (verdict, panicked) = self.verdict(&exchange, notes);

@@ -76,7 +76,7 @@ impl Shared {
 }
 
 impl Console {
-    /// To this writer, by a thread that begins now. `format` shapes what it says itself.
+    /// To this writer, by a thread that begins now. `format` shapes its own lines.
     ///
     /// # Errors
     ///

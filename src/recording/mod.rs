@@ -34,6 +34,7 @@ pub use fixture::identity::Identity;
 pub(crate) use fixture::instants::{from_distances, to_distances};
 pub(crate) use fixture::names::is_body_file;
 pub use fixture::normalize::{rename_request, without_run};
+pub use fixture::{names::is_single_file, place::Place};
 pub use fixture::options::{Check, FoldOptions, FoldSource, Prove, Take};
 pub use fixture::renew::Renew;
 pub use fixture::stamp::{edited_bodies, restamp};

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::json::{Document, SyntaxError};
 
-/// What a file says of itself, as far as it was read.
+/// What a file states about itself, as far as it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Head {
     /// contrail wrote it (by `log.creator`, or because it is a journal).

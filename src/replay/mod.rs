@@ -72,7 +72,7 @@ pub struct Settings {
     pub has_label: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Takes secrets out of a request; the same request comes out the same each time.
     pub redact: RedactRequest,
-    /// Takes secrets out of what another tool says of an exchange that failed.
+    /// Takes secrets out of what another tool states about an exchange that failed.
     pub redact_failure: RedactFailure,
 }
 

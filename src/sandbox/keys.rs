@@ -47,7 +47,7 @@ impl TokenFault {
     }
 }
 
-/// What an accepted token says.
+/// The claims of an accepted token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Claims {
     pub(super) client: String,

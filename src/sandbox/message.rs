@@ -71,7 +71,7 @@ impl<T: Answers> Upstream for T {
     }
 }
 
-/// What the tenant says.
+/// The tenant's answer.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// Status code.

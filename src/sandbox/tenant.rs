@@ -177,7 +177,7 @@ impl Tenant {
         self.misbehaviours.spoil(call, ask, honest)
     }
 
-    /// Lets a request in, or says why not.
+    /// Lets a request in, or gives the reason against it.
     fn admit(&self, call: &Call, ask: &Ask<'_>, now: SystemTime) -> Result<(), Refusal> {
         let Claims { client, scopes } = self.authenticate(ask, now).map_err(Refusal::Token)?;
         let client = self.client(&client).ok_or(Refusal::Token(TokenFault::Stranger))?;
@@ -255,7 +255,7 @@ enum Refusal {
 }
 
 impl Refusal {
-    /// Whether letting the request in would break what the document says, and can be seen from outside.
+    /// Whether letting the request in would break what the document states, and can be seen from outside.
     fn is_documented(self, call: &Call) -> bool {
         match self {
             Self::Token(fault) => fault != TokenFault::Stranger,

@@ -1,4 +1,4 @@
-//! Bearer tokens as seen from outside: what a JWT says of itself (RFC 7519), never the token.
+//! Bearer tokens as seen from outside: what a JWT states about itself (RFC 7519), never the token.
 //!
 //! A live token is decoded once per distinct token ([`TokenCache`]); a fixture keeps only its public facts. Both give
 //! the same [`Credential`], so authentication is judged by one piece of code.

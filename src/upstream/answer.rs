@@ -89,7 +89,7 @@ pub struct AnswerMeta {
     pub answered_by_contrail: Option<&'static str>,
     /// The status that contrail gave the client where the upstream gave none, so that nothing of it is recorded.
     pub given_status: Option<StatusCode>,
-    /// No recorded answer fits, and what there is to say of it; counts towards exit status 3.
+    /// No recorded answer fits, and the reasons; counts towards exit status 3.
     pub miss: Option<Arc<Miss>>,
     /// It was denied because of its host, and is no exchange with the tenant.
     pub denied: Option<Box<Denied>>,

@@ -181,7 +181,7 @@ impl Missing {
     }
 }
 
-/// The value of `CI`, where it says that this is CI.
+/// The value of `CI`, where it shows that this is CI.
 fn ci() -> Option<String> {
     let value = env::var_os("CI")?.to_string_lossy().into_owned();
     let denies = ["", "0", "false"].iter().any(|word| value.trim().eq_ignore_ascii_case(word));

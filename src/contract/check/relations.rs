@@ -1,4 +1,4 @@
-//! Rules across request and response: identity, page size, echo. Data of the document says where they hold.
+//! Rules across request and response: identity, page size, echo. Data of the document states where they hold.
 
 use std::{borrow::Cow, collections::HashMap};
 

@@ -24,7 +24,7 @@ impl Check<'_> {
         let body = &request.body;
         match &self.operation.request_body {
             _ if body.presence == Presence::Withheld(Withheld::NotSaved) => {
-                // Nobody can say whether there was one.
+                // It is unknown whether there was one.
                 self.touch(Unchecked::RequestRequired);
                 self.unchecked.insert(Unchecked::RequestBody);
             }

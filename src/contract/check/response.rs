@@ -116,7 +116,7 @@ impl Check<'_> {
         }
     }
 
-    /// A body of which the document says nothing.
+    /// A body of which the document states nothing.
     fn undocumented_body(&mut self, documented: Option<&Documented>, success: bool) {
         let aspect = if success { Unchecked::ResponseBody } else { Unchecked::ErrorBody };
         let shown = documented.is_some_and(|documented| documented.shown.contains(aspect));

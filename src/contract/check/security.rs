@@ -26,7 +26,7 @@ pub(super) enum Standing {
     Refuse(&'static str),
     /// The token is good and carries the documented scope.
     Holds,
-    /// Nobody can say.
+    /// Undecidable.
     Unknown,
 }
 
@@ -159,7 +159,7 @@ impl<'a> Check<'a> {
                 Standing::Refuse("without a bearer token")
             }
             Credential::Malformed(_) if !jwt => {
-                // The document does not say that it is a JWT, so nobody can read its time and its scopes.
+                // The document does not state that it is a JWT, so nobody can read its time and its scopes.
                 self.unchecked.insert(Unchecked::Auth);
                 Standing::Unknown
             }

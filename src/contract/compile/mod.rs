@@ -61,7 +61,7 @@ pub(super) struct Target {
     pub(super) other_spelling: bool,
 }
 
-/// Something that the document says and that contrail does not check.
+/// Something that the document states and that contrail does not check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotImplemented {
     /// JSON pointer into the document.

@@ -111,7 +111,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether the document says that tokens of this scheme are JSON Web Tokens.
+/// Whether the document states that tokens of this scheme are JSON Web Tokens.
 fn is_jwt(scheme: &Value) -> bool {
     let says = |key: &str| scheme.get(key).and_then(Value::as_str).is_some_and(|text| text.eq_ignore_ascii_case("jwt"));
     says("bearerFormat") || says("x-contrail-token")

@@ -49,7 +49,7 @@ pub(in crate::contract) struct Fields {
     pub(in crate::contract) undefined: Vec<String>,
 }
 
-/// What the document says of a form.
+/// What the document states about a form.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::contract) struct Documented<'d> {
     pub(in crate::contract) schema: Option<&'d Schema>,

@@ -34,7 +34,7 @@ pub(super) struct Judgement {
     pub(super) breach: Option<Cow<'static, str>>,
     /// JSON pointers of members that the schema does not document.
     pub(super) undocumented: Vec<String>,
-    /// Nobody can say whether it conforms.
+    /// Undecidable.
     pub(super) open: bool,
 }
 

@@ -101,7 +101,7 @@ impl Value<'_> {
         Document::parse(Writer::write(self, &choices, None)).ok()
     }
 
-    /// Judges the value: the likeliest reading, and where that violates the schema, others. `None` where nobody can say.
+    /// Judges the value: the likeliest reading, and where that violates the schema, others. `None`: undecidable.
     pub(super) fn judge(&self, schema: &Schema, is_origin: &(dyn Fn(&str) -> bool + Sync)) -> Option<Reading> {
         let mut choices = Vec::new();
         self.likeliest(&mut choices);

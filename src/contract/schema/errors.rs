@@ -157,7 +157,7 @@ impl Places {
             let direct = at.strip_prefix(here).is_some_and(|rest| rest.rfind('/') == Some(0));
             direct && matches!(error.kind(), Rule::Constant { .. } | Rule::Enum { .. })
         };
-        // Branches for another type of value than this one have nothing to say of it, unless all are.
+        // Branches for another type of value than this one do not bear on it, unless all are.
         let other_type = |branch: &&Vec<ValidationError<'static>>| {
             branch
                 .iter()
@@ -173,7 +173,7 @@ impl Places {
             }
             return;
         }
-        // What every branch says of the same place; choices among values add up.
+        // What every branch states about the same place; choices among values add up.
         let told: Vec<BTreeMap<String, Vec<Clause>>> = context
             .iter()
             .map(|branch| {

@@ -114,7 +114,7 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Co
     Ok(Converted::Exchange(Box::new((exchange, record.map(Record::note)))))
 }
 
-/// The credential of an entry without an instant: whether a token that states bounds was inside its time, nobody can say.
+/// The credential of an entry without an instant: whether a token that states bounds was inside its time is unknown.
 fn timeless(credential: Credential) -> Credential {
     match credential.facts() {
         Some(facts) if facts.expires_at.or(facts.not_before).is_some() => Credential::Unknown,

@@ -1,6 +1,6 @@
 //! From an exchange to an entry's bytes, without a tree in between.
 //!
-//! Journal and fixture share one encoder; they differ in what an entry says of its run ([`Style`]).
+//! Journal and fixture share one encoder; they differ in an entry's facts about its run ([`Style`]).
 
 use base64::Engine as _;
 use http::Version;

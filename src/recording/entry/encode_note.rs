@@ -8,7 +8,7 @@ use crate::{
     recording::{Attested, VERSION},
 };
 
-/// What a journal's entries say of their tokens, as text.
+/// What a journal's entries state about their tokens, as text.
 #[derive(Debug, Default)]
 pub(in crate::recording) struct Tokens(ByToken<Vec<u8>>);
 

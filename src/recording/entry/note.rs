@@ -1,6 +1,6 @@
 //! The `_contrail` member of an entry as files hold it.
 //!
-//! What it says of the exchange goes back into the exchange (token facts, what is missing of a body, how the transport
+//! What it states about the exchange goes back there (token facts, what is missing of a body, how the transport
 //! ended); the rest is the [`Note`].
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
@@ -197,7 +197,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Puts back what the record says of the bodies.
+    /// Puts back what the record states about the bodies.
     pub(in crate::recording) fn complete(&self, body: &mut Body, response: bool) {
         let record = if response { &self.response } else { &self.request };
         let Some(record) = record else { return };

@@ -1,4 +1,4 @@
-//! What an entry says of its run, and where its bodies stand.
+//! What an entry states about its run, and where its bodies stand.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(in crate::recording) enum BodyLocation<'a> {
     },
 }
 
-/// What an entry says of its run.
+/// What an entry states about its run.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::recording) enum Style<'a> {
     /// Everything.

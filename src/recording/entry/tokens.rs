@@ -1,4 +1,4 @@
-//! What a fixture says of its tokens: the facts of each once, in `log._contrail.tokens`, under its label.
+//! What a fixture states about its tokens: the facts of each once, in `log._contrail.tokens`, under its label.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 

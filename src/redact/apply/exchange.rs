@@ -66,7 +66,7 @@ impl Redactor {
         Redacted(new.map_or_else(|| text.to_owned(), |new| String::from_utf8_lossy(&new).into_owned()))
     }
 
-    /// The same for what a producer says of an exchange that failed: a text of any length, which is cut for reading once
+    /// The same for a producer's text about an exchange that failed: of any length, and cut for reading once
     /// no secret is left that the cut could divide.
     #[must_use]
     pub fn failure(&self, text: &str) -> Redacted<String> {

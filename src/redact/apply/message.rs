@@ -36,7 +36,7 @@ struct Noticed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Kept,
-    /// It does not parse, and nobody can say where its secrets are: withheld.
+    /// It does not parse, and its secrets cannot be located: withheld.
     Unparsable,
     /// It is cut: what there is of it goes.
     Cut,

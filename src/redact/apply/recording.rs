@@ -1,4 +1,4 @@
-//! HAR files: a HAR file says of a value what it is by where it stands. A pair of `name` and `value` in `headers`, `cookies`,
+//! HAR files: in a HAR file a value's place shows what it is. A pair of `name` and `value` in `headers`, `cookies`,
 //! `queryString` or `params`; a body as `text` beside `mimeType`. Members of other names are read as text, since
 //! `_contrail.token` and its like hold public facts.
 
@@ -65,7 +65,7 @@ struct Coded {
     body: Body,
     /// The file holds it in base64.
     encoded: bool,
-    /// `None`: nobody can say where its secrets are.
+    /// `None`: its secrets cannot be located.
     parsed: Option<Parsed>,
 }
 

@@ -1,4 +1,4 @@
-//! Secrets in what the check says of an exchange: places, values that it saw, and texts of contrail's own.
+//! Secrets in what the check states about an exchange: places, values that it saw, and texts of contrail's own.
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
@@ -26,7 +26,7 @@ pub(super) struct Spot {
     pub(super) label: String,
 }
 
-/// A field of a form that is something else: what the check says of it is a piece of a text that was redacted as another.
+/// A field of a form that is something else: the check's text about it is a piece of a text that was redacted as another.
 pub(super) struct Piece {
     pub(super) place: String,
     pub(super) value: String,

@@ -364,7 +364,7 @@ fn tells(name: &str) -> bool {
     ["value", "plain", "plaintext", "raw", "text", "current", "new", "old", "previous"].contains(&name)
 }
 
-/// What a member's name says of the values below it.
+/// What a member's name states about the values below it.
 #[derive(Debug, Clone, Copy)]
 struct Inherited {
     kind: Kind,

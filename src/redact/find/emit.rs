@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::redact::kind::Kind;
 
-/// Takes a secret's place, and what its name says of it.
+/// Takes a secret's place, and what its name states about it.
 pub(in crate::redact) type Emit<'e> = dyn FnMut(Range<usize>, Kind) + 'e;
 
 /// The secrets that a search finds in a text.

@@ -134,7 +134,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// What another field says of this one's value. `next` is the name and the value of the field behind it.
+    /// What another field states about this one's value. `next` is the name and the value of the field behind it.
     fn kind(&mut self, name: &str, value: &[u8], next: impl Fn() -> Option<(String, Vec<u8>)>) -> Option<Kind> {
         let name = pair_name(name);
         let kind_of = |value: &[u8]| std::str::from_utf8(value).ok().and_then(names::by_listed_name);

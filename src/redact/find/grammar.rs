@@ -1,5 +1,5 @@
 //! How a body is read: by its media type, and by what its bytes look like. Bytes that another reader may take for something
-//! else than their type says are read as that, too.
+//! else than their type declares are read as that, too.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use crate::{
     redact::Redactor,
 };
 
-/// A body as its type says it is to be read, and as its bytes look like.
+/// A body as its type declares it, and as its bytes look.
 #[derive(Debug)]
 pub(in crate::redact) struct Parsed {
     pub(super) grammar: Grammar,
     pub(super) beside: Vec<Grammar>,
-    /// It is not what its type says.
+    /// It is not what its type declares.
     pub(super) malformed: bool,
 }
 
@@ -39,11 +39,11 @@ pub(in crate::redact) enum Grammar {
     Bytes,
     /// JSON but for faults that leave no doubt about its structure.
     Mended(Document),
-    /// Text that is not what its type says.
+    /// Text that is not what its type declares.
     Nearly,
 }
 
-/// The body's type calls for parsing, it does not parse, and nobody can say where its secrets are; as what it can be read
+/// The body's type calls for parsing, it does not parse, and its secrets cannot be located; as what it can be read
 /// all the same.
 #[derive(Debug)]
 pub(in crate::redact) struct Unparsable(pub(in crate::redact) Parsed);
@@ -56,7 +56,7 @@ impl Parsed {
         matches!(self.grammar, Grammar::Json(_))
     }
 
-    /// Whether it is not what its type says.
+    /// Whether it is not what its type declares.
     pub(in crate::redact) fn is_malformed(&self) -> bool {
         self.malformed
     }
@@ -90,7 +90,7 @@ impl From<Grammar> for Parsed {
     }
 }
 
-/// Reads a body as its `Content-Type` says. Without one, what is JSON is JSON.
+/// Reads a body as its `Content-Type` declares. Without one, what is JSON is JSON.
 fn parse(headers: &Headers, body: &Body) -> Result<Parsed, Unparsable> {
     let content = &body.content;
     let Some((_, declared)) = headers.iter().find(|(name, _)| *name == header::CONTENT_TYPE) else {
@@ -165,7 +165,7 @@ fn has_doubtful_parts(declared: &[u8], content: &[u8]) -> bool {
         || memchr::memmem::find(&content.to_ascii_lowercase(), b"multipart/").is_some()
 }
 
-/// Reads as text what is not what its type says.
+/// Reads as text what is not what its type declares.
 fn malformed(content: &[u8], parsed: Parsed) -> Result<Parsed, Unparsable> {
     if !malformed::is_text(content) {
         return Err(Unparsable(parsed));

@@ -99,7 +99,7 @@ impl Redactor {
         }
     }
 
-    /// What the name of a header field says of its value.
+    /// What the name of a header field states about its value.
     fn header_kind(&self, name: &HeaderName) -> Option<Kind> {
         if self.plan.names_header(name) {
             return Some(Kind::Custom);

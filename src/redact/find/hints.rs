@@ -234,7 +234,7 @@ pub(in crate::redact) fn glance(text: &[u8]) -> Seen {
     GLANCE.at(text)
 }
 
-/// A quick look at a text: what it may hold. Never says no to what is there.
+/// A quick look at a text: what it may hold. Never denies what is there.
 pub(in crate::redact) fn hints(text: &[u8]) -> Hints {
     if glance(text).hint { search(text) } else { Hints::default() }
 }

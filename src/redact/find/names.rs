@@ -14,7 +14,7 @@ pub(in crate::redact) enum Place {
     Text,
 }
 
-/// What the name of a field says of its value; names are compared without case, `-`, `_` and blanks.
+/// What the name of a field states about its value; names are compared without case, `-`, `_` and blanks.
 pub(in crate::redact) fn by_name(name: &str, place: Place) -> Option<Kind> {
     let mut short = [0_u8; MAX_NAME];
     let mut start = MAX_NAME;
@@ -169,7 +169,7 @@ pub(in crate::redact) fn by_listed_name(name: &str) -> Option<Kind> {
     by_name(name, Place::Member).or_else(|| by_header(&name.to_ascii_lowercase()).filter(|_| is_field()))
 }
 
-/// What the name of a field says of a person.
+/// What the name of a field states about a person.
 pub(in crate::redact) fn personal(name: &str) -> Option<Kind> {
     let short: String =
         name.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| char::from(byte.to_ascii_lowercase())).collect();

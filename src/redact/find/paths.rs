@@ -56,7 +56,7 @@ fn is_segment(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~%!$*+=:@".contains(&byte)
 }
 
-/// What a segment says of the next one.
+/// What a segment states about the next one.
 fn kind_after(name: &[u8]) -> Option<Kind> {
     /// Longest name of a segment.
     const MAX_NAME: usize = 60;

@@ -1,4 +1,4 @@
-//! A glance at a text before it is read for secrets: of most texts it says that there is nothing to read.
+//! A quick look at texts before they are read for secrets: it rules out most of them.
 //!
 //! The text is looked at two bytes at a time. Of every word that hints at a secret, two adjoining pairs of bytes are
 //! held, once for the word at an even place and once for it at an odd one, each in one of a few groups:

@@ -1,6 +1,6 @@
 //! Finding known secrets in a text, in one pass.
 //!
-//! An [`Index`] is a [`Sieve`], which says of nearly every text that nothing is in it, and behind it a short list of
+//! An [`Index`] is a [`Sieve`], which rules out nearly every text, and behind it a short list of
 //! multi-pattern searches, each about twice as large as the next. A new secret adds a small one and merges those of like
 //! size; each is compiled when the sieve first lets a text through, so that a secret that never comes again costs no
 //! compiling. A search never waits for a new secret: it works on a snapshot.
@@ -74,7 +74,7 @@ pub(in crate::redact) struct Index {
     pub(in crate::redact) blanks: bool,
     /// Grows with every change.
     pub(in crate::redact) generation: u64,
-    /// Every text is searched, whatever the sieve says of it.
+    /// Every text is searched, even one that the sieve rules out.
     thorough: bool,
 }
 

@@ -125,7 +125,7 @@ fn a_bearer_token_is_a_jwt_only_where_the_document_says_so() {
     })
     .finds(&[])
     .leaves(&["auth"]);
-    // A token that is a JWT is read as one, whatever the document says.
+    // A token that is a JWT is read as one, whatever the document states.
     opaque(&silent)
         .token(token(&["update:books"]))
         .finds(&["auth.scope Authorization", "auth.unenforced Authorization"]);

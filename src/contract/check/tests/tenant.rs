@@ -160,7 +160,7 @@ fn deleting_any_property_from_the_yaml_turns_its_traffic_from_conforms_to_gap() 
             })
             .map(|finding| finding.kind())
             .collect();
-        // Where the document says that there are no further properties, one of them is a violation.
+        // Where the document states that there are no further properties, one of them is a violation.
         let expected = if closed { Kind::Violation } else { Kind::Gap };
         assert!(!kinds.is_empty() && kinds.iter().all(|kind| *kind == expected), "{pointer}: {kinds:?}");
     }

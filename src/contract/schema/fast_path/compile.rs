@@ -186,7 +186,7 @@ impl<'a> Compiler<'a> {
         Ok(if plain.is_scalar() { Shape::Scalar(plain.kinds) } else { Shape::Plain(Box::new(plain)) })
     }
 
-    /// The schemas of a set with all that they refer to, but those that say nothing.
+    /// The schemas of a set with all that they refer to, but those that are silent.
     fn parts(&self, from: &[String]) -> Result<Vec<Part<'a>>, Unknown> {
         let mut seen: Vec<String> = Vec::new();
         let mut parts = Vec::new();
@@ -398,7 +398,7 @@ impl<'a> Compiler<'a> {
         Ok(members)
     }
 
-    /// What all schemas of an object say of the member of this name, or of one that none of them names.
+    /// What all schemas of an object state about the member of this name, or of one that none of them names.
     fn member(&mut self, parts: &[Part<'_>], name: Option<&str>) -> Others {
         let mut set = Set::default();
         let mut covered = false;

@@ -3,7 +3,7 @@
 //! Compiled from the same schema that the judge uses, it knows every place in the document that speaks of a value: its
 //! own keywords, what `$ref` and `allOf` add, and those branches of `oneOf`, `anyOf` and `if` that hold for it. A member
 //! that none of them names is a gap, unless one of them is free-form (`additionalProperties: true`, or a schema that
-//! says nothing at all) or closed (then the judge has called it a violation).
+//! is silent) or closed (then the judge has called it a violation).
 
 mod compile;
 
@@ -32,7 +32,7 @@ pub struct Gap {
 /// What is not documented about a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GapKind {
-    /// Nobody says that it exists.
+    /// No schema documents it.
     Undocumented,
     /// It is one of the keys that exist but whose names are not shown.
     Unnamed {
@@ -56,7 +56,7 @@ pub enum GapKind {
     },
 }
 
-/// JSON types, as a set; empty where a schema does not say.
+/// JSON types, as a set; empty where a schema names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Types(u8);
 
@@ -166,7 +166,7 @@ type Holds<'a> = &'a dyn Fn(usize, Node<'_>) -> bool;
 #[derive(Default)]
 struct Entry {
     types: Types,
-    /// It says nothing at all, so that anything goes.
+    /// It is silent, so that anything goes.
     silent: bool,
     properties: Vec<(Box<str>, usize)>,
     patterns: Vec<(Pattern, usize)>,
