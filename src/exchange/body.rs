@@ -106,6 +106,18 @@ impl Withheld {
 /// bodies `/name` of the field (escaped as in a pointer); the empty string for the body as a whole.
 pub type Place = String;
 
+/// Whether a place is redacted, or lies below one that is.
+#[must_use]
+pub fn is_redacted(redacted: &[Place], at: &str) -> bool {
+    redacted.iter().any(|place| is_at_or_below(at, place))
+}
+
+/// Whether a JSON pointer leads to this place, or to one below it.
+#[must_use]
+pub fn is_at_or_below(at: &str, place: &str) -> bool {
+    at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Bounds for undoing a content coding.
 #[derive(Debug, Clone, Copy)]
 pub struct DecodeLimits {

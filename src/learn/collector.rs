@@ -1,19 +1,21 @@
 //! The fold over exchanges.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     sync::Arc,
 };
 
+use serde_json::Value;
+
 use super::{
     evidence::{Cited, Seen},
-    places::{self, Listed},
+    places::{self, Place},
     scopes::{Call, Calls, Words},
     shape::Shape,
 };
 use crate::{
     contract::{Contract, Operation},
-    exchange::{Credential, Exchange, Response, SignatureCheck, TokenTime, is_bodiless, media},
+    exchange::{Body, Credential, Exchange, Response, SignatureCheck, TokenTime, is_bodiless, is_redacted, media},
     finding::{Rule, Unchecked},
     json::Kind,
     redact::{Judged, Redacted},
@@ -45,7 +47,7 @@ pub(super) struct Answers {
     pub(super) status: u16,
     pub(super) seen: Seen,
     /// By media type.
-    pub(super) bodies: BTreeMap<String, Body>,
+    pub(super) bodies: BTreeMap<String, Bodies>,
     pub(super) without_body: u64,
     /// Bodies that nobody can describe.
     pub(super) unread: u64,
@@ -53,7 +55,7 @@ pub(super) struct Answers {
 
 /// The bodies of one media type.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Body {
+pub(super) struct Bodies {
     pub(super) count: u64,
     /// `None` for what is no JSON.
     pub(super) shape: Option<Shape>,
@@ -105,10 +107,9 @@ impl Learner {
             let calls = self.calls.entry((number, operation.at.clone())).or_default();
             calls.take(tenant, path, call, &cited);
         }
-        let place = places::response(document.document(), operation, response.status);
-        if let Some(Listed { at, .. }) = place {
-            self.answer((number, at), operation, exchange, response, &cited);
-        }
+        let Some(listed) = places::response(document.document(), operation, response.status) else { return };
+        let schema = places::body_schema(document.document(), &listed, response);
+        self.answer((number, listed.at), operation, exchange, response, &cited);
         let undocumented: BTreeSet<&str> = judged
             .verdict
             .findings
@@ -116,8 +117,8 @@ impl Learner {
             .filter(|finding| finding.rule == Rule::ResponseBodyUndocumented)
             .map(|finding| &*finding.at)
             .collect();
-        for at in undocumented {
-            self.beyond(number, operation, response, at, &cited);
+        if let Some(schema) = schema.filter(|_| !undocumented.is_empty()) {
+            self.beyond((number, document.document()), &schema, &response.body, &undocumented, &cited);
         }
     }
 
@@ -130,12 +131,12 @@ impl Learner {
         cited: &Cited,
     ) {
         let answers = match self.answers.entry(key) {
-            std::collections::btree_map::Entry::Occupied(held) => {
+            Entry::Occupied(held) => {
                 let held = held.into_mut();
                 held.seen.again(cited);
                 held
             }
-            std::collections::btree_map::Entry::Vacant(free) => free.insert(Answers {
+            Entry::Vacant(free) => free.insert(Answers {
                 operation: operation.at.clone(),
                 status: response.status,
                 seen: Seen::new(cited),
@@ -171,38 +172,47 @@ impl Learner {
         }
     }
 
-    /// A value at `at` of a response's body that the document does not show.
-    fn beyond(&mut self, number: usize, operation: &Operation, response: &Response, at: &str, cited: &Cited) {
-        let body = &response.body;
-        if body.redacted.iter().any(|place| at.starts_with(place.as_str())) {
-            return;
-        }
-        let (Ok(document), Some(described)) = (body.document(), self.contract.documents().get(number)) else { return };
-        let Some(value) = document.pointer(at) else { return };
-        let Some(schema) = places::body_schema(described.document(), operation, response) else { return };
-        match places::of_value(described.document(), &schema, at) {
-            Some(places::Place::Known(schema)) if value.kind() == Kind::String => {
-                let values = &mut self.schemas.entry((number, schema)).or_default().values;
-                let text = value.as_str().unwrap_or_default();
-                if let Some(seen) = values.get_mut(&*text) {
-                    seen.again(cited);
-                } else if values.len() < MAX_VALUES {
-                    values.insert(text.into_owned(), Seen::new(cited));
+    /// The values at these places of a response's body, which the document does not show.
+    fn beyond(
+        &mut self,
+        (number, described): (usize, &Value),
+        schema: &str,
+        body: &Body,
+        undocumented: &BTreeSet<&str>,
+        cited: &Cited,
+    ) {
+        let Ok(document) = body.document() else { return };
+        for at in undocumented.iter().filter(|at| !is_redacted(&body.redacted, at)) {
+            let (Some(value), Some(place)) = (document.pointer(at), places::of_value(described, schema, at)) else {
+                continue;
+            };
+            match place {
+                Place::Known(schema) if value.kind() == Kind::String => {
+                    let values = &mut self.schemas.entry((number, schema)).or_default().values;
+                    let text = value.as_str().unwrap_or_default();
+                    if let Some(seen) = values.get_mut(&*text) {
+                        seen.again(cited);
+                    } else if values.len() < MAX_VALUES {
+                        values.insert(text.into_owned(), Seen::new(cited));
+                    }
                 }
-            }
-            Some(places::Place::Further { object, name }) => {
-                let fields = &mut self.schemas.entry((number, object)).or_default().fields;
-                if let Some((seen, shape)) = fields.get_mut(&name) {
-                    seen.again(cited);
-                    shape.add(value, &[]);
-                } else if fields.len() < MAX_FIELDS {
-                    let mut shape = Shape::default();
+                Place::Further { object, name } => {
+                    let fields = &mut self.schemas.entry((number, object)).or_default().fields;
+                    let has_room = fields.len() < MAX_FIELDS;
+                    let shape = match fields.entry(name) {
+                        Entry::Occupied(held) => {
+                            let (seen, shape) = held.into_mut();
+                            seen.again(cited);
+                            shape
+                        }
+                        Entry::Vacant(free) if has_room => &mut free.insert((Seen::new(cited), Shape::default())).1,
+                        Entry::Vacant(_) => continue,
+                    };
                     let below = |place: &String| place.strip_prefix(at).map(str::to_owned);
                     shape.add(value, &body.redacted.iter().filter_map(below).collect::<Vec<_>>());
-                    fields.insert(name, (Seen::new(cited), shape));
                 }
+                Place::Known(_) => {}
             }
-            _ => {}
         }
     }
 }

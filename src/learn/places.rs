@@ -42,13 +42,13 @@ pub(super) fn response<'d>(document: &'d Value, operation: &Operation, status: u
 }
 
 /// JSON pointer of the schema of a response's body.
-pub(super) fn body_schema(document: &Value, operation: &Operation, response: &Response) -> Option<String> {
-    let Listed { at, exact, class } = self::response(document, operation, response.status)?;
-    let (at, described) = exact.map(|exact| (at, exact)).or(class)?;
+pub(super) fn body_schema(document: &Value, listed: &Listed<'_>, response: &Response) -> Option<String> {
+    let class = || listed.class.as_ref().map(|(at, class)| (at, *class));
+    let (at, described) = listed.exact.map(|exact| (&listed.at, exact)).or_else(class)?;
     let media_type = media::essence(response.headers.get("content-type")?.as_bytes());
     let content = described.get("content")?.as_object()?;
     let (name, _) = content.iter().find(|(name, _)| *media::essence(name.as_bytes()) == *media_type)?;
-    let schema = below(&at, &["content", name, "schema"]);
+    let schema = below(at, &["content", name, "schema"]);
     document.pointer(&schema).map(|_| schema)
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Calls {
     /// Calls whose token's scopes nobody can read.
     unread: u64,
     /// There were more tenants, sets of scopes or paths than are kept.
-    pub(super) overflow: bool,
+    overflow: bool,
 }
 
 /// The calls to one tenant: the origin of the requests.
@@ -99,18 +99,16 @@ pub(super) enum Decision {
 
 impl Calls {
     pub(super) fn take(&mut self, tenant: String, path: &str, call: Call, cited: &Cited) {
-        if matches!(call, Call::Unread) {
-            self.unread += 1;
-            return;
-        }
-        if !self.tenants.contains_key(&tenant) && self.tenants.len() == MAX_TENANTS {
-            self.overflow = true;
-            return;
-        }
-        let tenant = self.tenants.entry(tenant).or_default();
+        let is_known = self.tenants.len() < MAX_TENANTS || self.tenants.contains_key(&tenant);
         let path = hash(path.as_bytes());
         let full = match call {
+            Call::Unread => {
+                self.unread += 1;
+                false
+            }
+            _ if !is_known => true,
             Call::Accepted(scopes) => {
+                let tenant = self.tenants.entry(tenant).or_default();
                 let full = count(&mut tenant.accepted, scopes, cited) || tenant.paths.len() >= MAX_PATHS;
                 if !full {
                     tenant.paths.insert(path);
@@ -118,9 +116,9 @@ impl Calls {
                 full
             }
             Call::Refused(scopes, Words { text, explained }) => {
-                count(&mut tenant.refused, Refusal { scopes, path, text, explained }, cited)
+                let refused = &mut self.tenants.entry(tenant).or_default().refused;
+                count(refused, Refusal { scopes, path, text, explained }, cited)
             }
-            Call::Unread => false,
         };
         self.overflow |= full;
     }

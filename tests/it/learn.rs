@@ -120,3 +120,26 @@ fn an_overlay_replaces_no_file_that_it_was_learned_from() {
     assert_eq!(fs::read_to_string(folder.join("traffic.har")).unwrap(), text);
     assert_eq!(fs::read_to_string(folder.join("ours.yaml")).unwrap(), empty);
 }
+
+#[test]
+fn a_further_field_is_described_by_all_of_its_values_and_by_no_label() {
+    let template = |further: Value| {
+        let mut template = json!({"name": "one", "display_name": "x"});
+        template.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
+        call("read:connection_profiles", 200, &json!({"connection_profile_templates": [template]}).to_string())
+    };
+    let calls = [
+        template(json!({"owner": {"id": 1}})),
+        template(json!({"owner": {"id": 2, "client_secret": "zq81mxo2-77aa-kk"}, "client_secret": "zq81mxo2-88bb-kk"})),
+        template(json!({"client_secret": "zq81mxo2-99cc-kk", "client_secretary": "Ann"})),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("traffic.har"), har::har(&calls)).unwrap();
+    let ran = run_in(folder.path(), ["learn", "traffic.har", "--format", "json"]);
+    let overlay: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let updates = overlay["actions"].as_array().unwrap().iter().map(|action| &action["update"]["properties"]);
+    let fields: Vec<&Value> = updates.filter(|properties| properties.is_object()).collect();
+    let owner = json!({"type": "object", "properties": {"id": {"type": "integer"}, "client_secret": {}}});
+    let string = json!({"type": "string"});
+    assert_eq!(fields, [&json!({"client_secretary": string}), &json!({"name": string}), &json!({"owner": owner})]);
+}

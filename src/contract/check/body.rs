@@ -12,7 +12,7 @@ use crate::{
         params::{self, Form},
         schema::{GapKind, Judged, Schema},
     },
-    exchange::{Body, Headers, Place, media},
+    exchange::{Body, Headers, Place, is_at_or_below, is_redacted, media},
     finding::{Finding, Rule, Unchecked},
     json::{Document, Kind, reads_as_another_scalar},
 };
@@ -117,15 +117,6 @@ fn reading(media_type: &str) -> Reading {
             _ => Reading::Other,
         }
     }
-}
-
-/// Whether a place is redacted, or lies below one that is.
-pub(super) fn is_redacted(redacted: &[Place], at: &str) -> bool {
-    redacted.iter().any(|place| is_at_or_below(at, place.as_str()))
-}
-
-fn is_at_or_below(at: &str, place: &str) -> bool {
-    at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// A body on its way to its schema.

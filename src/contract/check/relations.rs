@@ -4,10 +4,11 @@ use std::{borrow::Cow, collections::HashMap};
 
 use super::{
     Check,
-    body::{is_redacted, sample, scalar},
+    body::{sample, scalar},
 };
 use crate::{
     contract::{model::Relation, params},
+    exchange::is_redacted,
     finding::{Finding, Rule},
     json::{Document, Kind, Node, push_pointer},
 };

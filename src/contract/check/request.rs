@@ -1,12 +1,9 @@
 //! What the client sent: parameters, body.
 
-use super::{
-    Check,
-    body::{REQUEST, is_redacted},
-};
+use super::{Check, body::REQUEST};
 use crate::{
     contract::model::RequestBody,
-    exchange::{Presence, Withheld},
+    exchange::{Presence, Withheld, is_redacted},
     finding::{Finding, Rule, Unchecked},
 };
 

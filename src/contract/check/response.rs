@@ -2,16 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::{
-    Check,
-    body::{RESPONSE, is_redacted},
-};
+use super::{Check, body::RESPONSE};
 use crate::{
     contract::{
         model::{Operation, Response as Documented, Says, Status},
         params,
     },
-    exchange::{Exchange, Response, is_bodiless, media},
+    exchange::{Exchange, Response, is_bodiless, is_redacted, media},
     finding::{Finding, Rule, Unchecked},
 };
 
