@@ -168,7 +168,7 @@ fn replay() -> Replay {
     builder.source("bench.har", None);
     let preparer = builder.preparer();
     let mut push = |index, exchange| {
-        let entry = Entry { index, exchange, note: None };
+        let entry = Entry { index, line: None, exchange, note: None };
         builder.push(preparer.prepare(entry, false, None));
     };
     for number in 0..1000 {

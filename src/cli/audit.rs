@@ -1,19 +1,27 @@
 //! `contrail audit`: who called what with which scopes, over recordings; a trail's chain is checked first.
 
-use std::{io::Write as _, path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
 
 use super::{
     ContractArgs, Failure, Format, Outcome,
-    options::{contract::plan, policy::PolicyArgs},
-    printer::{Printer, warn},
+    options::{self, contract::plan, policy::PolicyArgs, values::instant},
+    printer::warn,
+    report_files::{self, Used},
     trails::{self, Source},
     verify::{self, Judge},
 };
 use crate::{
-    exchange::{Credential, Exchange},
-    recording::{Entry, Note},
+    exchange::Credential,
+    finding::Rule,
+    recording::Entry,
     redact::{Judged, Redactor},
-    report::audit::Audit,
+    report::{
+        Exit, Place, Reason, Request,
+        audit::{About, Audit, name_of},
+    },
     token::Jwks,
 };
 
@@ -30,6 +38,22 @@ pub struct Args {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Write a report as text, json, html, markdown, junit, sarif, github or csv to FILE, or to standard output
+    /// instead of the usual output; repeatable
+    #[arg(long, value_name = "FORMAT[=FILE]")]
+    report: Vec<Request>,
+    /// Leave out exchanges before this instant, such as `2026-01-31` (UTC) or `2026-01-31T10:00:00Z`
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    since: Option<SystemTime>,
+    /// Leave out exchanges at this instant or later
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    until: Option<SystemTime>,
+    /// Only this client, as the audit names it; repeatable
+    #[arg(long, value_name = "NAME")]
+    client: Vec<String>,
+    /// Only this operation, or `undocumented`; repeatable
+    #[arg(long, value_name = "OPERATION")]
+    operation: Vec<String>,
     /// Tolerance for the `exp` and `nbf` of tokens
     #[arg(long, value_name = "SECS", default_value = "0", value_parser = super::options::values::seconds_or_none)]
     clock_skew: Duration,
@@ -43,24 +67,43 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let mut used = Used::default();
+    used.recordings(&args.recordings);
+    used.contract(&args.contract);
+    used.files("key set", &args.jwks);
+    used.files("head file", &args.head);
+    report_files::check(&args.report, &mut used)?;
+    report_files::or_failure(&args.report, || audit(args))
+}
+
+fn audit(args: &Args) -> Result<Outcome, Failure> {
+    let wanted = report_files::wanted(&args.report, args.format)?;
     let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
     let judge = Judge::new(args.contract.load()?, args.clock_skew, keys);
+    let known = |named: &String| judge.contract.operations().any(|operation| *operation.id == **named);
+    if let Some(unknown) = args.operation.iter().find(|named| *named != UNDOCUMENTED && !known(named)) {
+        return Err(format!(
+            "--operation {unknown}: the contract has no such operation; `contrail contract` lists them"
+        )
+        .into());
+    }
     let redactor = Redactor::new(plan(&judge.contract, &[])?);
-    let mut found = Found::default();
+    let reading = Reading { args, judge: &judge, redactor: &redactor };
+    let mut audit = Audit::new(args.filters());
     for inspected in trails::inspect(&args.recordings, &args.head)? {
         // A folder without a trail counts as one recording.
         let others =
             if inspected.trails.is_empty() { std::slice::from_ref(&inspected.name) } else { &inspected.others };
         for other in others {
-            found.audit.file(&other.display().to_string());
+            audit.file(&other.display().to_string());
         }
         for integrity in inspected.trails {
-            found.audit.integrity(integrity);
+            audit.integrity(integrity);
         }
         for source in &inspected.sources {
-            let before = found.audit.exchanges();
-            match read(source, &judge, &redactor, &args.policy, &mut found) {
-                Ok(()) => verify::warn_if_empty(source, found.audit.exchanges() - before),
+            let before = audit.read();
+            match reading.read(source, &mut audit) {
+                Ok(()) => verify::warn_if_empty(source, audit.read() - before),
                 // An altered line may be no entry any more. The report names it.
                 Err(error) if source.altered => warn(&format!("the rest of it is not checked: {error}")),
                 Err(error) => return Err(error),
@@ -68,64 +111,88 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         }
     }
     judge.warn_of_unchecked_signatures();
-    let Found { audit, failing } = found;
-    let mut printer = Printer::stdout();
-    match args.format {
-        Format::Text => audit.text(&mut printer)?,
-        Format::Json => audit.json(&judge.contract, &mut printer)?,
-    }
-    printer.flush()?;
+    let failing: Vec<Rule> = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let failed = audit.exchanges() == 0 && !audit.altered();
-    Ok(Outcome { findings: failing || audit.altered(), failed, ..Outcome::CLEAN })
+    let findings = audit.altered() || audit.by_rule().any(|(rule, _)| failing.contains(&rule));
+    let outcome = Outcome { findings, failed, ..Outcome::CLEAN };
+    let nothing = failed.then(|| Reason::new("nothing-checked", "there was no exchange to audit", ""));
+    let found = findings.then(|| Reason::shown("findings", "findings"));
+    audit.ended(Exit { status: outcome.status(), reasons: nothing.into_iter().chain(found).collect() });
+    audit.redact(&redactor);
+    let about = About { contract: &judge.contract, title: options::contract::title(&judge.contract), failing };
+    report_files::write_all(&wanted, |kind, to, _| audit.write(kind, &about, to))?;
+    Ok(outcome)
 }
 
-/// What was found so far.
-#[derive(Clone, Default)]
-struct Found {
-    audit: Audit,
-    failing: bool,
-}
+/// What the audit calls the operation of a request that no document has.
+const UNDOCUMENTED: &str = "undocumented";
 
-impl Found {
-    fn take(
-        &mut self,
-        mut exchange: Exchange,
-        note: Option<&Note>,
-        judge: &Judge,
-        redactor: &Redactor,
-        policy: &PolicyArgs,
-    ) {
-        let verdict = judge.settled(&mut exchange, note);
-        let judged = redactor.redact(Judged::new(exchange, verdict));
-        self.failing |= policy.fails(&judged.verdict);
-        self.audit.exchange(&judged, &judge.contract);
+impl Args {
+    /// The options that leave out exchanges, as they were given.
+    fn filters(&self) -> Vec<String> {
+        let bounds = [("--since", self.since), ("--until", self.until)].into_iter().filter_map(|(name, at)| {
+            let at = jiff::Timestamp::try_from(at?).ok()?;
+            Some(format!("{name} {at}"))
+        });
+        let clients = self.client.iter().map(|client| format!("--client {client}"));
+        let operations = self.operation.iter().map(|operation| format!("--operation {operation}"));
+        bounds.chain(clients).chain(operations).collect()
+    }
+
+    /// Whether an exchange counts. One without an instant is on neither side of a bound.
+    fn selects(&self, judged: &Judged) -> bool {
+        let started = judged.exchange.started;
+        let client = || name_of(&judged.exchange.request.credential);
+        let operation = judged.verdict.operation.as_deref().unwrap_or(UNDOCUMENTED);
+        self.since.is_none_or(|since| started.is_some_and(|started| started >= since))
+            && self.until.is_none_or(|until| started.is_some_and(|started| started < until))
+            && (self.client.is_empty() || self.client.contains(&client()))
+            && (self.operation.is_empty() || self.operation.iter().any(|named| named == operation))
     }
 }
 
-/// Takes in one recording. A browser's export carries no `Authorization` anywhere, and then nobody can say who called.
-/// That shows at the end only, and standard input can be read only once: until an entry carries one, both are kept.
-fn read(
-    source: &Source,
-    judge: &Judge,
-    redactor: &Redactor,
-    policy: &PolicyArgs,
-    found: &mut Found,
-) -> Result<(), Failure> {
-    let mut recording = judge.open(source)?;
-    let mut stripped = (!recording.head().by_contrail).then(|| found.clone());
-    while let Some(entry) = recording.next() {
-        let Entry { exchange, note, .. } = entry?;
-        stripped = stripped.filter(|_| !recording.carries_authorization());
-        if let Some(stripped) = &mut stripped {
-            let mut exchange = exchange.clone();
-            exchange.request.credential = Credential::Unknown;
-            stripped.take(exchange, note.as_ref(), judge, redactor, policy);
+/// How recordings are read.
+struct Reading<'a> {
+    args: &'a Args,
+    judge: &'a Judge,
+    redactor: &'a Redactor,
+}
+
+impl Reading<'_> {
+    /// Takes in one recording. A browser's export carries no `Authorization` anywhere, and then nobody can say who called.
+    /// That shows at the end only, and standard input can be read only once: until an entry carries one, both are kept.
+    fn read(&self, source: &Source, audit: &mut Audit) -> Result<(), Failure> {
+        let mut recording = self.judge.open(source)?;
+        let name = source.path.display().to_string();
+        audit.source(&name);
+        let mut stripped = (!recording.head().by_contrail).then(|| audit.clone());
+        while let Some(entry) = recording.next() {
+            let entry = entry?;
+            stripped = stripped.filter(|_| !recording.carries_authorization());
+            if let Some(stripped) = &mut stripped {
+                let mut entry = entry.clone();
+                entry.exchange.request.credential = Credential::Unknown;
+                self.take(&name, entry, stripped);
+            }
+            self.take(&name, entry, audit);
         }
-        found.take(exchange, note.as_ref(), judge, redactor, policy);
+        verify::report_torn(&source.path, recording.head().torn);
+        if let Some(stripped) = stripped.filter(|_| !recording.head().by_contrail) {
+            *audit = stripped;
+        }
+        Ok(())
     }
-    verify::report_torn(&source.path, recording.head().torn);
-    if let Some(stripped) = stripped.filter(|_| !recording.head().by_contrail) {
-        *found = stripped;
+
+    fn take(&self, source: &str, entry: Entry, audit: &mut Audit) {
+        let Entry { index, line, mut exchange, note } = entry;
+        let outside = !self.judge.contract.covers(exchange.request.target.path());
+        let verdict = self.judge.settled(&mut exchange, note.as_ref());
+        let judged = self.redactor.redact(Judged::new(exchange, verdict));
+        if self.args.selects(&judged) {
+            let place = Place { source, entry: index, line, outside, ..Place::default() };
+            audit.exchange(place, &judged, &self.judge.contract);
+        } else {
+            audit.left_out();
+        }
     }
-    Ok(())
 }

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::Write as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -10,7 +9,8 @@ use std::{
 use super::{
     ContractArgs, Failure, Format, Outcome,
     options::contract::plan,
-    printer::{Printer, warn},
+    printer::warn,
+    report_files::{self, Used},
     sources, verify,
 };
 use crate::{
@@ -19,7 +19,10 @@ use crate::{
     recording::{self, without_run},
     redact::{Judged, Redactor},
     replay::{Ignore, IgnoreSet},
-    report::diff::{self, Item},
+    report::{
+        Request,
+        diff::{self as compared, Item},
+    },
 };
 
 /// Compare two recordings, operation by operation and field by field
@@ -38,11 +41,25 @@ pub struct Args {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Write a report as text, json, html, markdown, junit, sarif, github or csv to FILE, or to standard output
+    /// instead of the usual output; repeatable
+    #[arg(long, value_name = "FORMAT[=FILE]")]
+    report: Vec<Request>,
     #[command(flatten)]
     contract: ContractArgs,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let mut used = Used::default();
+    used.recording(&args.a);
+    used.recording(&args.b);
+    used.contract(&args.contract);
+    report_files::check(&args.report, &mut used)?;
+    report_files::or_failure(&args.report, || diff(args))
+}
+
+fn diff(args: &Args) -> Result<Outcome, Failure> {
+    let wanted = report_files::wanted(&args.report, args.format)?;
     let contract = args.contract.load()?;
     let redactor = Redactor::new(plan(&contract, &[])?);
     sources::warn_of_journals(&[args.a.clone(), args.b.clone()]);
@@ -57,14 +74,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let ignored = |operation: &str, place: &[String]| {
         !args.ignore.is_empty() && IgnoreSet::of(&args.ignore, Some(operation)).leaves_out_place(place)
     };
-    let comparison = diff::compare(a, b, &ignored);
+    let comparison = compared::compare(a, b, &ignored);
     let (a, b) = (args.a.display().to_string(), args.b.display().to_string());
-    let mut printer = Printer::stdout();
-    match args.format {
-        Format::Text => comparison.text([&a, &b], &mut printer)?,
-        Format::Json => comparison.json([&a, &b], &mut printer)?,
-    }
-    printer.flush()?;
+    report_files::write_all(&wanted, |kind, to, _| comparison.write(kind, [&a, &b], to))?;
     Ok(Outcome { findings: comparison.differs(), ..Outcome::CLEAN })
 }
 

@@ -51,8 +51,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     if let Some(out) = &args.out {
         let mut used = Used::default();
-        args.recordings.iter().for_each(|named| used.recording(named));
-        used.files("contract", args.contract.contract.iter().chain(&args.contract.overlay));
+        used.recordings(&args.recordings);
+        used.contract(&args.contract);
         used.spare("--out", out)?;
     }
     let judge = Judge::new(args.contract.load()?, args.clock_skew, None);
@@ -112,7 +112,7 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, learner: &mut Learn
     let mut recording = judge.open(source)?;
     let file: Arc<str> = source.path.display().to_string().into();
     for entry in recording.by_ref() {
-        let Entry { index, mut exchange, note } = entry?;
+        let Entry { index, mut exchange, note, .. } = entry?;
         let verdict = judge.settled(&mut exchange, note.as_ref());
         learner.exchange(&file, index, &redactor.redact(Judged::new(exchange, verdict)));
     }

@@ -8,9 +8,9 @@ use std::{
 };
 
 use super::{
-    Failure, Outcome,
+    ContractArgs, Failure, Format, Outcome,
     messages::error_chain,
-    printer::{private_file, write_whole},
+    printer::{Printer, private_file, write_whole},
 };
 use crate::{
     config,
@@ -58,6 +58,18 @@ impl Used {
     /// A recording that is read: a file, or a folder.
     pub(super) fn recording(&mut self, path: &Path) {
         self.places.push(("recording", path.to_owned(), Extent::Recording));
+    }
+
+    /// Recordings that are read; `-` is standard input.
+    pub(super) fn recordings(&mut self, named: &[PathBuf]) {
+        for named in named.iter().filter(|named| named.as_os_str() != "-") {
+            self.recording(named);
+        }
+    }
+
+    /// The files of the contract.
+    pub(super) fn contract(&mut self, args: &ContractArgs) {
+        self.files("contract", args.contract.iter().chain(&args.overlay));
     }
 
     /// A fixture that is written, and its journals.
@@ -138,20 +150,59 @@ pub(super) fn check(reports: &[Request], used: &mut Used) -> Result<(), Failure>
     }
 }
 
+/// The reports to write: what `--report` asks for, and `--format` on standard output unless a `--report` goes there.
+pub(super) fn wanted(reports: &[Request], format: Format) -> Result<Vec<Request>, Failure> {
+    let mut wanted = reports.to_vec();
+    let printed = wanted.iter().filter(|request| request.file.is_none()).count();
+    if printed > 1 {
+        return Err(
+            "only one `--report` can go to standard output; give the others a file: `--report FORMAT=FILE`".into()
+        );
+    }
+    if printed == 0 {
+        let kind = match format {
+            Format::Text => Kind::Text,
+            Format::Json => Kind::Json,
+        };
+        wanted.insert(0, Request { kind, file: None });
+    }
+    Ok(wanted)
+}
+
+/// Writes the reports of a command: to files, then to standard output. `write` writes one, in colour or not.
+pub(super) fn write_all(
+    requests: &[Request],
+    mut write: impl FnMut(Kind, &mut dyn io::Write, bool) -> io::Result<()>,
+) -> Result<(), Failure> {
+    if let Some(reason) = self::write(requests, |kind, to| write(kind, to, false)).into_iter().next() {
+        return Err(reason.what.into());
+    }
+    for request in requests.iter().filter(|request| request.file.is_none()) {
+        let mut printer = Printer::stdout();
+        let colour = printer.colour();
+        write(request.kind, &mut printer, colour)?;
+        printer.flush()?;
+    }
+    Ok(())
+}
+
 /// Writes the reports that go to files; gives those that could not be written. A folder that went meanwhile is made again.
-pub(super) fn write(collector: &mut Collector, redactor: &Redactor, requests: &[Request]) -> Vec<Reason> {
+pub(super) fn write(
+    requests: &[Request],
+    mut write: impl FnMut(Kind, &mut dyn io::Write) -> io::Result<()>,
+) -> Vec<Reason> {
     let mut unwritten = Vec::new();
     for request in requests {
         let Some(path) = &request.file else { continue };
         let mut text = Vec::new();
-        let written = collector
-            .write(request.kind, redactor, &mut text, false)
-            .and_then(|()| write_whole(path, &text))
-            .or_else(|error| match path.parent() {
-                Some(folder) if error.kind() == io::ErrorKind::NotFound => {
-                    fs::create_dir_all(folder).and_then(|()| write_whole(path, &text))
+        let written =
+            write(request.kind, &mut text).and_then(|()| write_whole(path, &text)).or_else(|error| {
+                match path.parent() {
+                    Some(folder) if error.kind() == io::ErrorKind::NotFound => {
+                        fs::create_dir_all(folder).and_then(|()| write_whole(path, &text))
+                    }
+                    _ => Err(error),
                 }
-                _ => Err(error),
             });
         if let Err(error) = written {
             let what = format!("cannot write the report to {}: {error}", path.display());
@@ -187,7 +238,8 @@ fn write_failure(requests: &[Request], reason: Reason) -> Vec<Reason> {
     let mut collector = Collector::new(Title::default(), Vec::new(), listed);
     let status = Outcome { failed: true, ..Outcome::CLEAN }.status();
     collector.ended(Exit { status, reasons: vec![reason] });
-    write(&mut collector, &Redactor::new(Plan::default()), requests)
+    let redactor = Redactor::new(Plan::default());
+    write(requests, |kind, to| collector.write(kind, &redactor, to, false))
 }
 
 /// Finds out whether a file can be written, and leaves it as it is; none is left where there was none. Its folder is made.

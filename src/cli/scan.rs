@@ -5,7 +5,7 @@
 
 use std::{
     cell::OnceCell,
-    collections::{BTreeSet, HashSet},
+    collections::HashSet,
     fs, io,
     io::{Read as _, Write as _},
     path::{Path, PathBuf},
@@ -16,14 +16,18 @@ use bytes::Bytes;
 use super::{
     ContractArgs, Failure, Format, Outcome,
     options::contract::plan,
-    printer::{Printer, warn},
+    printer::warn,
+    report_files::{self, Used},
     sources::Seen,
 };
 use crate::{
     plural::plural,
     recording,
     redact::{Cleaned, Redactor, Sighting},
-    visible::visible,
+    report::{
+        Kind, Request,
+        scan::{Hit, Scanned},
+    },
 };
 
 /// Search recordings for secrets
@@ -45,6 +49,10 @@ pub struct Args {
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+    /// Write a report as text, json, html, markdown, junit, sarif, github or csv to FILE, or to standard output
+    /// instead of the usual output; repeatable
+    #[arg(long, value_name = "FORMAT[=FILE]")]
+    report: Vec<Request>,
     #[command(flatten)]
     contract: ContractArgs,
 }
@@ -57,6 +65,17 @@ struct Found {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let mut used = Used::default();
+    for file in args.files.iter().filter(|file| file.as_os_str() != "-") {
+        used.tree("file", file);
+    }
+    used.contract(&args.contract);
+    report_files::check(&args.report, &mut used)?;
+    report_files::or_failure(&args.report, || scan(args))
+}
+
+fn scan(args: &Args) -> Result<Outcome, Failure> {
+    let wanted = report_files::wanted(&args.report, args.format)?;
     let redactor = Redactor::new(plan(&*args.contract.load()?, &args.redact)?);
     for name in &args.env {
         let value = std::env::var_os(name).ok_or_else(|| {
@@ -102,7 +121,18 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             }));
         });
     }
-    print(args.format, &redactor, contents.len() - unsearched.len(), &found)?;
+    let hits = found.into_iter().map(|found| Hit {
+        source: redactor.text(&found.source).into_inner(),
+        line: found.line,
+        at: found.sighting.at.as_ref().map(|at| redactor.pointer(at).into_inner()),
+        kind: found.sighting.kind,
+        label: found.sighting.label,
+    });
+    let scanned = Scanned { files: contents.len() - unsearched.len(), hits: hits.collect() };
+    report_files::write_all(&wanted, |kind, to, _| scanned.write(kind, to))?;
+    if wanted.iter().any(|request| request.file.is_none() && request.kind == Kind::Text) {
+        summarise(&scanned);
+    }
     if unread > 0 {
         let bodies = plural(unread, "body");
         let _ = writeln!(
@@ -110,60 +140,23 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             "{bodies} not searched: not what the media type says; `contrail redact` empties such a body"
         );
     }
-    Ok(Outcome { findings: !found.is_empty() || unread > 0, failed, ..Outcome::CLEAN })
+    Ok(Outcome { findings: !scanned.hits.is_empty() || unread > 0, failed, ..Outcome::CLEAN })
 }
 
-fn print(format: Format, redactor: &Redactor, files: usize, found: &[Found]) -> Result<(), Failure> {
-    let mut printer = Printer::stdout();
-    // Names of members and of files may hold secrets themselves.
-    let place = |found: &Found| found.sighting.at.as_ref().map(|at| redactor.pointer(at).into_inner());
-    match format {
-        Format::Text => {
-            for found in found {
-                write!(printer, "{}", visible(redactor.text(&found.source).as_str()))?;
-                if let Some(line) = found.line {
-                    write!(printer, ":{line}")?;
-                }
-                if let Some(at) = place(found) {
-                    write!(printer, ": {}", visible(&at))?;
-                }
-                writeln!(printer, ": {} ({})", found.sighting.kind, found.sighting.label)?;
-            }
-            printer.flush()?;
-            let places = found.len();
-            let distinct = found.iter().map(|found| &found.sighting.label).collect::<BTreeSet<_>>().len();
-            let _ = match places {
-                // Why none was searched is printed already.
-                0 if files == 0 => Ok(()),
-                0 => writeln!(io::stderr(), "no secret in {}", plural(files, "file")),
-                _ => writeln!(
-                    io::stderr(),
-                    "{} in {} of {}; `contrail redact` takes them out",
-                    plural(distinct, "secret"),
-                    plural(places, "place"),
-                    plural(files, "file")
-                ),
-            };
-        }
-        Format::Json => {
-            let hits: Vec<serde_json::Value> = found
-                .iter()
-                .map(|found| {
-                    serde_json::json!({
-                        "source": redactor.text(&found.source).as_str(),
-                        "line": found.line,
-                        "at": place(found),
-                        "kind": found.sighting.kind,
-                        "label": found.sighting.label,
-                    })
-                })
-                .collect();
-            let all = serde_json::json!({"summary": {"files": files, "hits": hits.len()}, "hits": hits});
-            writeln!(printer, "{all}")?;
-            printer.flush()?;
-        }
-    }
-    Ok(())
+/// What was found in all, on standard error.
+fn summarise(scanned: &Scanned) {
+    let files = plural(scanned.files, "file");
+    let _ = match scanned.hits.len() {
+        // Why none was searched is printed already.
+        0 if scanned.files == 0 => Ok(()),
+        0 => writeln!(io::stderr(), "no secret in {files}"),
+        places => writeln!(
+            io::stderr(),
+            "{} in {} of {files}; `contrail redact` takes them out",
+            plural(scanned.distinct(), "secret"),
+            plural(places, "place"),
+        ),
+    };
 }
 
 /// The files whose secrets cannot be found by their places, with the reason. A body file is searched as it is.

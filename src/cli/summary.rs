@@ -83,7 +83,7 @@ pub(super) fn conclude(
     for last in [false, true] {
         let ended = report::Exit { status: exit.status(), reasons: reasons(outcome, *exit, &undone) };
         outcome.collector.ended(ended);
-        let unwritten = report_files::write(&mut outcome.collector, redactor, requests);
+        let unwritten = report_files::write(requests, |kind, to| outcome.collector.write(kind, redactor, to, false));
         if last || unwritten.is_empty() {
             return;
         }

@@ -6,7 +6,6 @@
 //! an exchange that is reported; one of our own went through redaction when it was written.
 
 use std::{
-    io::Write as _,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -18,7 +17,7 @@ use std::{
 use super::{
     ContractArgs, Failure, Format, Outcome,
     options::{contract::plan, policy::PolicyArgs},
-    printer::{Printer, warn},
+    printer::warn,
     report_files::{self, Used},
     trails::{self, Source},
 };
@@ -43,8 +42,8 @@ pub struct Args {
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
-    /// Write a report as text, json, junit or html to FILE, or to standard output instead of the usual output;
-    /// repeatable
+    /// Write a report as text, json, html, markdown, junit, sarif, github or csv to FILE, or to standard output
+    /// instead of the usual output; repeatable
     #[arg(long, value_name = "FORMAT[=FILE]")]
     report: Vec<Request>,
     /// Tolerance for the `exp` and `nbf` of tokens
@@ -75,7 +74,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
     let mut judge = Judge::new(args.contract.load()?, args.clock_skew, keys);
     judge.options.max_depth = args.max_depth;
-    let wanted = wanted(args)?;
+    let wanted = report_files::wanted(&args.report, args.format)?;
     let failing = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let listed = wanted.iter().any(|request| request.kind == Kind::Json);
     let mut collector = Collector::new(super::options::contract::title(&judge.contract), failing, listed);
@@ -103,16 +102,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let nothing = nothing.then(|| Reason::new("nothing-checked", "there was no exchange to check", ""));
     let reasons = nothing.into_iter().chain(collector.failing_reasons()).collect();
     collector.ended(Exit { status: outcome.status(), reasons });
-    let unwritten = report_files::write(&mut collector, &redactor, &wanted);
-    if let Some(reason) = unwritten.into_iter().next() {
-        return Err(reason.what.into());
-    }
-    for request in wanted.iter().filter(|request| request.file.is_none()) {
-        let mut printer = Printer::stdout();
-        let colour = printer.colour();
-        collector.write(request.kind, &redactor, &mut printer, colour)?;
-        printer.flush()?;
-    }
+    report_files::write_all(&wanted, |kind, to, colour| collector.write(kind, &redactor, to, colour))?;
     Ok(outcome)
 }
 
@@ -120,10 +110,8 @@ impl Args {
     /// The files that are read.
     fn uses(&self) -> Used {
         let mut used = Used::default();
-        for named in self.recordings.iter().filter(|named| named.as_os_str() != "-") {
-            used.recording(named);
-        }
-        used.files("contract", self.contract.contract.iter().chain(&self.contract.overlay));
+        used.recordings(&self.recordings);
+        used.contract(&self.contract);
         used.files("key set", &self.jwks);
         used.files("head file", &self.head);
         used
@@ -150,28 +138,10 @@ pub(super) fn warn_if_empty(source: &Source, exchanges: u64) {
     }
 }
 
-/// The reports to write: what `--report` asks for, and `--format` on standard output unless a `--report` goes there.
-fn wanted(args: &Args) -> Result<Vec<Request>, Failure> {
-    let mut wanted = args.report.clone();
-    let printed = wanted.iter().filter(|request| request.file.is_none()).count();
-    if printed > 1 {
-        return Err(
-            "only one `--report` can go to standard output; give the others a file: `--report FORMAT=FILE`".into()
-        );
-    }
-    if printed == 0 {
-        let kind = match args.format {
-            Format::Text => Kind::Text,
-            Format::Json => Kind::Json,
-        };
-        wanted.insert(0, Request { kind, file: None });
-    }
-    Ok(wanted)
-}
-
 /// What became of one entry on the thread that checked it.
 struct Verified {
     index: usize,
+    line: Option<usize>,
     outside: bool,
     by_contrail: bool,
     carries_authorization: bool,
@@ -197,7 +167,7 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
     // late, and then give an outcome too many.
     let (mut settled, told) = (false, AtomicBool::new(false));
     let work = |entry: Entry| {
-        let Entry { index, mut exchange, note } = entry;
+        let Entry { index, line, mut exchange, note } = entry;
         let outside = !judge.contract.covers(exchange.request.target.path());
         let verdict = judge.settled(&mut exchange, note.as_ref());
         let open = note.is_none() && !by_contrail && !told.load(Ordering::Relaxed);
@@ -207,7 +177,7 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
             Some(counted) => Said::Nothing { counted, searched: note.is_none().then(|| Box::new(exchange)) },
             None => Said::Something(Box::new(Judged::new(exchange, verdict))),
         };
-        Verified { index, outside, by_contrail: note.is_some(), carries_authorization, unauthenticated, said }
+        Verified { index, line, outside, by_contrail: note.is_some(), carries_authorization, unauthenticated, said }
     };
     let ended = recording.each(work, |checked| -> Result<(), Failure> {
         if !settled && checked.carries_authorization {
@@ -217,7 +187,8 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
         }
         let open = !settled && !checked.by_contrail && !by_contrail;
         let unauthenticated = checked.unauthenticated.filter(|_| open);
-        let place = Place { source: &name, entry: checked.index, outside: checked.outside, ..Place::default() };
+        let Verified { index: entry, line, outside, .. } = checked;
+        let place = Place { source: &name, entry, line, outside, ..Place::default() };
         match checked.said {
             Said::Nothing { counted, searched } => {
                 if let Some(exchange) = searched {

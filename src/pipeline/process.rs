@@ -17,7 +17,7 @@ use super::{
 use crate::{
     proxy::{Committed, Completed, Observer as _},
     redact::{Judged, Redacted},
-    report::{self, Place},
+    report::{self, LIVE, Place},
     upstream::{AnswerMeta, Difference, Miss, Near},
 };
 
@@ -163,7 +163,7 @@ impl Pipeline {
         state.counts.exchange(&judged.exchange, &notes, panicked);
         let miss = notes.miss.as_deref().map(report_miss);
         let entry = usize::try_from(state.counts.exchanges - 1).unwrap_or(0);
-        let place = Place { source: "live", entry, miss: miss.as_ref(), ..Place::default() };
+        let place = Place { source: LIVE, entry, miss: miss.as_ref(), ..Place::default() };
         if let Err(error) = state.collector.exchange(place, &judged, None) {
             tracing::warn!(%error, "the report's temporary file cannot be written");
         }

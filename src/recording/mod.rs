@@ -69,6 +69,8 @@ pub const VERSION: u32 = 1;
 pub struct Entry {
     /// Its index in the file, from 0, among all entries of the file (those that are not HTTP included).
     pub index: usize,
+    /// Its line in a journal, from 1.
+    pub line: Option<usize>,
     /// The exchange. Bodies that were laid out for reading are compact again: their bytes are those that were recorded.
     pub exchange: Exchange,
     /// What contrail knew when it wrote the entry; `None` in another tool's file.

@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use super::{Exit, Facts, Integrity, Kind, Miss, Proof, Reason, Run, Tally, Unused, html, json, junit, text};
+use super::{
+    Exit, Facts, Integrity, Kind, Miss, Proof, Reason, Run, Tally, Unused, cases, json, page::Page, rendered::Report,
+    text,
+};
 use crate::{
     finding::{self, Blame, Rule, Unchecked, UncheckedSet, Verdict},
     redact::{Judged, Redacted, Redactor},
@@ -87,10 +90,12 @@ impl Half {
 /// One exchange as a report names it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Place<'a> {
-    /// The file, as it was named; `live` for what goes through the proxy.
+    /// The file, as it was named; [`LIVE`](super::LIVE) for what goes through the proxy.
     pub source: &'a str,
     /// Index in that file.
     pub entry: usize,
+    /// Line in a journal.
+    pub line: Option<usize>,
     /// Outside the contract's base path and no token request: another site in a browser's export.
     pub outside: bool,
     /// An exchange of a recording that is served, judged beside the live requests.
@@ -299,8 +304,6 @@ impl Collector {
         };
         match kind {
             Kind::Text => text::write(&facts, to, colour),
-            Kind::Junit => junit::write(&facts, to),
-            Kind::Html => html::write(&facts, to),
             Kind::Json => {
                 json::head(&facts, to)?;
                 if let Some(spool) = &mut self.settled.json {
@@ -308,6 +311,7 @@ impl Collector {
                 }
                 json::tail(&facts, to)
             }
+            _ => Report { page: Page::of(&facts), suites: cases::of(&facts) }.write(kind, &facts, to),
         }
     }
 }

@@ -9,10 +9,17 @@
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     io::{self, Write},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
 
+use super::{
+    Cited, Kind as Format,
+    cases::{Level, Suite, Trouble},
+    page::{self, Cell, Page, Part, Tone},
+    plain,
+};
 use crate::{
     exchange::{Body, Headers, Presence, Response},
     json as document,
@@ -146,6 +153,10 @@ fn status(response: Option<&Response>) -> u16 {
 }
 
 impl Named {
+    fn cited(&self, source: &str) -> Cited {
+        Cited::of(source, self.entry, &self.request, self.status)
+    }
+
     fn of(item: &Item) -> Self {
         let exchange = &item.exchange.exchange;
         let request = &exchange.request;
@@ -284,12 +295,30 @@ impl Comparison {
         self.operations.values().map(of).sum()
     }
 
-    /// For people: per operation, each place once, with how many exchanges differ there and one sample.
+    /// Writes a report.
     ///
     /// # Errors
     ///
     /// `to` failed.
-    pub fn text(&self, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, kind: Format, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
+        match kind {
+            Format::Text => self.text(names, to),
+            Format::Json => self.json(names, to),
+            _ => {
+                let fill = |page: &mut Page| {
+                    page.sentences.push(vec![page::text(self.summary(names))]);
+                    page.parts
+                        .extend(self.operations.iter().filter_map(|(name, operation)| operation.part(name, names)));
+                    self.operations.iter().map(|(name, operation)| operation.suite(name, names)).collect()
+                };
+                let sources = names.map(str::to_owned);
+                plain::write(kind, "Differences of two recordings", &sources, self.differs(), fill, to)
+            }
+        }
+    }
+
+    /// For people: per operation, each place once, with how many exchanges differ there and one sample.
+    fn text(&self, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
         let names = names.map(visible);
         for (name, operation) in self.operations.iter().filter(|(_, operation)| operation.differs()) {
             let total = operation.same + operation.changed.len();
@@ -323,12 +352,15 @@ impl Comparison {
             }
             writeln!(to)?;
         }
+        writeln!(to, "{}", visible(&self.summary([&names[0], &names[1]])))
+    }
+
+    fn summary(&self, names: [&str; 2]) -> String {
         let same = self.count(|operation| operation.same);
         if !self.differs() {
-            return writeln!(to, "no differences in {}", plural(same, "exchange"));
+            return format!("no differences in {}", plural(same, "exchange"));
         }
-        writeln!(
-            to,
+        format!(
             "{}, {} the same, {} only in {}, {} only in {}",
             plural_verb(self.count(|operation| operation.changed.len())),
             same,
@@ -340,11 +372,7 @@ impl Comparison {
     }
 
     /// For machines: every operation with every pair that differs.
-    ///
-    /// # Errors
-    ///
-    /// `to` failed.
-    pub fn json(&self, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
+    fn json(&self, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
         let one = |named: &Named| json!({"entry": named.entry, "request": named.request, "status": named.status});
         let operations: Vec<Value> = self
             .operations
@@ -389,6 +417,56 @@ impl Comparison {
 impl Operation {
     fn differs(&self) -> bool {
         !(self.changed.is_empty() && self.only_a.is_empty() && self.only_b.is_empty())
+    }
+
+    /// A table of what differs; nothing where nothing does.
+    fn part(&self, name: &str, names: [&str; 2]) -> Option<Part> {
+        let shown = |value: &Option<String>| match value {
+            Some(value) => vec![page::code(value)],
+            None => vec![page::text("nothing")],
+        };
+        let mut rows: Vec<Vec<Cell>> = Vec::new();
+        for (place, (count, sample, difference)) in self.places() {
+            rows.push(vec![
+                vec![page::text(place)],
+                shown(&difference.a),
+                shown(&difference.b),
+                vec![page::text(count.to_string())],
+                vec![page::text(sample.pair())],
+            ]);
+        }
+        for (side, only) in names.iter().zip([&self.only_a, &self.only_b]) {
+            for Named { entry, request, status } in only {
+                let place = vec![page::text(format!("only in {side}"))];
+                let first = vec![page::code(request), page::text(format!(" → {status} (entry {entry})"))];
+                rows.push(vec![place, Cell::new(), Cell::new(), vec![page::text("1")], first]);
+            }
+        }
+        Part::table(Tone::Bad, name, &["place", "A", "B", "times", "first"], rows)
+    }
+
+    fn suite(&self, name: &str, [a, b]: [&str; 2]) -> Suite {
+        let mut suite = Suite::new(name);
+        suite.pass("compared", Duration::ZERO);
+        for Changed { a: one, differences, .. } in &self.changed {
+            let text: Vec<String> = differences
+                .iter()
+                .map(|one| {
+                    let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
+                    format!("{}: {} → {}", one.place(), shown(&one.a), shown(&one.b))
+                })
+                .collect();
+            let message = plural(differences.len(), "difference");
+            let trouble = Trouble::new(Level::Failure, "changed", message).with_text(text.join("\n"));
+            suite.add_again(one.request.clone(), Trouble { cited: Some(one.cited(a)), ..trouble });
+        }
+        for (kind, only, source) in [("only-in-a", &self.only_a, a), ("only-in-b", &self.only_b, b)] {
+            for one in only {
+                let trouble = Trouble::new(Level::Failure, kind, format!("only in {source}"));
+                suite.add_again(one.request.clone(), Trouble { cited: Some(one.cited(source)), ..trouble });
+            }
+        }
+        suite
     }
 
     /// Each place that differs (items of an array as one) with how many exchanges differ there, and the first of them.

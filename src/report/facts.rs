@@ -22,7 +22,7 @@ pub struct Facts<'a> {
     pub sources: &'a [String],
     /// The upstream that answered.
     pub upstream: Option<&'a str>,
-    /// When the report was made.
+    /// When the report was made; empty where the same files always give the same report.
     pub made: String,
 }
 

@@ -17,8 +17,8 @@ use serde::Serialize;
 use tempfile::SpooledTempFile;
 
 use super::{
-    Denied, Exit, Facts, Integrity, Missed, Place, Proof, Recorded, Unauthenticated, Unused,
-    tally::{conclusion, is_auth, status},
+    Cited, Denied, Exit, Facts, Integrity, Missed, Place, Proof, Recorded, Unauthenticated, Unused,
+    tally::{conclusion, is_auth},
     verdict_name,
 };
 use crate::{
@@ -41,8 +41,12 @@ pub(super) struct Spool {
 struct Exchange<'a> {
     source: &'a str,
     entry: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started: Option<String>,
     operation: Option<&'a str>,
-    method: &'a str,
+    method: String,
     url: String,
     status: u16,
     verdict: &'static str,
@@ -86,14 +90,17 @@ impl Spool {
         other: Option<Unauthenticated>,
     ) -> io::Result<()> {
         let verdict = &judged.verdict;
+        let Cited { line, started, method, url, status, .. } = Cited::new(place, judged);
         let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !is_auth(finding.rule));
         let exchange = Exchange {
             source: place.source,
             entry: place.entry,
+            line,
+            started,
             operation: verdict.operation.as_deref(),
-            method: judged.exchange.request.method.as_str(),
-            url: judged.exchange.request.target.to_string(),
-            status: status(judged),
+            method,
+            url,
+            status,
             verdict: verdict_name(conclusion(findings()), place.miss.is_some()),
             miss: place.miss.is_some(),
             blame: other.map_or(verdict.blame, |other| other.blame).map(crate::finding::Blame::name),

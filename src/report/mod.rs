@@ -1,4 +1,5 @@
-//! Reports: what the check said about many exchanges, for people (`text`, `html`) and for machines (`json`, `junit`).
+//! Reports: what the check gave for many exchanges, for people (`text`, `html`, `markdown`), for CI systems (`junit`,
+//! `sarif`, `github`) and for other programs (`json`, `csv`).
 //!
 //! A [`Collector`] takes one exchange after the other and keeps counts and one sample per group, so its memory does not
 //! grow with the recording; the JSON report, which lists every exchange, is spooled to an anonymous temporary file.
@@ -9,22 +10,34 @@
 //! Accepts [`Redacted`](crate::redact::Redacted) values only. Knows nothing of sockets, arguments or exit statuses.
 
 pub mod audit;
+mod cases;
+mod cited;
 mod collector;
+mod csv;
 pub mod diff;
 mod exit;
 mod facts;
-pub mod html;
+mod github;
+mod html;
 mod integrity;
 pub mod json;
-pub mod junit;
+mod junit;
+mod markdown;
+mod page;
+mod plain;
+mod rendered;
 mod request;
 mod run;
+mod sarif;
+pub mod scan;
 mod tally;
 #[cfg(test)]
 mod tests;
-pub mod text;
+mod text;
+mod xml;
 
 pub use self::{
+    cited::{Cited, LIVE},
     collector::{Collector, Place, Title, Unauthenticated, Unremarkable},
     exit::{Exit, Reason},
     facts::{Facts, verdict_name},

@@ -9,10 +9,18 @@ pub enum Kind {
     Text,
     /// Every exchange with its findings, for machines.
     Json,
-    /// `JUnit` XML, for the test pages of CI systems.
-    Junit,
     /// One self-contained page.
     Html,
+    /// `CommonMark` with tables, for job summaries.
+    Markdown,
+    /// `JUnit` XML, for the test pages of CI systems.
+    Junit,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Annotations of GitHub Actions.
+    Github,
+    /// Rows for a spreadsheet.
+    Csv,
 }
 
 /// A report that was asked for: `FORMAT` (to standard output) or `FORMAT=FILE`.
@@ -33,13 +41,10 @@ impl FromStr for Request {
             Some((_, "")) => return Err("the file name after `=` is empty; write FORMAT=FILE".to_owned()),
             Some((kind, file)) => (kind, Some(PathBuf::from(file))),
         };
-        let kind = match kind {
-            "text" => Kind::Text,
-            "json" => Kind::Json,
-            "junit" => Kind::Junit,
-            "html" => Kind::Html,
-            other => return Err(format!("`{other}` is no report format; there are text, json, junit and html")),
-        };
+        let kind = <Kind as clap::ValueEnum>::from_str(kind, false).map_err(|_| {
+            let formats = "text, json, html, markdown, junit, sarif, github and csv";
+            format!("`{kind}` is no report format; there are {formats}")
+        })?;
         Ok(Self { kind, file })
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde::Serialize;
 
-use super::{Place, Unauthenticated, Unremarkable};
+use super::{Cited, Place, Unauthenticated, Unremarkable};
 use crate::{
     finding::{Blame, Conclusion, Finding, Kind, Rule, Unchecked, UncheckedSet},
     redact::{Judged, Redacted, Redactor},
@@ -114,16 +114,8 @@ pub struct Sample {
     pub message: String,
     /// The place as it stands in this exchange.
     pub at: String,
-    /// The file.
-    pub source: String,
-    /// Index in that file.
-    pub entry: usize,
-    /// The request's method.
-    pub method: String,
-    /// The request's URL.
-    pub url: String,
-    /// The response's status; 0 where none came.
-    pub status: u16,
+    /// The exchange.
+    pub cited: Cited,
 }
 
 impl Tally {
@@ -218,15 +210,7 @@ impl Tally {
                 operation: key.operation.clone(),
                 place: key.place.clone(),
                 count: 1,
-                sample: Sample {
-                    message: finding.message(),
-                    at: finding.at.clone(),
-                    source: place.source.to_owned(),
-                    entry: place.entry,
-                    method: request.method.to_string(),
-                    url: request.target.to_string(),
-                    status: status(judged),
-                },
+                sample: Sample { message: finding.message(), at: finding.at.clone(), cited: Cited::new(place, judged) },
             };
             self.groups.insert(key, group);
         }
@@ -271,7 +255,8 @@ impl Tally {
     pub(super) fn redact(&mut self, redactor: &Redactor) {
         for group in self.groups.values_mut() {
             let sample = &mut group.sample;
-            for text in [&mut group.place, &mut sample.message, &mut sample.at, &mut sample.url] {
+            sample.cited.redact(redactor);
+            for text in [&mut group.place, &mut sample.message, &mut sample.at] {
                 let clean = redactor.text(text);
                 if *clean != *text {
                     *text = clean.into_inner();
@@ -351,10 +336,6 @@ pub(super) fn conclusion<'a>(findings: impl Iterator<Item = &'a Finding>) -> Con
             Kind::Gap => Conclusion::Gap,
         })
     })
-}
-
-pub(super) fn status(judged: &Judged) -> u16 {
-    judged.exchange.response.as_ref().map_or(0, |response| response.status)
 }
 
 /// A JSON pointer with `*` in place of array indices, so that the tenth item groups with the first.

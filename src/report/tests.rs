@@ -16,14 +16,15 @@ fn collector() -> Collector {
     Collector::new(Title { title: "T".into(), version: "1".into(), hash: "sha256:ab".into() }, Vec::new(), true)
 }
 
-const ALL: [Kind; 4] = [Kind::Text, Kind::Json, Kind::Html, Kind::Junit];
+const ALL: &[Kind] =
+    &[Kind::Text, Kind::Json, Kind::Html, Kind::Markdown, Kind::Junit, Kind::Sarif, Kind::Github, Kind::Csv];
 
 #[test]
 fn a_failed_proof_is_named_with_each_problem_in_every_report_and_fails_in_junit() {
     let mut failed = collector();
     let problems = vec!["entry 0 does not replay".to_owned(), "entry 7 verifies otherwise".to_owned()];
     failed.proved(Proof { good: false, problems: problems.clone(), note: None });
-    for kind in ALL {
+    for &kind in ALL {
         let report = written(&mut failed, kind);
         assert!(report.to_lowercase().contains("proof"), "{report}");
         for problem in &problems {
@@ -42,7 +43,7 @@ fn a_good_proof_passes_in_junit_and_a_run_without_one_has_no_such_case() {
     good.proved(Proof { good: true, problems: Vec::new(), note: None });
     let junit = written(&mut good, Kind::Junit);
     assert!(junit.contains("tests=\"1\" failures=\"0\" skipped=\"0\""), "{junit}");
-    for kind in ALL {
+    for &kind in ALL {
         let report = written(&mut collector(), kind);
         for absent in ["roof", "nused", "enied", "iss", "Left out"] {
             assert!(!report.contains(absent), "{absent} is in the {kind:?} report: {report}");
@@ -91,7 +92,7 @@ fn a_secret_that_was_recognised_later_is_in_no_report_of_a_run() {
     let mut headers = crate::exchange::Headers::new();
     headers.append(http::header::COOKIE, http::HeaderValue::from_str(&format!("session={SECRET}")).unwrap());
     redactor.recognise_headers(&headers);
-    for kind in ALL {
+    for &kind in ALL {
         let mut out = Vec::new();
         collector.write(kind, &redactor, &mut out, false).unwrap();
         let report = String::from_utf8(out).unwrap();
@@ -108,7 +109,7 @@ fn a_trail_without_a_chain_passes_nowhere_and_what_it_lacks_is_in_every_report()
     bare.unread = vec!["bare/x.gz".into()];
     let mut collector = collector();
     collector.integrity(bare);
-    for kind in ALL {
+    for &kind in ALL {
         let report = written(&mut collector, kind);
         assert!(report.contains("bare/x.gz") && !report.contains("<p class=good"), "{kind:?}: {report}");
         assert!(kind == Kind::Json || report.contains("NOT RECORDED: 3 exchanges from 2025-"), "{kind:?}: {report}");

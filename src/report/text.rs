@@ -190,15 +190,8 @@ fn one(pen: &mut Pen<'_>, facts: &Facts<'_>, group: &Group, code: &str) -> io::R
         pen.paint(BOLD, &times(group.count))
     )?;
     writeln!(pen.to, "    {}", visible(&sample.message))?;
-    let status = if sample.status == 0 { "no answer".to_owned() } else { sample.status.to_string() };
-    let example = format!(
-        "{} entry {}: {} {} -> {status}{}",
-        sample.source,
-        sample.entry,
-        sample.method,
-        sample.url,
-        if sample.at == group.place { String::new() } else { format!(", at {}", sample.at) }
-    );
+    let at = if sample.at == group.place { String::new() } else { format!(", at {}", sample.at) };
+    let example = format!("{}{at}", sample.cited);
     writeln!(pen.to, "    {}", pen.paint(DIM, &visible(&example)))
 }
 

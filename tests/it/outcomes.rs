@@ -9,10 +9,9 @@ use crate::support::{
     command::{Ran, contrail, run_in},
     har,
     process::Running,
+    reports::{FORMATS, unescaped},
     wire::{Origin, call},
 };
-
-const FORMATS: [&str; 4] = ["text", "json", "html", "junit"];
 
 /// A script that sends GETs to the reverse listener.
 const GET: &str = "a=${CONTRAIL_URL#http://}; get() { exec 3<>/dev/tcp/${a%:*}/${a#*:}; \
@@ -36,7 +35,7 @@ fn read(folder: &Path, name: &str) -> String {
 /// Holds every report to the status, its reason, and what is shown of it.
 fn assert_reports(folder: &Path, out: &str, status: i32, because: &str, shown: &str) {
     for kind in FORMATS {
-        let report = read(folder, &format!("{out}.{kind}")).replace("<wbr>", "").replace("&#39;", "'");
+        let report = unescaped(kind, &read(folder, &format!("{out}.{kind}")));
         assert!(report.contains(shown), "{shown:?} is not in the {kind} report:\n{report}");
     }
     let json: Value = serde_json::from_str(&read(folder, &format!("{out}.json"))).unwrap();

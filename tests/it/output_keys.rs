@@ -16,6 +16,9 @@ const LISTENERS: [&str; 6] = ["--listen", "127.0.0.1:0", "--forward-listen", "12
 /// Members whose names the data decides.
 const MAPS: [&str; 6] = ["operations", "rules", "secrets", "answered_by_contrail", "turned_away", "verdicts"];
 
+/// Members that hold a cited exchange.
+const CITES: [&str; 4] = [".first", ".held", ".needed", ".lacked"];
+
 /// The keys of the table whose first column has this title.
 fn documented(title: &str) -> BTreeSet<String> {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reports.md")).unwrap();
@@ -34,6 +37,9 @@ fn keys(value: &Value) -> BTreeSet<String> {
 
 fn walk(value: &Value, at: String, found: &mut BTreeSet<String>) {
     match value {
+        Value::Object(members) if members.contains_key("entry") && CITES.iter().any(|cites| at.ends_with(cites)) => {
+            found.insert(at);
+        }
         Value::Object(members) => {
             let is_map = MAPS.contains(&at.rsplit('.').next().unwrap_or_default());
             if members.is_empty() && !is_map {
@@ -105,8 +111,10 @@ fn every_key_of_a_proxys_json_is_documented_and_the_reverse() {
         said.extend(lines(&running.finish()));
         reports.push(json(&fs::read_to_string(folder.join("report.json")).unwrap()));
     }
-    let watch = ["watch", "--upstream", "sandbox", "--trail", "trail", "--", "true"];
-    assert!(contrail().current_dir(folder).args(watch).output().unwrap().status.success());
+    let watch = ["watch", "--upstream", "sandbox", "--trail", "trail"];
+    let running = Running::start(folder, [&watch[..], &LISTENERS].concat());
+    traffic(&running);
+    running.finish();
     reports.push(json(&run_in(folder, ["verify", "trail", "--format", "json"]).stdout));
     let may_be_empty = ["proof.problems[]", "integrity[].unrecorded[]", "integrity[].unread[]"];
     same("key of the report", &merged(&reports), &may_be_empty);
@@ -148,6 +156,8 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
     let audits = [of(&["audit", "a.har", "trail", "--format", "json"])];
     let lost = ["exchanges", "from", "to"].map(|name| format!("integrity[].unrecorded[].{name}"));
     let may_be_empty: Vec<&str> =
-        lost.iter().map(String::as_str).chain(["unproven[]", "integrity[].unread[]"]).collect();
+        lost.iter().map(String::as_str).chain(["unproven[]", "integrity[].unread[]", "filters[]"]).collect();
     same("key of an audit", &merged(&audits), &may_be_empty);
+    let cited = keys(&audits[0]["callers"][0]["calls"][0]["first"]);
+    same("key of a cited exchange", &cited, &["line"]);
 }

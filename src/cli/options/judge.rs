@@ -69,7 +69,8 @@ pub struct JudgeArgs {
     /// Print the message of each finding below the line of its exchange
     #[arg(long, help_heading = "Output")]
     pub verbose: bool,
-    /// Write a report at the end, as text, json, junit or html, to FILE or standard error; repeatable
+    /// Write a report at the end, as text, json, html, markdown, junit, sarif, github or csv, to FILE or standard
+    /// error; repeatable
     #[arg(long, help_heading = "Output", value_name = "FORMAT[=FILE]")]
     pub report: Vec<report::Request>,
 }
@@ -124,7 +125,7 @@ impl JudgeArgs {
     ///
     /// A report would replace a file that the command uses, or cannot be written.
     pub(in crate::cli) fn check_reports(&self, proxy: &ProxyArgs, mut used: Used) -> Result<(), Failure> {
-        used.files("contract", self.contract.contract.iter().chain(&self.contract.overlay));
+        used.contract(&self.contract);
         used.files("key set", &self.jwks);
         let ListenerArgs { cert, key, ca_dir, .. } = &proxy.listeners;
         used.files("certificate", cert.iter().chain(key));

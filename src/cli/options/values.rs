@@ -1,6 +1,9 @@
 //! Parsers of option values; their errors say what was expected.
 
-use std::{str::FromStr, time::Duration};
+use std::{
+    str::FromStr,
+    time::{Duration, SystemTime},
+};
 
 use crate::json;
 
@@ -38,6 +41,22 @@ pub(in crate::cli) fn seconds_or_none(text: &str) -> Result<Duration, String> {
     };
     let number = number.parse::<f64>().ok().zip(scale).map(|(number, scale)| number * scale);
     number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).ok_or_else(|| TIMES.to_owned())
+}
+
+/// An instant of RFC 3339, or the start of a day in UTC.
+///
+/// # Errors
+///
+/// What to write instead.
+pub(in crate::cli) fn instant(text: &str) -> Result<SystemTime, String> {
+    let day = || {
+        let day = text.parse::<jiff::civil::Date>().ok().filter(|_| text.len() == 10)?;
+        day.to_zoned(jiff::tz::TimeZone::UTC).ok()
+    };
+    let instant = text.parse().ok().or_else(|| day().map(|day| day.timestamp()));
+    let instant: jiff::Timestamp =
+        instant.ok_or("expected an instant, such as 2026-01-31 (UTC) or 2026-01-31T10:00:00Z")?;
+    Ok(instant.into())
 }
 
 /// A number of bytes: plain, or with `K`, `M`, `G` (powers of 1000) or `Ki`, `Mi`, `Gi` (powers of 1024), in any case and

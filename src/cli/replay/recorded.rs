@@ -44,7 +44,7 @@ pub(super) fn judge(
     let mut judged = Judged::default();
     for recorded in replay.entries() {
         let RecordedExchange { source, carries_authorization, entry } = recorded?;
-        let Entry { index, mut exchange, note } = entry.into_owned();
+        let Entry { index, line, mut exchange, note } = entry.into_owned();
         if note.is_none() && !carries_authorization {
             // The file's producer strips the header.
             exchange.request.credential = Credential::Unknown;
@@ -56,7 +56,7 @@ pub(super) fn judge(
         }
         let outside = !contract.covers(exchange.request.target.path());
         let redacted = pipeline.redactor().redact(JudgedExchange::new(exchange, verdict));
-        pipeline.collect(Place { source, entry: index, outside, recorded: true, miss: None }, &redacted)?;
+        pipeline.collect(Place { source, entry: index, line, outside, recorded: true, miss: None }, &redacted)?;
         if policy.fails(&redacted.verdict) {
             judged.count += 1;
             if judged.failing.len() < MOST {

@@ -129,7 +129,7 @@ impl Reader {
             Ok(Converted::NotHttp) => return Ok(None),
             Ok(Converted::Exchange(converted)) => {
                 let (exchange, note) = *converted;
-                return Ok(Some(Entry { index, exchange, note }));
+                return Ok(Some(Entry { index, line: position.line, exchange, note }));
             }
             Err(Fault::Version(found)) => ReadFault::Version { found },
             Err(Fault::BodyFile { file, reason }) => ReadFault::BodyFile { index, file, reason },

@@ -67,6 +67,7 @@ fn answers(request: Request, status: u16, fields: &[(&str, &str)], body: &str) -
     };
     Entry {
         index: 0,
+        line: None,
         exchange: Exchange {
             request,
             response: Some(response),

@@ -37,7 +37,7 @@ fn misses_and_denied_hosts_beyond_a_thousand_are_counted_together() {
 /// The page's own order of what is in the HTML, and the headings that stand for it.
 const SECTIONS: [(&str, &str); 6] = [
     ("misses", "<h2 class=bad>Missed"),
-    ("violations", "<h2 class=violation>Violations"),
+    ("violations", "<h2 class=bad>Violations"),
     ("gaps", "<h2 class=gap>Gaps"),
     ("denied hosts", "<h2>Denied"),
     ("unused recordings", "<h2>Unused"),

@@ -3,13 +3,15 @@
 use std::net::SocketAddr;
 
 use super::*;
-use crate::support::wire::send;
+use crate::support::{
+    reports::{FORMATS, unescaped},
+    wire::send,
+};
 
 const HELD: &str = "/api/v2/rate-limit-policies/rlp_1";
 const UNUSED: &str = "/api/v2/rate-limit-policies/rlp_2";
 const MISSED: &str = "/api/v2/rate-limit-policies/rlp_3";
 const WRONG: &str = "/api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=500";
-const FORMATS: [&str; 4] = ["text", "json", "html", "junit"];
 
 /// Asks to be let through to a host; the status.
 fn connect(to: SocketAddr, host: &str) -> u16 {
@@ -43,7 +45,7 @@ fn every_report_of_a_replay_names_misses_denied_hosts_and_unused_recordings() {
     let ran = missing(&workspace, "text");
     assert_eq!(ran.status, 3, "{}", ran.stderr);
     for kind in FORMATS {
-        let shown = report(&workspace, kind).replace("<wbr>", "");
+        let shown = unescaped(kind, &report(&workspace, kind));
         let unused = format!("GET {UNUSED}");
         for named in
             [&*format!("GET {MISSED}"), &format!("GET {WRONG}"), "elsewhere.invalid:443", &unused, "a.har entry 0"]

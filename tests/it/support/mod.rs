@@ -5,6 +5,7 @@ pub mod command;
 pub mod golden;
 pub mod har;
 pub mod process;
+pub mod reports;
 pub mod tenant;
 pub mod tls;
 pub mod wire;

@@ -1,7 +1,7 @@
 //! Reports: their form, and no secret in any of them.
 
 use super::*;
-use crate::support::golden::assert_output;
+use crate::support::{golden::assert_output, reports::FORMATS};
 
 #[test]
 fn the_json_report_has_the_documented_keys_in_their_order() {
@@ -18,12 +18,24 @@ fn the_json_report_has_the_documented_keys_in_their_order() {
     );
     assert_eq!(
         keys(&report["exchanges"][0]),
-        ["source", "entry", "operation", "method", "url", "status", "verdict", "blame", "findings", "unchecked"]
+        [
+            "source",
+            "entry",
+            "started",
+            "operation",
+            "method",
+            "url",
+            "status",
+            "verdict",
+            "blame",
+            "findings",
+            "unchecked"
+        ]
     );
     assert_eq!(
         report["exchanges"][0],
         serde_json::json!({
-            "source": "-", "entry": 0, "operation": "getRateLimitPolicy", "method": "GET",
+            "source": "-", "entry": 0, "started": "2025-11-21T12:00:00Z", "operation": "getRateLimitPolicy", "method": "GET",
             "url": "https://tenant.example/api/v2/rate-limit-policies/rlp_1", "status": 200, "verdict": "conforms",
             "blame": "agreed", "findings": [], "unchecked": [],
         })
@@ -40,7 +52,7 @@ fn no_secret_of_the_input_is_in_any_output() {
     let input = fs::read_to_string(data().join("secrets.har")).unwrap();
     assert!(input.contains("s3cr3t-in-a-body"), "the secrets are planted");
     let mut outputs = Vec::new();
-    for format in ["text", "json", "junit", "html"] {
+    for format in FORMATS {
         let file = folder.path().join(format);
         let report = format!("{format}={}", file.display());
         let ran = run_in(&data(), ["verify", "secrets.har", "--report", &report]);
@@ -104,6 +116,39 @@ fn the_junit_report_fails_what_fails_the_command_and_skips_the_rest() {
     assert_output("verify/reports/the_junit_report_fails_what_fails_the_command_and_skips_the_rest", &ran);
     let denied = verify_text(&entries, &["--report", "junit", "--deny", "gaps"]);
     assert_output("verify/reports/the_junit_report_fails_what_fails_the_command_and_skips_the_rest-2", &denied);
+}
+
+#[test]
+fn every_report_cites_the_first_exchange_of_a_finding_by_file_entry_line_and_instant() {
+    let bad = POLICY.replace("\"default\"", "7");
+    let path = "/api/v2/rate-limit-policies/rlp_1?debug=a%7Cb";
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = get(path, Some(&bearer()), 200, &bad);
+    fs::write(folder.path().join("a.har"), har::har(&[conforming(), wrong.clone(), wrong])).unwrap();
+    for kind in ["markdown", "github", "csv"] {
+        let ran = run_in(folder.path(), ["verify", "a.har", "--report", kind]);
+        assert_output(&format!("verify/reports/every_report_cites_the_first_exchange-{kind}"), &ran);
+    }
+    let ran = run_in(folder.path(), ["verify", "a.har", "--report", "sarif"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let run = &report["runs"][0];
+    assert_eq!(run["invocations"], json!([{"executionSuccessful": true, "exitCode": 1}]));
+    assert_eq!(run["artifacts"], json!([{"location": {"uri": "a.har"}}]));
+    let results = run["results"].as_array().unwrap();
+    let levels: Vec<_> = results.iter().map(|result| (&result["ruleId"], &result["level"])).collect();
+    assert_eq!(levels, [(&json!("response.body"), &json!("error")), (&json!("query.undocumented"), &json!("note"))]);
+    let location = json!([{
+        "logicalLocations": [{
+            "name": "getRateLimitPolicy", "fullyQualifiedName": "getRateLimitPolicy/response.body at /consumer_selector"
+        }],
+        "physicalLocation": {"artifactLocation": {"uri": "a.har"}},
+    }]);
+    assert_eq!((&results[0]["locations"], &results[0]["occurrenceCount"]), (&location, &json!(2)));
+    let exchange = json!({
+        "source": "a.har", "entry": 1, "started": "2025-11-21T12:00:00Z", "method": "GET",
+        "url": format!("https://tenant.example{path}"), "status": 200,
+    });
+    assert_eq!(results[0]["properties"]["exchange"], exchange);
 }
 
 #[cfg(unix)]

@@ -1,0 +1,221 @@
+//! One caller: what it called, and which scopes its tokens held, its calls needed, and some token lacked.
+
+use std::{
+    cell::OnceCell,
+    collections::BTreeMap,
+    io::{self, Write},
+    sync::Arc,
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    contract::Contract,
+    exchange::Credential,
+    finding::Conclusion,
+    plural::plural,
+    redact::{Judged, Redacted, Redactor},
+    report::{Cited, Place},
+    visible::visible,
+};
+
+/// Most scopes of one caller, whose names a hostile client can choose.
+const MAX_SCOPES: usize = 2000;
+
+/// What is known of one caller.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Caller {
+    pub(super) scopes: BTreeMap<String, Scope>,
+    pub(super) calls: BTreeMap<String, Calls>,
+    /// Calls where the documentation does not show the required scope.
+    not_shown: u64,
+}
+
+/// The first exchange that shows each of these.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scope {
+    pub(super) held: Option<Arc<Cited>>,
+    pub(super) needed: Option<Arc<Cited>>,
+    /// The token of some call lacked it, even if another token of the caller has it.
+    pub(super) lacked: Option<Arc<Cited>>,
+}
+
+/// Calls of one operation.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Calls {
+    pub(super) count: u64,
+    pub(super) accepted: u64,
+    /// 401 and 403.
+    pub(super) refused: u64,
+    /// 429.
+    pub(super) limited: u64,
+    pub(super) violating: u64,
+    pub(super) first: Option<Arc<Cited>>,
+}
+
+impl Calls {
+    /// Neither accepted, nor refused, nor limited.
+    pub(super) fn other(&self) -> u64 {
+        self.count - self.accepted - self.refused - self.limited
+    }
+}
+
+/// The name of whoever sent a request.
+#[must_use]
+pub fn name_of(credential: &Credential) -> String {
+    match credential {
+        Credential::Token(facts) => facts.client.clone().unwrap_or_else(|| "a token without a client".to_owned()),
+        Credential::Missing | Credential::OtherScheme(_) => "no token".to_owned(),
+        Credential::Malformed(_) => "a token that is no JWT".to_owned(),
+        Credential::Encrypted => "an encrypted token".to_owned(),
+        Credential::Unknown => "unknown (the file does not say)".to_owned(),
+    }
+}
+
+impl Caller {
+    pub(super) fn take(&mut self, place: Place<'_>, judged: &Redacted<Judged>, contract: &Contract) {
+        let exchange = &judged.exchange;
+        let cited = OnceCell::new();
+        let cite = || Arc::clone(cited.get_or_init(|| Arc::new(Cited::new(place, judged))));
+        let found = contract.find(exchange.request.method.as_str(), exchange.request.target.path());
+        let operation =
+            found.as_ref().map_or_else(|| "undocumented".to_owned(), |found| found.operation.id.to_string());
+        let calls = self.calls.entry(operation).or_default();
+        calls.count += 1;
+        calls.first.get_or_insert_with(cite);
+        match exchange.response.as_ref().map_or(0, |response| response.status) {
+            200..300 => calls.accepted += 1,
+            401 | 403 => calls.refused += 1,
+            429 => calls.limited += 1,
+            _ => {}
+        }
+        calls.violating += u64::from(judged.verdict.conclusion() == Conclusion::Violates);
+        let Credential::Token(facts) = &exchange.request.credential else { return };
+        let held = facts.scopes.as_deref().unwrap_or_default();
+        for scope in held {
+            if let Some(scope) = self.scope(scope) {
+                scope.held.get_or_insert_with(cite);
+            }
+        }
+        match found.map(|found| &found.operation.security) {
+            Some(security) if !security.required => {}
+            Some(security) if !security.scopes.is_empty() => {
+                // Of several alternatives the one counts that the token has.
+                let holds = |one: &str| held.iter().any(|scope| scope == one);
+                let alternative = security.scopes.iter().find(|all| all.iter().all(|one| holds(one)));
+                for one in alternative.or(security.scopes.first()).into_iter().flatten() {
+                    let Some(scope) = self.scope(one) else { continue };
+                    scope.needed.get_or_insert_with(cite);
+                    if !holds(one) {
+                        scope.lacked.get_or_insert_with(cite);
+                    }
+                }
+            }
+            // What is not documented at all may need any scope.
+            Some(_) | None => self.not_shown += 1,
+        }
+    }
+
+    /// Takes out secrets that were recognised later.
+    pub(super) fn redact(&mut self, redactor: &Redactor) {
+        let scopes = self.scopes.values_mut().flat_map(|scope| [&mut scope.held, &mut scope.needed, &mut scope.lacked]);
+        for cited in scopes.chain(self.calls.values_mut().map(|calls| &mut calls.first)).flatten() {
+            if *redactor.text(&cited.url) != *cited.url {
+                Arc::make_mut(cited).redact(redactor);
+            }
+        }
+    }
+
+    fn scope(&mut self, name: &str) -> Option<&mut Scope> {
+        if !self.scopes.contains_key(name) {
+            if self.scopes.len() == MAX_SCOPES {
+                return None;
+            }
+            self.scopes.insert(name.to_owned(), Scope::default());
+        }
+        self.scopes.get_mut(name)
+    }
+
+    fn named(&self, is: impl Fn(&Scope) -> bool) -> Vec<&str> {
+        self.scopes.iter().filter(|(_, scope)| is(scope)).map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// What the least set of scopes rests on: documented operations that were called, of all.
+    pub(super) fn rests_on(&self, contract: &Contract) -> [usize; 2] {
+        let (mut called, mut all) = (0, 0);
+        for operation in contract.operations().filter(|operation| !operation.token_endpoint) {
+            all += 1;
+            called += usize::from(self.calls.contains_key(&*operation.id));
+        }
+        [called, all]
+    }
+
+    pub(super) fn text(&self, contract: &Contract, out: &mut dyn Write) -> io::Result<()> {
+        let width = self.calls.keys().map(String::len).max().unwrap_or_default();
+        for (operation, calls) in &self.calls {
+            write!(out, "  {operation:<width$}  {:>6}  accepted {}", calls.count, calls.accepted)?;
+            let counts = [
+                ("401 or 403", calls.refused),
+                ("429", calls.limited),
+                ("other", calls.other()),
+                ("violating", calls.violating),
+            ];
+            for (what, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+                write!(out, ", {what} {count}")?;
+            }
+            let first = calls.first.as_ref().map(|first| first.place()).unwrap_or_default();
+            writeln!(out, "; first {}", visible(&first))?;
+        }
+        if self.scopes.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "  holds       {}", list(&self.named(|scope| scope.held.is_some())))?;
+        writeln!(out, "  needed      {}", list(&self.named(|scope| scope.needed.is_some())))?;
+        for (name, scope) in &self.scopes {
+            let Some(lacked) = &scope.lacked else { continue };
+            let some = if scope.held.is_some() { " (in some of its tokens)" } else { "" };
+            writeln!(out, "  lacks       {}", visible(&format!("{name}{some}; first {}", lacked.place())))?;
+        }
+        let unneeded = self.named(|scope| scope.held.is_some() && scope.needed.is_none());
+        if !unneeded.is_empty() {
+            writeln!(out, "  unneeded    {}", list(&unneeded))?;
+        }
+        let [called, all] = self.rests_on(contract);
+        writeln!(out, "  rests on    {called} of {}", plural(all, "documented operation"))?;
+        if self.not_shown > 0 {
+            writeln!(
+                out,
+                "  but         {} went where the documentation does not show the required scope; what is called unneeded \
+                 may be needed there",
+                plural(self.not_shown, "call")
+            )?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn json(&self, name: &str, contract: &Contract) -> Value {
+        let call = |(operation, calls): (&String, &Calls)| {
+            json!({"operation": operation, "count": calls.count, "accepted": calls.accepted, "refused": calls.refused,
+                   "limited": calls.limited, "other": calls.other(), "violating": calls.violating,
+                   "first": calls.first.as_deref()})
+        };
+        let scope = |(name, scope): (&String, &Scope)| {
+            json!({"scope": name, "held": scope.held.as_deref(), "needed": scope.needed.as_deref(),
+                   "lacked": scope.lacked.as_deref()})
+        };
+        let [called, all] = self.rests_on(contract);
+        json!({"caller": name,
+               "calls": self.calls.iter().map(call).collect::<Vec<_>>(),
+               "holds": self.named(|scope| scope.held.is_some()),
+               "needed": self.named(|scope| scope.needed.is_some()),
+               "lacks": self.named(|scope| scope.lacked.is_some()),
+               "unneeded": self.named(|scope| scope.held.is_some() && scope.needed.is_none()),
+               "restsOn": {"called": called, "documented": all},
+               "callsWithoutDocumentedScope": self.not_shown,
+               "scopes": self.scopes.iter().map(scope).collect::<Vec<_>>()})
+    }
+}
+
+fn list(scopes: &[&str]) -> String {
+    if scopes.is_empty() { "none".to_owned() } else { visible(&scopes.join(" ")).into_owned() }
+}

@@ -1,0 +1,258 @@
+//! What an audit collected, and its reports.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    time::SystemTime,
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    caller::{Caller, name_of},
+    tables,
+};
+use crate::{
+    contract::Contract,
+    finding::{Kind, Rule},
+    plural::plural,
+    redact::{Judged, Redacted, Redactor},
+    report::{
+        Exit, Facts, Group, Integrity, Kind as Format, Place, Run, Tally, Title, cases,
+        page::{self, Page},
+        rendered::Report,
+    },
+    visible::visible,
+};
+
+/// Most callers that are told apart; the rest is counted together.
+const MAX_NAMES: usize = 10_000;
+
+/// What a set of recordings says, folded one exchange at a time.
+#[derive(Debug, Clone, Default)]
+pub struct Audit {
+    first: Option<SystemTime>,
+    last: Option<SystemTime>,
+    tally: Tally,
+    run: Run,
+    callers: BTreeMap<String, Caller>,
+    /// Without a chain.
+    unproven: Vec<String>,
+    files: Vec<String>,
+    /// What the audit is restricted to, as options.
+    filters: Vec<String>,
+    left_out: u64,
+}
+
+/// What an audit is about.
+#[derive(Debug, Clone)]
+pub struct About<'a> {
+    /// The contract in force.
+    pub contract: &'a Contract,
+    /// The same, as reports name it.
+    pub title: Title,
+    /// The rules that make the command fail.
+    pub failing: Vec<Rule>,
+}
+
+impl Audit {
+    /// An empty one, restricted by these options.
+    #[must_use]
+    pub fn new(filters: Vec<String>) -> Self {
+        Self { filters, ..Self::default() }
+    }
+
+    /// Notes what the chain of a trail says; before its exchanges.
+    pub fn integrity(&mut self, integrity: Integrity) {
+        self.run.integrity.push(integrity);
+    }
+
+    /// Notes that this recording is no trail, so that nothing proves that it is as it was written.
+    pub fn file(&mut self, name: &str) {
+        self.unproven.push(name.to_owned());
+    }
+
+    /// Notes a file that is read.
+    pub fn source(&mut self, name: &str) {
+        self.files.push(name.to_owned());
+    }
+
+    /// Counts an exchange that the filters leave out.
+    pub fn left_out(&mut self) {
+        self.left_out += 1;
+    }
+
+    /// Whether a trail was altered.
+    #[must_use]
+    pub fn altered(&self) -> bool {
+        self.run.altered()
+    }
+
+    /// How many exchanges were added.
+    #[must_use]
+    pub fn exchanges(&self) -> u64 {
+        self.tally.exchanges
+    }
+
+    /// How many exchanges were read, those that the filters leave out among them.
+    #[must_use]
+    pub fn read(&self) -> u64 {
+        self.tally.exchanges + self.left_out
+    }
+
+    /// The audit ends with this status.
+    pub fn ended(&mut self, exit: Exit) {
+        self.run.exit = Some(exit);
+    }
+
+    /// The rules that were found, with their counts.
+    pub fn by_rule(&self) -> impl Iterator<Item = (Rule, u64)> {
+        self.tally.by_rule()
+    }
+
+    /// Adds an exchange.
+    pub fn exchange(&mut self, place: Place<'_>, judged: &Redacted<Judged>, contract: &Contract) {
+        let exchange = &judged.exchange;
+        if let Some(started) = exchange.started {
+            self.first = Some(self.first.map_or(started, |first| first.min(started)));
+            self.last = Some(self.last.map_or(started, |last| last.max(started)));
+        }
+        self.tally.add(place, judged, None);
+        let name = name_of(&exchange.request.credential);
+        let has_room = self.callers.len() < MAX_NAMES || self.callers.contains_key(&name);
+        let name = if has_room { name } else { "others".into() };
+        self.callers.entry(name).or_default().take(place, judged, contract);
+    }
+
+    /// Takes out secrets that were recognised after their exchange.
+    pub fn redact(&mut self, redactor: &Redactor) {
+        self.tally.redact(redactor);
+        self.callers.values_mut().for_each(|caller| caller.redact(redactor));
+    }
+
+    /// Writes a report.
+    ///
+    /// # Errors
+    ///
+    /// Those of `to`.
+    pub fn write(&self, kind: Format, about: &About<'_>, to: &mut dyn Write) -> io::Result<()> {
+        let facts = Facts {
+            title: &about.title,
+            tally: &self.tally,
+            stripped: &[],
+            failing: &about.failing,
+            run: &self.run,
+            sources: &self.files,
+            upstream: None,
+            made: String::new(),
+        };
+        match kind {
+            Format::Text => self.text(about, to),
+            Format::Json => self.json(about, to),
+            Format::Csv => tables::csv(&self.callers, self.findings()).write(to),
+            _ => {
+                let mut page = Page::of(&facts);
+                page.sentences.splice(0..0, self.head(about).into_iter().skip(1).map(|line| vec![page::text(line)]));
+                page.parts.splice(0..0, tables::parts(&self.callers, about.contract));
+                Report { page, suites: cases::of(&facts) }.write(kind, &facts, to)
+            }
+        }
+    }
+
+    /// What the audit is about, a line each: the contract first.
+    fn head(&self, about: &About<'_>) -> Vec<String> {
+        let Title { title, version, hash } = &about.title;
+        let mut exchanges = plural(self.tally.exchanges, "exchange");
+        if let (Some(first), Some(last)) = (self.first, self.last) {
+            exchanges = format!("{exchanges} from {} to {}", instant(first), instant(last));
+        }
+        let mut lines = vec![format!("{title} {version} ({hash}), contrail {}", env!("CARGO_PKG_VERSION")), exchanges];
+        if !self.filters.is_empty() {
+            let left_out = plural(self.left_out, "exchange");
+            lines.push(format!("restricted by {}, which leaves out {left_out}", self.filters.join(" ")));
+        }
+        let unproven = |file: &String| format!("`{file}` is not a trail: nothing proves that it is unaltered");
+        lines.extend(self.unproven.iter().map(unproven));
+        lines
+    }
+
+    /// What the tenant does not enforce comes first.
+    fn findings(&self) -> Vec<&Group> {
+        let mut groups: Vec<&Group> =
+            [Kind::Violation, Kind::Gap].into_iter().flat_map(|kind| self.tally.groups(kind)).collect();
+        groups.sort_by_key(|group| group.rule != Rule::AuthUnenforced);
+        groups
+    }
+
+    fn text(&self, about: &About<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let head = self.head(about);
+        for line in &head[..2] {
+            writeln!(out, "{}", visible(line))?;
+        }
+        for one in &self.run.integrity {
+            writeln!(out, "{}", visible(&one.sentence()))?;
+        }
+        for line in &head[2..] {
+            writeln!(out, "{}", visible(line))?;
+        }
+        let findings = self.findings();
+        let unenforced = |group: &&&Group| group.rule == Rule::AuthUnenforced;
+        list(out, "not enforced: the tenant accepted what it had to refuse", findings.iter().filter(unenforced))?;
+        for (name, caller) in &self.callers {
+            writeln!(out, "\n{}", visible(name))?;
+            caller.text(about.contract, out)?;
+        }
+        for (kind, title) in [(Kind::Violation, "violations"), (Kind::Gap, "gaps")] {
+            list(out, title, findings.iter().filter(|group| group.rule.kind() == kind && !unenforced(group)))?;
+        }
+        Ok(())
+    }
+
+    fn json(&self, about: &About<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let rules: serde_json::Map<String, Value> =
+            self.tally.by_rule().map(|(rule, count)| (rule.id().to_owned(), count.into())).collect();
+        let verdicts: BTreeMap<&str, u64> =
+            [("conforms", self.tally.conforms), ("gap", self.tally.gap), ("violates", self.tally.violates)]
+                .into_iter()
+                .filter(|(_, count)| *count > 0)
+                .collect();
+        let finding = |group: &&Group| {
+            json!({"rule": group.rule.id(), "kind": group.rule.kind().name(), "operation": group.operation.as_deref(),
+                   "at": group.place, "count": group.count, "message": group.sample.message,
+                   "first": group.sample.cited})
+        };
+        let Title { title, version, hash } = &about.title;
+        let report = json!({
+            "contract": {"title": title, "version": version, "hash": hash},
+            "contrail": env!("CARGO_PKG_VERSION"),
+            "files": self.files,
+            "filters": self.filters,
+            "summary": {"exchanges": self.tally.exchanges, "leftOut": self.left_out, "verdicts": verdicts,
+                        "from": self.first.map(instant), "to": self.last.map(instant)},
+            "integrity": self.run.integrity,
+            "unproven": self.unproven,
+            "callers": self.callers.iter().map(|(name, caller)| caller.json(name, about.contract)).collect::<Vec<_>>(),
+            "rules": rules,
+            "findings": self.findings().iter().map(finding).collect::<Vec<_>>(),
+        });
+        writeln!(out, "{report:#}")
+    }
+}
+
+/// Groups of findings below a heading.
+fn list<'a>(out: &mut dyn Write, heading: &str, groups: impl Iterator<Item = &'a &'a Group>) -> io::Result<()> {
+    for (at, group) in groups.enumerate() {
+        if at == 0 {
+            writeln!(out, "\n{heading}")?;
+        }
+        let operation = group.operation.as_deref().unwrap_or("undocumented");
+        let at = if group.place.is_empty() { String::new() } else { format!(" at {}", group.place) };
+        writeln!(out, "  {:<26} {:>6}  {}", group.rule.id(), group.count, visible(&format!("{operation}{at}")))?;
+        writeln!(out, "    first {}", visible(&group.sample.cited.to_string()))?;
+    }
+    Ok(())
+}
+
+fn instant(time: SystemTime) -> String {
+    jiff::Timestamp::try_from(time).map_or_else(|_| "an instant out of range".to_owned(), |time| format!("{time:.0}"))
+}

@@ -1,0 +1,14 @@
+//! The audit: who called what, with which scopes, and which of those the documentation says were needed.
+//!
+//! Least privilege is told as far as the documentation goes and no further: where it does not show which scope an
+//! operation needs, a scope that a caller holds may be needed there, and the report says so. Every line cites the first
+//! exchange that it rests on. Two audits of the same files are the same bytes, so no report of one holds its own date.
+
+mod caller;
+mod collected;
+mod tables;
+
+pub use self::{
+    caller::name_of,
+    collected::{About, Audit},
+};

@@ -1,0 +1,270 @@
+//! What a report fails, as cases: a suite per operation, in it one case that it was checked, one per group of the same
+//! finding and one per missed request; then the denied hosts, the unused recordings, the proof, the chains of trails and
+//! what else sets the exit status.
+//!
+//! Names hold no counts and no places in a file, so that a CI system recognises a case in the next run.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::{Cited, Facts, Group, Missed, Unused};
+use crate::{
+    finding::{Kind, Rule},
+    plural::plural,
+};
+
+const OUTSIDE: &str = "undocumented";
+
+/// Most recorded exchanges that nobody asked for that have a case of their own.
+const MAX_UNUSED: usize = 1000;
+
+/// Cases that belong together.
+#[derive(Debug, Default)]
+pub(super) struct Suite {
+    pub(super) name: String,
+    pub(super) properties: Vec<(&'static str, String)>,
+    pub(super) cases: Vec<Case>,
+    /// How many cases have a name.
+    again: BTreeMap<String, usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) took: Duration,
+    /// `None` if it passed.
+    pub(super) trouble: Option<Trouble>,
+}
+
+/// Why a case did not pass.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    pub(super) level: Level,
+    /// A rule, or another word for what it is.
+    pub(super) kind: &'static str,
+    pub(super) message: String,
+    /// More to read.
+    pub(super) text: String,
+    pub(super) count: u64,
+    /// The first exchange that shows it.
+    pub(super) cited: Option<Cited>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// It does not set the exit status.
+    Note,
+    Failure,
+    /// What no check of an exchange shows.
+    Error,
+}
+
+impl Level {
+    pub(super) fn of(fails: bool) -> Self {
+        if fails { Self::Failure } else { Self::Note }
+    }
+}
+
+impl Trouble {
+    pub(super) fn new(level: Level, kind: &'static str, message: impl Into<String>) -> Self {
+        Self { level, kind, message: message.into(), text: String::new(), count: 1, cited: None }
+    }
+
+    pub(super) fn with_text(self, text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..self }
+    }
+
+    pub(super) fn counted(self, count: u64) -> Self {
+        Self { count, ..self }
+    }
+
+    /// What its kind stands for, in a line.
+    pub(super) fn summary(&self) -> &'static str {
+        if let Ok(rule) = self.kind.parse::<Rule>() {
+            return rule.summary();
+        }
+        match self.kind {
+            "replay-miss" => "no recording answers the request",
+            "denied" => "the forward proxy opens no connection to the host",
+            "unused" => "no request used the recorded exchange",
+            "proof" => "the fixture does not give back what was recorded",
+            "integrity" => "the trail was altered",
+            "unproven" => "nothing proves that the recording is unaltered",
+            "unrecorded" => "exchanges could not be recorded",
+            "unread" => "files of the trail are no recordings",
+            "secret" => "a secret is in the file",
+            "changed" => "the exchange differs between the two recordings",
+            "only-in-a" => "only the first recording has the exchange",
+            "only-in-b" => "only the second recording has the exchange",
+            "coverage" => "the recordings touch less of the contract than --min-coverage asks for",
+            _ => "the command could not do all of its work, or something else failed",
+        }
+    }
+}
+
+impl Suite {
+    pub(super) fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    pub(super) fn pass(&mut self, name: impl Into<String>, took: Duration) {
+        self.cases.push(Case { name: name.into(), took, trouble: None });
+    }
+
+    pub(super) fn add(&mut self, name: impl Into<String>, trouble: Trouble) {
+        self.cases.push(Case { name: name.into(), took: Duration::ZERO, trouble: Some(trouble) });
+    }
+
+    /// As [`Suite::add`]; a further case of the same name gets a number.
+    pub(super) fn add_again(&mut self, name: String, trouble: Trouble) {
+        let times = self.again.entry(name.clone()).or_default();
+        *times += 1;
+        let name = if *times == 1 { name } else { format!("{name} ({times})") };
+        self.add(name, trouble);
+    }
+
+    fn filled(self) -> Option<Self> {
+        (!self.cases.is_empty()).then_some(self)
+    }
+}
+
+/// The suites of a command that judged exchanges.
+pub(super) fn of(facts: &Facts<'_>) -> Vec<Suite> {
+    let mut suites = operations(facts);
+    suites.extend([denied(facts), unused(facts), proof(facts), integrity(facts), exit(facts)].into_iter().flatten());
+    suites
+}
+
+/// A suite per operation that was seen.
+fn operations(facts: &Facts<'_>) -> Vec<Suite> {
+    let tally = facts.tally;
+    let (seen, recorded) = (tally.operations(), tally.recorded_operations());
+    let mut suites: BTreeMap<&str, (Vec<&Group>, Vec<&Missed>)> =
+        seen.keys().chain(recorded.keys()).map(|operation| (*operation, Default::default())).collect();
+    for group in [Kind::Violation, Kind::Gap].into_iter().flat_map(|kind| tally.groups(kind)) {
+        suites.entry(group.operation.as_deref().unwrap_or(OUTSIDE)).or_default().0.push(group);
+    }
+    for missed in facts.run.misses() {
+        suites.entry(missed.operation.as_deref().unwrap_or(OUTSIDE)).or_default().1.push(missed);
+    }
+    let suite = |(name, (groups, misses)): (&str, (Vec<&Group>, Vec<&Missed>))| {
+        let mut suite = Suite::new(name);
+        for (property, counts) in [("exchanges", &seen), ("recorded", &recorded)] {
+            suite.properties.extend(counts.get(name).map(|count| (property, count.to_string())));
+        }
+        let took = tally.took((name != OUTSIDE).then_some(name));
+        suite.pass("checked against the contract", took);
+        for group in groups {
+            suite.add(group_name(group), finding(facts, group));
+        }
+        for missed in misses {
+            let mut text = format!("{} in all", missed.count);
+            missed.near().for_each(|near| text.extend(["\n", &near]));
+            let trouble = Trouble::new(Level::Failure, "replay-miss", &missed.detail).with_text(text);
+            suite.add(format!("replay {}", missed.request), trouble.counted(missed.count));
+        }
+        suite
+    };
+    let mut suites: Vec<Suite> = suites.into_iter().map(suite).collect();
+    if facts.run.further_misses > 0 {
+        let mut suite = Suite::new("replay");
+        let message = format!("{} of further requests", plural(facts.run.further_misses, "miss"));
+        let trouble = Trouble::new(Level::Failure, "replay-miss", message);
+        suite.add("further requests", trouble.counted(facts.run.further_misses));
+        suites.push(suite);
+    }
+    suites
+}
+
+fn group_name(group: &Group) -> String {
+    if group.place.is_empty() { group.rule.id().to_owned() } else { format!("{} at {}", group.rule.id(), group.place) }
+}
+
+fn finding(facts: &Facts<'_>, group: &Group) -> Trouble {
+    let cited = &group.sample.cited;
+    let text = format!("{} in all; first: {cited}", group.count);
+    let trouble = Trouble::new(Level::of(facts.fails(group.rule)), group.rule.id(), &group.sample.message);
+    Trouble { cited: Some(cited.clone()), ..trouble.with_text(text).counted(group.count) }
+}
+
+/// The hosts that the forward proxy denied.
+fn denied(facts: &Facts<'_>) -> Option<Suite> {
+    let run = facts.run;
+    let mut suite = Suite::new("denied");
+    let trouble = |reason: &str, count| {
+        let message = format!("{reason}: {}", plural(count, "request"));
+        Trouble::new(Level::of(run.denied_fails), "denied", message).counted(count)
+    };
+    for denied in run.denied() {
+        suite.add(denied.host, trouble(denied.reason, denied.count));
+    }
+    if run.further_denied > 0 {
+        suite.add("further hosts", trouble("denied", run.further_denied));
+    }
+    suite.filled()
+}
+
+/// The recorded exchanges that nobody asked for.
+fn unused(facts: &Facts<'_>) -> Option<Suite> {
+    let unused = facts.run.unused.as_deref()?;
+    let mut suite = Suite::new("unused");
+    suite.properties.push(("unused", unused.len().to_string()));
+    for Unused { entry, request } in unused.iter().take(MAX_UNUSED) {
+        let message = format!("{entry} was never requested");
+        suite.add_again(request.clone(), Trouble::new(Level::Note, "unused", message));
+    }
+    suite.filled()
+}
+
+/// The proof of the fixture that was written.
+fn proof(facts: &Facts<'_>) -> Option<Suite> {
+    const NAME: &str = "the fixture proves itself";
+    let proof = facts.run.proof.as_ref()?;
+    let mut suite = Suite::new("proof");
+    if proof.good {
+        suite.pass(NAME, Duration::ZERO);
+    } else {
+        let message = format!("the fixture failed its proof: {}", plural(proof.problems.len(), "problem"));
+        suite.add(NAME, Trouble::new(Level::Failure, "proof", message).with_text(proof.problems.join("\n")));
+    }
+    Some(suite)
+}
+
+/// The hash chains of trails, the exchanges that could not be recorded, and the files that nothing reads.
+fn integrity(facts: &Facts<'_>) -> Option<Suite> {
+    let mut suite = Suite::new("integrity");
+    for one in &facts.run.integrity {
+        let trail = &one.trail;
+        let name = format!("the chain of {trail} is whole");
+        match &one.broken {
+            Some(broken) => suite.add(name, Trouble::new(Level::Failure, "integrity", broken)),
+            None if one.entries.is_none() => {
+                suite.add(name, Trouble::new(Level::Note, "unproven", one.sentence()));
+            }
+            None => suite.pass(name, Duration::ZERO),
+        }
+        let lost: Vec<String> = one.lost().collect();
+        if !lost.is_empty() {
+            let count = one.unrecorded.iter().map(|lost| lost.exchanges).sum::<u64>();
+            let message = format!("NOT RECORDED: {}", plural(count, "exchange"));
+            let trouble = Trouble::new(Level::Note, "unrecorded", message).with_text(lost.join("\n"));
+            suite.add(format!("{trail} holds every exchange"), trouble.counted(count));
+        }
+        let unread: Vec<String> = one.unread().collect();
+        if !unread.is_empty() {
+            let message = format!("not read: {}", plural(unread.len(), "file"));
+            let trouble = Trouble::new(Level::Note, "unread", message).with_text(unread.join("\n"));
+            suite.add(format!("every file in {trail} is read"), trouble.counted(unread.len() as u64));
+        }
+    }
+    suite.filled()
+}
+
+/// The reasons for the exit status that no other case shows.
+fn exit(facts: &Facts<'_>) -> Option<Suite> {
+    let exit = facts.run.exit.as_ref()?;
+    let mut suite = Suite::new("exit");
+    for reason in exit.further() {
+        suite.add(reason.kind, Trouble::new(Level::Error, reason.kind, &reason.what).with_text(&reason.detail));
+    }
+    suite.filled()
+}

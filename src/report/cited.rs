@@ -1,0 +1,93 @@
+//! Which exchange a line of a report is about.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Place;
+use crate::redact::{Judged, Redacted, Redactor};
+
+/// The source of what goes through the proxy.
+pub const LIVE: &str = "live";
+
+/// One exchange, as every report names it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Cited {
+    /// The file, as it was named; `live` for what goes through the proxy.
+    pub source: String,
+    /// Index in that file.
+    pub entry: usize,
+    /// Line in a journal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// When it started (RFC 3339); a fixture holds no instant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started: Option<String>,
+    /// The request's method.
+    pub method: String,
+    /// The request's URL.
+    pub url: String,
+    /// The response's status; 0 where none came.
+    pub status: u16,
+}
+
+impl Cited {
+    pub(super) fn new(place: Place<'_>, judged: &Redacted<Judged>) -> Self {
+        let exchange = &judged.exchange;
+        let started = exchange.started.and_then(|started| jiff::Timestamp::try_from(started).ok());
+        Self {
+            source: place.source.to_owned(),
+            entry: place.entry,
+            line: place.line,
+            started: started.map(|started| format!("{started:.0}")),
+            method: exchange.request.method.to_string(),
+            url: exchange.request.target.to_string(),
+            status: exchange.response.as_ref().map_or(0, |response| response.status),
+        }
+    }
+
+    /// `x.journal entry 3 (line 4, 2026-01-31T10:00:00Z)`: where it stands.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let line = self.line.map(|line| format!("line {line}"));
+        let known: Vec<String> = line.into_iter().chain(self.started.clone()).collect();
+        let known = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
+        format!("{} entry {}{known}", self.source, self.entry)
+    }
+
+    /// Whether it is an exchange of a file: not one that goes through the proxy.
+    pub(super) fn is_in_file(&self) -> bool {
+        self.source != LIVE
+    }
+
+    /// Source, entry, line, instant, method, URL and status, as a table has them.
+    pub(super) fn cells(&self) -> Vec<String> {
+        vec![
+            self.source.clone(),
+            self.entry.to_string(),
+            self.line.map(|line| line.to_string()).unwrap_or_default(),
+            self.started.clone().unwrap_or_default(),
+            self.method.clone(),
+            self.url.clone(),
+            self.status.to_string(),
+        ]
+    }
+
+    /// Takes out secrets that were recognised later.
+    pub(super) fn redact(&mut self, redactor: &Redactor) {
+        let clean = redactor.text(&self.url);
+        if *clean != *self.url {
+            self.url = clean.into_inner();
+        }
+    }
+}
+
+impl fmt::Display for Cited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} {} -> ", self.place(), self.method, self.url)?;
+        match self.status {
+            0 => f.write_str("no answer"),
+            status => write!(f, "{status}"),
+        }
+    }
+}

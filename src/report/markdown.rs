@@ -1,0 +1,94 @@
+//! The Markdown report (`CommonMark` with the tables of GitHub), for job summaries and comments on changes.
+
+use std::io::{self, Write};
+
+use super::page::{Cell, Page, Part, Piece, Rows, is_number};
+
+pub(super) fn write(page: &Page, to: &mut dyn Write) -> io::Result<()> {
+    writeln!(to, "# {}\n", escape(&page.heading))?;
+    for (name, value) in &page.about {
+        writeln!(to, "- {name}: {}", markup(value, " "))?;
+    }
+    for sentence in &page.sentences {
+        writeln!(to, "\n{}", markup(sentence, "  \n"))?;
+    }
+    for Part { heading, rows, note, .. } in &page.parts {
+        writeln!(to, "\n## {}\n", escape(heading))?;
+        match rows {
+            Rows::List(items) => {
+                for item in items {
+                    writeln!(to, "- {}", markup(item, " "))?;
+                }
+            }
+            Rows::Table(columns, rows) => table(columns, rows, to)?,
+        }
+        if let Some(note) = note {
+            writeln!(to, "\n{}", escape(note))?;
+        }
+    }
+    Ok(())
+}
+
+fn table(columns: &[&str], rows: &[Vec<Cell>], to: &mut dyn Write) -> io::Result<()> {
+    writeln!(to, "| {} |", columns.join(" | "))?;
+    let rule = |column: &&str| if is_number(column) { "---:" } else { "---" };
+    writeln!(to, "| {} |", columns.iter().map(rule).collect::<Vec<_>>().join(" | "))?;
+    for row in rows {
+        let cells: Vec<String> = row.iter().map(|cell| markup(cell, "<br>").replace('|', "\\|")).collect();
+        writeln!(to, "| {} |", cells.join(" | "))?;
+    }
+    Ok(())
+}
+
+fn markup(cell: &[Piece], line_break: &str) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Text(_, text) => escape(text),
+        Piece::Code(_, text) => code(text),
+        Piece::Break => line_break.to_owned(),
+    };
+    cell.iter().map(piece).collect()
+}
+
+/// Text without meaning as markup, in one line: ASCII punctuation that Markdown or HTML reads gets a backslash
+/// (`CommonMark`, section 2.4).
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '~' | '!' | '&' | '@' => {
+                escaped.extend(['\\', character]);
+            }
+            other if other.is_control() => escaped.push(' '),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// A code span: in runs of backticks that are longer than any in the text (`CommonMark`, section 6.1).
+fn code(text: &str) -> String {
+    let text: String = text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
+    if text.is_empty() {
+        return text;
+    }
+    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_of_the_traffic_is_text() {
+        assert_eq!(escape("<b>*x*[y](z)\n# `a`"), "\\<b\\>\\*x\\*\\[y\\](z) \\# \\`a\\`");
+        assert_eq!(code("a``b"), "```a``b```");
+        assert_eq!(code("`"), "`` ` ``");
+        assert_eq!(code("a\r\n<b>"), "`a  <b>`");
+        let mut written = Vec::new();
+        table(&["at"], &[vec![vec![super::super::page::code("a|b")]]], &mut written).unwrap();
+        assert_eq!(String::from_utf8(written).unwrap(), "| at |\n| --- |\n| `a\\|b` |\n");
+    }
+}

@@ -1,0 +1,293 @@
+//! What the HTML and the Markdown report show: headings, sentences, lists and tables.
+
+use super::{Cited, Facts, Unused, facts::places};
+use crate::{
+    finding::{Kind, Rule},
+    plural::plural,
+};
+
+/// Most rows of a list; the rest is counted.
+const MAX_ROWS: usize = 1000;
+
+/// How good a text is, which colour shows, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tone {
+    Plain,
+    Good,
+    Gap,
+    Bad,
+    /// Detail.
+    Dim,
+}
+
+/// Part of a sentence.
+#[derive(Debug, Clone)]
+pub(super) enum Piece {
+    Text(Tone, String),
+    /// Text of the traffic.
+    Code(Tone, String),
+    Break,
+}
+
+pub(super) type Cell = Vec<Piece>;
+
+/// A whole report.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    pub(super) heading: String,
+    /// Names and values.
+    pub(super) about: Vec<(&'static str, Cell)>,
+    pub(super) sentences: Vec<Cell>,
+    pub(super) parts: Vec<Part>,
+}
+
+/// What stands below one heading.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) tone: Tone,
+    pub(super) heading: String,
+    pub(super) rows: Rows,
+    /// What the rows leave out.
+    pub(super) note: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) enum Rows {
+    List(Vec<Cell>),
+    Table(&'static [&'static str], Vec<Vec<Cell>>),
+}
+
+pub(super) fn text(text: impl Into<String>) -> Piece {
+    Piece::Text(Tone::Plain, text.into())
+}
+
+pub(super) fn code(text: impl Into<String>) -> Piece {
+    Piece::Code(Tone::Plain, text.into())
+}
+
+/// Whether a column holds numbers.
+pub(super) fn is_number(column: &str) -> bool {
+    matches!(column, "times" | "accepted" | "401 or 403" | "429" | "other" | "violating" | "touched" | "of")
+}
+
+impl Part {
+    pub(super) fn list(tone: Tone, heading: impl Into<String>, items: Vec<Cell>) -> Option<Self> {
+        Self::of(tone, heading, items, Rows::List)
+    }
+
+    pub(super) fn table(
+        tone: Tone,
+        heading: impl Into<String>,
+        columns: &'static [&'static str],
+        rows: Vec<Vec<Cell>>,
+    ) -> Option<Self> {
+        Self::of(tone, heading, rows, |rows| Rows::Table(columns, rows))
+    }
+
+    fn of<T>(
+        tone: Tone,
+        heading: impl Into<String>,
+        mut rows: Vec<T>,
+        make: impl FnOnce(Vec<T>) -> Rows,
+    ) -> Option<Self> {
+        let more = rows.len().saturating_sub(MAX_ROWS);
+        rows.truncate(MAX_ROWS);
+        let note = (more > 0).then(|| format!("and {more} more"));
+        (!rows.is_empty()).then(|| Self { tone, heading: heading.into(), rows: make(rows), note })
+    }
+
+    fn with_note(mut self, note: Option<String>) -> Self {
+        self.note = note.or(self.note);
+        self
+    }
+}
+
+impl Page {
+    /// The page of a command that judged exchanges.
+    pub(super) fn of(facts: &Facts<'_>) -> Self {
+        let mut page = Self::about(facts);
+        page.sentences.push(sums(facts));
+        page.parts.extend(exit(facts));
+        page.sentences.extend(integrity(facts));
+        page.parts.extend(
+            [
+                misses(facts),
+                proof(facts),
+                groups(facts, Kind::Violation, "Violations: the document is contradicted"),
+                groups(facts, Kind::Gap, "Gaps: the document is silent"),
+                denied(facts),
+                unused(facts),
+                unchecked(facts),
+                left_out(facts),
+            ]
+            .into_iter()
+            .flatten(),
+        );
+        page
+    }
+
+    /// What the report is about, and what made it.
+    pub(super) fn about(facts: &Facts<'_>) -> Self {
+        let title = facts.title;
+        let mut about = Vec::new();
+        if !title.hash.is_empty() {
+            about.push(("contract", vec![code(&title.hash)]));
+        }
+        about.extend(facts.upstream.map(|upstream| ("upstream", vec![text(upstream)])));
+        about.extend(facts.sources.iter().take(MAX_ROWS).map(|source| ("recording", vec![text(source)])));
+        if facts.sources.len() > MAX_ROWS {
+            about.push(("and", vec![text(format!("{} more", facts.sources.len() - MAX_ROWS))]));
+        }
+        let made = if facts.made.is_empty() { String::new() } else { format!("{}, ", facts.made) };
+        about.push(("made", vec![text(format!("{made}by contrail {}", env!("CARGO_PKG_VERSION")))]));
+        Self { heading: format!("{} {}", title.title, title.version), about, ..Self::default() }
+    }
+}
+
+/// What was counted, in a sentence or two.
+fn sums(facts: &Facts<'_>) -> Cell {
+    let tally = facts.tally;
+    let replays = facts.run.unused.is_some();
+    let of = |conforms: u64, gap: u64, violates: u64| {
+        [
+            Piece::Text(Tone::Good, format!("{conforms} conform")),
+            text(", "),
+            Piece::Text(Tone::Gap, format!("{gap} with gaps")),
+            text(", "),
+            Piece::Text(Tone::Bad, format!("{violates} in violation")),
+        ]
+    };
+    let all = plural(tally.exchanges, if replays { "live request" } else { "exchange" });
+    let mut sentence = vec![text(format!("{all}: "))];
+    sentence.extend(of(tally.conforms, tally.gap, tally.violates));
+    if replays {
+        let recorded = tally.recorded;
+        sentence.extend([
+            text(", "),
+            Piece::Text(Tone::Bad, format!("{} missed", tally.misses)),
+            text("."),
+            Piece::Break,
+        ]);
+        sentence.push(text(format!("{} beside them: ", plural(recorded.exchanges, "recorded exchange"))));
+        sentence.extend(of(recorded.conforms, recorded.gap, recorded.violates));
+    }
+    sentence.push(text("."));
+    sentence
+}
+
+/// The hash chains of trails.
+fn integrity(facts: &Facts<'_>) -> Vec<Cell> {
+    let tone = |broken, has_chain| match (broken, has_chain) {
+        (true, _) => Tone::Bad,
+        (false, true) => Tone::Good,
+        (false, false) => Tone::Plain,
+    };
+    let sentence =
+        |one: &super::Integrity| vec![Piece::Text(tone(one.broken.is_some(), one.entries.is_some()), one.sentence())];
+    facts.run.integrity.iter().map(sentence).collect()
+}
+
+/// The exit status, if no other part of the page shows the reason for it.
+fn exit(facts: &Facts<'_>) -> Option<Part> {
+    let exit = facts.run.exit.as_ref().filter(|exit| exit.further().next().is_some())?;
+    let reasons = exit.reasons.iter().map(|reason| vec![text(reason.in_words())]).collect();
+    Part::list(Tone::Bad, format!("Exit status {}", exit.status), reasons)
+}
+
+fn groups(facts: &Facts<'_>, kind: Kind, heading: &str) -> Option<Part> {
+    let tone = if kind == Kind::Violation { Tone::Bad } else { Tone::Gap };
+    let row = |group: &super::Group| {
+        let sample = &group.sample;
+        let mut first = Vec::new();
+        if group.rule != Rule::OperationUndocumented || group.operation.is_some() {
+            first.extend([text(&sample.message), Piece::Break]);
+        }
+        let Cited { method, url, status, .. } = &sample.cited;
+        first.extend([
+            Piece::Text(Tone::Dim, format!("{}: ", sample.cited.place())),
+            Piece::Code(Tone::Dim, format!("{method} {url}")),
+            Piece::Text(Tone::Dim, format!(" → {status}")),
+        ]);
+        vec![
+            vec![Piece::Code(tone, group.rule.id().to_owned())],
+            vec![text(group.operation.as_deref().unwrap_or_default())],
+            vec![code(&group.place)],
+            vec![text(group.count.to_string())],
+            first,
+        ]
+    };
+    let rows = facts.tally.groups(kind).into_iter().map(row).collect();
+    Part::table(tone, heading, &["rule", "operation", "at", "times", "first"], rows)
+}
+
+fn misses(facts: &Facts<'_>) -> Option<Part> {
+    let row = |missed: &super::Missed| {
+        let mut near = vec![text(&missed.detail)];
+        near.extend(missed.near().flat_map(|near| [Piece::Break, Piece::Text(Tone::Dim, near)]));
+        vec![
+            vec![Piece::Code(Tone::Bad, missed.reason.to_owned())],
+            vec![code(&missed.request)],
+            vec![text(missed.count.to_string())],
+            near,
+        ]
+    };
+    let rows = facts.run.misses().map(row).collect();
+    let further = facts.run.further_misses;
+    let note = (further > 0).then(|| format!("And {} of other requests.", plural(further, "miss")));
+    let columns = &["why", "request", "times", "near"];
+    Part::table(Tone::Bad, "Missed: no recording answers these requests", columns, rows)
+        .map(|part| part.with_note(note))
+}
+
+fn proof(facts: &Facts<'_>) -> Option<Part> {
+    let proof = facts.run.proof.as_ref().filter(|proof| !proof.good)?;
+    let problems = proof.problems.iter().map(|problem| vec![text(problem)]).collect();
+    Part::list(Tone::Bad, "Proof failed: the fixture does not give back what was recorded", problems)
+}
+
+fn denied(facts: &Facts<'_>) -> Option<Part> {
+    let row = |denied: super::Denied<'_>| {
+        vec![vec![code(denied.host)], vec![text(denied.reason)], vec![text(denied.count.to_string())]]
+    };
+    let rows = facts.run.denied().map(row).collect();
+    let further = facts.run.further_denied;
+    let note = (further > 0).then(|| format!("And {} to other hosts.", plural(further, "request")));
+    let heading = "Denied: the forward proxy opens no connection to these hosts";
+    Part::table(Tone::Plain, heading, &["host", "why", "times"], rows).map(|part| part.with_note(note))
+}
+
+fn unused(facts: &Facts<'_>) -> Option<Part> {
+    let unused = facts.run.unused.as_deref().unwrap_or_default();
+    let item = |Unused { entry, request }: &Unused| vec![text(format!("{entry}: ")), code(request)];
+    let items = unused.iter().map(item).collect();
+    Part::list(Tone::Plain, "Unused: no request used these recorded exchanges", items)
+}
+
+fn unchecked(facts: &Facts<'_>) -> Option<Part> {
+    let unchecked = facts.tally.unchecked();
+    let rows = unchecked.map(|(aspect, count, counts)| {
+        vec![vec![code(aspect)], vec![text(count.to_string())], vec![text(places(&counts))]]
+    });
+    Part::table(Tone::Plain, "Not checked", &["aspect", "times", "where"], rows.collect())
+}
+
+/// What the report does not show; nothing if it shows all.
+fn left_out(facts: &Facts<'_>) -> Option<Part> {
+    let tally = facts.tally;
+    let stripped = |source: &String| {
+        vec![text(format!(
+            "Authentication is unchecked in {source}: no request in it carries Authorization, which browsers leave out of \
+             exports."
+        ))]
+    };
+    let mut items: Vec<Cell> = facts.stripped.iter().map(stripped).collect();
+    for (count, what, rest) in [
+        (tally.ungrouped, "finding", "at further places"),
+        (tally.skipped, "recorded item", "left out: CONNECT, or not HTTP"),
+    ] {
+        if count > 0 {
+            items.push(vec![text(format!("{} {rest}.", plural(count, what)))]);
+        }
+    }
+    Part::list(Tone::Plain, "Left out", items)
+}

@@ -1,0 +1,34 @@
+//! Text in XML and HTML.
+
+/// Text as it may stand in XML and HTML: markup escaped, and what XML 1.0 cannot hold replaced.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\n' => escaped.push_str("&#10;"),
+            '\t' => escaped.push_str("&#9;"),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            other if other.is_control() => escaped.push('\u{fffd}'),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_and_characters_that_xml_cannot_hold_never_get_out() {
+        assert_eq!(
+            escape("<a href=\"x\">'&\u{1}\u{1b}\n"),
+            "&lt;a href=&quot;x&quot;&gt;&#39;&amp;\u{fffd}\u{fffd}&#10;"
+        );
+    }
+}
