@@ -46,10 +46,11 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
-    if let Some(out) = args.out.as_deref().filter(|out| !args.overwrite && out.exists()) {
+    let out = args.out.as_deref().filter(|out| out.as_os_str() != "-");
+    if let Some(out) = out.filter(|out| !args.overwrite && out.exists()) {
         return Err(format!("`{}` exists already; add --overwrite to replace it", out.display()).into());
     }
-    if let Some(out) = &args.out {
+    if let Some(out) = out {
         let mut used = Used::default();
         used.recordings(&args.recordings);
         used.contract(&args.contract);
@@ -89,7 +90,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         Format::Text => learned.yaml(),
         Format::Json => format!("{:#}\n", learned.overlay()),
     };
-    match &args.out {
+    match out {
         Some(out) => {
             let failed = |error: io::Error| format!("cannot write `{}`: {error}", out.display());
             write_whole(out, text.as_bytes()).map_err(failed)?;

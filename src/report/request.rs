@@ -23,7 +23,7 @@ pub enum Kind {
     Csv,
 }
 
-/// A report that was asked for: `FORMAT` (to standard output) or `FORMAT=FILE`.
+/// A report that was asked for: `FORMAT` or `FORMAT=-` (to standard output), or `FORMAT=FILE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// Which kind.
@@ -38,6 +38,7 @@ impl FromStr for Request {
     fn from_str(word: &str) -> Result<Self, String> {
         let (kind, file) = match word.split_once('=') {
             None => (word, None),
+            Some((kind, "-")) => (kind, None),
             Some((_, "")) => return Err("the file name after `=` is empty; write FORMAT=FILE".to_owned()),
             Some((kind, file)) => (kind, Some(PathBuf::from(file))),
         };

@@ -53,6 +53,8 @@ fn what_the_calls_decide_is_an_overlay_and_the_rest_is_listed_with_the_call_that
     fs::write(folder.path().join("traffic.har"), har::har(&deciding())).unwrap();
     let ran = run_in(folder.path(), ["learn", "traffic.har"]);
     assert_output("learn/what_the_calls_decide_is_an_overlay", &ran);
+    let named = run_in(folder.path(), ["learn", "traffic.har", "--out", "-"]);
+    assert!(named.stdout == ran.stdout && !folder.path().join("-").exists());
 }
 
 #[test]

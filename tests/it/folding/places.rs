@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
-use crate::support::command::{Ran, limited};
+use crate::support::command::{Ran, limited, run_in};
 
 fn path(workspace: &Workspace, name: &str) -> String {
     workspace.path(name).to_str().unwrap().to_owned()
@@ -93,7 +93,25 @@ fn a_name_that_fits_no_fixture_is_refused_before_anything_is_recorded() {
             assert!(ran.stderr.contains(said), "{out}: {}", ran.stderr);
         }
     }
+    // Elsewhere that is standard input or output.
+    for arguments in [&["record", "--upstream", "sandbox"][..], &["import", "mine"]] {
+        let ran = run_in(workspace.folder.path(), [arguments, &["--out", "-"]].concat());
+        let said = "a fixture does not go to standard output; name a folder, or a file that ends in .har";
+        assert!(ran.status == 2 && ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+    }
     assert_eq!(files_below(workspace.folder.path()), ["mine/notes.md"]);
+}
+
+#[test]
+fn of_many_recordings_in_a_folder_a_refusal_names_the_first() {
+    let workspace = Workspace::new();
+    fs::create_dir(workspace.path("many")).unwrap();
+    for number in 1..=7 {
+        fs::write(workspace.path("many").join(format!("{number}.har")), "{}").unwrap();
+    }
+    let ran = run_in(workspace.folder.path(), ["record", "--upstream", "sandbox", "--out", "many", "--", "true"]);
+    let said = "(`1.har`, `2.har`, `3.har`, `4.har`, `5.har`, 2 more); move all but one away\n";
+    assert!(ran.status == 2 && ran.stderr.ends_with(said), "{}", ran.stderr);
 }
 
 fn files_below(path: &Path) -> Vec<String> {

@@ -196,3 +196,12 @@ fn a_reader_that_goes_away_changes_no_exit_status() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
 }
+
+#[test]
+fn a_report_to_a_dash_goes_to_standard_output() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), har::har(&[conforming()])).unwrap();
+    let plain = run_in(folder.path(), ["verify", "a.har", "--report", "json"]);
+    let dash = run_in(folder.path(), ["verify", "a.har", "--report", "json=-"]);
+    assert!(dash.stdout == plain.stdout && dash.status == 0 && !folder.path().join("-").exists(), "{}", dash.stderr);
+}
