@@ -92,8 +92,8 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
     let mut audit = Audit::new(args.filters());
     for inspected in trails::inspect(&args.recordings, &args.head)? {
         // A folder without a trail counts as one recording.
-        let others =
-            if inspected.trails.is_empty() { std::slice::from_ref(&inspected.name) } else { &inspected.others };
+        let is_one = inspected.trails.is_empty() && !inspected.merged;
+        let others = if is_one { std::slice::from_ref(&inspected.name) } else { &inspected.others };
         for other in others {
             audit.file(&other.display().to_string());
         }

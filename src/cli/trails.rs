@@ -28,6 +28,8 @@ pub(super) struct Inspected {
     pub(super) trails: Vec<Integrity>,
     /// Its recordings that are no journal, so that nothing proves them.
     pub(super) others: Vec<PathBuf>,
+    /// Trails of it are copies or parts of those of another argument.
+    pub(super) merged: bool,
     /// All its recordings, to be read.
     pub(super) sources: Vec<Source>,
 }
@@ -78,11 +80,12 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
     let mut inspected = Vec::new();
     let mut seen = HashSet::new();
     for (at, (path, others)) in arguments.into_iter().enumerate() {
-        let mut one =
-            Inspected { name: path.to_path_buf(), trails: Vec::new(), others: others.clone(), sources: Vec::new() };
         let trails: Vec<_> = found.iter().filter(|found| found.argument == at).collect();
+        let merged = before.iter().filter(|argument| **argument == at).count() > trails.len();
+        let (name, others_named) = (path.to_path_buf(), others.clone());
+        let mut one = Inspected { name, trails: Vec::new(), others: others_named, merged, sources: Vec::new() };
         // Only trails with a chain are merged into those of another argument.
-        let mut chained = before.iter().filter(|argument| **argument == at).count() > trails.len();
+        let mut chained = merged;
         for Found { trail, checked, known, .. } in trails {
             chained |= checked.is_some();
             one.sources.extend(trail.segments.iter().enumerate().map(|(at, segment)| Source {

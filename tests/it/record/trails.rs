@@ -380,6 +380,7 @@ fn a_trail_and_its_copies_are_one_trail_wherever_they_are_named() {
             assert!(ran.status == 0 && ran.stderr.contains(said), "{named:?}: {}{}", ran.stdout, ran.stderr);
             assert_eq!(ran.stdout.matches("is whole: 12 entries").count(), 1, "{named:?}: {}", ran.stdout);
             assert!(ran.stdout.contains("12 exchanges"), "{named:?}: {}", ran.stdout);
+            assert!(!ran.stdout.contains("is not a trail"), "{named:?}: {}", ran.stdout);
         }
     }
     // A copy that was altered is none.
