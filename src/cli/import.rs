@@ -53,9 +53,7 @@ pub struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.contract.load()?;
-    if args.recordings.iter().any(|path| path.as_os_str() == "-") {
-        return Err("import reads a recording more than once, and standard input comes only once; name a file".into());
-    }
+    sources::refuse_pipes(&args.recordings)?;
     let place = Place::prepare(&args.out)?;
     let there = place.is_taken();
     if there && !args.append && !args.overwrite {

@@ -69,9 +69,7 @@ struct Found {
 }
 
 fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> Result<Outcome, Failure> {
-    if from.as_os_str() == "-" {
-        return Err("a recording is read more than once, and standard input comes only once; name a file".into());
-    }
+    sources::refuse_pipes(&[from])?;
     let place = Place::prepare(to)?;
     let found = find(from)?;
     if !overwrite && place.is_taken() {

@@ -188,9 +188,13 @@ pub(super) fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             continue;
         }
         let unreadable = |error: io::Error| format!("cannot read `{}`: {error}", path.display());
-        if !fs::metadata(path).map_err(unreadable)?.is_dir() {
+        let there = fs::metadata(path).map_err(unreadable)?;
+        if !there.is_dir() {
             let mut all = vec![path.clone()];
-            all.extend(recording::body_files(path));
+            // What is taken out of a pipe to look for its body files is not searched any more.
+            if there.is_file() {
+                all.extend(recording::body_files(path));
+            }
             files.extend(seen.once(path, &all));
             continue;
         }

@@ -25,6 +25,20 @@ pub(super) fn recordings(arguments: &[PathBuf]) -> Result<Vec<&Path>, Failure> {
     Ok(named)
 }
 
+/// Refuses what can be read only once: standard input, a pipe.
+pub(super) fn refuse_pipes(named: &[impl AsRef<Path>]) -> Result<(), Failure> {
+    let is_pipe = |path: &Path| fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
+    for path in named.iter().map(AsRef::as_ref) {
+        let shown = match path.to_str() {
+            Some("-") => "standard input".to_owned(),
+            _ if is_pipe(path) => format!("`{}`", path.display()),
+            _ => continue,
+        };
+        return Err(format!("a recording is read more than once, and {shown} comes only once; name a file").into());
+    }
+    Ok(())
+}
+
 /// Warns of each journal with exchanges of a fixture that is read without them.
 pub(super) fn warn_of_journals(arguments: &[PathBuf]) {
     for (fixture, journal) in left(arguments) {

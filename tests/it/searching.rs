@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use crate::support::command::{Ran, run_in};
+use crate::support::command::{Ran, run_in, run_with_input};
 
 const SECRETS: [&str; 3] = ["Zq7cookieval0001Kx", "Zq7apikeyval0002Kx", "Zq7setcookie0003Kx"];
 
@@ -330,12 +330,17 @@ fn a_copy_does_not_replace_a_fixture_whose_journal_is_left_over() {
 }
 
 #[test]
-fn pack_and_unpack_refuse_standard_input() {
-    for (command, out) in [("pack", "p.har"), ("unpack", "p")] {
+fn what_is_read_more_than_once_is_no_pipe() {
+    for (command, out) in [("pack", "p.har"), ("unpack", "p"), ("import", "p")] {
         let folder = tempfile::tempdir().unwrap();
-        let ran = run_in(folder.path(), [command, "-", "--out", out]);
-        assert!(ran.status == 2 && ran.stderr.ends_with("comes only once; name a file\n"), "{}", ran.stderr);
-        assert!(!folder.path().join(out).exists());
+        let out = folder.path().join(out);
+        for (named, shown) in [("-", "standard input"), ("/dev/stdin", "`/dev/stdin`")] {
+            let ran = run_with_input([command, named, "--out", out.to_str().unwrap()], &har(TEXT));
+            let said =
+                format!("contrail: a recording is read more than once, and {shown} comes only once; name a file\n");
+            assert_eq!((ran.status, ran.stderr), (2, said));
+            assert!(!out.exists());
+        }
     }
 }
 

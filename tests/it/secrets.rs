@@ -234,3 +234,17 @@ fn a_folder_without_any_file_is_named_and_nothing_is_claimed_of_it() {
         assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (2, "", "contrail: the folder `empty` holds no file\n"));
     }
 }
+
+#[test]
+fn a_pipe_is_searched_and_redacted_as_the_file_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("clean.har");
+    let out = out.to_str().unwrap();
+    let ran = run_with_input(["scan", "/dev/stdin"], EXPORT.as_bytes());
+    let by_dash = run_with_input(["scan", "-"], EXPORT.as_bytes());
+    assert_eq!((ran.status, ran.stdout.lines().count()), (1, by_dash.stdout.lines().count()), "{}", ran.stderr);
+    let ran = run_with_input(["redact", "/dev/stdin", "--out", out], EXPORT.as_bytes());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let clean = fs::read_to_string(out).unwrap();
+    assert!(clean.contains("WebInspector") && SECRETS.iter().all(|secret| !clean.contains(secret)), "{clean}");
+}
