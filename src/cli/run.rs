@@ -26,9 +26,9 @@ use crate::{
 
 /// Listens to what passes unseen.
 #[derive(Debug)]
-struct Nobody;
+struct NoObserver;
 
-impl Observer for Nobody {
+impl Observer for NoObserver {
     fn on_completed(&self, _: Completed) -> Committed {
         Committed::now()
     }
@@ -36,7 +36,7 @@ impl Observer for Nobody {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Ran {
+pub struct RunEnd {
     /// How the wrapped command ended, if there was one.
     pub command: Option<Ended>,
     /// What the command got to find the listeners by, as in `CONTRAIL_URL=http://127.0.0.1:41234`.
@@ -45,7 +45,7 @@ pub struct Ran {
     pub listeners: Vec<String>,
 }
 
-impl Ran {
+impl RunEnd {
     /// How the wrapped command failed, if it did.
     #[must_use]
     pub fn failure(&self) -> Option<Ended> {
@@ -74,7 +74,7 @@ impl ProxyArgs {
         outbound: &OutboundPolicy,
         tenant: Arc<dyn TenantFacts>,
         ready: impl FnOnce(),
-    ) -> Result<Ran, Failure> {
+    ) -> Result<RunEnd, Failure> {
         self.listeners.check()?;
         let origin: Origin = origin.parse()?;
         let own = match outbound {
@@ -99,7 +99,7 @@ impl ProxyArgs {
             _ => upstream,
         };
         let proxy = Proxy::new(settings.clone(), upstream, Arc::clone(pipeline) as _)?;
-        let unseen = Proxy::new(settings, routes(None, live::Access::default()), Arc::new(Nobody))?;
+        let unseen = Proxy::new(settings, routes(None, live::Access::default()), Arc::new(NoObserver))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let site = Site { origin, own, outbound };
         let ran = runtime.block_on(self.serve(pipeline, proxy, unseen, &site, ready));
@@ -116,7 +116,7 @@ impl ProxyArgs {
         unseen: Arc<Proxy>,
         site: &Site<'_>,
         ready: impl FnOnce(),
-    ) -> Result<Ran, Failure> {
+    ) -> Result<RunEnd, Failure> {
         let mut signals = Signals::new()?;
         let around_command = !self.command.is_empty();
         let mut listeners = self.listeners.open(site, unseen, self.connect_timeout, around_command).await?;
@@ -175,6 +175,6 @@ impl ProxyArgs {
         }
         writer.abort();
         let given = environment.as_ref().map_or_else(Vec::new, Environment::addresses);
-        Ok(Ran { command: ended?, given, listeners: lines })
+        Ok(RunEnd { command: ended?, given, listeners: lines })
     }
 }

@@ -147,11 +147,11 @@ struct Verified {
     carries_authorization: bool,
     /// The other outcome, as long as nobody knows whether the file's producer strips the header.
     unauthenticated: Option<Unauthenticated>,
-    said: Said,
+    said: Remark,
 }
 
 /// What there is to report of an exchange.
-enum Said {
+enum Remark {
     /// That it was there. `searched` is the exchange, if it may hold secrets.
     Nothing { counted: Unremarkable, searched: Option<Box<Exchange>> },
     /// Something of it.
@@ -174,8 +174,8 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
         let unauthenticated = open.then(|| judge.unauthenticated(&mut exchange));
         let carries_authorization = exchange.request.headers.contains("authorization");
         let said = match Unremarkable::of(&verdict, exchange.timings.total()).filter(|_| !listed) {
-            Some(counted) => Said::Nothing { counted, searched: note.is_none().then(|| Box::new(exchange)) },
-            None => Said::Something(Box::new(Judged::new(exchange, verdict))),
+            Some(counted) => Remark::Nothing { counted, searched: note.is_none().then(|| Box::new(exchange)) },
+            None => Remark::Something(Box::new(Judged::new(exchange, verdict))),
         };
         Verified { index, line, outside, by_contrail: note.is_some(), carries_authorization, unauthenticated, said }
     };
@@ -190,13 +190,13 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
         let Verified { index: entry, line, outside, .. } = checked;
         let place = Place { source: &name, entry, line, outside, ..Place::default() };
         match checked.said {
-            Said::Nothing { counted, searched } => {
+            Remark::Nothing { counted, searched } => {
                 if let Some(exchange) = searched {
                     redactor.recognise(&exchange);
                 }
                 collector.unremarkable(place, &counted, unauthenticated);
             }
-            Said::Something(judged) => collector.exchange(place, &redactor.redact(*judged), unauthenticated)?,
+            Remark::Something(judged) => collector.exchange(place, &redactor.redact(*judged), unauthenticated)?,
         }
         Ok(())
     })?;

@@ -20,7 +20,7 @@ use crate::{
 
 /// The check panicked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unjudged;
+pub(super) struct Panicked;
 
 /// What a file cannot show of a verdict, and under which contract that holds.
 #[derive(Debug, Clone, Default)]
@@ -136,13 +136,13 @@ impl Judge {
     }
 
     /// Judges a request that is held; `None` if it passes unjudged because it is outside `--only` or inside `--exclude`.
-    pub(super) fn admit(&self, exchange: &mut Exchange) -> Option<Result<Verdict, Unjudged>> {
+    pub(super) fn admit(&self, exchange: &mut Exchange) -> Option<Result<Verdict, Panicked>> {
         if !self.includes(&exchange.request) {
             return None;
         }
         self.prepare(exchange);
         let (verdict, panicked) = self.check(exchange, &self.options_with(false));
-        Some(if panicked { Err(Unjudged) } else { Ok(verdict) })
+        Some(if panicked { Err(Panicked) } else { Ok(verdict) })
     }
 
     /// Takes the secrets out of an exchange, and works out what a check of its entry would not show any more, if it gets one.

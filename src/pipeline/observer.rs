@@ -36,7 +36,7 @@ impl Observer for Pipeline {
     fn admit_request(&self, exchange: &mut Exchange) -> Result<(), Problem> {
         match self.judge.admit(exchange) {
             None => Ok(()),
-            Some(Err(judge::Unjudged)) => Err(enforce::unjudged(Held::Request)),
+            Some(Err(judge::Panicked)) => Err(enforce::unjudged(Held::Request)),
             Some(Ok(verdict)) if enforce::passes(&verdict, Held::Request) => Ok(()),
             Some(Ok(verdict)) => Err(self.refusal(exchange, verdict)),
         }

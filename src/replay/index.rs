@@ -15,7 +15,7 @@ use super::{
     grant::Learned,
     ignore::{Ignore, IgnoreSet},
     mask::{Key, Keys, Mask},
-    serve::{self, Answer, Digested, Plain, Shelved},
+    serve::{self, Answer, Digested, KeptAnswers, Plain},
 };
 use crate::recording::fixture::request_parts::Parts;
 use crate::{
@@ -228,7 +228,7 @@ pub(super) struct Index {
     /// Path masks that are not empty, by method and number of segments.
     path_masks: HashMap<(String, usize), Vec<Vec<usize>>>,
     ignore_sets: Vec<IgnoreSet>,
-    shelved: Shelved,
+    shelved: KeptAnswers,
     /// The hosts, with ports, that the recorded requests went to.
     pub(super) hosts: HashSet<String>,
     /// The lines by their documented operation, as places in `line_order`; made when a request misses.
@@ -251,7 +251,7 @@ impl Index {
             by_key: HashMap::new(),
             path_masks: HashMap::new(),
             ignore_sets: Vec::new(),
-            shelved: Shelved::default(),
+            shelved: KeptAnswers::default(),
             hosts: HashSet::new(),
             by_operation: OnceLock::new(),
         }

@@ -79,13 +79,13 @@ impl Digested {
 
 /// Answers that are kept in memory, ready to go out, up to a bound; equal heads and equal bodies once.
 #[derive(Debug, Default)]
-pub(super) struct Shelved {
+pub(super) struct KeptAnswers {
     heads: HashMap<u64, (Headers, Arc<HeaderMap>)>,
     bodies: HashMap<u64, Bytes>,
     bytes: usize,
 }
 
-impl Shelved {
+impl KeptAnswers {
     /// Most bytes of heads and bodies that are kept, as far as they are counted.
     const MOST: usize = if cfg!(test) { 1 << 20 } else { 48 << 20 };
     /// What a head takes, beside its texts, for each field.

@@ -13,9 +13,9 @@ use tokio::net::TcpStream;
 use super::script::{Bearer, Step};
 use crate::cli::Failure;
 
-/// What came back.
+/// A response as the client read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Came {
+pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) media: Option<String>,
     /// As far as it came.
@@ -24,7 +24,7 @@ pub(super) struct Came {
     pub(super) whole: bool,
 }
 
-impl Came {
+impl Reply {
     /// The body, as JSON; null if it is none.
     pub(super) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -52,7 +52,7 @@ impl<'a> Client<'a> {
     }
 
     /// Takes a step.
-    pub(super) async fn take(&mut self, step: &Step) -> Result<Came, Failure> {
+    pub(super) async fn take(&mut self, step: &Step) -> Result<Reply, Failure> {
         let target = step.target.replace("{next}", &self.next);
         let mut request = Request::builder().method(step.method).uri(&target).header(header::HOST, self.address);
         if let Bearer::Client(client) = step.bearer {
@@ -76,18 +76,18 @@ impl<'a> Client<'a> {
             }
             (None, None) => String::new(),
         };
-        let came = self.send(request.body(Full::new(Bytes::from(body)))?).await?;
-        let said = came.json();
+        let reply = self.send(request.body(Full::new(Bytes::from(body)))?).await?;
+        let said = reply.json();
         if let (Some(client), Some(token)) = (step.asks_token, said["access_token"].as_str()) {
             self.tokens.insert(client, token.to_owned());
         }
         if let Some(next) = said["next"].as_str() {
             self.next = form_urlencoded::byte_serialize(next.as_bytes()).collect();
         }
-        Ok(came)
+        Ok(reply)
     }
 
-    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Came, Failure> {
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Reply, Failure> {
         let stream = TcpStream::connect(self.address).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let connection = tokio::spawn(connection);
@@ -101,6 +101,6 @@ impl<'a> Client<'a> {
         }
         connection.abort();
         let media = parts.headers.get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok()).map(str::to_owned);
-        Ok(Came { status: parts.status.as_u16(), media, body: body.into(), whole })
+        Ok(Reply { status: parts.status.as_u16(), media, body: body.into(), whole })
     }
 }

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// An answer: status and body.
-type Came = (u16, Bytes);
+type Reply = (u16, Bytes);
 
 pub(super) async fn demo(folder: &Path, args: &ContractArgs, screen: &mut Screen) -> Result<(), Failure> {
     let contract = args.load()?;
@@ -74,7 +74,7 @@ async fn record<'s>(
     options: &[OsString],
     samples: &'s [(String, Option<Sample>)],
     screen: &mut Screen,
-) -> Result<Vec<(&'s Sample, Came)>, Failure> {
+) -> Result<Vec<(&'s Sample, Reply)>, Failure> {
     let fixed = ["record", "--upstream", upstream, "--out", FIXTURE, "--listen", "127.0.0.1:0", "--format", "json"];
     let arguments = arguments(&fixed, options);
     let mut proxy = Server::start(folder, &arguments, &folder.join("record.log")).await?;
@@ -86,18 +86,18 @@ async fn record<'s>(
             screen.check(false, &format!("{operation}: no request could be made that breaks no rule"))?;
             continue;
         };
-        let came = send(&address, sample).await?;
+        let reply = send(&address, sample).await?;
         let live = next_exchange(&mut proxy).await?;
         let violations: Vec<&str> = live.violations().collect();
-        if came.0 == 501 || !violations.is_empty() {
-            screen.check(false, &format!("{operation}: status {}, {}", came.0, violations.join(", ")))?;
+        if reply.0 == 501 || !violations.is_empty() {
+            screen.check(false, &format!("{operation}: status {}, {}", reply.0, violations.join(", ")))?;
         }
         if live.rules.is_empty() {
             conforming += 1;
         } else {
             with_gaps += 1;
         }
-        recorded.push((sample, came));
+        recorded.push((sample, reply));
     }
     let (_, status) = proxy.stop().await?;
     screen.check(status == Some(0), &format!("the recording ended with exit status {}", shown(status)))?;
@@ -127,7 +127,7 @@ async fn verify(folder: &Path, options: &[OsString], count: usize, screen: &mut 
 async fn replay(
     folder: &Path,
     options: &[OsString],
-    recorded: &[(&Sample, Came)],
+    recorded: &[(&Sample, Reply)],
     screen: &mut Screen,
 ) -> Result<(), Failure> {
     screen.say(&format!("\n$ contrail replay {FIXTURE} --contract …\n"))?;
@@ -135,12 +135,12 @@ async fn replay(
     let server = Server::start(folder, &arguments, &folder.join("replay.log")).await?;
     let address = server.address.clone();
     let mut same = 0;
-    for (sample, came) in recorded {
+    for (sample, reply) in recorded {
         let again = send(&address, sample).await?;
-        if again.0 == came.0 {
+        if again.0 == reply.0 {
             same += 1;
         } else {
-            screen.check(false, &format!("{}: recorded {}, replayed {}", sample.operation, came.0, again.0))?;
+            screen.check(false, &format!("{}: recorded {}, replayed {}", sample.operation, reply.0, again.0))?;
         }
     }
     let (_, status) = server.stop().await?;
@@ -151,7 +151,7 @@ async fn replay(
     screen.say("")
 }
 
-async fn send(address: &str, sample: &Sample) -> Result<Came, Failure> {
+async fn send(address: &str, sample: &Sample) -> Result<Reply, Failure> {
     let stream = TcpStream::connect(address).await?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     let serving = tokio::spawn(connection);

@@ -28,7 +28,7 @@ use tokio::{net::TcpListener, sync::oneshot};
 
 use self::{
     child::{FIXTURE, Server, next_exchange, shown},
-    client::{Came, Client},
+    client::{Client, Reply},
     line::Line,
     screen::Screen,
     script::{Act, Step},
@@ -67,9 +67,9 @@ fn folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
 
 /// A step's expected result, and its real one.
 #[derive(Debug)]
-struct Told {
+struct StepResult {
     step: Step,
-    came: Came,
+    reply: Reply,
     /// The line of the proxy about it.
     live: Line,
 }
@@ -114,12 +114,12 @@ async fn tenant(folder: &Path, screen: &mut Screen) -> Result<(), Failure> {
         "A tenant runs at {upstream}, a recording proxy before it, and a client goes through the proxy:\n\n\
          $ contrail record --upstream {upstream} --out {FIXTURE}\n"
     ))?;
-    let told = record(folder, &tenant, &secrets, &upstream, screen).await?;
+    let results = record(folder, &tenant, &secrets, &upstream, screen).await?;
     drop(stop);
     serving.await??;
 
-    verify(folder, &told, screen).await?;
-    replay(folder, &told, &secrets, screen).await
+    verify(folder, &results, screen).await?;
+    replay(folder, &results, &secrets, screen).await
 }
 
 /// Plays all acts through a recording proxy.
@@ -129,24 +129,24 @@ async fn record(
     secrets: &HashMap<String, String>,
     upstream: &str,
     screen: &mut Screen,
-) -> Result<Vec<Told>, Failure> {
+) -> Result<Vec<StepResult>, Failure> {
     let arguments = ["record", "--upstream", upstream, "--out", FIXTURE, "--listen", "127.0.0.1:0", "--format", "json"];
     let mut proxy = Server::start(folder, &arguments.map(OsStr::new), &folder.join("record.log")).await?;
     let address = proxy.address.clone();
     let mut client = Client::new(&address, secrets);
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     for Act { title, steps } in script::acts() {
         screen.say(&format!("{title}\n"))?;
         for step in steps {
             let breaks: Vec<Misbehaviour> =
                 step.tenant_breaks.map(Misbehaviour::always).transpose()?.into_iter().collect();
             tenant.misbehave(&breaks);
-            let came = client.take(&step).await?;
+            let reply = client.take(&step).await?;
             let live = next_exchange(&mut proxy).await?;
             let as_foretold =
-                came.status == step.status && came.whole == step.replayable && live.rules == step.expected_rules();
+                reply.status == step.status && reply.whole == step.replayable && live.rules == step.expected_rules();
             screen.step(&step, &live, as_foretold)?;
-            told.push(Told { step, came, live });
+            results.push(StepResult { step, reply, live });
         }
         screen.say("")?;
     }
@@ -177,7 +177,7 @@ async fn record(
             Some(file) => format!("a secret of the client is in {}", file.display()),
         },
     )?;
-    Ok(told)
+    Ok(results)
 }
 
 /// A file below `folder` in which one of these secrets stands as it is.
@@ -199,7 +199,7 @@ fn exposed(folder: &Path, secrets: &[String]) -> Result<Option<PathBuf>, Failure
 }
 
 /// Checks the recording, and that it gives what was given live.
-async fn verify(folder: &Path, told: &[Told], screen: &mut Screen) -> Result<(), Failure> {
+async fn verify(folder: &Path, results: &[StepResult], screen: &mut Screen) -> Result<(), Failure> {
     screen.say(&format!("\n$ contrail verify {FIXTURE}\n"))?;
     let output = child::run(folder, &["verify", FIXTURE, "--format", "json"]).await?;
     child::file(&folder.join("verify.json"))?.write_all(&output.stdout)?;
@@ -207,7 +207,7 @@ async fn verify(folder: &Path, told: &[Told], screen: &mut Screen) -> Result<(),
         format!("`contrail verify` gave no report ({error}): {}", String::from_utf8_lossy(&output.stderr))
     })?;
     let mut found: Vec<Line> = said["exchanges"].as_array().into_iter().flatten().filter_map(Line::read).collect();
-    let mut live: Vec<Line> = told.iter().map(|told| told.live.clone()).collect();
+    let mut live: Vec<Line> = results.iter().map(|result| result.live.clone()).collect();
     found.sort();
     live.sort();
     screen.check(
@@ -226,7 +226,7 @@ async fn verify(folder: &Path, told: &[Told], screen: &mut Screen) -> Result<(),
             line.rules.join(", ")
         ))?;
     }
-    for rule in told.iter().filter_map(|told| told.step.tenant_breaks) {
+    for rule in results.iter().filter_map(|result| result.step.tenant_breaks) {
         if !found.iter().any(|line| line.rules.iter().any(|found| found == rule.id())) {
             screen.check(false, &format!("the tenant's breach of {rule} is found"))?;
         }
@@ -247,7 +247,7 @@ async fn verify(folder: &Path, told: &[Told], screen: &mut Screen) -> Result<(),
 /// Serves the recording and asks everything again.
 async fn replay(
     folder: &Path,
-    told: &[Told],
+    results: &[StepResult],
     secrets: &HashMap<String, String>,
     screen: &mut Screen,
 ) -> Result<(), Failure> {
@@ -259,14 +259,14 @@ async fn replay(
     let address = server.address.clone();
     let mut client = Client::new(&address, secrets);
     let (mut same, mut all, mut withheld) = (0, 0, 0);
-    for Told { step, came, .. } in told {
+    for StepResult { step, reply, .. } in results {
         let again = client.take(step).await?;
         if !step.replayable && again.status == 421 {
             withheld += 1;
             continue;
         }
         all += 1;
-        match difference(step, came, &again) {
+        match difference(step, reply, &again) {
             None => same += 1,
             Some(difference) => screen.check(false, &format!("{} {}: {difference}", step.method, step.target))?,
         }
@@ -276,7 +276,7 @@ async fn replay(
         &format!("{same} of {all} answers are the tenant's, byte for byte (tokens are new ones, with the same scopes)"),
     )?;
     screen.check(
-        withheld + all == told.len() && withheld == told.iter().filter(|told| !told.step.replayable).count(),
+        withheld + all == results.len() && withheld == results.iter().filter(|result| !result.step.replayable).count(),
         "the one that broke off is not served as if it were whole: 421",
     )?;
     let step = script::never_recorded();
@@ -303,30 +303,30 @@ async fn replay(
 }
 
 /// How an answer of the replay differs from the tenant's. A token is a new one each time.
-fn difference(step: &Step, came: &Came, again: &Came) -> Option<String> {
-    if came.status != again.status {
-        return Some(format!("the tenant said {}, the replay {}", came.status, again.status));
+fn difference(step: &Step, reply: &Reply, again: &Reply) -> Option<String> {
+    if reply.status != again.status {
+        return Some(format!("live status {}, replayed {}", reply.status, again.status));
     }
     if step.asks_token.is_some() {
-        let (came, again) = (came.json(), again.json());
-        let agree = came["scope"] == again["scope"] && again["access_token"].is_string();
+        let (reply, again) = (reply.json(), again.json());
+        let agree = reply["scope"] == again["scope"] && again["access_token"].is_string();
         return (!agree).then(|| "the token has other scopes".to_owned());
     }
     if !again.whole {
         return Some("it broke off".to_owned());
     }
-    if came.media != again.media {
+    if reply.media != again.media {
         return Some("another content type".to_owned());
     }
-    (came.body != again.body).then(|| "another body".to_owned())
+    (reply.body != again.body).then(|| "another body".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn came(status: u16, media: &str, body: &'static str) -> Came {
-        Came { status, media: Some(media.to_owned()), body: body.into(), whole: true }
+    fn reply(status: u16, media: &str, body: &'static str) -> Reply {
+        Reply { status, media: Some(media.to_owned()), body: body.into(), whole: true }
     }
 
     #[test]
@@ -344,10 +344,10 @@ mod tests {
     fn an_answer_that_differs_in_anything_is_a_surprise() {
         let acts = script::acts();
         let step = acts[0].steps.iter().find(|step| step.asks_token.is_none()).unwrap();
-        let live = came(200, "application/json", "{}");
+        let live = reply(200, "application/json", "{}");
         assert_eq!(difference(step, &live, &live), None);
         for other in
-            [came(201, "application/json", "{}"), came(200, "text/html", "{}"), came(200, "application/json", "{ }")]
+            [reply(201, "application/json", "{}"), reply(200, "text/html", "{}"), reply(200, "application/json", "{ }")]
         {
             assert!(difference(step, &live, &other).is_some(), "{other:?}");
         }
@@ -357,7 +357,7 @@ mod tests {
     fn a_replayed_token_is_another_one_with_the_same_scopes() {
         let acts = script::acts();
         let step = acts[0].steps.iter().find(|step| step.asks_token.is_some()).unwrap();
-        let token = |body| came(200, "application/json", body);
+        let token = |body| reply(200, "application/json", body);
         let live = token(r#"{"access_token": "a", "scope": "x y"}"#);
         assert_eq!(difference(step, &live, &token(r#"{"access_token": "b", "scope": "x y"}"#)), None);
         assert!(difference(step, &live, &token(r#"{"access_token": "b", "scope": "x"}"#)).is_some());

@@ -32,13 +32,13 @@ impl Screen {
         }
     }
 
-    /// Prints what came, marked by whether it was expected.
+    /// Prints a result, marked by whether it was expected.
     pub(super) fn check(&mut self, good: bool, what: &str) -> Result<(), Failure> {
         let mark = self.mark(good);
         self.say(&format!("  {mark}  {what}"))
     }
 
-    /// Says what came of a step.
+    /// Prints a step's result.
     pub(super) fn step(&mut self, step: &Step, live: &Line, good: bool) -> Result<(), Failure> {
         let mut text = format!("{:5} {:3}  {:42}", step.method, live.status, step.what);
         if !live.rules.is_empty() {

@@ -14,7 +14,7 @@ use crate::{
     cli::{
         Ended, Failure,
         messages::{error_chain, quoted},
-        run::Ran,
+        run::RunEnd,
         summary,
     },
     pipeline::{self, SharedJournal},
@@ -108,7 +108,7 @@ pub(super) struct Ending<'a> {
     pub(super) args: &'a Args,
     pub(super) builder: &'a FixtureBuilder,
     pub(super) before: &'a Before,
-    pub(super) ran: &'a Ran,
+    pub(super) ran: &'a RunEnd,
     pub(super) outcome: &'a pipeline::Outcome,
 }
 

@@ -22,7 +22,7 @@ use super::{
     Failure, Outcome,
     options::{judge::Setup, limits::ProxyArgs, upstream::Ready},
     report_files::{self, Used},
-    run::Ran,
+    run::RunEnd,
     summary,
 };
 use crate::{exchange::TenantFacts, pipeline, recording::JournalContext};
@@ -103,7 +103,7 @@ fn serve(
     ready: &Ready,
     journal: &pipeline::SharedJournal,
     setup: Setup,
-) -> Result<(Result<Ran, Failure>, pipeline::Outcome), Failure> {
+) -> Result<(Result<RunEnd, Failure>, pipeline::Outcome), Failure> {
     let pipeline = args.judge.pipeline(Setup {
         contract: Some(Arc::clone(&builder.contract)),
         redactor: Some(Arc::clone(&builder.redactor)),
@@ -126,7 +126,7 @@ fn report(
     args: &Args,
     builder: &FixtureBuilder,
     end: End,
-    ran: &Ran,
+    ran: &RunEnd,
     mut outcome: pipeline::Outcome,
 ) -> Result<Outcome, Failure> {
     let mut exit = Outcome {

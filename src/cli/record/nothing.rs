@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use crate::{
-    cli::{run::Ran, summary::Extra},
+    cli::{run::RunEnd, summary::Extra},
     pipeline::Outcome,
     plural::plural,
     recording::Folded,
@@ -43,7 +43,7 @@ pub(super) fn not_anew(why: &str) -> Reason {
 }
 
 /// The likely cause, and what to do.
-pub(in crate::cli) fn cause(outcome: &Outcome, folded: &Folded, ran: &Ran) -> String {
+pub(in crate::cli) fn cause(outcome: &Outcome, folded: &Folded, ran: &RunEnd) -> String {
     let counts = &outcome.counts;
     if counts.exchanges == 0 && counts.left_out == 0 && !counts.lost() {
         return unused(outcome, ran);
@@ -73,7 +73,7 @@ pub(in crate::cli) fn cause(outcome: &Outcome, folded: &Folded, ran: &Ran) -> St
 }
 
 /// Nothing reached contrail.
-fn unused(outcome: &Outcome, ran: &Ran) -> String {
+fn unused(outcome: &Outcome, ran: &RunEnd) -> String {
     let mut said = if ran.given.is_empty() {
         let places: Vec<&str> = ran.listeners.iter().filter_map(|line| line.strip_prefix("listening on ")).collect();
         format!("no request came to {}", places.join(", "))

@@ -18,7 +18,7 @@ use crate::{
         },
         outbound::OutboundPolicy,
         record::{FixtureBuilder, FoldError, Opened, Proven, nothing, remove},
-        run::Ran,
+        run::RunEnd,
         summary::{Extra, event},
     },
     contract::CheckOptions,
@@ -140,7 +140,7 @@ impl Missing {
     }
 
     /// Folds what was recorded into the fixture. Where no answer of the tenant was, the fixture stays as it is.
-    pub(super) fn end(self, ran: Option<&Ran>, outcome: &Outcome) -> Added {
+    pub(super) fn end(self, ran: Option<&RunEnd>, outcome: &Outcome) -> Added {
         let left = [self.path.clone()];
         self.fold(ran, outcome).unwrap_or_else(|failure| {
             let error = FoldError::from(failure);
@@ -148,7 +148,7 @@ impl Missing {
         })
     }
 
-    fn fold(self, ran: Option<&Ran>, outcome: &Outcome) -> Result<Added, Failure> {
+    fn fold(self, ran: Option<&RunEnd>, outcome: &Outcome) -> Result<Added, Failure> {
         let written = self.path.metadata().is_ok_and(|journal| journal.len() > 0);
         if !written && self.earlier || ran.is_none() && !self.earlier {
             let mut extra: Extra = vec![("added", "nothing".into())];

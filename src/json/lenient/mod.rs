@@ -16,7 +16,7 @@ use super::{parse, strings};
 
 /// Why text is not the value that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Misfit {
+pub enum LenientError {
     /// It ends in the middle.
     Cut,
     /// It is not JSON.
@@ -27,7 +27,7 @@ pub enum Misfit {
     Duplicate(&'static str),
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for LenientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cut => f.write_str("it ends in the middle"),
@@ -38,9 +38,9 @@ impl fmt::Display for Misfit {
     }
 }
 
-impl std::error::Error for Misfit {}
+impl std::error::Error for LenientError {}
 
-impl de::Error for Misfit {
+impl de::Error for LenientError {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Self::Shape
     }
@@ -54,8 +54,8 @@ impl de::Error for Misfit {
 ///
 /// # Errors
 ///
-/// [`Misfit`]: the first thing that is wrong.
-pub fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Misfit> {
+/// [`LenientError`]: the first thing that is wrong.
+pub fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, LenientError> {
     // A line of a journal ends with a line feed.
     let controls = strings::control(text.trim_ascii_end()).is_some();
     let unicode = std::str::from_utf8(text).ok();
@@ -63,7 +63,7 @@ pub fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Misfit> {
     let value = T::deserialize(&mut reader)?;
     match parse::next(text, &mut reader.at) {
         None => Ok(value),
-        Some(_) => Err(Misfit::Grammar),
+        Some(_) => Err(LenientError::Grammar),
     }
 }
 
@@ -83,7 +83,7 @@ impl<'a> Raw<'a> {
     /// # Errors
     ///
     /// As [`read`].
-    pub fn read<T: Deserialize<'a>>(self) -> Result<T, Misfit> {
+    pub fn read<T: Deserialize<'a>>(self) -> Result<T, LenientError> {
         read(self.0.as_bytes())
     }
 }
@@ -126,16 +126,16 @@ struct Reader<'de> {
 impl<'de> Reader<'de> {
     /// The next byte that is no white space, without taking it.
     #[inline]
-    fn peek(&mut self) -> Result<u8, Misfit> {
-        parse::next(self.text, &mut self.at).ok_or(Misfit::Cut)
+    fn peek(&mut self) -> Result<u8, LenientError> {
+        parse::next(self.text, &mut self.at).ok_or(LenientError::Cut)
     }
 
     /// Takes a string; where its inside stands, or `None` if it had escapes and is in the scratch.
-    fn string(&mut self) -> Result<Option<Range<usize>>, Misfit> {
+    fn string(&mut self) -> Result<Option<Range<usize>>, LenientError> {
         let start = self.at + 1;
         let end = strings::special(self.text, start);
         match self.text.get(end) {
-            None => return Err(Misfit::Cut),
+            None => return Err(LenientError::Cut),
             Some(b'"') => self.at = end + 1,
             Some(_) => {
                 self.scratch.clear();
@@ -148,29 +148,33 @@ impl<'de> Reader<'de> {
     }
 
     /// Checks that what stands there can stand in a string that is text.
-    fn check_controls(&self, inside: Range<usize>) -> Result<(), Misfit> {
-        if self.controls && strings::control(&self.text[inside]).is_some() { Err(Misfit::Grammar) } else { Ok(()) }
+    fn check_controls(&self, inside: Range<usize>) -> Result<(), LenientError> {
+        if self.controls && strings::control(&self.text[inside]).is_some() {
+            Err(LenientError::Grammar)
+        } else {
+            Ok(())
+        }
     }
 
     /// What stands there, which has to be text.
-    fn unicode(&self, span: Range<usize>) -> Result<&'de str, Misfit> {
+    fn unicode(&self, span: Range<usize>) -> Result<&'de str, LenientError> {
         match self.unicode {
-            Some(text) => text.get(span).ok_or(Misfit::Grammar),
+            Some(text) => text.get(span).ok_or(LenientError::Grammar),
             None => unicode(&self.text[span]),
         }
     }
 
     /// Takes a number; its text.
-    fn number(&mut self) -> Result<&'de str, Misfit> {
+    fn number(&mut self) -> Result<&'de str, LenientError> {
         let start = self.at;
         let number = parse::number(self.text, start);
-        (self.at, _) =
-            number.map_err(|error| if error.offset < self.text.len() { Misfit::Grammar } else { Misfit::Cut })?;
+        (self.at, _) = number
+            .map_err(|error| if error.offset < self.text.len() { LenientError::Grammar } else { LenientError::Cut })?;
         self.unicode(start..self.at)
     }
 
     /// Takes `null`, `true` or `false`.
-    fn word(&mut self) -> Result<Word, Misfit> {
+    fn word(&mut self) -> Result<Word, LenientError> {
         let rest = &self.text[self.at..];
         for (text, word) in [("null", Word::Null), ("true", Word::True), ("false", Word::False)] {
             if rest.starts_with(text.as_bytes()) {
@@ -178,14 +182,14 @@ impl<'de> Reader<'de> {
                 return Ok(word);
             }
             if text.as_bytes().starts_with(rest) {
-                return Err(Misfit::Cut);
+                return Err(LenientError::Cut);
             }
         }
-        Err(Misfit::Grammar)
+        Err(LenientError::Grammar)
     }
 
     /// Takes the next value, whatever it is.
-    fn skip(&mut self) -> Result<(), Misfit> {
+    fn skip(&mut self) -> Result<(), LenientError> {
         // What closes the containers that are open.
         let mut open = Vec::new();
         loop {
@@ -208,9 +212,9 @@ impl<'de> Reader<'de> {
             }
             loop {
                 let Some(close) = open.last() else { return Ok(()) };
-                let byte = parse::next(self.text, &mut self.at).ok_or(Misfit::Cut)?;
+                let byte = parse::next(self.text, &mut self.at).ok_or(LenientError::Cut)?;
                 if byte != b',' && byte != *close {
-                    return Err(Misfit::Grammar);
+                    return Err(LenientError::Grammar);
                 }
                 self.at += 1;
                 if byte == b',' {
@@ -225,23 +229,23 @@ impl<'de> Reader<'de> {
     }
 
     /// Takes a member's name and the colon after it.
-    fn skip_name(&mut self) -> Result<(), Misfit> {
+    fn skip_name(&mut self) -> Result<(), LenientError> {
         match self.peek()? {
             b'"' => self.skip_string()?,
-            _ => return Err(Misfit::Grammar),
+            _ => return Err(LenientError::Grammar),
         }
         self.colon()
     }
 
-    fn colon(&mut self) -> Result<(), Misfit> {
+    fn colon(&mut self) -> Result<(), LenientError> {
         match self.peek()? {
             b':' => self.at += 1,
-            _ => return Err(Misfit::Grammar),
+            _ => return Err(LenientError::Grammar),
         }
         Ok(())
     }
 
-    fn skip_string(&mut self) -> Result<(), Misfit> {
+    fn skip_string(&mut self) -> Result<(), LenientError> {
         let start = self.at + 1;
         let mut end = strings::special(self.text, start);
         while self.text.get(end) == Some(&b'\\') {
@@ -250,28 +254,31 @@ impl<'de> Reader<'de> {
         }
         self.check_controls(start..end)?;
         if end == self.text.len() {
-            return Err(Misfit::Cut);
+            return Err(LenientError::Cut);
         }
         self.at = end + 1;
         Ok(())
     }
 
     /// Gives what is in a container to `visit`, which has to take all of it.
-    fn container<T>(&mut self, visit: impl FnOnce(&mut Inside<'_, 'de>) -> Result<T, Misfit>) -> Result<T, Misfit> {
+    fn container<T>(
+        &mut self,
+        visit: impl FnOnce(&mut Inside<'_, 'de>) -> Result<T, LenientError>,
+    ) -> Result<T, LenientError> {
         let close = closing(self.text[self.at]);
         self.at += 1;
         let mut inside = Inside { reader: self, close, first: true, ended: false };
         let value = visit(&mut inside)?;
-        if inside.ended || !inside.step()? { Ok(value) } else { Err(Misfit::Grammar) }
+        if inside.ended || !inside.step()? { Ok(value) } else { Err(LenientError::Grammar) }
     }
 }
 
-fn unicode(bytes: &[u8]) -> Result<&str, Misfit> {
-    std::str::from_utf8(bytes).map_err(|_| Misfit::Grammar)
+fn unicode(bytes: &[u8]) -> Result<&str, LenientError> {
+    std::str::from_utf8(bytes).map_err(|_| LenientError::Grammar)
 }
 
 /// Appends a string from the escape at `at` on, and gives the position after its closing quote.
-fn unescape(text: &[u8], mut at: usize, out: &mut Vec<u8>) -> Result<usize, Misfit> {
+fn unescape(text: &[u8], mut at: usize, out: &mut Vec<u8>) -> Result<usize, LenientError> {
     const PIECE: usize = 512;
     // With room for what the last escape stands for.
     let (mut piece, mut length) = ([0; PIECE + 4], 0);
@@ -312,8 +319,8 @@ fn unescape(text: &[u8], mut at: usize, out: &mut Vec<u8>) -> Result<usize, Misf
 
 /// The bytes from `at` on, fewer than a word, with nothing behind them.
 #[cold]
-fn last_word(text: &[u8], at: usize) -> Result<[u8; 8], Misfit> {
-    let rest = text.get(at..).filter(|rest| !rest.is_empty()).ok_or(Misfit::Cut)?;
+fn last_word(text: &[u8], at: usize) -> Result<[u8; 8], LenientError> {
+    let rest = text.get(at..).filter(|rest| !rest.is_empty()).ok_or(LenientError::Cut)?;
     let mut word = [0; 8];
     word[..rest.len()].copy_from_slice(rest);
     Ok(word)
@@ -321,8 +328,8 @@ fn last_word(text: &[u8], at: usize) -> Result<[u8; 8], Misfit> {
 
 /// What the escape at `at` stands for, half of a surrogate pair for itself, and the position after it.
 #[inline]
-fn escape(text: &[u8], at: usize) -> Result<(u32, usize), Misfit> {
-    let code = match text.get(at + 1).ok_or(Misfit::Cut)? {
+fn escape(text: &[u8], at: usize) -> Result<(u32, usize), LenientError> {
+    let code = match text.get(at + 1).ok_or(LenientError::Cut)? {
         byte @ (b'"' | b'\\' | b'/') => *byte,
         b'b' => 0x08,
         b'f' => 0x0c,
@@ -330,14 +337,15 @@ fn escape(text: &[u8], at: usize) -> Result<(u32, usize), Misfit> {
         b'r' => b'\r',
         b't' => b'\t',
         b'u' => return unit_or_pair(text, at),
-        _ => return Err(Misfit::Grammar),
+        _ => return Err(LenientError::Grammar),
     };
     Ok((code.into(), at + 2))
 }
 
-fn unit_or_pair(text: &[u8], at: usize) -> Result<(u32, usize), Misfit> {
-    let unit =
-        |at: usize| strings::hex(text, at).ok_or(if text.len() < at + 4 { Misfit::Cut } else { Misfit::Grammar });
+fn unit_or_pair(text: &[u8], at: usize) -> Result<(u32, usize), LenientError> {
+    let unit = |at: usize| {
+        strings::hex(text, at).ok_or(if text.len() < at + 4 { LenientError::Cut } else { LenientError::Grammar })
+    };
     let code = unit(at + 2)?;
     if (0xD800..0xDC00).contains(&code)
         && text[at + 6..].starts_with(b"\\u")
@@ -383,13 +391,13 @@ struct Inside<'r, 'de> {
 
 impl Inside<'_, '_> {
     /// Steps to the next member or item; false (and the bracket taken) at the end.
-    fn step(&mut self) -> Result<bool, Misfit> {
+    fn step(&mut self) -> Result<bool, LenientError> {
         let first = std::mem::take(&mut self.first);
         match self.reader.peek()? {
             byte if byte == self.close => self.ended = true,
             _ if first => return Ok(true),
             b',' => {}
-            _ => return Err(Misfit::Grammar),
+            _ => return Err(LenientError::Grammar),
         }
         self.reader.at += 1;
         Ok(!self.ended)
@@ -397,36 +405,36 @@ impl Inside<'_, '_> {
 }
 
 impl<'de> de::SeqAccess<'de> for Inside<'_, 'de> {
-    type Error = Misfit;
+    type Error = LenientError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Misfit> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, LenientError> {
         if self.step()? { seed.deserialize(&mut *self.reader).map(Some) } else { Ok(None) }
     }
 }
 
 impl<'de> de::MapAccess<'de> for Inside<'_, 'de> {
-    type Error = Misfit;
+    type Error = LenientError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Misfit> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, LenientError> {
         if !self.step()? {
             return Ok(None);
         }
         match self.reader.peek()? {
             b'"' => seed.deserialize(&mut *self.reader).map(Some),
-            _ => Err(Misfit::Grammar),
+            _ => Err(LenientError::Grammar),
         }
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Misfit> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, LenientError> {
         self.reader.colon()?;
         seed.deserialize(&mut *self.reader)
     }
 }
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
-    type Error = Misfit;
+    type Error = LenientError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
         match self.peek()? {
             b'"' => {
                 let start = self.at;
@@ -446,7 +454,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
                 } else if let Ok(integer) = number.parse::<i64>() {
                     visitor.visit_i64(integer)
                 } else {
-                    visitor.visit_f64(number.parse().map_err(|_| Misfit::Grammar)?)
+                    visitor.visit_f64(number.parse().map_err(|_| LenientError::Grammar)?)
                 }
             }
             _ => match self.word()? {
@@ -456,7 +464,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         }
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
         if self.peek()? != b'"' {
             return self.deserialize_any(visitor);
         }
@@ -469,11 +477,11 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         }
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
         self.deserialize_bytes(visitor)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
         if self.peek()? == b'n' {
             self.word()?;
             return visitor.visit_none();
@@ -481,7 +489,11 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, LenientError> {
         if name != RAW {
             return visitor.visit_newtype_struct(self);
         }
@@ -491,7 +503,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         visitor.visit_borrowed_str(self.unicode(start..self.at)?)
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, LenientError> {
         self.skip()?;
         visitor.visit_unit()
     }

@@ -50,17 +50,17 @@ impl<'de> Deserialize<'de> for Lossless {
 #[track_caller]
 fn same(text: &[u8]) {
     let theirs = serde_json::from_slice::<Members<'_>>(text).map_err(|error| match error.classify() {
-        Category::Eof => Misfit::Cut,
-        Category::Data => Misfit::Shape,
-        Category::Syntax | Category::Io => Misfit::Grammar,
+        Category::Eof => LenientError::Cut,
+        Category::Data => LenientError::Shape,
+        Category::Syntax | Category::Io => LenientError::Grammar,
     });
     let ours = read::<Members<'_>>(text).map_err(|misfit| match misfit {
-        Misfit::Duplicate(_) => Misfit::Shape,
+        LenientError::Duplicate(_) => LenientError::Shape,
         other => other,
     });
     // A number that breaks off is wrong for them, not cut, and so is a string that does behind a control character.
     let wrong = text.last().is_some_and(|last| b"-+.eE".contains(last)) || strings::control(text).is_some();
-    if !(wrong && ours == Err(Misfit::Cut) && theirs.is_err()) {
+    if !(wrong && ours == Err(LenientError::Cut) && theirs.is_err()) {
         assert_eq!(ours, theirs, "{}", text.escape_ascii());
     }
 }
@@ -134,7 +134,7 @@ fn a_value_gives_its_own_text() {
     let held: BTreeMap<String, Option<Raw<'_>>> = read(br#"{"a": [1.50, "\ud800"] ,"b":null,"c":"x"}"#).unwrap();
     let texts: Vec<_> = held.values().map(|raw| raw.map(Raw::get)).collect();
     assert_eq!(texts, [Some(r#"[1.50, "\ud800"]"#), None, Some(r#""x""#)]);
-    assert_eq!(read::<Raw<'_>>(b"{\"a\":\"\xff\"}").unwrap_err(), Misfit::Grammar);
+    assert_eq!(read::<Raw<'_>>(b"{\"a\":\"\xff\"}").unwrap_err(), LenientError::Grammar);
 }
 
 #[test]

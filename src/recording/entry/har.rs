@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::json::lenient::{Misfit, Raw};
+use crate::json::lenient::{LenientError, Raw};
 
 /// `log.entries[]`
 #[derive(Debug, Deserialize)]
@@ -191,11 +191,11 @@ pub(in crate::recording) fn count(raw: Option<Raw<'_>>) -> Option<u64> {
 }
 
 /// What is wrong with an entry, without its place (it is that in one entry) and without the file's content.
-pub(in crate::recording) fn plain(misfit: Misfit) -> Cow<'static, str> {
+pub(in crate::recording) fn plain(misfit: LenientError) -> Cow<'static, str> {
     match misfit {
-        Misfit::Shape => "a member is missing or of another type than HAR 1.2 says".into(),
-        Misfit::Duplicate(name) => format!("duplicate member `{name}`").into(),
-        Misfit::Cut => "it ends in the middle".into(),
-        Misfit::Grammar => "it is not valid JSON".into(),
+        LenientError::Shape => "a member is missing or of another type than HAR 1.2 says".into(),
+        LenientError::Duplicate(name) => format!("duplicate member `{name}`").into(),
+        LenientError::Cut => "it ends in the middle".into(),
+        LenientError::Grammar => "it is not valid JSON".into(),
     }
 }

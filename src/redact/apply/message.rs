@@ -8,7 +8,7 @@ use http::{HeaderValue, header};
 use super::{
     head::Head,
     labelled::labelled,
-    verdict::{Piece, Spot},
+    verdict::{FormValue, Piece},
 };
 use crate::{
     exchange::{Body, Headers, Presence, Request, Response, Withheld},
@@ -50,7 +50,7 @@ pub(in crate::redact) struct Redaction<'r> {
     /// Where bodies' bounds come from.
     pub(super) operation: Option<&'r str>,
     pub(in crate::redact) touched: Touched,
-    pub(super) spots: Vec<Spot>,
+    pub(super) form_values: Vec<FormValue>,
     pub(super) pieces: Vec<Piece>,
     /// Header fields, one per line, searched together.
     pub(super) heads: Vec<u8>,
@@ -64,7 +64,7 @@ impl<'r> Redaction<'r> {
             began,
             operation,
             touched: Touched::default(),
-            spots: Vec::new(),
+            form_values: Vec::new(),
             pieces: Vec::new(),
             heads: Vec::new(),
         }

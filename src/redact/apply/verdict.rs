@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// A value that was replaced in its field only, so a finding about that field has to follow.
-pub(super) struct Spot {
+pub(super) struct FormValue {
     pub(super) response: bool,
     pub(super) place: Arc<str>,
     pub(super) value: String,
@@ -99,12 +99,12 @@ impl Redaction<'_> {
             return;
         }
         let index = self.redactor.memory().index();
-        let spots = std::mem::take(&mut self.spots);
-        let mut at_place: HashMap<&str, Vec<&Spot>> = HashMap::new();
-        for spot in &spots {
+        let form_values = std::mem::take(&mut self.form_values);
+        let mut at_place: HashMap<&str, Vec<&FormValue>> = HashMap::new();
+        for held in &form_values {
             // A parameter's finding has its name, a field's its pointer.
-            for place in [Some(&*spot.place), spot.place.strip_prefix('/')].into_iter().flatten() {
-                at_place.entry(place).or_default().push(spot);
+            for place in [Some(&*held.place), held.place.strip_prefix('/')].into_iter().flatten() {
+                at_place.entry(place).or_default().push(held);
             }
         }
         for finding in &mut verdict.findings {
@@ -116,15 +116,15 @@ impl Redaction<'_> {
                 finding.at.clone_from(&piece.redacted.0);
                 changed = true;
             }
-            for spot in at_place.get(&*finding.at).into_iter().flatten().filter(|spot| spot.is_of_side(finding.rule)) {
-                looked(spot.value.len());
+            for held in at_place.get(&*finding.at).into_iter().flatten().filter(|held| held.is_of_side(finding.rule)) {
+                looked(held.value.len());
                 let texts = finding.seen.as_mut().into_iter().chain(match &mut finding.expected {
                     std::borrow::Cow::Owned(text) => Some(text),
                     std::borrow::Cow::Borrowed(_) => None,
                 });
                 for text in texts {
-                    if text.contains(&spot.value) {
-                        *text = text.replace(&spot.value, &spot.label);
+                    if text.contains(&held.value) {
+                        *text = text.replace(&held.value, &held.label);
                         changed = true;
                     }
                 }
@@ -138,7 +138,7 @@ impl Redaction<'_> {
             }
             self.touched.elsewhere |= changed;
         }
-        self.spots = spots;
+        self.form_values = form_values;
     }
 
     /// Values that stay in their field by value, for the findings about it.
@@ -155,7 +155,7 @@ impl Redaction<'_> {
             } else {
                 label::text(secret.kind, secret.number, self.bounds(mark, Some(response)))
             };
-            self.spots.push(Spot { response, place: place.clone(), value: lossy(value), label });
+            self.form_values.push(FormValue { response, place: place.clone(), value: lossy(value), label });
         }
     }
 
@@ -185,7 +185,7 @@ impl Redaction<'_> {
     }
 }
 
-impl Spot {
+impl FormValue {
     /// Whether a finding of this rule can be about its message.
     fn is_of_side(&self, rule: Rule) -> bool {
         match rule {

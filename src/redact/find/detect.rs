@@ -4,7 +4,7 @@
 use std::{borrow::Cow, cell::LazyCell, ops::Range, sync::Arc};
 
 use super::{
-    hints::{self, Hints, glance},
+    hints::{self, Hints, prefilter},
     named,
     names::{self, JWK_PRIVATE, OAUTH, Place},
     prefilter::Seen,
@@ -34,7 +34,7 @@ impl Redactor {
     /// Whether there is nothing to recognise in a text, nor in what its codings stand for: no hint, no coding, no label,
     /// and no rule of `--redact` that asks for more.
     pub(in crate::redact) fn is_plain(&self, text: &[u8]) -> bool {
-        !self.thorough && !self.plan.is_extended() && glance(text) == Seen::default()
+        !self.thorough && !self.plan.is_extended() && prefilter(text) == Seen::default()
     }
 
     fn hints(&self, text: &[u8]) -> Hints {

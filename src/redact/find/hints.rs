@@ -7,7 +7,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 use super::{
     header_names::HEADER_WORDS,
-    prefilter::{ENDINGS, Glance, Seen, Word},
+    prefilter::{ENDINGS, Prefilter, Seen, Word},
 };
 
 /// What a text may hold, by a quick look.
@@ -181,10 +181,10 @@ fn joined((one, two): (&str, &str)) -> [String; 5] {
     ["", "_", "-", " ", "."].map(|between| format!("{one}{between}{two}"))
 }
 
-/// Rare parts that several patterns share: a glance searches for each of them in place of its patterns.
+/// Rare parts that several patterns share: a prefilter searches for each of them in place of its patterns.
 const SHARED: &[&str] = &["key", "verifier", "middle", "national"];
 
-/// The words that a glance searches for: every pattern, and every part of a header field's name that means a secret,
+/// The words that a prefilter searches for: every pattern, and every part of a header field's name that means a secret,
 /// contains one of them.
 fn words() -> Vec<Word> {
     let whole = [SHAPES, FIELDS, PEOPLE, HEADER_WORDS, SHARED].concat();
@@ -203,7 +203,7 @@ fn words() -> Vec<Word> {
     kept
 }
 
-static GLANCE: LazyLock<Glance> = LazyLock::new(|| Glance::new(words()));
+static PREFILTER: LazyLock<Prefilter> = LazyLock::new(|| Prefilter::new(words()));
 
 struct Search {
     patterns: AhoCorasick,
@@ -230,13 +230,13 @@ static SEARCH: LazyLock<Option<Search>> = LazyLock::new(|| {
 });
 
 /// A first look at a text; where it sees no hint, [`hints`] gives none.
-pub(in crate::redact) fn glance(text: &[u8]) -> Seen {
-    GLANCE.at(text)
+pub(in crate::redact) fn prefilter(text: &[u8]) -> Seen {
+    PREFILTER.at(text)
 }
 
 /// A quick look at a text: what it may hold. Never denies what is there.
 pub(in crate::redact) fn hints(text: &[u8]) -> Hints {
-    if glance(text).hint { search(text) } else { Hints::default() }
+    if prefilter(text).hint { search(text) } else { Hints::default() }
 }
 
 /// The same without the first look.
@@ -281,13 +281,13 @@ mod tests {
     }
 
     #[test]
-    fn the_glance_sees_every_pattern_at_every_place() {
+    fn the_prefilter_sees_every_pattern_at_every_place() {
         for pattern in patterns() {
             for pattern in [pattern.to_ascii_uppercase(), pattern] {
                 for before in 0..20 {
                     for after in [0, 1, 2, 17, 40] {
                         let text = format!("{}{pattern}{}", ".".repeat(before), ",".repeat(after));
-                        assert!(glance(text.as_bytes()).hint, "{text}");
+                        assert!(prefilter(text.as_bytes()).hint, "{text}");
                     }
                 }
             }
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_glance_looks_for_few_words() {
+    fn the_prefilter_looks_for_few_words() {
         assert!(words().len() < 130, "{}", words().len());
     }
 
@@ -315,13 +315,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_glance_sees_all_that_the_search_sees(
+        fn the_prefilter_sees_all_that_the_search_sees(
             parts in proptest::collection::vec((0..400_usize, "[ -~]{0,6}"), 0..12),
         ) {
             let patterns = patterns();
             let part = |(at, other): &(usize, String)| format!("{other}{}", patterns.get(*at).map_or("", String::as_str));
             let text: String = parts.iter().map(part).collect();
-            let seen = glance(text.as_bytes());
+            let seen = prefilter(text.as_bytes());
             prop_assert!(seen.hint || search(text.as_bytes()) == Hints::default(), "{}", text);
             prop_assert_eq!(seen.coded, text.contains(['%', '\\', '&', '!']), "{}", text);
         }

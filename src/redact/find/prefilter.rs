@@ -88,7 +88,7 @@ type Window = [Option<u8>; 4];
 type Pair = [Option<u8>; 2];
 
 /// See the module.
-pub(in crate::redact) struct Glance {
+pub(in crate::redact) struct Prefilter {
     first: Table,
     second: Table,
     groups: [Group; WORDS],
@@ -106,13 +106,13 @@ fn table() -> Table {
 /// Bytes that are looked at together.
 const BLOCK: usize = 32;
 
-impl Glance {
+impl Prefilter {
     /// Looks for these words, and for codings.
     pub(in crate::redact) fn new(words: Vec<Word>) -> Self {
-        let mut glance = Self { first: table(), second: table(), groups: Default::default() };
+        let mut filter = Self { first: table(), second: table(), groups: Default::default() };
         for byte in *b"%\\&!" {
             for window in [[Some(byte), None, None, None], [None, Some(byte), None, None]] {
-                glance.hold(window, CODED);
+                filter.hold(window, CODED);
             }
         }
         let parities = words.into_iter().flat_map(|word| [(word.clone(), 0), (word, 1)]);
@@ -124,10 +124,10 @@ impl Glance {
             let grown = |group: &usize| common[*group].grown(held.window);
             let group = (0..WORDS).min_by(|one, two| grown(one).total_cmp(&grown(two))).unwrap_or(0);
             common[group].with(held.window);
-            glance.hold(held.window, 1 << group);
-            glance.groups[group].push(held);
+            filter.hold(held.window, 1 << group);
+            filter.groups[group].push(held);
         }
-        glance
+        filter
     }
 
     fn hold(&mut self, window: Window, group: Groups) {
@@ -291,22 +291,22 @@ fn frequency(bytes: &[Option<u8>]) -> f64 {
 mod tests {
     use super::*;
 
-    fn glance(words: &[&str]) -> Glance {
+    fn filter(words: &[&str]) -> Prefilter {
         let word = |text: &&str| Word { text: text.trim_end_matches('=').to_owned(), ends: text.ends_with('=') };
-        Glance::new(words.iter().map(word).collect())
+        Prefilter::new(words.iter().map(word).collect())
     }
 
     const WORDS: &[&str] = &["@", "\"+", "key", "pin=", "mail", "token", "secret", "given_name", "pass="];
 
     #[test]
     fn a_word_is_seen_at_every_place_of_a_text_and_in_any_case() {
-        let glance = glance(WORDS);
+        let filter = filter(WORDS);
         for word in WORDS {
             for word in [word.to_ascii_uppercase(), (*word).to_owned()] {
                 for before in 0..40 {
                     for after in 0..40 {
                         let text = format!("{}{word}{}", ".".repeat(before), ",".repeat(after));
-                        assert_eq!(glance.at(text.as_bytes()), Seen { hint: true, coded: false }, "{text}");
+                        assert_eq!(filter.at(text.as_bytes()), Seen { hint: true, coded: false }, "{text}");
                     }
                 }
             }
@@ -315,16 +315,16 @@ mod tests {
 
     #[test]
     fn a_word_that_needs_an_end_is_none_without_it() {
-        let glance = glance(WORDS);
+        let filter = filter(WORDS);
         for text in ["pins are shipping", "a passport, bypassed", "pin", "pass", "tokes are secre", "giv_name"] {
-            assert_eq!(glance.at(text.as_bytes()), Seen::default(), "{text}");
+            assert_eq!(filter.at(text.as_bytes()), Seen::default(), "{text}");
         }
-        assert!(glance.at(b"a shipping:pin]").hint);
+        assert!(filter.at(b"a shipping:pin]").hint);
     }
 
     #[test]
     fn a_coding_is_seen_at_every_place_with_a_hint_and_without() {
-        let glance = glance(WORDS);
+        let filter = filter(WORDS);
         for coding in ["%", "\\", "&", "!"] {
             for hint in ["", "secret"] {
                 for before in 0..40 {
@@ -332,7 +332,7 @@ mod tests {
                         let text = format!("{}{coding}{}", ".".repeat(before), ",".repeat(after));
                         for text in [format!("{hint}{text}"), format!("{text}{hint}")] {
                             let seen = Seen { coded: true, hint: !hint.is_empty() };
-                            assert_eq!(glance.at(text.as_bytes()), seen, "{text}");
+                            assert_eq!(filter.at(text.as_bytes()), seen, "{text}");
                         }
                     }
                 }

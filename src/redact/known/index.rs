@@ -1,8 +1,8 @@
 //! Finding known secrets in a text, in one pass.
 //!
-//! An [`Index`] is a [`Sieve`], which rules out nearly every text, and behind it a short list of
+//! An [`Index`] is a [`NgramFilter`], which rules out nearly every text, and behind it a short list of
 //! multi-pattern searches, each about twice as large as the next. A new secret adds a small one and merges those of like
-//! size; each is compiled when the sieve first lets a text through, so that a secret that never comes again costs no
+//! size; each is compiled when the filter first lets a text through, so that a secret that never comes again costs no
 //! compiling. A search never waits for a new secret: it works on a snapshot.
 
 use std::{
@@ -16,7 +16,7 @@ use base64::{
     prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD},
 };
 
-use super::ngram_filter::{self, Sieve};
+use super::ngram_filter::{self, NgramFilter};
 use crate::hex::hex;
 use crate::redact::{
     find::steps::looked,
@@ -68,13 +68,13 @@ pub(in crate::redact) struct Found {
 /// Every spread secret, ready to be searched for.
 #[derive(Debug, Default)]
 pub(in crate::redact) struct Index {
-    sieve: Sieve,
+    filter: NgramFilter,
     pub(in crate::redact) levels: Vec<Arc<Level>>,
     /// Whether some secret holds a blank, so that `+` in a query has to be read as one.
     pub(in crate::redact) blanks: bool,
     /// Grows with every change.
     pub(in crate::redact) generation: u64,
-    /// Every text is searched, even one that the sieve rules out.
+    /// Every text is searched, even one that the filter rules out.
     thorough: bool,
 }
 
@@ -147,17 +147,17 @@ fn base64_cores(text: &[u8]) -> Vec<Vec<u8>> {
 }
 
 impl Index {
-    /// An empty one that does without its sieve.
+    /// An empty one that does without its filter.
     pub(in crate::redact) fn thorough() -> Self {
         Self { thorough: true, ..Self::default() }
     }
 
     /// The same with these patterns.
     pub(in crate::redact) fn with(&self, mut patterns: Vec<Pattern>) -> Self {
-        let mut sieve = self.sieve.clone();
+        let mut filter = self.filter.clone();
         looked(self.levels.iter().map(|level| level.patterns.len()).sum());
         let held = self.levels.iter().flat_map(|level| &level.patterns);
-        sieve.add(patterns.iter().map(Pattern::bytes), held.map(Pattern::bytes));
+        filter.add(patterns.iter().map(Pattern::bytes), held.map(Pattern::bytes));
         let mut levels = self.levels.clone();
         while levels.last().is_some_and(|last| last.patterns.len() <= 2 * patterns.len()) {
             if let Some(last) = levels.pop() {
@@ -166,7 +166,7 @@ impl Index {
         }
         let blanks = self.blanks || patterns.iter().any(|pattern| pattern.needle.contains(&b' '));
         levels.push(Arc::new(Level { patterns, search: OnceLock::new() }));
-        Self { sieve, levels, blanks, generation: self.generation + 1, thorough: self.thorough }
+        Self { filter, levels, blanks, generation: self.generation + 1, thorough: self.thorough }
     }
 
     /// The same without the patterns of other secrets than these.
@@ -188,7 +188,7 @@ impl Index {
 
     /// Whether anything in the text may be a secret; no false "no" for text without codings.
     pub(in crate::redact) fn touches(&self, text: &[u8]) -> bool {
-        self.thorough || self.sieve.touches(text)
+        self.thorough || self.filter.touches(text)
     }
 
     /// Every secret in the text as it stands (no coding undone). `path` says that the text is a path or holds one: a
@@ -212,9 +212,9 @@ impl Index {
                 }
                 let known = &mut grown[pattern.form as usize];
                 match pattern.range(text, hit.start()..hit.end(), path) {
-                    Some(Reach::Exact(range)) => out.push(Found { range, secret: pattern.secret, form: pattern.form }),
-                    Some(Reach::Grown(_)) if known.start <= hit.start() && hit.end() <= known.end => {}
-                    Some(Reach::Grown(part)) => {
+                    Some(Extent::Exact(range)) => out.push(Found { range, secret: pattern.secret, form: pattern.form }),
+                    Some(Extent::Grown(_)) if known.start <= hit.start() && hit.end() <= known.end => {}
+                    Some(Extent::Grown(part)) => {
                         let range = grow(text, hit.start()..hit.end(), part);
                         known.clone_from(&range);
                         out.push(Found { range, secret: pattern.secret, form: pattern.form });
@@ -227,7 +227,7 @@ impl Index {
 }
 
 /// How far a secret reaches around a hit.
-enum Reach {
+enum Extent {
     /// So far.
     Exact(Range<usize>),
     /// As far as there are such bytes.
@@ -240,7 +240,7 @@ impl Pattern {
     }
 
     /// How far the secret reaches around a hit; `None` if the hit does not count.
-    fn range(&self, text: &[u8], hit: Range<usize>, path: bool) -> Option<Reach> {
+    fn range(&self, text: &[u8], hit: Range<usize>, path: bool) -> Option<Extent> {
         match self.form {
             Form::Raw => {
                 let spoken = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
@@ -251,16 +251,16 @@ impl Pattern {
                     Spread::Bounded if adjoined => return None,
                     _ => {}
                 }
-                let Some((whole, at)) = &self.whole else { return Some(Reach::Exact(hit)) };
+                let Some((whole, at)) = &self.whole else { return Some(Extent::Exact(hit)) };
                 let start = hit.start.checked_sub(*at);
                 let whole = start
                     .map(|start| start..start + whole.len())
                     .filter(|range| text.get(range.clone()) == Some(&**whole));
-                Some(whole.map_or(Reach::Grown(is_token_byte), Reach::Exact))
+                Some(whole.map_or(Extent::Grown(is_token_byte), Extent::Exact))
             }
-            Form::Base64 if path && !text[hit].contains(&b'/') => Some(Reach::Grown(is_base64_but_slash)),
-            Form::Base64 => Some(Reach::Grown(|byte| is_base64_but_slash(byte) || byte == b'/')),
-            Form::Hex => Some(Reach::Grown(|byte| byte.is_ascii_hexdigit())),
+            Form::Base64 if path && !text[hit].contains(&b'/') => Some(Extent::Grown(is_base64_but_slash)),
+            Form::Base64 => Some(Extent::Grown(|byte| is_base64_but_slash(byte) || byte == b'/')),
+            Form::Hex => Some(Extent::Grown(|byte| byte.is_ascii_hexdigit())),
         }
     }
 }

@@ -76,7 +76,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// A memory whose index does without its sieve.
+    /// A memory whose index does without its filter.
     pub(in crate::redact) fn thorough() -> Self {
         Self { index: Arc::new(Index::thorough()), ..Self::default() }
     }

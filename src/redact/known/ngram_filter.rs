@@ -1,4 +1,4 @@
-//! A sieve before the search for known secrets: of nearly every text it says, at a fraction of its bytes, that no
+//! A filter before the search for known secrets: of nearly every text it says, at a fraction of its bytes, that no
 //! needle is in it.
 //!
 //! Needles are sorted into classes by their length. Of a needle the grams (so many bytes) at its first `stride` offsets
@@ -42,12 +42,12 @@ const CLASSES: [Class; 3] = [
     Class { least: SHORTEST, width: 4, stride: 3 },
 ];
 
-/// Slots of an empty sieve; the table grows with what it holds.
+/// Slots of an empty filter; the table grows with what it holds.
 const SMALLEST: usize = 1 << 10;
 
 /// See the module. Clones share their table.
 #[derive(Debug, Clone)]
-pub(in crate::redact) struct Sieve {
+pub(in crate::redact) struct NgramFilter {
     /// Fingerprints; zero is an empty slot. A power of two, never more than a quarter of them taken.
     slots: Arc<[AtomicU32]>,
     key: u64,
@@ -56,13 +56,13 @@ pub(in crate::redact) struct Sieve {
     present: [bool; CLASSES.len()],
 }
 
-impl Default for Sieve {
+impl Default for NgramFilter {
     fn default() -> Self {
         Self::with_slots(SMALLEST, RandomState::new().hash_one(CLASSES.len()) | 1)
     }
 }
 
-impl Sieve {
+impl NgramFilter {
     fn with_slots(slots: usize, key: u64) -> Self {
         let slots = std::iter::repeat_with(AtomicU32::default).take(slots).collect();
         Self { slots, key, taken: 0, present: [false; CLASSES.len()] }
@@ -192,12 +192,12 @@ mod tests {
 
     use super::*;
 
-    fn sieve(needles: &[&[u8]]) -> Sieve {
-        let mut sieve = Sieve::default();
+    fn filter(needles: &[&[u8]]) -> NgramFilter {
+        let mut filter = NgramFilter::default();
         for (at, needle) in needles.iter().enumerate() {
-            sieve.add(std::iter::once(*needle), needles[..at].iter().copied());
+            filter.add(std::iter::once(*needle), needles[..at].iter().copied());
         }
-        sieve
+        filter
     }
 
     #[test]
@@ -213,14 +213,14 @@ mod tests {
         let letters: Vec<u8> = (0..120_u8).map(|n| n.wrapping_mul(37) ^ 0x55).collect();
         for length in SHORTEST..100 {
             let needle = &letters[..length];
-            let sieve = sieve(&[needle]);
+            let filter = filter(&[needle]);
             for before in 0..50 {
                 for after in [0, 1, 7, 40] {
                     let text = [&vec![b'.'; before], needle, &vec![b'.'; after]].concat();
-                    assert!(sieve.touches(&text), "{length} bytes after {before}");
+                    assert!(filter.touches(&text), "{length} bytes after {before}");
                 }
             }
-            assert!(!sieve.touches(&[b'.'; 300]));
+            assert!(!filter.touches(&[b'.'; 300]));
         }
     }
 
@@ -228,10 +228,10 @@ mod tests {
     fn thousands_of_needles_are_held_and_other_text_is_not_taken_for_them() {
         let needles: Vec<String> = (0..3000).map(|n| format!("needle-{n:05}-{:x}", n * 7919)).collect();
         let needles: Vec<&[u8]> = needles.iter().map(String::as_bytes).collect();
-        let sieve = sieve(&needles);
-        assert!(needles.iter().all(|needle| sieve.touches(needle)));
-        assert!(sieve.taken * 4 <= sieve.slots.len());
-        let wrong = (0..2000).filter(|n| sieve.touches(format!("an innocent text, the {n}th of its kind").as_bytes()));
+        let filter = filter(&needles);
+        assert!(needles.iter().all(|needle| filter.touches(needle)));
+        assert!(filter.taken * 4 <= filter.slots.len());
+        let wrong = (0..2000).filter(|n| filter.touches(format!("an innocent text, the {n}th of its kind").as_bytes()));
         assert_eq!(wrong.count(), 0);
     }
 
@@ -243,9 +243,9 @@ mod tests {
             after in proptest::collection::vec(0..4_u8, 0..40),
         ) {
             let needles: Vec<&[u8]> = needles.iter().map(Vec::as_slice).collect();
-            let sieve = sieve(&needles);
+            let filter = filter(&needles);
             for needle in needles {
-                prop_assert!(sieve.touches(&[&before, needle, &after].concat()));
+                prop_assert!(filter.touches(&[&before, needle, &after].concat()));
             }
         }
     }
