@@ -27,7 +27,7 @@ const STAGES: [(&str, &str); 5] = [
     ("credential", "contrail::token::cache::TokenCache::credential"),
     ("match", "contrail::replay::Replay::answer"),
     ("check", "contrail::contract::Contract::check"),
-    ("redaction", "contrail::redact::redactor::Redactor::redact"),
+    ("redaction", "contrail::redact::redactor::Redactor>::redact"),
     ("entry", "contrail::pipeline::journal::Journal>::add"),
 ];
 
