@@ -173,7 +173,7 @@ impl ContractDocument {
             .operations
             .iter()
             .map(|operation| {
-                let documented = self.document().pointer(&operation.at);
+                let documented = refs::at(self.document(), &operation.at);
                 let get = |key: &str| documented.and_then(|documented| documented.get(key));
                 Operation {
                     id: operation.id.to_string(),
@@ -219,7 +219,7 @@ impl ContractDocument {
 fn asks_for(document: &Value, own: Option<&Value>) -> Vec<Vec<AskedScheme>> {
     let scheme = |(name, scopes): (&String, &Value)| {
         let at = format!("/components/securitySchemes/{}", name.replace('~', "~0").replace('/', "~1"));
-        let says = |key: &str| document.pointer(&at).and_then(|scheme| scheme.get(key)?.as_str());
+        let says = |key: &str| refs::at(document, &at).and_then(|scheme| scheme.get(key)?.as_str());
         let kind = says("type").unwrap_or_default();
         let scheme = match (says("scheme"), says("in"), says("name")) {
             (Some(scheme), ..) => format!("{name} ({kind} {scheme})"),

@@ -154,7 +154,7 @@ fn perform(action: &Map<String, Value>, version: Version, document: &mut Value) 
         }
         (None, None) => return Ok(None),
     };
-    let mut kinds = places.iter().filter_map(|place| document.pointer(place)).map(Kind::of);
+    let mut kinds = places.iter().filter_map(|place| refs::at(document, place)).map(Kind::of);
     let first = kinds.next();
     if version == Version::V1_1 && kinds.any(|kind| Some(kind) != first) {
         return Err(format!("`target` `{target}` selects nodes of different kinds"));

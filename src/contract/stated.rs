@@ -89,7 +89,7 @@ impl ContractDocument {
     }
 
     fn at(&self, pointer: &str) -> Option<&Value> {
-        self.resolved().pointer(pointer)
+        refs::at(self.resolved(), pointer)
     }
 
     /// Where a chain of references from a place ends; nowhere where it is broken.

@@ -28,7 +28,7 @@ impl ContractDocument {
         let document = self.document();
         let endpoints = self.model().operations.iter().filter(|operation| operation.token_endpoint);
         let contents = endpoints.filter_map(move |operation| {
-            document.pointer(&refs::below(&operation.at, &["requestBody", "content"]))?.as_object()
+            refs::at(document, &refs::below(&operation.at, &["requestBody", "content"]))?.as_object()
         });
         let parameters = contents.flat_map(|content| content.values()).filter_map(move |media| {
             let schema = refs::followed(document, media.get("schema")?);

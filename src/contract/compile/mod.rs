@@ -117,7 +117,7 @@ pub(super) fn compile(document: &Arc<Value>, reasons: &Reasons) -> Compiled {
     model.error_bodies = model.operations.iter().any(|operation| operation.responses.show_error_bodies());
     let Compiler { schemas, router, token_paths, not_implemented, mut unusable, undeclared_scopes, .. } = compiler;
     for place in &mut unusable {
-        let reference = document.pointer(&place.at).and_then(Value::as_str).filter(|_| place.at.ends_with("/$ref"));
+        let reference = refs::at(document, &place.at).and_then(Value::as_str).filter(|_| place.at.ends_with("/$ref"));
         if let Some(reason) = reference.and_then(|reference| reasons.get(reference)) {
             place.reason.clone_from(reason);
         }
@@ -280,7 +280,7 @@ impl<'d> Compiler<'d> {
     /// Base paths of the servers at a place; `None` where it has none.
     fn bases(&mut self, at: &str) -> Option<Vec<String>> {
         let at = child(at, "servers");
-        let servers = self.document.pointer(&at)?.as_array()?;
+        let servers = refs::at(self.document, &at)?.as_array()?;
         let mut bases = Vec::new();
         for (index, server) in servers.iter().enumerate() {
             let Some(urls) = urls(server) else {
@@ -310,7 +310,7 @@ fn child(at: &str, token: &str) -> String {
 }
 
 fn object<'d>(document: &'d Value, at: &str) -> Result<impl Iterator<Item = (&'d String, &'d Value)>, ContractError> {
-    match document.pointer(at) {
+    match refs::at(document, at) {
         None => Ok(None.into_iter().flatten()),
         Some(value) => Ok(Some(members(value, at)?).into_iter().flatten()),
     }

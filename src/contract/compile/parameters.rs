@@ -23,7 +23,7 @@ impl<'d> Compiler<'d> {
     /// The parameters of a path item or an operation, with their places, references followed.
     pub(super) fn parameters(&mut self, at: &str) -> Vec<(String, &'d Value)> {
         let at = child(at, "parameters");
-        let Some(parameters) = self.document.pointer(&at) else { return Vec::new() };
+        let Some(parameters) = refs::at(self.document, &at) else { return Vec::new() };
         let Some(parameters) = parameters.as_array() else {
             self.unusable(&at, "it has to be a list");
             return Vec::new();
@@ -160,7 +160,7 @@ impl Keys {
         if seen.len() == MAX_SCHEMAS || !seen.insert(at.to_owned()) {
             return;
         }
-        let Some(Value::Object(schema)) = document.pointer(at) else { return };
+        let Some(Value::Object(schema)) = refs::at(document, at) else { return };
         let is_type = |kind: &Value| kind.as_str() == Some("object");
         match schema.get("type") {
             Some(Value::Array(kinds)) => {

@@ -42,7 +42,7 @@ impl Compiler<'_> {
         let mut alternative = Alternative::default();
         for (name, needed) in members(requirement, at)? {
             let named = child("/components/securitySchemes", name);
-            let found = |pointer: String| self.document.pointer(&pointer).map(|scheme| (pointer, scheme));
+            let found = |pointer: String| refs::at(self.document, &pointer).map(|scheme| (pointer, scheme));
             // OpenAPI 3.2 takes a reference in place of a name.
             let Some((pointer, scheme)) = found(named).or_else(|| found(refs::target(name)?)) else {
                 let reason = format!("the document does not define the security scheme `{name}`");
@@ -147,7 +147,7 @@ fn place_of_key(name: &str) -> Option<Place> {
 
 /// The declared schemes of a type.
 fn schemes<'d>(document: &'d Value, kind: &'static str) -> impl Iterator<Item = &'d Value> {
-    let schemes = document.pointer("/components/securitySchemes").and_then(Value::as_object).into_iter();
+    let schemes = refs::at(document, "/components/securitySchemes").and_then(Value::as_object).into_iter();
     schemes
         .flat_map(Map::values)
         .map(|scheme| refs::followed(document, scheme))

@@ -54,12 +54,12 @@ pub(super) fn relaxed(document: &Value, schemas: &[String], side: Side) -> Relax
     let keyword = side.optional();
     let mut relaxed = Relaxed::new();
     for at in schemas {
-        let Some(schema) = document.pointer(at).and_then(Value::as_object) else { continue };
+        let Some(schema) = refs::at(document, at).and_then(Value::as_object) else { continue };
         let parts = schema.get("allOf").and_then(Value::as_array).map_or(0, Vec::len);
         let parts = (0..parts).map(|index| below(at, &["allOf", &index.to_string()]));
         let requiring: Vec<String> = std::iter::once(at.clone())
             .chain(parts)
-            .filter(|part| document.pointer(part).is_some_and(|part| part.get("required").is_some()))
+            .filter(|part| refs::at(document, part).is_some_and(|part| part.get("required").is_some()))
             .collect();
         if requiring.is_empty() {
             continue;
@@ -95,7 +95,7 @@ fn parts<'d>(document: &'d Value, schema: &'d Map<String, Value>) -> Vec<&'d Map
         next += 1;
         let target = part.get("$ref").and_then(Value::as_str).and_then(refs::target);
         if let Some(target) = target.filter(|target| seen.insert(target.clone())) {
-            found.extend(document.pointer(&target).and_then(Value::as_object));
+            found.extend(refs::at(document, &target).and_then(Value::as_object));
         }
         found.extend(part.get("allOf").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object));
     }

@@ -45,7 +45,7 @@ pub(super) struct Discriminators<'d> {
 impl<'d> Discriminators<'d> {
     pub(super) fn of(document: &'d Value) -> Self {
         let mut children: HashMap<String, Vec<String>> = HashMap::new();
-        for (name, schema) in document.pointer(COMPONENTS).and_then(Value::as_object).into_iter().flatten() {
+        for (name, schema) in refs::at(document, COMPONENTS).and_then(Value::as_object).into_iter().flatten() {
             for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
                 if let Some(parent) = part.get("$ref").and_then(Value::as_str).and_then(refs::target) {
                     children.entry(parent).or_default().push(below(COMPONENTS, &[name]));
@@ -93,7 +93,7 @@ impl<'d> Discriminators<'d> {
     /// The schema that a value of `mapping` names: a component's name, or a reference.
     fn mapped(&self, target: &str) -> Option<String> {
         let component = below(COMPONENTS, &[target]);
-        if self.document.pointer(&component).is_some() { Some(component) } else { refs::target(target) }
+        if refs::at(self.document, &component).is_some() { Some(component) } else { refs::target(target) }
     }
 
     /// All components that extend a schema, directly or by way of others.

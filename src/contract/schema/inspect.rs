@@ -74,17 +74,19 @@ impl Inspection {
         let mut todo: VecDeque<String> = places.into_iter().map(str::to_owned).collect();
         let mut seen: HashSet<String> = HashSet::new();
         let mut edges: Vec<(String, String)> = Vec::new();
-        let mut inspector = Inspector { document, found: Self::default(), patterns: HashMap::new() };
+        let mut inspector =
+            Inspector { document, found: Self::default(), schemas: HashMap::new(), patterns: HashMap::new() };
         while let Some(pointer) = todo.pop_front() {
             if !seen.insert(pointer.clone()) {
                 continue;
             }
-            match document.pointer(&pointer) {
+            match refs::at(document, &pointer) {
                 Some(Value::Object(schema)) => {
                     inspector.schema(&pointer, schema);
                     let targets = targets(&pointer, schema);
                     edges.extend(targets.iter().map(|target| (target.clone(), pointer.clone())));
                     todo.extend(targets);
+                    inspector.schemas.insert(pointer.clone(), schema);
                     inspector.found.schemas.push(pointer);
                 }
                 Some(Value::Bool(_)) | None => {}
@@ -142,7 +144,7 @@ impl Inspection {
         let discriminators = Discriminators::of(document);
         let mut changes = Changes::default();
         for at in &self.schemas {
-            let Some(schema) = document.pointer(at).and_then(Value::as_object) else { continue };
+            let Some(schema) = refs::at(document, at).and_then(Value::as_object) else { continue };
             if let Some(selector) = discriminators.at(at, schema) {
                 changes.selectors.insert(at.clone(), selector);
             }
@@ -162,6 +164,8 @@ impl Inspection {
 struct Inspector<'d> {
     document: &'d Value,
     found: Inspection,
+    /// By pointer.
+    schemas: HashMap<String, &'d Map<String, Value>>,
     /// The usable form of each pattern; `None` where there is none.
     patterns: HashMap<String, Option<String>>,
 }
@@ -193,7 +197,7 @@ impl Inspector<'_> {
             // A schema is weighed after those that it leads to; a circle is judged once.
             let mut open: Vec<(String, bool)> = vec![(start, false)];
             while let Some((at, weighed)) = open.pop() {
-                let Some(schema) = self.document.pointer(&at).and_then(Value::as_object) else { continue };
+                let Some(schema) = self.schemas.get(&at) else { continue };
                 let parts = keywords::same_value(&at, schema);
                 if weighed {
                     let weight = self.weigh(&at, &parts, &weights);
@@ -257,7 +261,7 @@ impl Inspector<'_> {
         let broken = reaching(self.found.broken.clone());
         self.found.undecided = reaching(unsure);
         for at in self.found.schemas.clone() {
-            let Some(schema) = self.document.pointer(&at).and_then(Value::as_object) else { continue };
+            let Some(schema) = self.schemas.get(&at).copied() else { continue };
             for (keyword, part) in [("not", "not"), ("if", "if"), ("maxContains", "contains")] {
                 if schema.contains_key(keyword) && self.found.undecided.contains(&below(&at, &[part])) {
                     let reason = format!(
@@ -276,7 +280,7 @@ impl Inspector<'_> {
 
     /// Schemas with a format that may decide and that is not asserted.
     fn restricting_formats(&self) -> impl Iterator<Item = String> {
-        let format = |at: &str| self.document.pointer(at)?.get("format")?.as_str();
+        let format = |at: &str| self.schemas.get(at)?.get("format")?.as_str();
         let undecided = |at: &&String| format(at).is_some_and(formats::is_undecided);
         self.found.schemas.iter().filter(undecided).cloned().collect::<Vec<_>>().into_iter()
     }
@@ -337,7 +341,7 @@ impl Inspector<'_> {
         };
         if resources::is_meta_schema(target) {
             self.found.meta_schemas.insert(target.to_owned());
-        } else if refs::target(target).is_none_or(|to| self.document.pointer(&to).is_none()) {
+        } else if refs::target(target).is_none_or(|to| refs::at(self.document, &to).is_none()) {
             self.unusable(pointer, "$ref", UnusablePlace::dangling(pointer, target).reason);
         }
     }

@@ -196,7 +196,7 @@ impl<'a> Compiler<'a> {
                 continue;
             }
             seen.push(pointer.clone());
-            let schema = match self.document.pointer(&pointer) {
+            let schema = match refs::at(self.document, &pointer) {
                 Some(Value::Object(schema)) => schema,
                 // The rest of a nullable schema stands in the judge's document alone.
                 Some(Value::Bool(true)) if !pointer.ends_with(NULLABLE) => continue,

@@ -45,7 +45,7 @@ impl Coverage {
         };
         let roots = places.iter().map(|place| compiler.at(place.clone())).collect();
         while let Some(pointer) = compiler.todo.pop_front() {
-            let mut entry = match document.pointer(&pointer) {
+            let mut entry = match refs::at(document, &pointer) {
                 Some(Value::Object(schema)) => compiler.entry(&pointer, schema),
                 Some(Value::Bool(false)) => Entry { additional: Additional::Closed, ..Entry::default() },
                 Some(_) => Entry { silent: true, ..Entry::default() },

@@ -124,7 +124,7 @@ impl Copier<'_> {
     }
 
     fn copy(&mut self, pointer: &str, scope: &Scope) -> Value {
-        let Some(value) = self.document.pointer(pointer) else { return Value::Bool(true) };
+        let Some(value) = refs::at(self.document, pointer) else { return Value::Bool(true) };
         let Value::Object(schema) = value else { return value.clone() };
         self.left = self.left.saturating_sub(1);
         let scope = self.enter(pointer, scope);

@@ -190,7 +190,7 @@ impl Resources {
             if self.root_of.contains_key(&pointer) {
                 continue;
             }
-            let Some(schema) = document.pointer(&pointer).and_then(Value::as_object) else { continue };
+            let Some(schema) = refs::at(document, &pointer).and_then(Value::as_object) else { continue };
             let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
             if let Some(base) =
                 text("$id").and_then(|id| uri::resolve_against(&self.roots[root].base.borrow(), id).ok())
@@ -218,7 +218,7 @@ impl Resources {
         let mut next = 0;
         while let Some(at) = self.found.get(next).cloned() {
             next += 1;
-            let Some(schema) = document.pointer(&at).and_then(Value::as_object) else { continue };
+            let Some(schema) = refs::at(document, &at).and_then(Value::as_object) else { continue };
             let root = self.root_of[&at];
             let mut edit = |edit| edits.push((at.clone(), edit));
             for keyword in ["$id", "$anchor", "$dynamicAnchor"] {
@@ -265,7 +265,7 @@ impl Resources {
         } else {
             resource.anchors.get(&*fragment)?.clone()
         };
-        document.pointer(&pointer).map(|_| pointer)
+        refs::at(document, &pointer).map(|_| pointer)
     }
 
     /// A reference may lead to a place where schemas do not stand otherwise.
@@ -286,11 +286,11 @@ impl Resources {
 
     /// Keywords of a schema whose vocabularies its own meta-schema, a resource of the document, does not use.
     fn beyond_vocabulary(&self, document: &Value, root: usize, at: &str, schema: &Map<String, Value>) -> Vec<String> {
-        let resource = document.pointer(&self.roots[root].pointer);
+        let resource = refs::at(document, &self.roots[root].pointer);
         let meta = |schema: &Value| {
             let named = schema.get("$schema")?.as_str()?;
             let resource = &self.roots[*self.by_uri.get(named.trim_end_matches('#'))?];
-            document.pointer(&resource.pointer)?.get("$vocabulary")?.as_object()
+            refs::at(document, &resource.pointer)?.get("$vocabulary")?.as_object()
         };
         let Some(used) = resource.and_then(meta) else { return Vec::new() };
         let unused = |keyword: &&String| {
@@ -324,7 +324,7 @@ impl Resources {
     fn reaching_dynamic(&self, document: &Value) -> HashSet<String> {
         let mut sources: HashMap<String, Vec<&String>> = HashMap::new();
         for at in &self.found {
-            let Some(schema) = document.pointer(at).and_then(Value::as_object) else { continue };
+            let Some(schema) = refs::at(document, at).and_then(Value::as_object) else { continue };
             for target in keywords::targets(at, schema) {
                 sources.entry(target).or_default().push(at);
             }
