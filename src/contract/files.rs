@@ -2,7 +2,8 @@
 //!
 //! A file is read once, and only from the folder of the document or one below it. An entry of `paths` or `components`
 //! that is a reference into a file becomes what that names; anything else gets a name of its own under `components`.
-//! A reference that leads nowhere stays, with the reason.
+//! Anchors are names within their own file: references to them become JSON pointers, and they go. A reference that leads
+//! nowhere stays, with the reason.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -13,7 +14,10 @@ use std::{
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::{document, refs};
+use super::{
+    document, refs,
+    schema::{Holds, holds},
+};
 
 /// Most files beside the document.
 const MAX_FILES: usize = 1_000;
@@ -50,14 +54,28 @@ pub(super) fn join(file: &Path, document: &mut Value) -> Reasons {
         files.rewrite(reference, &root, section, resource);
     });
     while let Some(mut part) = files.queue.pop_front() {
-        visit(
-            &mut part.value,
-            Kind { section: Some(part.section), names: false },
-            false,
-            &mut |reference, section, resource| {
-                files.rewrite(reference, &part.file, section, resource);
-            },
-        );
+        let kind = Kind { section: Some(part.section), names: false };
+        visit(&mut part.value, kind, false, &mut |reference, section, resource| {
+            files.rewrite(reference, &part.file, section, resource);
+        });
+        let mut forget = |schema: &mut Map<String, Value>| {
+            for keyword in ["$anchor", "$dynamicAnchor"] {
+                schema.shift_remove(keyword);
+            }
+            if let Some(Value::String(reference)) = schema.get_mut("$dynamicRef") {
+                // It depends on the way to it, which leads through files: unusable, and no anchor of the document.
+                *reference = files.seen_from_root(reference, &part.file);
+            }
+        };
+        if part.section == SCHEMAS {
+            schemas_of_file(&mut part.value, &mut forget);
+        } else {
+            refs::walk_mut(&mut part.value, &mut |object| {
+                for keyword in ["schema", "itemSchema"] {
+                    object.get_mut(keyword).into_iter().for_each(|schema| schemas_of_file(schema, &mut forget));
+                }
+            });
+        }
         insert(document, &part.at, part.value);
     }
     files.reasons
@@ -96,19 +114,21 @@ struct Files {
 impl Files {
     /// Notes the names that the document uses, and takes in entries that are references into files.
     fn entries(&mut self, document: &Value) {
-        let object = |value: Option<&'_ Value>| value.and_then(Value::as_object).cloned().unwrap_or_default();
+        fn object(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
+            value.and_then(Value::as_object).into_iter().flatten()
+        }
         let mut entries = Vec::new();
         for key in ["paths", "webhooks"] {
-            entries.extend(object(document.get(key)).into_iter().map(|entry| (format!("/{key}"), PATH_ITEMS, entry)));
+            entries.extend(object(document.get(key)).map(|entry| (format!("/{key}"), PATH_ITEMS, entry)));
         }
         for (key, held) in object(document.get("components")) {
-            let Some(section) = Kind::of(Kind::OTHER, &key, &held).section else { continue };
-            let parent = refs::below("/components", &[&key]);
-            entries.extend(object(Some(&held)).into_iter().map(|entry| (parent.clone(), section, entry)));
+            let Some(section) = Kind::of(Kind::OTHER, key, held).section else { continue };
+            let parent = refs::below("/components", &[key]);
+            entries.extend(object(Some(held)).map(|entry| (parent.clone(), section, entry)));
         }
         let root = self.root.clone();
         for (parent, section, (name, entry)) in entries {
-            let at = refs::below(&parent, &[&name]);
+            let at = refs::below(&parent, &[name]);
             self.taken.insert(at.clone());
             let reference = entry
                 .get("$ref")
@@ -116,6 +136,7 @@ impl Files {
                 .filter(|_| entry.as_object().is_some_and(|held| held.len() == 1));
             if let Some(Ok(Some(named))) = reference.map(|reference| self.named(reference, &root))
                 && named.0 != root
+                && let Ok(named) = self.pointed(named)
                 && !self.places.contains_key(&(named.clone(), section))
             {
                 // What leads nowhere is visited once more.
@@ -140,6 +161,7 @@ impl Files {
                 let _ = self.take((named.0, String::new()), section, None);
                 return;
             }
+            // An anchor of the document itself is resolved with its schemas.
             Ok(Some(named)) if named.0 == self.root => Ok(named.1),
             Ok(Some(named)) => self.take(named, section, None),
             Ok(None) => return,
@@ -173,9 +195,6 @@ impl Files {
         let (Ok(address), Ok(fragment)) = (decoded(address), decoded(fragment)) else {
             return Err("its percent-encoding is broken".to_owned());
         };
-        if !(fragment.is_empty() || fragment.starts_with('/')) {
-            return Err("contrail follows JSON pointers into files, and no anchors".to_owned());
-        }
         if address.is_empty() {
             return Ok(Some((file.to_owned(), fragment)));
         }
@@ -193,14 +212,25 @@ impl Files {
         Ok(Some((path, fragment)))
     }
 
+    /// The same place by its JSON pointer, where an anchor names it.
+    fn pointed(&mut self, (file, fragment): Named) -> Result<Named, String> {
+        if fragment.is_empty() || fragment.starts_with('/') {
+            return Ok((file, fragment));
+        }
+        let pointer = anchor(&*self.load(&file)?, &fragment);
+        let pointer = pointer.ok_or_else(|| format!("`{}` has no anchor `{fragment}`", self.shown(&file)))?;
+        Ok((file, pointer))
+    }
+
     /// Takes a part of a file into the document, once; gives its place there.
     fn take(&mut self, named: Named, section: &'static str, at: Option<String>) -> Result<String, String> {
+        let named = self.pointed(named)?;
         if let Some(at) = self.places.get(&(named.clone(), section)) {
             return Ok(at.clone());
         }
         let whole = self.load(&named.0)?;
         let shown = self.shown(&named.0);
-        let value = whole.pointer(&named.1).ok_or_else(|| format!("`{shown}` has nothing at `{}`", named.1))?;
+        let value = refs::at(&whole, &named.1).ok_or_else(|| format!("`{shown}` has nothing at `{}`", named.1))?;
         self.values += count(value);
         if self.values > MAX_VALUES {
             return Err(format!("the files of the contract hold more than {MAX_VALUES} values"));
@@ -380,6 +410,49 @@ fn mapped(discriminator: &mut Value, resource: bool, found: &mut impl FnMut(&mut
     }
 }
 
+/// Visits the schemas of a value that have no `$id` and stand in none that has one.
+fn schemas_of_file(value: &mut Value, found: &mut impl FnMut(&mut Map<String, Value>)) {
+    let Value::Object(schema) = value else { return };
+    if schema.get("$id").is_some_and(Value::is_string) {
+        return;
+    }
+    found(schema);
+    for (keyword, held) in schema.iter_mut() {
+        match (holds(keyword), held) {
+            (Holds::One, held) => schemas_of_file(held, found),
+            (Holds::List, Value::Array(schemas)) => schemas.iter_mut().for_each(|one| schemas_of_file(one, found)),
+            (Holds::Members, Value::Object(schemas)) => {
+                schemas.values_mut().for_each(|one| schemas_of_file(one, found));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The JSON pointer of the schema in a file that an anchor names. A schema below it with a `$id` has anchors of its own.
+fn anchor(file: &Value, name: &str) -> Option<String> {
+    let mut todo = vec![(String::new(), file)];
+    while let Some((at, value)) = todo.pop() {
+        let below = |token: &str| refs::below(&at, &[token]);
+        match value {
+            Value::Object(members) => {
+                let is = |keyword: &str| members.get(keyword).is_some_and(|held| held == name);
+                if is("$anchor") || is("$dynamicAnchor") {
+                    return Some(at);
+                }
+                let is_own = |held: &Value| !held.get("$id").is_some_and(Value::is_string);
+                let inner = members.iter().rev().filter(|(key, held)| is_own(held) && !refs::is_opaque(key));
+                todo.extend(inner.map(|(key, held)| (below(key), held)));
+            }
+            Value::Array(items) => {
+                todo.extend(items.iter().enumerate().rev().map(|(index, held)| (below(&index.to_string()), held)));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// Puts a part in its place; what leads there is made where it is missing.
 fn insert(document: &mut Value, at: &str, part: Value) {
     let Some((parent, name)) = at.rsplit_once('/') else { return };
@@ -483,6 +556,34 @@ mod tests {
     }
 
     #[test]
+    fn an_anchor_names_a_schema_of_its_own_file() {
+        let (document, reasons) = joined(&[
+            (
+                "api.yaml",
+                "components: {schemas: {A: {$ref: 's.yaml#a'}, B: {$ref: 's.yaml#b'}, C: {$anchor: a, type: object}, \
+                 D: {$ref: '#a'}, E: {$ref: s.yaml#/A}}}\n",
+            ),
+            (
+                "s.yaml",
+                "A: {$anchor: a, properties: {b: {$ref: '#b'}, c: {$ref: 'api.yaml#a'}}}\n\
+                 N: {$id: 'https://s.example/n', not: {$anchor: b, type: 'null'}}\n\
+                 B: {items: {$dynamicAnchor: b, items: {$dynamicRef: '#b'}}}\n",
+            ),
+        ]);
+        assert_eq!(reasons, [""; 0]);
+        assert_eq!(
+            document["components"]["schemas"],
+            json!({
+                "A": {"properties": {"b": {"$ref": "#/components/schemas/B"}, "c": {"$ref": "#a"}}},
+                "B": {"items": {"$dynamicRef": "s.yaml#b"}},
+                "C": {"$anchor": "a", "type": "object"},
+                "D": {"$ref": "#a"},
+                "E": {"$ref": "#/components/schemas/A"},
+            })
+        );
+    }
+
+    #[test]
     fn a_reference_that_leads_nowhere_stays_with_its_reason() {
         let outside = tempfile::NamedTempFile::new().unwrap();
         let name = outside.path().file_name().unwrap().to_str().unwrap();
@@ -498,7 +599,7 @@ mod tests {
             "it refers to `https://a.example/s.json`: contrail fetches nothing".to_owned(),
             "it refers to `sub/gone.yaml`: there is no such file".to_owned(),
             "it refers to `sub/s.yaml#/nothing`: `sub/s.yaml` has nothing at `/nothing`".to_owned(),
-            "it refers to `sub/s.yaml#anchor`: contrail follows JSON pointers into files, and no anchors".to_owned(),
+            "it refers to `sub/s.yaml#anchor`: `sub/s.yaml` has no anchor `anchor`".to_owned(),
             "it refers to `sub`: `sub` is no regular file".to_owned(),
         ];
         assert_eq!(reasons.len(), expected.len(), "{reasons:#?}");

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::contract::refs::{self, below};
 
 /// What a keyword holds.
-pub(super) enum Holds {
+pub(in crate::contract) enum Holds {
     /// A schema.
     One,
     /// A list of schemas.
@@ -15,7 +15,7 @@ pub(super) enum Holds {
     Other,
 }
 
-pub(super) fn holds(keyword: &str) -> Holds {
+pub(in crate::contract) fn holds(keyword: &str) -> Holds {
     match keyword {
         "items"
         | "additionalProperties"
