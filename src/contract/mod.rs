@@ -222,6 +222,13 @@ impl Contract {
         self.documents().iter().for_each(|document| document.compiled.schemas.prepare());
     }
 
+    /// Whether [`Self::prepare`] is over, so that no check waits for it.
+    #[must_use]
+    pub fn is_prepared(&self) -> bool {
+        let documents = self.documents.get();
+        documents.is_some_and(|all| all.iter().all(|document| document.compiled.schemas.is_prepared()))
+    }
+
     /// What is allowed and mostly a slip, one line each: actions of overlays that changed nothing, keys that overlays do
     /// not have, and scopes that no security scheme declares.
     #[must_use]
@@ -318,7 +325,7 @@ impl ContractDocument {
         upgrade::upgrade(&mut document)?;
         let document = Arc::new(document);
         let compiled = compile::compile(&document, reasons);
-        let info = |key: &str| match document.pointer("/info").and_then(|info| info.get(key)) {
+        let info = |key: &str| match refs::at(&document, "/info").and_then(|info| info.get(key)) {
             Some(Value::String(text)) => text.clone(),
             // `version: 2.0` without quotes is a number in YAML.
             Some(Value::Number(number)) => number.to_string(),

@@ -1,13 +1,18 @@
 //! The exchanges that ended in one turn of an event loop, until the turn ends.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::{self, ThreadId},
 };
 
+use http::header::CONTENT_ENCODING;
 use tokio::sync::{Notify, oneshot};
 
 use crate::{
+    exchange::{Body, Exchange, Headers},
     proxy::{Committed, Completed},
     upstream::Problem,
 };
@@ -53,33 +58,99 @@ pub(super) const MAX_PENDING: usize = 32;
 /// Bytes of bodies that may wait for the turn's end.
 pub(super) const MAX_BYTES: usize = 4 << 20;
 
+/// Bytes of bodies that an event loop judges itself, some milliseconds' worth. More are judged on a thread of their own, so
+/// that the loop serves its other connections meanwhile.
+pub(super) const MAX_ON_LOOP: usize = 256 << 10;
+
+/// How many times its size a coded body is taken for.
+const EXPANSION: usize = 8;
+
 /// The batch of one event loop.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     notify: Notify,
     queue: Mutex<Queue>,
+    /// Its event loop takes up what ends on it, so that something may be left to it.
+    runs: AtomicBool,
+    /// What was taken is judged.
+    idle: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     pending: Vec<Pending>,
     bytes: usize,
+    /// A thread judges what was taken. What ends meanwhile may hold secrets of it, and waits.
+    busy: bool,
+    /// The event loop cannot judge what is pending without holding up others.
+    heavy: bool,
+}
+
+/// While it lives, what ends on the event loop waits.
+#[derive(Debug)]
+pub(super) struct Busy(Arc<Batch>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.queue().busy = false;
+        self.0.idle.notify_all();
+        self.0.wake();
+    }
+}
+
+/// Bytes of the bodies of an exchange, as what they are taken for.
+fn weight(exchange: &Exchange) -> usize {
+    let weigh = |headers: &Headers, body: &Body| {
+        let length = body.content.len();
+        let expands = length > MAX_ON_LOOP / EXPANSION && headers.contains(CONTENT_ENCODING.as_str());
+        if expands { length.saturating_mul(EXPANSION) } else { length }
+    };
+    let response = exchange.response.as_ref().map_or(0, |response| weigh(&response.headers, &response.body));
+    response.saturating_add(weigh(&exchange.request.headers, &exchange.request.body))
 }
 
 impl Batch {
-    /// Whether the batch is full.
-    pub(super) fn add(&self, pending: Pending) -> bool {
-        let exchange = &pending.ended.exchange;
-        let response = exchange.response.as_ref().map_or(0, |response| response.body.content.len());
+    /// Whether an exchange that ends now has to wait until a thread has judged it or what came before it. `prepared` says
+    /// whether all that judging needs is there.
+    pub(super) fn defers(&self, exchange: &Exchange, prepared: impl Fn() -> bool) -> bool {
+        self.runs.load(Ordering::Relaxed)
+            && (weight(exchange) > MAX_ON_LOOP || !prepared() || {
+                let queue = self.queue();
+                queue.busy || queue.heavy
+            })
+    }
+
+    /// Whether the batch is full. `heavy`: see [`Self::defers`].
+    pub(super) fn add(&self, pending: Pending, heavy: bool) -> bool {
+        let weight = weight(&pending.ended.exchange);
         let mut queue = self.queue();
-        queue.bytes += exchange.request.body.content.len() + response;
+        queue.bytes = queue.bytes.saturating_add(weight);
+        queue.heavy |= heavy;
         queue.pending.push(pending);
         queue.pending.len() >= MAX_PENDING || queue.bytes >= MAX_BYTES
     }
 
-    /// Its exchanges, in the order in which they ended.
-    pub(super) fn take(&self) -> Vec<Pending> {
-        std::mem::take(&mut *self.queue()).pending
+    /// Its exchanges, in the order in which they ended; `None` where its event loop is not to judge them.
+    pub(super) fn take_light(&self) -> Option<Vec<Pending>> {
+        let mut queue = self.queue();
+        (!queue.busy && !queue.heavy).then(|| queue.take())
+    }
+
+    /// Its exchanges, whatever they weigh, once nothing that came before them is being judged.
+    pub(super) fn take_all(&self) -> Vec<Pending> {
+        let queue = self.idle.wait_while(self.queue(), |queue| queue.busy);
+        queue.unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// What ends from now on waits for a thread that takes what is pending.
+    pub(super) fn leave(self: &Arc<Self>) -> Busy {
+        self.queue().busy = true;
+        Busy(Arc::clone(self))
+    }
+
+    /// The exchanges for that thread.
+    pub(super) fn take_left(&self, _busy: &Busy) -> Vec<Pending> {
+        self.queue().take()
     }
 
     /// There is something to take up or to write.
@@ -94,6 +165,13 @@ impl Batch {
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn take(&mut self) -> Vec<Pending> {
+        (self.bytes, self.heavy) = (0, false);
+        std::mem::take(&mut self.pending)
     }
 }
 
@@ -117,6 +195,7 @@ impl Batches {
         }
         drop(all);
         let turn = self.here();
+        turn.runs.store(true, Ordering::Relaxed);
         // For what came before there was anybody.
         turn.wake();
         turn

@@ -58,7 +58,7 @@ impl Pipeline {
     /// Processes the batches of all event loops, since they may hold secrets of what is redacted next.
     pub fn process_batches(&self) {
         for turn in self.batches.each() {
-            self.process_batch(&turn);
+            self.process(turn.take_all());
         }
     }
 
@@ -73,8 +73,11 @@ impl Pipeline {
             return Committed::now();
         }
         let turn = self.batches.here();
-        // An exchange in another event loop could use a secret before this batch is processed.
+        let later = turn.defers(&ended.exchange, || self.judge.contract.is_prepared());
+        // An exchange in another event loop could use a secret before this batch is processed; and clients that wait for a
+        // thread send no more than it can judge.
         let waits = ended.held
+            || later
             || self.records && (self.durable || self.is_recorded(&ended.notes))
             || self.batches.are_several();
         let (waiting, written) = if waits {
@@ -84,11 +87,9 @@ impl Pipeline {
             (None, Committed::now())
         };
         let alone = ended.alone;
-        let full = turn.add(Pending { ended, waiting });
-        if alone || full {
-            self.process_batch(&turn);
-        }
-        if alone {
+        let full = turn.add(Pending { ended, waiting }, later);
+        let processed = (alone || full) && self.process_batch(&turn);
+        if alone && processed {
             self.write(&mut self.lock());
         }
         turn.wake();
@@ -100,9 +101,13 @@ impl Pipeline {
         self.records && !notes.response_judged_elsewhere
     }
 
+    /// Processes the batch of an event loop on it; `false` where that would hold it up.
+    pub(super) fn process_batch(&self, turn: &Batch) -> bool {
+        turn.take_light().map(|pending| self.process(pending)).is_some()
+    }
+
     /// Judges and redacts a batch, and queues its entries and lines.
-    pub(super) fn process_batch(&self, turn: &Batch) {
-        let pending = turn.take();
+    pub(super) fn process(&self, pending: Vec<Pending>) {
         if pending.is_empty() {
             return;
         }

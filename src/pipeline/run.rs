@@ -123,21 +123,32 @@ impl Pipeline {
 
     /// Processes and writes what ended, once per turn of the event loop in which an exchange ended. Runs until it is
     /// dropped; each event loop needs one.
-    pub async fn run(&self) {
+    pub async fn run(self: &Arc<Self>) {
         let turn = self.batches.begin();
         loop {
             turn.notified().await;
             // Everything that is ready in this turn runs first, and so joins the batch.
             tokio::task::yield_now().await;
-            let taken_up = catch_unwind(AssertUnwindSafe(|| {
-                self.process_batch(&turn);
-                self.write_out();
-            }));
-            if taken_up.is_err() {
-                // Those that come after it are still written; the responses of the others are cut.
-                tracing::error!("failed to encode a journal entry; please report it");
-                self.lock().counts.unwritten += 1;
+            let mut is_left = false;
+            self.take_up(|| is_left = !self.process_batch(&turn));
+            if is_left {
+                let (pipeline, turn, busy) = (Arc::clone(self), Arc::clone(&turn), turn.leave());
+                let judging = move || pipeline.take_up(|| pipeline.process(turn.take_left(&busy)));
+                let _ = tokio::task::spawn_blocking(judging).await;
             }
+        }
+    }
+
+    /// Processes something, and writes what comes of it.
+    fn take_up(&self, process: impl FnOnce()) {
+        let taken_up = catch_unwind(AssertUnwindSafe(|| {
+            process();
+            self.write_out();
+        }));
+        if taken_up.is_err() {
+            // Those that come after it are still written; the responses of the others are cut.
+            tracing::error!("failed to encode a journal entry; please report it");
+            self.lock().counts.unwritten += 1;
         }
     }
 

@@ -123,7 +123,7 @@ impl Schemas {
     fn prepared(&self) -> &Prepared {
         self.prepared.get_or_init(|| {
             let places = std::mem::take(&mut *self.places.lock().unwrap_or_else(PoisonError::into_inner)).places;
-            let components = self.document().pointer("/components/schemas").and_then(Value::as_object);
+            let components = refs::at(self.document(), "/components/schemas").and_then(Value::as_object);
             let components: Vec<String> = components
                 .into_iter()
                 .flat_map(Map::keys)
@@ -143,6 +143,12 @@ impl Schemas {
     /// Makes the build.
     pub fn prepare(&self) {
         let _ = self.compiled();
+    }
+
+    /// Whether the build is made.
+    #[must_use]
+    pub fn is_prepared(&self) -> bool {
+        self.compiled.get().is_some()
     }
 
     /// The build that has a place, and the place's index in it.

@@ -347,3 +347,40 @@ async fn a_sync_that_failed_is_not_made_good_by_a_later_one() {
     }
     assert_eq!(pipeline.finish().counts.unwritten, 2);
 }
+
+#[tokio::test]
+async fn a_large_body_is_judged_off_the_event_loop_and_in_its_turn() {
+    static SERVED: (Mutex<bool>, std::sync::Condvar) = (Mutex::new(false), std::sync::Condvar::new());
+    static HELD_UP: AtomicBool = AtomicBool::new(false);
+    /// Judges the large body once the event loop has served something else.
+    fn waits(contract: &Contract, exchange: &Exchange, options: &CheckOptions) -> crate::finding::Verdict {
+        if exchange.request.body.content.len() > super::batches::MAX_ON_LOOP {
+            let served = SERVED.0.lock().unwrap();
+            let (served, _) = SERVED.1.wait_timeout_while(served, Duration::from_secs(20), |served| !*served).unwrap();
+            HELD_UP.store(!*served, Ordering::Relaxed);
+        }
+        contract.check(exchange, options)
+    }
+    Contract::built_in().prepare();
+    let (pipeline, said) = pipeline_with(waits, None, false);
+    let writer = writer(&pipeline);
+    tokio::task::yield_now().await;
+    let mut large = ended();
+    large.exchange.request.body = Body::whole(vec![b' '; super::batches::MAX_ON_LOOP + 1]);
+    large.exchange.request.method = http::Method::PUT;
+    let mut large = Box::pin(pipeline.on_completed(large));
+    let mut small = Box::pin(pipeline.on_completed(ended()));
+    assert!(is_pending(&mut large) && is_pending(&mut small), "the second may show a secret of the first");
+    tokio::task::yield_now().await;
+    *SERVED.0.lock().unwrap() = true;
+    SERVED.1.notify_all();
+    large.await.unwrap();
+    small.await.unwrap();
+    assert!(!HELD_UP.load(Ordering::Relaxed));
+    writer.abort();
+    let outcome = pipeline.finish();
+    outcome.console.close();
+    let lines = said.text();
+    let methods: Vec<&str> = lines.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    assert_eq!(methods, ["PUT", "GET"], "{lines}");
+}
