@@ -13,7 +13,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    exchange::Exchange,
+    exchange::{Exchange, is_at_or_below},
     finding::{Rule, Verdict},
     hex::hex,
     json,
@@ -416,8 +416,7 @@ impl ContractDocument {
     }
 
     fn covers(&self, path: &str) -> bool {
-        let under =
-            |base: &String| path.strip_prefix(&**base).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let under = |base: &String| is_at_or_below(path, base);
         self.compiled.bases.iter().any(under) || self.compiled.router.knows(path)
     }
 }

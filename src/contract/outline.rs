@@ -9,7 +9,7 @@ use super::{
     model::{Response, Status},
     refs,
 };
-use crate::finding::Unchecked;
+use crate::{exchange::is_at_or_below, finding::Unchecked};
 
 /// The verbs of scopes, in the order in which the documentation names them.
 const VERBS: [&str; 4] = ["create", "read", "update", "delete"];
@@ -232,10 +232,6 @@ fn asks_for(document: &Value, own: Option<&Value>) -> Vec<Vec<AskedScheme>> {
     let requirements = own.or_else(|| document.get("security")).and_then(Value::as_array);
     let schemes = |one: &Value| one.as_object().into_iter().flatten().map(scheme).collect();
     requirements.into_iter().flatten().map(schemes).collect()
-}
-
-fn is_at_or_below(at: &str, place: &str) -> bool {
-    at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Whether an object at this pointer is a schema, so that its keywords are limits.

@@ -7,6 +7,7 @@ use std::{borrow::Cow, ops::Range};
 
 use crate::{
     contract::schema::{Judged, Schema, Types},
+    exchange::is_at_or_below,
     json::{Document, push_pointer, quote},
 };
 
@@ -206,10 +207,6 @@ impl Value<'_> {
 /// Whether one place lies at or below the other.
 fn related(one: &str, other: &str) -> bool {
     is_at_or_below(one, other) || is_at_or_below(other, one)
-}
-
-fn is_at_or_below(inner: &str, outer: &str) -> bool {
-    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The JSON literal that a text may stand for; `5.0` is none where the schema says integer.

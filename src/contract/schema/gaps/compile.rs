@@ -4,7 +4,11 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use super::{Additional, Branch, Choice, Condition, Coverage, Entry, Known, Part, Pattern, Reach, Selection, Types};
+use super::{
+    known::known,
+    table::{Additional, Branch, Choice, Condition, Coverage, Entry, Pattern, Reach, Selection},
+    types::Types,
+};
 use crate::contract::{
     refs::{self, below},
     schema::{
@@ -351,39 +355,4 @@ fn types(keyword: Option<&Value>) -> Types {
 
 fn unnamed(count: &Value) -> Option<usize> {
     count.as_u64().and_then(|count| usize::try_from(count).ok())
-}
-
-/// Reads `x-contrail-known-values`. What is no text is left out.
-pub(in crate::contract::schema) fn known(keyword: Option<&Value>) -> Vec<Known> {
-    let texts = keyword.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    texts.map(|written| Known { written: written.into(), parts: parts(written) }).collect()
-}
-
-/// `client_id:{client_id}` is a text and any text; braces without a name between them are text.
-pub(super) fn parts(written: &str) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let mut rest = written;
-    let mut literal = String::new();
-    while let Some(open) = rest.find('{') {
-        let name = rest[open + 1..].split_once('}').map(|(name, _)| name);
-        let is_name = |name: &&str| {
-            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-        };
-        let Some(name) = name.filter(is_name) else {
-            literal.push_str(&rest[..=open]);
-            rest = &rest[open + 1..];
-            continue;
-        };
-        literal.push_str(&rest[..open]);
-        if !literal.is_empty() {
-            parts.push(Part::Text(std::mem::take(&mut literal).into()));
-        }
-        parts.push(if name == "origin" { Part::Origin } else { Part::Any });
-        rest = &rest[open + name.len() + 2..];
-    }
-    literal.push_str(rest);
-    if !literal.is_empty() {
-        parts.push(Part::Text(literal.into()));
-    }
-    parts
 }

@@ -1,0 +1,230 @@
+//! The walker's table: what each schema says about where things belong, and what it leads to.
+
+use std::{collections::HashSet, sync::Arc};
+
+use jsonschema::Validator;
+use serde_json::json;
+
+use super::{known::Known, types::Types};
+use crate::{
+    contract::schema::judge,
+    json::{Tape, TapeNode},
+};
+
+/// The walker's table: every schema of a document that can be reached from the places in use.
+pub(in crate::contract::schema) struct Coverage {
+    pub(super) entries: Vec<Entry>,
+    /// JSON pointers of the branches of choices and conditions; the judge decides which hold.
+    pub(in crate::contract::schema) branches: Vec<String>,
+}
+
+/// What one schema object says about where things belong.
+#[derive(Default)]
+pub(super) struct Entry {
+    pub(super) types: Types,
+    /// It is silent, so that anything goes.
+    pub(super) silent: bool,
+    pub(super) properties: Vec<(Box<str>, usize)>,
+    pub(super) patterns: Vec<(Pattern, usize)>,
+    pub(super) additional: Additional,
+    pub(super) unnamed: Option<usize>,
+    pub(super) prefix: Vec<usize>,
+    pub(super) items: Option<usize>,
+    pub(super) known: Vec<Known>,
+    /// `$ref`, `allOf`: hold always.
+    pub(super) always: Vec<usize>,
+    /// `oneOf`, `anyOf`, and the schemas that extend this one: those that hold for the value.
+    pub(super) choices: Vec<Choice>,
+    /// `if` with `then` and `else`.
+    pub(super) condition: Option<Condition>,
+    /// `dependentSchemas`.
+    pub(super) dependent: Vec<(Box<str>, usize)>,
+    /// All schemas that speak of a value to which this one leads, where that does not depend on the value.
+    pub(super) closure: Option<Vec<usize>>,
+    /// Where null is a gap: the index in [`Coverage::branches`] of the schema without its `nullable`.
+    pub(super) nullable: Option<usize>,
+    /// This schema, or one that it leads to for the same value, has a statement about values without content.
+    pub(super) looks_at_all: bool,
+    /// It only leads to other schemas for the same value.
+    pub(super) refers: bool,
+    pub(super) reach: Reach,
+}
+
+/// What a schema reaches through the schemas that it leads to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::contract::schema) struct Reach {
+    /// A circle of references, so that the judge recurses as deep as the value is.
+    pub(in crate::contract::schema) circle: bool,
+    /// A circle that passes a branch of a choice.
+    pub(in crate::contract::schema) circle_of_choices: bool,
+    /// A schema with an unusable place.
+    pub(in crate::contract::schema) broken: bool,
+}
+
+impl Reach {
+    pub(super) fn add(&mut self, other: Self) {
+        self.circle |= other.circle;
+        self.circle_of_choices |= other.circle_of_choices;
+        self.broken |= other.broken;
+    }
+}
+
+impl Entry {
+    pub(super) fn branches(&self) -> impl Iterator<Item = &Branch> {
+        let choices = self.choices.iter().flat_map(|choice| &choice.branches);
+        choices.chain(self.condition.iter().map(|condition| &condition.test))
+    }
+
+    /// The schemas that this one leads to for the same value.
+    pub(super) fn same_value(&self) -> impl Iterator<Item = usize> {
+        let condition =
+            self.condition.iter().flat_map(|condition| condition.then.into_iter().chain(condition.otherwise));
+        let branches = self.branches().map(|branch| branch.entry);
+        let dependent = self.dependent.iter().map(|(_, schema)| *schema);
+        self.always.iter().copied().chain(branches).chain(condition).chain(dependent)
+    }
+
+    /// The schemas that this one leads to.
+    pub(super) fn leads_to(&self) -> impl Iterator<Item = usize> {
+        let additional = match self.additional {
+            Additional::Schema(schema) => Some(schema),
+            _ => None,
+        };
+        let properties = self.properties.iter().map(|(_, schema)| *schema);
+        let patterns = self.patterns.iter().map(|(_, schema)| *schema);
+        let items = self.prefix.iter().copied().chain(self.items);
+        self.same_value().chain(properties).chain(patterns).chain(additional).chain(items)
+    }
+}
+
+/// Schemas of which some apply.
+pub(super) struct Choice {
+    pub(super) branches: Vec<Branch>,
+    /// By the value of a member.
+    pub(super) selection: Option<Selection>,
+    /// The branches are schemas that extend this one; none has to hold.
+    pub(super) children: bool,
+    /// Nobody can decide between the branches, so that several may hold.
+    pub(super) undecided: bool,
+}
+
+/// A member whose value selects a branch.
+pub(super) struct Selection {
+    pub(super) property: Box<str>,
+    /// Values, each with an index into the branches.
+    pub(super) cases: Vec<(Box<str>, usize)>,
+}
+
+impl Selection {
+    pub(super) fn documented(&self) -> String {
+        self.cases.iter().map(|(value, _)| format!("`{value}`")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+pub(super) struct Branch {
+    /// Its index in [`Coverage::branches`].
+    pub(super) judge: usize,
+    pub(super) entry: usize,
+}
+
+/// A pattern for the names of members.
+#[derive(Clone)]
+pub(super) struct Pattern(Arc<Validator<Tape>>);
+
+impl Pattern {
+    pub(super) fn compile(pattern: &str) -> Option<Self> {
+        let validator = judge::asserting_formats().build(&json!({ "pattern": pattern })).ok()?;
+        Some(Self(validator.into()))
+    }
+
+    pub(super) fn matches(&self, name: &str) -> bool {
+        self.0.is_valid(TapeNode::Text(name))
+    }
+}
+
+pub(super) struct Condition {
+    pub(super) test: Branch,
+    pub(super) then: Option<usize>,
+    pub(super) otherwise: Option<usize>,
+}
+
+/// What becomes of members without a name in `properties`.
+#[derive(Default, Clone, Copy)]
+pub(super) enum Additional {
+    /// The document is silent: a gap.
+    #[default]
+    Open,
+    /// Free-form, on purpose.
+    Free,
+    /// There are none; the judge says so.
+    Closed,
+    /// They have this schema.
+    Schema(usize),
+}
+
+impl Coverage {
+    /// What the schema with this index reaches.
+    pub(in crate::contract::schema) fn reach(&self, entry: usize) -> Reach {
+        self.entries[entry].reach
+    }
+
+    /// By branch, whether it reaches a schema with an unusable place.
+    pub(in crate::contract::schema) fn broken_branches(&self) -> Vec<bool> {
+        let mut broken = vec![false; self.branches.len()];
+        for branch in self.entries.iter().flat_map(Entry::branches) {
+            broken[branch.judge] = self.entries[branch.entry].reach.broken;
+        }
+        broken
+    }
+}
+
+impl Coverage {
+    /// Every schema that might apply to a value, whatever it is.
+    fn possible(&self, from: &[usize]) -> Vec<usize> {
+        self.possible_up_to(from, usize::MAX)
+    }
+
+    /// The same, cut off beyond a number of schemas.
+    pub(super) fn possible_up_to(&self, from: &[usize], limit: usize) -> Vec<usize> {
+        let mut seen: HashSet<usize> = from.iter().copied().collect();
+        let mut found = from.to_vec();
+        let mut next = 0;
+        while let Some(index) = found.get(next).copied().filter(|_| found.len() <= limit) {
+            next += 1;
+            found.extend(self.entries[index].same_value().filter(|target| seen.insert(*target)));
+        }
+        found
+    }
+
+    /// The types that a value under these schemas may have.
+    pub(in crate::contract::schema) fn types_of(&self, from: &[usize]) -> Types {
+        self.possible(from).into_iter().fold(Types::default(), |mut types, index| {
+            types.add(self.entries[index].types);
+            types
+        })
+    }
+
+    /// The types that items may have, where a value under this schema is an array.
+    pub(in crate::contract::schema) fn item_types(&self, entry: usize) -> Types {
+        let items: Vec<usize> =
+            self.possible(&[entry]).into_iter().filter_map(|index| self.entries[index].items).collect();
+        self.types_of(&items)
+    }
+
+    /// The types that the member of this name may have, where a value under this schema is an object.
+    pub(in crate::contract::schema) fn member_types(&self, entry: usize, name: &str) -> Types {
+        let schemas: Vec<usize> = self
+            .possible(&[entry])
+            .into_iter()
+            .filter_map(|index| {
+                let entry = &self.entries[index];
+                let named = entry.properties.iter().find(|(held, _)| **held == *name).map(|(_, schema)| *schema);
+                named.or(match entry.additional {
+                    Additional::Schema(schema) => Some(schema),
+                    _ => None,
+                })
+            })
+            .collect();
+        self.types_of(&schemas)
+    }
+}

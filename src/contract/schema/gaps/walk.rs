@@ -1,0 +1,415 @@
+//! One walk through a value, along what the table says of it.
+
+use std::{borrow::Cow, cell::Cell};
+
+use super::{
+    table::{Additional, Choice, Coverage},
+    types::Types,
+};
+use crate::json::{Entries, Items, Kind, Node, push_pointer};
+
+/// Bound on the gaps reported of one value.
+const MAX_GAPS: usize = 1000;
+
+/// A place that no schema accounts for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gap {
+    /// JSON pointer into the value.
+    pub at: String,
+    /// What is not documented.
+    pub kind: GapKind,
+}
+
+/// What is not documented about a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GapKind {
+    /// No schema documents it.
+    Undocumented,
+    /// It is one of the keys that exist but whose names are not shown.
+    Unnamed {
+        /// How many of them there are.
+        limit: usize,
+    },
+    /// It is one key more than exist: a violation.
+    BeyondUnnamed {
+        /// How many of them there are.
+        limit: usize,
+    },
+    /// Its value is none of the documented ones of an open set.
+    Value {
+        /// The documented ones, for reading.
+        known: String,
+    },
+    /// The document states two things about it that disagree.
+    Unclear {
+        /// What is expected, as a clause.
+        expected: String,
+    },
+}
+
+/// Whether a branch, given by its index in [`Coverage::branches`], holds for a value.
+pub(in crate::contract::schema) type Holds<'a> = &'a dyn Fn(usize, Node<'_>) -> bool;
+
+/// Schemas that lead to one value: nearly always one, which costs no allocation.
+#[derive(Default)]
+enum Few {
+    #[default]
+    None,
+    One(usize),
+    Several(Vec<usize>),
+}
+
+impl Few {
+    fn push(&mut self, index: usize) {
+        *self = match std::mem::take(self) {
+            Self::None => Self::One(index),
+            Self::One(first) => Self::Several(vec![first, index]),
+            Self::Several(mut several) => {
+                several.push(index);
+                Self::Several(several)
+            }
+        };
+    }
+
+    fn as_slice(&self) -> &[usize] {
+        match self {
+            Self::None => &[],
+            Self::One(index) => std::slice::from_ref(index),
+            Self::Several(several) => several,
+        }
+    }
+}
+
+/// Schemas that speak of one value: those that lead to it, and what they refer to.
+type Applicable<'s> = Cow<'s, [usize]>;
+
+/// A container on the way from the root to the value that is looked at.
+struct Frame<'s, 'a> {
+    children: Children<'a>,
+    applicable: Applicable<'s>,
+    /// How it is called in the container around it.
+    step: Step<'a>,
+    /// Keys without a shown name so far.
+    unnamed: usize,
+}
+
+/// One step of the way from the root; the pointer is built only for a finding.
+enum Step<'a> {
+    Root,
+    Member(Cow<'a, str>),
+    Item(usize),
+}
+
+/// The JSON pointer of the value that `last` leads to from the innermost open container.
+fn pointer(open: &[Frame<'_, '_>], last: &Step<'_>) -> String {
+    let mut pointer = String::new();
+    for step in open.iter().map(|frame| &frame.step).chain([last]) {
+        match step {
+            Step::Root => {}
+            Step::Member(name) => push_pointer(&mut pointer, name),
+            Step::Item(index) => push_pointer(&mut pointer, &index.to_string()),
+        }
+    }
+    pointer
+}
+
+enum Children<'a> {
+    Members(Entries<'a>),
+    Items(std::iter::Enumerate<Items<'a>>),
+}
+
+/// What the schemas of a container say about one child.
+enum Says {
+    /// These schemas speak of it.
+    Schemas(Few),
+    /// It is covered, and nothing below is looked at.
+    Covered,
+    /// It is one of the keys whose names are not shown.
+    Unnamed(usize, Few),
+    /// Nothing.
+    Nothing,
+}
+
+/// Schemas that apply to one value.
+struct Found<'s> {
+    applicable: Applicable<'s>,
+    /// A branch without any statement holds, which frees the content.
+    freed: bool,
+    /// A member of the value, and what is not documented about it.
+    unclear: Option<(&'s str, GapKind)>,
+}
+
+/// One walk through a value.
+struct Walk<'c> {
+    coverage: &'c Coverage,
+    holds: Holds<'c>,
+    is_origin: &'c dyn Fn(&str) -> bool,
+    /// A choice came out in a way that only an aspect without a check could decide.
+    undecided: Cell<bool>,
+}
+
+impl Coverage {
+    /// The gaps of a value under the schema with this index, and whether a choice is undecided.
+    pub(in crate::contract::schema) fn walk(
+        &self,
+        entry: usize,
+        root: Node<'_>,
+        holds: Holds<'_>,
+        is_origin: &dyn Fn(&str) -> bool,
+    ) -> (Vec<Gap>, bool) {
+        let walk = Walk { coverage: self, holds, is_origin, undecided: Cell::new(false) };
+        let gaps = walk.walk(entry, root);
+        (gaps, walk.undecided.get())
+    }
+}
+
+impl<'c> Walk<'c> {
+    fn walk(&self, entry: usize, root: Node<'_>) -> Vec<Gap> {
+        let mut gaps = Vec::new();
+        let mut open: Vec<Frame<'_, '_>> = Vec::new();
+        open.extend(self.enter(root, &[entry], Step::Root, &open, &mut gaps));
+        while let Some(frame) = open.last_mut() {
+            if gaps.len() >= MAX_GAPS {
+                break;
+            }
+            let next = match &mut frame.children {
+                Children::Members(members) => members.next().map(|(name, value)| {
+                    let name = name.as_str().unwrap_or_default();
+                    let says = self.coverage.member_of(&frame.applicable, &name);
+                    (Step::Member(name), value, says)
+                }),
+                Children::Items(items) => items
+                    .next()
+                    .map(|(index, item)| (Step::Item(index), item, self.coverage.item_of(&frame.applicable, index))),
+            };
+            let Some((step, child, says)) = next else {
+                open.pop();
+                continue;
+            };
+            let schemas = match says {
+                Says::Covered => continue,
+                Says::Nothing => {
+                    gaps.push(Gap { at: pointer(&open, &step), kind: GapKind::Undocumented });
+                    continue;
+                }
+                Says::Unnamed(limit, schemas) => {
+                    frame.unnamed += 1;
+                    let kind = if frame.unnamed > limit {
+                        GapKind::BeyondUnnamed { limit }
+                    } else {
+                        GapKind::Unnamed { limit }
+                    };
+                    gaps.push(Gap { at: pointer(&open, &step), kind });
+                    schemas
+                }
+                Says::Schemas(schemas) => schemas,
+            };
+            let frame = self.enter(child, schemas.as_slice(), step, &open, &mut gaps);
+            open.extend(frame);
+        }
+        gaps
+    }
+
+    /// Reports on one value; a container with content to visit gives a frame.
+    fn enter<'a>(
+        &self,
+        value: Node<'a>,
+        schemas: &[usize],
+        step: Step<'a>,
+        open: &[Frame<'_, '_>],
+        gaps: &mut Vec<Gap>,
+    ) -> Option<Frame<'c, 'a>> {
+        let entries = &self.coverage.entries;
+        let looks = schemas.iter().any(|index| entries[*index].looks_at_all);
+        let kind = value.kind();
+        let is_container = matches!(kind, Kind::Object | Kind::Array) && !value.is_empty();
+        if !looks && !is_container {
+            return None;
+        }
+        let found = self.applicable(schemas, value);
+        match kind {
+            Kind::Object | Kind::Array if !is_container => None,
+            Kind::Object | Kind::Array => {
+                let (children, container) = match kind {
+                    Kind::Object => (Children::Members(value.entries()), Types::OBJECT),
+                    _ => (Children::Items(value.items().enumerate()), Types::ARRAY),
+                };
+                let documents = self.documents(&found, container);
+                if let Some((member, kind)) = found.unclear {
+                    let mut at = pointer(open, &step);
+                    if let GapKind::Value { .. } = kind {
+                        push_pointer(&mut at, member);
+                    }
+                    gaps.push(Gap { at, kind });
+                }
+                documents.then_some(Frame { children, applicable: found.applicable, step, unnamed: 0 })
+            }
+            Kind::String => {
+                let mut known = found.applicable.iter().flat_map(|index| &entries[*index].known).peekable();
+                known.peek()?;
+                let text = value.as_str().unwrap_or_default();
+                if !known.clone().any(|known| known.matches(&text, self.is_origin)) {
+                    let known = known.map(|known| format!("`{}`", known.written)).collect::<Vec<_>>().join(", ");
+                    gaps.push(Gap { at: pointer(open, &step), kind: GapKind::Value { known } });
+                }
+                None
+            }
+            Kind::Null => {
+                let mut nullable = found.applicable.iter().filter_map(|index| entries[*index].nullable);
+                if nullable.any(|rest| !(self.holds)(rest, value)) {
+                    let expected = "another value: `nullable` allows null, and the rest of the schema excludes it";
+                    let kind = GapKind::Unclear { expected: expected.to_owned() };
+                    gaps.push(Gap { at: pointer(open, &step), kind });
+                }
+                None
+            }
+            Kind::Boolean | Kind::Number => None,
+        }
+    }
+
+    /// Whether the schemas document the content of such a container. A value that no schema restricts has no gaps below,
+    /// nor has one of a wrong type. Beside a schema that states something, one that states nothing frees nothing.
+    fn documents(&self, found: &Found<'_>, container: Types) -> bool {
+        let entries = || found.applicable.iter().map(|index| &self.coverage.entries[*index]);
+        let free =
+            found.freed || (entries().any(|entry| entry.silent) && entries().all(|entry| entry.silent || entry.refers));
+        !free && entries().all(|entry| entry.types.allows(container))
+    }
+
+    /// All schemas that apply to a value, given those that lead to it.
+    fn applicable(&self, from: &[usize], value: Node<'_>) -> Found<'c> {
+        let entries = &self.coverage.entries;
+        if let [only] = from
+            && let Some(always) = &entries[*only].closure
+        {
+            return Found { applicable: Cow::Borrowed(always), freed: false, unclear: None };
+        }
+        let mut found = Vec::with_capacity(from.len() + 2);
+        let mut freed = false;
+        let mut unclear = None;
+        let mut todo: Vec<usize> = from.iter().rev().copied().collect();
+        while let Some(index) = todo.pop() {
+            if found.contains(&index) {
+                continue;
+            }
+            found.push(index);
+            let entry = &entries[index];
+            todo.extend(&entry.always);
+            for choice in &entry.choices {
+                let before = todo.len();
+                unclear = unclear.or(self.choose(choice, value, &found, &mut todo));
+                freed |= todo[before..].iter().any(|branch| entries[*branch].silent);
+            }
+            if let Some(condition) = &entry.condition {
+                if (self.holds)(condition.test.judge, value) {
+                    todo.push(condition.test.entry);
+                    todo.extend(condition.then);
+                } else {
+                    todo.extend(condition.otherwise);
+                }
+            }
+            todo.extend(
+                entry.dependent.iter().filter(|(name, _)| value.get(name).is_some()).map(|(_, schema)| *schema),
+            );
+        }
+        Found { applicable: Cow::Owned(found), freed, unclear }
+    }
+
+    /// The branches of a choice that apply to a value. Gives the member that selects none of them.
+    fn choose(
+        &self,
+        choice: &'c Choice,
+        value: Node<'_>,
+        found: &[usize],
+        todo: &mut Vec<usize>,
+    ) -> Option<(&'c str, GapKind)> {
+        let mut unclear = None;
+        if let Some(selection) = &choice.selection
+            && let Some(told) = value.get(&selection.property)
+        {
+            let property = &*selection.property;
+            let text = (told.kind() == Kind::String).then(|| told.as_str()).flatten().unwrap_or_default();
+            match selection.cases.iter().find(|(held, _)| **held == *text) {
+                Some((_, index)) => {
+                    let branch = &choice.branches[*index];
+                    if found.contains(&branch.entry) {
+                        return None;
+                    }
+                    if !choice.children || (self.holds)(branch.judge, value) {
+                        todo.push(branch.entry);
+                        return None;
+                    }
+                    let expected = format!("what the schema documents that its `{property}` names");
+                    return Some((property, GapKind::Unclear { expected }));
+                }
+                None => unclear = Some((property, GapKind::Value { known: selection.documented() })),
+            }
+        }
+        if choice.children {
+            return unclear;
+        }
+        let before = todo.len();
+        let holding = choice.branches.iter().filter(|branch| (self.holds)(branch.judge, value));
+        todo.extend(holding.map(|branch| branch.entry));
+        if choice.undecided && todo.len() > before + 1 {
+            self.undecided.set(true);
+        }
+        if todo.len() == before {
+            // No branch holds, which is a violation; what any of them documents is no gap.
+            todo.extend(choice.branches.iter().map(|branch| branch.entry));
+            return None;
+        }
+        unclear
+    }
+}
+
+impl Coverage {
+    fn member_of(&self, applicable: &[usize], name: &str) -> Says {
+        let mut schemas = Few::default();
+        let mut covered = false;
+        let mut unnamed = None;
+        for index in applicable {
+            let entry = &self.entries[*index];
+            let mut named = false;
+            for (_, schema) in entry.properties.iter().filter(|(held, _)| **held == *name) {
+                schemas.push(*schema);
+                named = true;
+            }
+            for (_, schema) in entry.patterns.iter().filter(|(pattern, _)| pattern.matches(name)) {
+                schemas.push(*schema);
+                named = true;
+            }
+            if named {
+                covered = true;
+                continue;
+            }
+            if let Some(limit) = entry.unnamed {
+                unnamed = Some(limit);
+            }
+            match entry.additional {
+                Additional::Open => {}
+                Additional::Free | Additional::Closed => covered |= entry.unnamed.is_none(),
+                Additional::Schema(schema) => {
+                    schemas.push(schema);
+                    covered |= entry.unnamed.is_none();
+                }
+            }
+        }
+        match (covered, unnamed) {
+            (true, _) if schemas.as_slice().is_empty() => Says::Covered,
+            (true, _) => Says::Schemas(schemas),
+            (false, Some(limit)) => Says::Unnamed(limit, schemas),
+            (false, None) => Says::Nothing,
+        }
+    }
+
+    fn item_of(&self, applicable: &[usize], index: usize) -> Says {
+        let mut schemas = Few::default();
+        for entry in applicable.iter().map(|entry| &self.entries[*entry]) {
+            if let Some(schema) = entry.prefix.get(index).copied().or(entry.items) {
+                schemas.push(schema);
+            }
+        }
+        if schemas.as_slice().is_empty() { Says::Nothing } else { Says::Schemas(schemas) }
+    }
+}
