@@ -151,6 +151,11 @@ impl Parameter {
         }
     }
 
+    /// Whether a field of this name is the parameter: the members of an exploded object have names of their own alone.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        *self.name == *name && !matches!(self.spread, Some(Spread::Keys { .. }))
+    }
+
     /// The name of the field that the member at a JSON pointer is written as.
     pub(super) fn field(&self, at: &str) -> Option<String> {
         let mut keys = pointer_tokens(at);

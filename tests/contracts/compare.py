@@ -1,4 +1,4 @@
-"""Compares contrail's verdicts on bodies with those of jsonschema and ajv. `run` starts it."""
+"""Compares contrail's verdicts on bodies and parameters with those of jsonschema and ajv. `run` starts it."""
 
 import argparse
 import fnmatch
@@ -16,6 +16,7 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 import bodies
+import parameters
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -154,6 +155,60 @@ def verify(path, entries):
     return json.loads(done.stdout)["exchanges"]
 
 
+def parametrised(path, name, document, arguments, explained):
+    """Prints what the parameters of a document come to; gives the number of differences that nothing explains."""
+    chance = random.Random(f"{arguments.seed}:{name}:parameters")
+    whole = bodies.plain_cached(document, "request")
+    resource = Resource.from_contents(whole, default_specification=DRAFT202012)
+    registry = Registry().with_resource("https://document.example/", resource)
+    cases, entries = [], []
+    for route, item in (document.get("paths") or {}).items():
+        item = follow(document, item)
+        for method in METHODS:
+            operation = item.get(method)
+            if not isinstance(operation, dict):
+                continue
+            prefix = base(operation if "servers" in operation else item if "servers" in item else document)
+            for held in parameters.of(document, follow, item, operation):
+                if held.get("in") not in parameters.RULES or held["name"].lower() in parameters.IGNORED:
+                    continue
+                parameter = parameters.Parameter(document, held)
+                if not parameter.is_read:
+                    continue
+                validator = Draft202012Validator(bodies.anchored(parameter.schema), registry=registry, format_checker=FormatChecker())
+                label = f"{operation.get('operationId', f'{method} {route}')} {parameter.place} {parameter.name}"
+                for sent in parameters.requests(parameter, whole, chance, arguments.count):
+                    target, headers = parameters.request(parameter, route, sent)
+                    made = entry("request", method, "https://a.example" + prefix + target, 200, "")
+                    made["request"]["headers"] = headers
+                    made["request"].pop("postData")
+                    entries.append(made)
+                    cases.append((label, parameter, sent, parameters.verdict(parameter, whole, validator, sent)))
+    counts = {"parameters": 0, "invalid": 0, "unchecked": 0, "explained": 0}
+    wrong = 0
+    for (label, parameter, sent, says), exchange in zip(cases, verify(path, entries) if entries else [], strict=True):
+        counts["parameters"] += 1
+        rule = parameters.RULES[parameter.place]
+        findings = [one for one in exchange["findings"] if one["rule"] == rule and one["at"].split("[")[0] == parameter.name]
+        counts["invalid"] += bool(findings)
+        if "request-parameters" in exchange["unchecked"] and not findings:
+            counts["unchecked"] += 1
+            continue
+        if bool(findings) == (says is not None):
+            continue
+        ours = "; ".join(one["message"] for one in findings) or "conforms"
+        difference = {"by": "jsonschema", "place": label, "says": f"contrail: {ours} | jsonschema: {says or 'valid'}"}
+        item = is_explained(explained, name, difference)
+        counts["explained"] += item is not None
+        wrong += item is None
+        if item is None or arguments.list:
+            why = f" [{item['because']}]" if item else ""
+            print(f"{name}: {label}: {difference['says'][:600]}{why}\n    {sent} {json.dumps(parameter.schema)[:300]}")
+    if cases:
+        print(f"{name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()) + f", {wrong} differences")
+    return wrong
+
+
 def is_explained(explained, name, difference):
     """The entry of the list that a difference matches."""
     for item in explained:
@@ -169,9 +224,10 @@ def compare(path, arguments, explained):
     document = read(path)
     if not isinstance(document, dict) or "openapi" not in document:
         return 0
+    wrong = parametrised(path, name, document, arguments, explained)
     found = list(places(document))
     if not found:
-        return 0
+        return wrong
     chance = random.Random(f"{arguments.seed}:{name}")
     valuess = []
     for _, side, _, _, _, schema in found:
@@ -187,7 +243,6 @@ def compare(path, arguments, explained):
                                     [valuess[index] for index in chosen], arguments.judge)
         verdicts |= {index: both for index, *both in zip(chosen, python, javascript, strict=True)}
     counts = {"bodies": 0, "invalid": 0, "unchecked": 0, "explained": 0, "not judged by the other": 0}
-    wrong = 0
     for index, (label, side, *_rest) in enumerate(found):
         for number, value in enumerate(valuess[index]):
             exchange = next(exchanges)

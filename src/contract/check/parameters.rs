@@ -203,7 +203,7 @@ impl<'a> Check<'a> {
             let Parameter { name, .. } = parameter;
             let texts: Vec<Text<'_>> = sent
                 .iter()
-                .filter(|(held, _)| *held == &**name)
+                .filter(|(held, _)| parameter.is_named(held))
                 .map(|(_, text)| (*text, params::decode_plain(text).unwrap_or(Cow::Borrowed(text))))
                 .collect();
             let fields: Vec<_> = sent
@@ -236,7 +236,7 @@ impl<'a> Check<'a> {
 
 /// The parameter that a name of the query belongs to, and whether the name is its own.
 fn slot<'g, 'p, 'q>(given: &'g mut [Given<'p, 'q>], name: &str) -> Option<(&'g mut Given<'p, 'q>, bool)> {
-    let own = given.iter().position(|given| *given.parameter.name == *name);
+    let own = given.iter().position(|given| given.parameter.is_named(name));
     let index = own.or_else(|| given.iter().position(|given| given.parameter.spreads_to(name)))?;
     Some((&mut given[index], own.is_some()))
 }
