@@ -3,7 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::{ContractDocument, refs, schema::Schemas};
-use crate::{exchange::media, json::Document};
+use crate::{
+    exchange::media,
+    json::{Document, unescape_pointer},
+};
 
 impl ContractDocument {
     /// Examples of media types, parameters and headers that break the schema beside them: JSON pointer of each, and what
@@ -34,7 +37,7 @@ impl ContractDocument {
 /// Whether an object with a schema is a media type of JSON, or none at all (a parameter, a header).
 fn is_json(at: &str) -> bool {
     let mut tokens = at.rsplit('/');
-    let name = refs::unescape(tokens.next().unwrap_or_default());
+    let name = unescape_pointer(tokens.next().unwrap_or_default());
     tokens.next() != Some("content") || media::is_json(&media::essence(name.as_bytes()))
 }
 

@@ -18,6 +18,7 @@ use super::{
     document, refs,
     schema::{Holds, holds},
 };
+use crate::json::unescape_pointer;
 
 /// Most files beside the document.
 const MAX_FILES: usize = 1_000;
@@ -185,7 +186,7 @@ impl Files {
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let is_absolute =
             address.starts_with("//") || address.split('/').next().is_some_and(|first| first.contains(':'));
-        if super::schema::is_meta_schema(reference) {
+        if refs::is_meta_schema(reference) {
             return Ok(None);
         }
         if is_absolute {
@@ -243,7 +244,11 @@ impl Files {
 
     /// A free place under `components`, named after the place in the file, or after the file.
     fn free(&mut self, (file, pointer): &Named, section: &str) -> String {
-        let token = pointer.rsplit('/').next().map(refs::unescape).filter(|name| !name.is_empty());
+        let token = pointer
+            .rsplit('/')
+            .next()
+            .map(|token| unescape_pointer(token).into_owned())
+            .filter(|name| !name.is_empty());
         let stem = || file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '_' };
         let name: String = token
@@ -459,10 +464,10 @@ fn insert(document: &mut Value, at: &str, part: Value) {
     let mut held = document;
     for token in parent.split('/').skip(1) {
         let Some(members) = held.as_object_mut() else { return };
-        held = members.entry(refs::unescape(token)).or_insert_with(|| json!(Map::new()));
+        held = members.entry(unescape_pointer(token).into_owned()).or_insert_with(|| json!(Map::new()));
     }
     if let Some(members) = held.as_object_mut() {
-        members.insert(refs::unescape(name), part);
+        members.insert(unescape_pointer(name).into_owned(), part);
     }
 }
 

@@ -36,6 +36,7 @@ pub mod schema;
 mod stated;
 mod tenant;
 mod union;
+mod unusable;
 mod upgrade;
 mod yaml;
 
@@ -43,8 +44,8 @@ pub use compile::NotImplemented;
 pub use error::ContractError;
 pub use model::Operation;
 use overlay::Slip;
-pub(crate) use refs::{below, follow, reference, unescape};
-pub use schema::UnusablePlace;
+pub(crate) use refs::{below, follow, reference};
+pub use unusable::UnusablePlace;
 pub(crate) use yaml::write as yaml_text;
 
 /// The built-in contract's text.

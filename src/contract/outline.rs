@@ -9,7 +9,7 @@ use super::{
     model::{Response, Status},
     refs,
 };
-use crate::{exchange::is_at_or_below, finding::Unchecked};
+use crate::{exchange::is_at_or_below, finding::Unchecked, json::unescape_pointer};
 
 /// The verbs of scopes, in the order in which the documentation names them.
 const VERBS: [&str; 4] = ["create", "read", "update", "delete"];
@@ -333,7 +333,7 @@ impl Names {
             (Some("components"), Some(_), Some(name)) => {
                 format!(
                     "{}{}",
-                    refs::unescape(name),
+                    unescape_pointer(name).into_owned(),
                     parts.next().map(|rest| Self::steps(&format!("/{rest}"))).unwrap_or_default()
                 )
             }
@@ -349,14 +349,14 @@ impl Names {
             match token {
                 "properties" => {
                     out.push('.');
-                    out.push_str(&refs::unescape(tokens.next().unwrap_or_default()));
+                    out.push_str(&unescape_pointer(tokens.next().unwrap_or_default()));
                 }
                 "items" => out.push_str("[]"),
                 "additionalProperties" => out.push_str(".*"),
                 "schema" | "content" | "responses" | "requestBody" => {}
                 other => {
                     out.push('.');
-                    out.push_str(&refs::unescape(other));
+                    out.push_str(&unescape_pointer(other));
                 }
             }
         }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
 use super::{ContractError, document, refs};
-use crate::json::push_pointer;
+use crate::json::{push_pointer, unescape_pointer};
 
 /// What an overlay says that has no effect; allowed, and mostly a slip of the pen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -237,7 +237,7 @@ fn take_away(document: &mut Value, mut places: Vec<String>) -> Result<(), String
         let Some((parent, token)) = place.rsplit_once('/') else {
             return Err("the document as a whole cannot be removed".to_owned());
         };
-        let token = refs::unescape(token);
+        let token = unescape_pointer(token).into_owned();
         match document.pointer_mut(parent) {
             Some(Value::Object(members)) => {
                 members.shift_remove(&token);

@@ -3,8 +3,8 @@
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 
-use super::{ContractError, UnusablePlace, error::invalid, schema::is_meta_schema};
-use crate::json::push_pointer;
+use super::{ContractError, UnusablePlace, error::invalid};
+use crate::json::{push_pointer, unescape_pointer};
 
 /// What a URI fragment cannot hold as it is, and the percent sign.
 const FRAGMENT: &AsciiSet =
@@ -61,6 +61,15 @@ pub(crate) fn target(reference: &str) -> Option<String> {
     percent_encoding::percent_decode_str(fragment).decode_utf8().ok().map(Into::into)
 }
 
+/// Whether a reference leads to a meta-schema of JSON Schema, which the judge brings along.
+pub(super) fn is_meta_schema(reference: &str) -> bool {
+    let (address, _) = reference.split_once('#').unwrap_or((reference, ""));
+    ["https://json-schema.org/draft/2020-12/", "https://json-schema.org/draft/2019-09/"]
+        .iter()
+        .any(|draft| address.strip_prefix(draft).is_some_and(|rest| rest == "schema" || rest.starts_with("meta/")))
+        || ["04", "06", "07"].iter().any(|draft| address == format!("http://json-schema.org/draft-{draft}/schema"))
+}
+
 /// A reference within the document to the place at a JSON pointer.
 pub(crate) fn reference(pointer: &str) -> String {
     format!("#{}", utf8_percent_encode(pointer, FRAGMENT))
@@ -73,7 +82,7 @@ pub(crate) fn at<'v>(document: &'v Value, pointer: &str) -> Option<&'v Value> {
         return Some(document);
     }
     pointer.strip_prefix('/')?.split('/').try_fold(document, |value, token| match value {
-        Value::Object(members) if token.contains('~') => members.get(&unescape(token)),
+        Value::Object(members) if token.contains('~') => members.get(&*unescape_pointer(token)),
         Value::Object(members) => members.get(token),
         Value::Array(items) => {
             let is_index = !token.starts_with('+') && (token.len() == 1 || !token.starts_with('0'));
@@ -81,11 +90,6 @@ pub(crate) fn at<'v>(document: &'v Value, pointer: &str) -> Option<&'v Value> {
         }
         _ => None,
     })
-}
-
-/// A token of a JSON pointer as the name that it stands for (RFC 6901, section 4).
-pub(crate) fn unescape(token: &str) -> String {
-    token.replace("~1", "/").replace("~0", "~")
 }
 
 /// The JSON pointer of what is `steps` below another.

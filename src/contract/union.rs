@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::{ContractDocument, refs};
+use crate::json::unescape_pointer;
 
 /// What a document states once for all its operations.
 const SHARED: [&str; 3] = ["servers", "security", "x-contrail-media-types"];
@@ -167,7 +168,7 @@ fn discriminate(object: &mut Map<String, Value>, renamed: &HashMap<String, Strin
         if let Some(old) = old.strip_prefix("/components/schemas/") {
             let mapping = discriminator.entry("mapping").or_insert_with(|| json!({}));
             let Some(mapping) = mapping.as_object_mut() else { continue };
-            mapping.entry(refs::unescape(old)).or_insert_with(|| refs::reference(&reference).into());
+            mapping.entry(unescape_pointer(old).into_owned()).or_insert_with(|| refs::reference(&reference).into());
         }
     }
 }

@@ -12,8 +12,9 @@ use super::{
     scopes::{Calls, Decision},
 };
 use crate::{
-    contract::{self, Operation, below, unescape},
+    contract::{self, Operation, below},
     finding::Unchecked,
+    json::{pointer_tokens, unescape_pointer},
 };
 
 /// What was learned.
@@ -170,13 +171,13 @@ fn evidence(seen: &Seen, counted: &str) -> Map<String, Value> {
 /// The name that people know a schema by.
 fn name_of(pointer: &str) -> String {
     let name = pointer.strip_prefix("/components/schemas/").unwrap_or(pointer);
-    name.split('/').filter(|token| *token != "properties").map(unescape).collect::<Vec<_>>().join(".")
+    name.split('/').filter(|token| *token != "properties").map(unescape_pointer).collect::<Vec<_>>().join(".")
 }
 
 /// A JSON pointer as a `JSONPath` (RFC 9535, section 2.7).
 fn json_path(pointer: &str) -> String {
     let mut path = "$".to_owned();
-    for token in pointer.split('/').skip(1).map(unescape) {
+    for token in pointer_tokens(pointer) {
         let is_name = token.starts_with(|first: char| first.is_ascii_alphabetic())
             && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if is_name {

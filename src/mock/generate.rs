@@ -3,7 +3,7 @@
 use serde_json::{Map, Number, Value, json};
 
 use super::pattern;
-use crate::contract::refs;
+use crate::{contract::refs, json::unescape_pointer};
 
 /// Maximum nesting of a value.
 const MAX_DEPTH: usize = 24;
@@ -331,7 +331,7 @@ fn kind(schema: &Map<String, Value>, salt: usize) -> &'static str {
 fn selected(discriminator: &Value, branch: &Value) -> Option<(String, String)> {
     let property = discriminator.get("propertyName")?.as_str()?;
     let target = branch.get("$ref")?.as_str()?;
-    let name = refs::unescape(target.rsplit('/').next()?);
+    let name = unescape_pointer(target.rsplit('/').next()?).into_owned();
     let mapping = discriminator.get("mapping").and_then(Value::as_object);
     let mapped = mapping
         .into_iter()

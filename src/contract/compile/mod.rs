@@ -29,7 +29,8 @@ use super::{
     model::{Model, Operation, RequestBody, Security},
     refs,
     route::{Router, base_path, urls},
-    schema::{Schemas, UnusablePlace},
+    schema::Schemas,
+    unusable::UnusablePlace,
 };
 use crate::finding::{Unchecked, UncheckedSet};
 

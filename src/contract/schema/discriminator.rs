@@ -7,7 +7,10 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::contract::refs::{self, below};
+use crate::{
+    contract::refs::{self, below},
+    json::unescape_pointer,
+};
 
 const COMPONENTS: &str = "/components/schemas";
 
@@ -80,7 +83,7 @@ impl<'d> Discriminators<'d> {
             .collect();
         let case = |(schema, target): (String, String)| {
             let explicit = mapping.iter().filter(|(_, mapped)| *mapped == target).map(|(value, _)| (*value).clone());
-            let name = target.strip_prefix(COMPONENTS).map(|name| refs::unescape(&name[1..]));
+            let name = target.strip_prefix(COMPONENTS).map(|name| unescape_pointer(&name[1..]).into_owned());
             // A name that the mapping gives to another schema is that one's.
             let name = name.filter(|name| mapping.iter().all(|(value, _)| *value != name));
             Case { values: explicit.chain(name).collect(), schema }

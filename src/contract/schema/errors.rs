@@ -1,6 +1,6 @@
 //! What the judge says, as violations: one per place, at the place where a reader would look for it.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use jsonschema::{
     ErrorIterator, ValidationError,
@@ -8,20 +8,11 @@ use jsonschema::{
 };
 use serde_json::Value;
 
-use super::Indeterminate;
+use super::{Indeterminate, SchemaViolation};
 use crate::json::{push_pointer, reads_as_another_scalar};
 
 /// Bound on the violations reported of one value.
 const MAX_VIOLATIONS: usize = 1000;
-
-/// A place at which a value breaks its schema.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SchemaViolation {
-    /// JSON pointer into the value. A missing member has the pointer that it would have.
-    pub at: String,
-    /// What the schema says, as a clause that follows "expected".
-    pub expected: Cow<'static, str>,
-}
 
 /// What one place breaks: the more basic a clause, the earlier it comes; a wrong type makes the others moot.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

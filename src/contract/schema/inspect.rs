@@ -14,34 +14,16 @@ use super::{
     keywords::{self, Holds, holds, targets},
     pattern, resources,
 };
-use crate::contract::refs::{self, below};
+use crate::contract::{
+    UnusablePlace,
+    refs::{self, below},
+};
 
 /// Bound on the schemas that apply to one value by way of a schema, counted once for each way.
 const MAX_WAYS: u64 = 1 << 14;
 
 /// Bound on the schemas that lead to each other for one value: the judge recurses.
 const MAX_CHAIN: usize = 128;
-
-/// A place that contrail cannot judge by.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct UnusablePlace {
-    /// JSON pointer into the document.
-    pub at: String,
-    /// What is wrong.
-    pub reason: String,
-}
-
-impl UnusablePlace {
-    /// A `$ref` at `at` to a place that the document does not have.
-    pub(in crate::contract) fn dangling(at: &str, target: &str) -> Self {
-        let reason = if target.starts_with('#') {
-            format!("it refers to `{target}`, which the document does not define")
-        } else {
-            format!("it refers to `{target}`, which is no place in the document or in a file beside it")
-        };
-        Self { at: below(at, &["$ref"]), reason }
-    }
-}
 
 /// What an inspection finds.
 #[derive(Debug, Default)]
@@ -339,7 +321,7 @@ impl Inspector<'_> {
         let Some(target) = value.as_str() else {
             return self.unusable(pointer, "$ref", "expected a string".to_owned());
         };
-        if resources::is_meta_schema(target) {
+        if refs::is_meta_schema(target) {
             self.found.meta_schemas.insert(target.to_owned());
         } else if refs::target(target).is_none_or(|to| refs::at(self.document, &to).is_none()) {
             self.unusable(pointer, "$ref", UnusablePlace::dangling(pointer, target).reason);

@@ -22,13 +22,12 @@ mod set;
 #[cfg(test)]
 mod tests;
 mod verdict;
+mod violation;
 
-pub use errors::SchemaViolation;
 pub use formats::ASSERTED_FORMATS;
 pub use gaps::{Gap, GapKind, Types};
-pub use inspect::UnusablePlace;
 pub(super) use judged::NULLABLE;
 pub(super) use keywords::{Holds, holds};
-pub(super) use resources::is_meta_schema;
 pub use set::Schemas;
-pub use verdict::{Indeterminate, Judged, Schema};
+pub use verdict::{Judged, Schema};
+pub use violation::{Indeterminate, SchemaViolation};

@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    Schema, UnusablePlace,
+    Schema,
     adapt::{self, Side},
     fast_path::FastPath,
     gaps::{self, Coverage},
@@ -22,7 +22,7 @@ use super::{
     judged::Changes,
     resources::{Copies, Resolved},
 };
-use crate::contract::refs;
+use crate::contract::{UnusablePlace, refs};
 
 /// Stack for the build, in bytes: its recursion is as deep as the longest chain of references.
 const BUILD_STACK: usize = 256 << 20;

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use super::{
-    Gap, SchemaViolation, Types,
+    Gap, Indeterminate, SchemaViolation, Types,
     fast_path::Outcome,
     set::{Build, Schemas},
 };
@@ -42,11 +42,6 @@ pub struct Judged {
     /// The schema leads to an unusable place, so that it may allow less than this.
     pub partial: bool,
 }
-
-/// No verdict: the schema is unusable, the value is nested too deep for the stack or for a schema that refers to itself
-/// from within a choice, or a pattern is too costly to match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Indeterminate;
 
 impl Schema {
     pub(super) fn new(schemas: Arc<Schemas>, place: usize) -> Self {

@@ -30,15 +30,6 @@ const DIALECTS: [&str; 3] = [
     "https://spec.openapis.org/oas/3.2/dialect/",
 ];
 
-/// Whether a reference leads to a meta-schema of JSON Schema, which the judge brings along.
-pub(in crate::contract) fn is_meta_schema(reference: &str) -> bool {
-    let (address, _) = reference.split_once('#').unwrap_or((reference, ""));
-    ["https://json-schema.org/draft/2020-12/", "https://json-schema.org/draft/2019-09/"]
-        .iter()
-        .any(|draft| address.strip_prefix(draft).is_some_and(|rest| rest == "schema" || rest.starts_with("meta/")))
-        || ["04", "06", "07"].iter().any(|draft| address == format!("http://json-schema.org/draft-{draft}/schema"))
-}
-
 /// Whether `$schema` names the dialect that contrail judges by.
 pub(super) fn is_dialect(schema: &str) -> bool {
     let schema = schema.strip_suffix('#').unwrap_or(schema);
