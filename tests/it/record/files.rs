@@ -1,9 +1,11 @@
 //! What is written: the journal while it runs, the fixture at the end, and what was there before.
 
 use std::{
+    ffi::OsStr,
     fs,
     io::{BufReader, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
+    os::unix::ffi::OsStrExt as _,
 };
 
 use nix::{
@@ -13,7 +15,7 @@ use nix::{
 
 use super::harness::{SECRET, TEMPLATES, Workspace, entries, get, objects, token};
 use crate::support::{
-    command::{Ran, limited},
+    command::{Ran, limited, run_in},
     golden::assert_output,
     process::Running,
     wire::{call, read},
@@ -108,6 +110,21 @@ fn recording_an_unchanged_tenant_again_changes_no_byte() {
     let before = workspace.read("rec.har");
     record(&workspace, &["--overwrite"], &[TEMPLATES, GROUPS]);
     assert_eq!(workspace.read("rec.har"), before);
+}
+
+#[test]
+fn a_path_that_is_not_utf_8_is_refused_before_anything_is_recorded() {
+    let workspace = Workspace::new();
+    let folder = workspace.path().join(OsStr::from_bytes(b"n\xff"));
+    fs::create_dir(&folder).unwrap();
+    for (at, out) in [(workspace.path(), &b"n\xff/x"[..]), (workspace.path(), b"o\xff.har"), (&folder, b"x.har")] {
+        let arguments = ["record", "--upstream", "sandbox", "--out"].map(OsStr::new);
+        let rest = [OsStr::from_bytes(out), OsStr::new("--"), OsStr::new("true")];
+        let ran = run_in(at, arguments.into_iter().chain(rest));
+        let said = "its path is not UTF-8, and a journal states the path of its fixture; name another";
+        assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 }
 
 #[test]
