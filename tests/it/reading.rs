@@ -139,7 +139,19 @@ fn an_error_never_quotes_the_url_or_a_body() {
     let said = refusal(&har(r#"{"request":{"method":"GET","url":"/cb?code=s3cret"},"response":{"status":200}}"#));
     assert!(!said.contains("s3cret"));
     let said = refusal(&har(r#"{"request":{"method":"GET","url":{"s3cret":1}}}"#));
-    assert_eq!(said, "`x.har`, entry 0: it cannot be read (a member is missing or of another type than HAR 1.2 says)");
+    assert_eq!(said, "`x.har`, entry 0: it cannot be read (`request.url` is an object, and a string in HAR 1.2)");
+    for (entry, member) in [
+        ("[1]", "it is an array, and an object in HAR 1.2"),
+        (r#"{"startedDateTime":1700000000000}"#, "`startedDateTime` is a number, and a string in HAR 1.2"),
+        (r#"{"request":{"headers":{"Accept":"s3cret"}}}"#, "`request.headers` is an object, and an array in HAR 1.2"),
+        (r#"{"request":{"headers":["Accept: s3cret"]}}"#, "`request.headers.*` is a string, and an object in HAR 1.2"),
+        (
+            r#"{"response":{"content":{"text":{"a":1}}}}"#,
+            "`response.content.text` is an object, and a string in HAR 1.2",
+        ),
+    ] {
+        assert_eq!(refusal(&har(entry)), format!("`x.har`, entry 0: it cannot be read ({member})"));
+    }
 }
 
 #[test]

@@ -12,12 +12,13 @@ use super::{
     fault::Fault,
     files::{BodyFiles, Expecting},
     har::{self, Text},
+    misshapen::misshapen,
     note::{HeadTokens, KnownTokens, Record},
 };
 use crate::recording::{LaidOut, Note};
 use crate::{
     exchange::{Body, Credential, Exchange, Headers, Request, Response, Target, Timings, is_bodiless},
-    json::lenient::{self, Raw},
+    json::lenient::{self, LenientError, Raw},
     redact::is_label,
     token::{self, TokenCache},
 };
@@ -63,7 +64,7 @@ impl Shared {
 pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, Fault> {
     let files = &mut shared.files;
     let entry: har::Entry<'_> =
-        lenient::read(text).map_err(|misfit| Fault::Entry(format!("it cannot be read ({})", har::plain(misfit))))?;
+        lenient::read(text).map_err(|misfit| Fault::Entry(format!("it cannot be read ({})", unread(misfit, text))))?;
     let request = entry.request.ok_or("it has no `request`")?;
     let Some(target) = target(&request)? else { return Ok(Converted::NotHttp) };
     let record = entry.contrail.filter(|raw| raw.get().starts_with('{')).map(Record::parse).transpose();
@@ -112,6 +113,12 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Co
     }
     let exchange = Exchange { request, response, started, timings, transport };
     Ok(Converted::Exchange(Box::new((exchange, record.map(Record::note)))))
+}
+
+/// What keeps an entry from being read, without its content.
+fn unread(misfit: LenientError, text: &[u8]) -> Cow<'static, str> {
+    let member = if misfit == LenientError::Shape { misshapen(text) } else { None };
+    member.map_or_else(|| har::plain(misfit), Cow::Owned)
 }
 
 /// The credential of an entry without an instant: whether a token that states bounds was inside its time is unknown.

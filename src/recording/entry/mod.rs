@@ -9,6 +9,7 @@ pub(super) mod fault;
 pub(super) mod files;
 pub(super) mod har;
 pub(super) mod layout;
+mod misshapen;
 pub(super) mod note;
 pub(super) mod style;
 pub(super) mod tokens;
