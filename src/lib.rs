@@ -18,6 +18,7 @@
 pub mod cli;
 pub mod config;
 pub mod contract;
+pub mod coverage;
 mod digest;
 pub mod exchange;
 pub mod finding;

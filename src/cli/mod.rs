@@ -22,6 +22,7 @@ pub mod audit;
 mod bundle_folder;
 pub mod ca;
 pub mod contract;
+pub mod coverage;
 pub mod demo;
 pub mod diff;
 mod environment;

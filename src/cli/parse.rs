@@ -9,7 +9,7 @@ use std::{
 use clap::{FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
 use super::{
-    Failure, Outcome, audit, ca, contract, demo, diff, explain, import, learn,
+    Failure, Outcome, audit, ca, contract, coverage, demo, diff, explain, import, learn,
     messages::{complain, usage_error},
     options::Network,
     pack,
@@ -38,6 +38,7 @@ enum Command {
     Verify(verify::Args),
     Audit(audit::Args),
     Learn(learn::Args),
+    Coverage(coverage::Args),
     Diff(diff::Args),
     Contract(contract::Args),
     Explain(explain::Args),
@@ -100,6 +101,7 @@ impl Cli {
             Command::Verify(args) => verify::run(args),
             Command::Audit(args) => audit::run(args),
             Command::Learn(args) => learn::run(args),
+            Command::Coverage(args) => coverage::run(args),
             Command::Diff(args) => diff::run(args),
             Command::Contract(args) => contract::run(args),
             Command::Explain(args) => explain::run(args),

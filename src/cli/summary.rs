@@ -42,6 +42,9 @@ fn reasons(outcome: &Outcome, exit: Exit, undone: &[Reason]) -> Vec<Reason> {
         }
     }
     reasons.extend(outcome.collector.failing_reasons());
+    if run.unused_fails {
+        reasons.push(Reason::shown("unused", plural(run.unused().len(), "unused recorded exchange")));
+    }
     if run.proof.as_ref().is_some_and(|proof| !proof.good) {
         reasons.push(Reason::shown("proof", "the fixture failed its proof"));
     }

@@ -42,6 +42,7 @@ mod yaml;
 
 pub use compile::NotImplemented;
 pub use error::ContractError;
+pub(crate) use media_type::MediaRange;
 pub use model::Operation;
 use overlay::Slip;
 pub(crate) use refs::{below, follow, reference};

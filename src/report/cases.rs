@@ -95,6 +95,7 @@ impl Trouble {
             "changed" => "the exchange differs between the two recordings",
             "only-in-a" => "only the first recording has the exchange",
             "only-in-b" => "only the second recording has the exchange",
+            "untouched" => "no exchange touches the part of the contract",
             "coverage" => "the recordings touch less of the contract than --min-coverage asks for",
             _ => "the command could not do all of its work, or something else failed",
         }
@@ -120,6 +121,11 @@ impl Suite {
         *times += 1;
         let name = if *times == 1 { name } else { format!("{name} ({times})") };
         self.add(name, trouble);
+    }
+
+    /// States how many there are of something.
+    pub(super) fn count(&mut self, what: &'static str, count: usize) {
+        self.properties.push((what, count.to_string()));
     }
 
     fn filled(self) -> Option<Self> {
@@ -210,7 +216,7 @@ fn unused(facts: &Facts<'_>) -> Option<Suite> {
     suite.properties.push(("unused", unused.len().to_string()));
     for Unused { entry, request } in unused.iter().take(MAX_UNUSED) {
         let message = format!("{entry} was never requested");
-        suite.add_again(request.clone(), Trouble::new(Level::Note, "unused", message));
+        suite.add_again(request.clone(), Trouble::new(Level::of(facts.run.unused_fails), "unused", message));
     }
     suite.filled()
 }

@@ -24,6 +24,8 @@ pub struct Title {
     pub version: String,
     /// The digest of the contract in force, overlays included.
     pub hash: String,
+    /// The ids of its operations.
+    pub operations: Vec<Arc<str>>,
 }
 
 /// An exchange's verdict under the reading that its file's producer strips `Authorization`: no `auth.*` finding.
@@ -150,6 +152,11 @@ impl Collector {
     /// Whether denied requests make the run fail.
     pub const fn denied_fails(&mut self, fails: bool) {
         self.run.denied_fails = fails;
+    }
+
+    /// Whether unused recorded exchanges make the run fail.
+    pub const fn unused_fails(&mut self, fails: bool) {
+        self.run.unused_fails = fails;
     }
 
     /// A request was denied to this host and port.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::{Run, Tally, Title};
 use crate::finding::{Conclusion, Rule};
 
@@ -26,7 +28,25 @@ pub struct Facts<'a> {
     pub made: String,
 }
 
+/// Documented operations that were called, recorded exchanges that a replay serves among them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct OperationsCalled<'a> {
+    pub(super) called: usize,
+    pub(super) documented: usize,
+    pub(super) never: Vec<&'a str>,
+}
+
 impl Facts<'_> {
+    /// `None` where nothing was judged.
+    pub(super) fn called(&self) -> Option<OperationsCalled<'_>> {
+        let (seen, recorded) = (self.tally.operations(), self.tally.recorded_operations());
+        let is_called = |id: &&str| seen.contains_key(id) || recorded.contains_key(id);
+        let all: Vec<&str> = self.title.operations.iter().map(|id| &**id).collect();
+        let never: Vec<&str> = all.iter().copied().filter(|id| !is_called(id)).collect();
+        let is_empty = all.is_empty() || self.tally.exchanges + self.tally.recorded.exchanges == 0;
+        (!is_empty).then(|| OperationsCalled { called: all.len() - never.len(), documented: all.len(), never })
+    }
+
     pub(super) fn fails(&self, rule: Rule) -> bool {
         self.failing.contains(&rule)
     }

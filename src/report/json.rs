@@ -18,6 +18,7 @@ use tempfile::SpooledTempFile;
 
 use super::{
     Cited, Denied, Exit, Facts, Integrity, Missed, Place, Proof, Recorded, Unauthenticated, Unused,
+    facts::OperationsCalled,
     tally::{conclusion, is_auth},
     verdict_name,
 };
@@ -193,6 +194,7 @@ pub(super) fn head(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
 pub(super) fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     let run = facts.run;
     let aside = Aside {
+        operations_called: facts.called(),
         misses: run.unused.is_some().then(|| run.misses().collect()),
         denied: run.denied().collect(),
         unused: run.unused.as_deref(),
@@ -215,6 +217,8 @@ pub(super) fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Aside<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations_called: Option<OperationsCalled<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     misses: Option<Vec<&'a Missed>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

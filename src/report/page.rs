@@ -1,6 +1,9 @@
 //! What the HTML and the Markdown report show: headings, sentences, lists and tables.
 
-use super::{Cited, Facts, Unused, facts::places};
+use super::{
+    Cited, Facts, Unused,
+    facts::{OperationsCalled, places},
+};
 use crate::{
     finding::{Kind, Rule},
     plural::plural,
@@ -118,6 +121,7 @@ impl Page {
                 denied(facts),
                 unused(facts),
                 unchecked(facts),
+                never_called(facts),
                 left_out(facts),
             ]
             .into_iter()
@@ -269,6 +273,12 @@ fn unchecked(facts: &Facts<'_>) -> Option<Part> {
         vec![vec![code(aspect)], vec![text(count.to_string())], vec![text(places(&counts))]]
     });
     Part::table(Tone::Plain, "Not checked", &["aspect", "times", "where"], rows.collect())
+}
+
+fn never_called(facts: &Facts<'_>) -> Option<Part> {
+    let OperationsCalled { called, documented, never } = facts.called()?;
+    let items = never.into_iter().map(|id| vec![text(id)]).collect();
+    Part::list(Tone::Plain, format!("Never called: {called} of {documented} documented operations were"), items)
 }
 
 /// What the report does not show; nothing if it shows all.

@@ -22,6 +22,8 @@ pub struct Run {
     pub denied_fails: bool,
     /// Denied requests beyond [`MAX_APART`] different hosts.
     pub further_denied: u64,
+    /// Unused recorded exchanges make the run fail.
+    pub unused_fails: bool,
     /// Recorded exchanges that nobody asked for; `None` where no recording is served.
     pub unused: Option<Vec<Unused>>,
     /// The proof of the fixture that was written, if one was.
@@ -181,6 +183,11 @@ impl Run {
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.misses().map(|missed| missed.count).sum::<u64>() + self.further_misses
+    }
+
+    /// Recorded exchanges that nobody asked for.
+    pub fn unused(&self) -> impl ExactSizeIterator<Item = &Unused> {
+        self.unused.as_deref().unwrap_or_default().iter()
     }
 
     /// How many requests were denied.

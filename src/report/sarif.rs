@@ -1,7 +1,7 @@
 //! SARIF 2.1.0, for code scanning and the viewers of editors.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write},
 };
 
@@ -39,8 +39,9 @@ pub(super) fn write(facts: &Facts<'_>, suites: &[Suite], to: &mut dyn Write) -> 
         run["invocations"] = json!([{"executionSuccessful": exit.status != 2, "exitCode": exit.status}]);
     }
     if !facts.sources.is_empty() {
-        let artifact = |source: &String| json!({"location": {"uri": uri(source)}});
-        run["artifacts"] = facts.sources.iter().map(artifact).collect();
+        // The same file may be named twice.
+        let uris: BTreeSet<String> = facts.sources.iter().map(|source| uri(source)).collect();
+        run["artifacts"] = uris.into_iter().map(|uri| json!({"location": {"uri": uri}})).collect();
     }
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run],

@@ -13,7 +13,11 @@ fn written(collector: &mut Collector, kind: Kind) -> String {
 }
 
 fn collector() -> Collector {
-    Collector::new(Title { title: "T".into(), version: "1".into(), hash: "sha256:ab".into() }, Vec::new(), true)
+    Collector::new(
+        Title { title: "T".into(), version: "1".into(), hash: "sha256:ab".into(), ..Title::default() },
+        Vec::new(),
+        true,
+    )
 }
 
 const ALL: &[Kind] =

@@ -4,7 +4,10 @@
 
 use std::io::{self, Write};
 
-use super::{Facts, Group, Unused, facts::places};
+use super::{
+    Facts, Group, Unused,
+    facts::{OperationsCalled, places},
+};
 use crate::{
     finding::{Blame, Kind, Rule},
     plural::plural,
@@ -71,6 +74,10 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     // A command that failed before it read its contract has nothing to sum up.
     if facts.title.title.is_empty() && tally.exchanges == 0 {
         return Ok(());
+    }
+    if let Some(OperationsCalled { called, documented, .. }) = facts.called() {
+        let all = plural(documented, "documented operation");
+        writeln!(pen.to, "{called} of {all} called; `contrail coverage` shows more\n")?;
     }
     let live = facts.run.unused.is_some();
     writeln!(

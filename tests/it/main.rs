@@ -11,6 +11,7 @@ mod cli;
 mod combinations;
 mod configuration;
 mod contract;
+mod coverage;
 mod demo;
 mod diff;
 mod documentation;

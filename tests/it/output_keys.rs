@@ -14,7 +14,7 @@ use crate::support::{
 const POLICY: &str = "/api/v2/rate-limit-policies/rlp_1";
 const LISTENERS: [&str; 6] = ["--listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0", "--ca-dir", "ca"];
 /// Members whose names the data decides.
-const MAPS: [&str; 6] = ["operations", "rules", "secrets", "answered_by_contrail", "turned_away", "verdicts"];
+const MAPS: [&str; 7] = ["parts", "operations", "rules", "secrets", "answered_by_contrail", "turned_away", "verdicts"];
 
 /// Members that hold a cited exchange.
 const CITES: [&str; 4] = [".first", ".held", ".needed", ".lacked"];
@@ -145,6 +145,8 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
     let of = |arguments: &[&str]| json(&run_in(folder, arguments).stdout);
     let diff = of(&["diff", "a.har", "b.har", "--format", "json"]);
     same("key of a diff", &merged([&diff]), &[]);
+    let coverage = of(&["coverage", "a.har", "--format", "json", "--min-coverage", "operations=1"]);
+    same("key of coverage", &merged([&coverage]), &[]);
     same("key of a scan", &merged([&of(&["scan", "a.har", "--format", "json"])]), &[]);
 
     let watched = contrail()

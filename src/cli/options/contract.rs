@@ -93,5 +93,10 @@ pub(in crate::cli) fn plan(contract: &Contract, rules: &[String]) -> Result<Plan
 
 /// How reports identify a contract.
 pub(in crate::cli) fn title(contract: &Contract) -> Title {
-    Title { title: contract.title(), version: contract.version(), hash: contract.hash().to_owned() }
+    Title {
+        title: contract.title(),
+        version: contract.version(),
+        hash: contract.hash().to_owned(),
+        operations: contract.operations().map(|operation| Arc::clone(&operation.id)).collect(),
+    }
 }

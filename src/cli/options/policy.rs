@@ -10,8 +10,8 @@ use crate::{
 /// What makes the command fail
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PolicyArgs {
-    /// Also fail on every gap (`gaps`) or on this rule; repeatable
-    #[arg(long, value_name = "gaps|RULE", value_delimiter = ',')]
+    /// Also fail on every gap (`gaps`), on this rule, or, in `replay`, on `unused` recorded exchanges; repeatable
+    #[arg(long, value_name = "gaps|unused|RULE", value_delimiter = ',')]
     pub deny: Vec<Denied>,
     /// Do not fail on this rule, even if `--deny` names it, or, in `replay`, on `denied` hosts; still reported;
     /// repeatable
@@ -24,6 +24,8 @@ pub struct PolicyArgs {
 pub enum Denied {
     /// Every gap.
     Gaps,
+    /// Recorded exchanges that no request used, in `replay`.
+    Unused,
     /// One rule.
     Rule(Rule),
 }
@@ -32,7 +34,11 @@ impl FromStr for Denied {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        if word == "gaps" { Ok(Self::Gaps) } else { rule_or("gaps", word).map(Self::Rule) }
+        match word {
+            "gaps" => Ok(Self::Gaps),
+            "unused" => Ok(Self::Unused),
+            _ => rule_or(&["gaps", "unused"], word).map(Self::Rule),
+        }
     }
 }
 
@@ -49,13 +55,13 @@ impl FromStr for Allowed {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        if word == "denied" { Ok(Self::Denied) } else { rule_or("denied", word).map(Self::Rule) }
+        if word == "denied" { Ok(Self::Denied) } else { rule_or(&["denied"], word).map(Self::Rule) }
     }
 }
 
-/// A rule; the error suggests `keyword` where it resembles the word.
-fn rule_or(keyword: &str, word: &str) -> Result<Rule, String> {
-    word.parse().map_err(|unknown: UnknownRule| match nearest(word, [keyword]) {
+/// A rule; the error suggests one of the `keywords` where it resembles the word.
+fn rule_or(keywords: &[&str], word: &str) -> Result<Rule, String> {
+    word.parse().map_err(|unknown: UnknownRule| match nearest(word, keywords.iter().copied()) {
         Some(keyword) => format!("`{word}` is not a rule; did you mean `{keyword}`?"),
         None => unknown.to_string(),
     })
@@ -68,6 +74,12 @@ impl PolicyArgs {
         !self.allow.contains(&Allowed::Denied)
     }
 
+    /// Whether recorded exchanges that no request used make replay fail.
+    #[must_use]
+    pub fn fails_on_unused(&self) -> bool {
+        self.deny.contains(&Denied::Unused)
+    }
+
     /// Whether a finding of this rule makes the command fail. `--allow` beats `--deny`.
     #[must_use]
     pub fn fails_on_rule(&self, rule: Rule) -> bool {
@@ -77,6 +89,7 @@ impl PolicyArgs {
         rule.kind() == Kind::Violation
             || self.deny.iter().any(|denied| match denied {
                 Denied::Gaps => true,
+                Denied::Unused => false,
                 Denied::Rule(named) => *named == rule,
             })
     }

@@ -211,6 +211,8 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let ran = ran?;
     let unused = replay.unused().into_iter().map(|(entry, request)| Unused { entry, request });
     outcome.collector.unused(unused.collect());
+    let unused = args.judge.policy.fails_on_unused() && outcome.collector.run().unused().next().is_some();
+    outcome.collector.unused_fails(unused);
     outcome.collector.sources(replay.sources());
     let unproven = recorded.proof.as_ref().is_some_and(|proof| !proof.good);
     if let Some(proof) = recorded.proof {
@@ -222,7 +224,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let denied = outcome.collector.run().denied().any(|denied| fails || is_tenant(denied.host));
     outcome.collector.denied_fails(denied);
     let mut exit = Outcome {
-        findings: outcome.collector.fails() || unproven,
+        findings: outcome.collector.fails() || unproven || unused,
         misses: outcome.counts.misses > 0 || denied,
         command: ran.failure(),
         ..Outcome::CLEAN

@@ -161,7 +161,7 @@ impl Audit {
 
     /// What the audit is about, a line each: the contract first.
     fn head(&self, about: &About<'_>) -> Vec<String> {
-        let Title { title, version, hash } = &about.title;
+        let Title { title, version, hash, .. } = &about.title;
         let mut exchanges = plural(self.tally.exchanges, "exchange");
         if let (Some(first), Some(last)) = (self.first, self.last) {
             exchanges = format!("{exchanges} from {} to {}", instant(first), instant(last));
@@ -221,7 +221,7 @@ impl Audit {
                    "at": group.place, "count": group.count, "message": group.sample.message,
                    "first": group.sample.cited})
         };
-        let Title { title, version, hash } = &about.title;
+        let Title { title, version, hash, .. } = &about.title;
         let report = json!({
             "contract": {"title": title, "version": version, "hash": hash},
             "contrail": env!("CARGO_PKG_VERSION"),

@@ -178,3 +178,23 @@ fn under_format_json_every_line_is_an_object_and_those_of_the_start_say_what_the
         assert!(said[2]["message"].as_str().unwrap().starts_with(third), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn deny_unused_fails_a_replay_with_a_recorded_exchange_that_no_request_used() {
+    let workspace = Workspace::new();
+    workspace.write("a.har", &[get(HELD, har::POLICY), get(UNUSED, &har::POLICY.replace("rlp_1", "rlp_2"))]);
+    let options = ["a.har", "--deny", "unused", "--report", "junit=report.junit", "--report", "json=report.json"];
+    let replay = workspace.replay(&options);
+    ask(replay.address, HELD);
+    let ran = replay.finish();
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("exit status 1: 1 unused recorded exchange"), "{}", ran.stderr);
+    assert!(report(&workspace, "junit").contains("<failure type=\"unused\""), "{}", report(&workspace, "junit"));
+    let json: Value = serde_json::from_str(&report(&workspace, "json")).unwrap();
+    assert_eq!(json["exit"], json!({"status": 1, "because": ["1 unused recorded exchange"]}));
+    let replay = workspace.replay(&options);
+    for target in [HELD, UNUSED] {
+        ask(replay.address, target);
+    }
+    assert_eq!(replay.finish().status, 0);
+}

@@ -21,6 +21,12 @@ impl Known {
     }
 }
 
+/// Whether a text is this documented value of an open set, where any origin may stand for `{origin}`.
+#[must_use]
+pub fn is_known_value(written: &str, text: &str) -> bool {
+    matches(&parts(written), text, &|_| true)
+}
+
 fn matches(parts: &[Part], text: &str, is_origin: &dyn Fn(&str) -> bool) -> bool {
     match parts {
         [] => text.is_empty(),

@@ -12,6 +12,7 @@ mod types;
 mod walk;
 
 pub(super) use compile::says_something;
+pub use known::is_known_value;
 pub(super) use known::{Known, known};
 pub(super) use table::Coverage;
 pub use types::Types;

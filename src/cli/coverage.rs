@@ -1,0 +1,78 @@
+//! `contrail coverage`: which parts of the contract recordings touch.
+
+use std::path::PathBuf;
+
+use super::{
+    ContractArgs, Failure, Format, Outcome,
+    options::contract::{plan, title},
+    report_files::{self, Used},
+    trails::{self, Source},
+    verify,
+};
+use crate::{
+    coverage::{Items, Minimum},
+    finding::Verdict,
+    recording,
+    redact::{Judged, Redactor},
+    report::{Request, coverage::Covered},
+};
+
+/// Report which parts of the contract recordings touch, and which they never do
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// HAR files of any tool, journals, trails, or folders of them; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    recordings: Vec<PathBuf>,
+    /// Fail if a smaller share is touched, such as `operations=0.8`; of operations, statuses, parameters,
+    /// media-types, fields, enum-values or variants; repeatable
+    #[arg(long, value_name = "PART=SHARE", value_delimiter = ',')]
+    min_coverage: Vec<Minimum>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Write a report as text, json, html, markdown, junit, sarif, github or csv to FILE, or to standard output
+    /// instead of the usual output; repeatable
+    #[arg(long, value_name = "FORMAT[=FILE]")]
+    report: Vec<Request>,
+    #[command(flatten)]
+    contract: ContractArgs,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let mut used = Used::default();
+    used.recordings(&args.recordings);
+    used.contract(&args.contract);
+    report_files::check(&args.report, &mut used)?;
+    report_files::or_failure(&args.report, || coverage(args))
+}
+
+fn coverage(args: &Args) -> Result<Outcome, Failure> {
+    let wanted = report_files::wanted(&args.report, args.format)?;
+    let contract = args.contract.load()?;
+    let redactor = Redactor::new(plan(&contract, &[])?);
+    let mut items = Items::of(&contract);
+    let mut files = Vec::new();
+    for inspected in trails::inspect(&args.recordings, &[])? {
+        if let Some(broken) = inspected.trails.iter().find_map(|trail| trail.broken.as_ref()) {
+            return Err(format!("no coverage is counted from a trail that was altered: {broken}").into());
+        }
+        for source in &inspected.sources {
+            let before = items.exchanges();
+            read(source, &redactor, &mut items)?;
+            verify::warn_if_empty(source, items.exchanges() - before);
+            files.push(source.path.display().to_string());
+        }
+    }
+    let covered = Covered { title: title(&contract), items: &items, files, minimums: &args.min_coverage };
+    report_files::write_all(&wanted, |kind, to, _| covered.write(kind, to))?;
+    Ok(Outcome { findings: covered.below().next().is_some(), failed: items.exchanges() == 0, ..Outcome::CLEAN })
+}
+
+fn read(source: &Source, redactor: &Redactor, items: &mut Items) -> Result<(), Failure> {
+    let mut recording = recording::open_up_to(&source.path, source.length)?;
+    for entry in recording.by_ref() {
+        items.exchange(&redactor.redact(Judged::new(entry?.exchange, Verdict::default())));
+    }
+    verify::report_torn(&source.path, recording.head().torn);
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! Coverage: which parts of a contract exchanges touch, and which they never do.
+//!
+//! The parts are those of the document ([`Items`]): they have its names and pointers, so no value of the traffic is ever
+//! shown, and memory is bounded by the document. A part is touched if it occurs in an exchange, whatever the verdict.
+//! What nobody can tell (a redacted value, a branch that cannot be judged) is not touched.
+//!
+//! Knows nothing of files or sockets.
+
+mod items;
+mod part;
+#[cfg(test)]
+mod tests;
+mod touch;
+
+pub use self::{
+    items::{Item, Items},
+    part::{Counts, Minimum, Part},
+};

@@ -1,0 +1,139 @@
+//! What an exchange touches of a document.
+
+use std::sync::Arc;
+
+use http::{HeaderName, HeaderValue, Method};
+use serde_json::json;
+
+use super::*;
+use crate::{
+    contract::Contract,
+    exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport},
+    finding::Verdict,
+    redact::{Judged, Plan, Redactor},
+};
+
+fn contract() -> Arc<Contract> {
+    let pet = json!({
+        "type": "object", "properties": {
+            "id": {"type": "integer"},
+            "kind": {"enum": ["cat", "dog", 3.0]},
+            "owner": {"$ref": "#/components/schemas/Owner"},
+            "selector": {"type": "string", "x-contrail-known-values": ["any", "client:{id}"]},
+            "client_secret": {"enum": ["a", "zq81mxo2-77aa-kk"]},
+        }
+    });
+    let owner = json!({"oneOf": [
+        {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}},
+        {"type": "object", "required": ["company"], "properties": {"company": {"type": "string"}}},
+    ]});
+    let media = |schema: &str| json!({"application/json": {"schema": {"$ref": schema}}, "text/*": {}});
+    let document = json!({
+        "openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+        "components": {"schemas": {"Pet": pet, "Owner": owner}},
+        "paths": {
+            "/pets/{id}": {
+                "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}],
+                "get": {
+                    "operationId": "getPet",
+                    "parameters": [
+                        {"name": "view", "in": "query", "schema": {"type": "string", "enum": ["full", "short"]}},
+                        {"name": "X-Trace", "in": "header", "schema": {"type": "string"}},
+                    ],
+                    "responses": {
+                        "200": {"description": "x", "content": media("#/components/schemas/Pet")},
+                        "4XX": {"description": "x"},
+                    },
+                },
+            },
+            "/other": {"get": {"operationId": "other", "responses": {"200": {"description": "x"}}}},
+        },
+    });
+    Arc::new(Contract::from_document(document).unwrap())
+}
+
+fn touched(exchanges: &[(&str, u16, &str)]) -> Vec<String> {
+    let mut items = Items::of(&contract());
+    let redactor = Redactor::new(Plan::default());
+    for (target, status, body) in exchanges {
+        let mut headers = Headers::default();
+        headers.append(HeaderName::from_static("content-type"), HeaderValue::from_static("application/json"));
+        let exchange = Exchange {
+            request: Request { headers: Headers::default(), ..request(target) },
+            response: Some(Response {
+                status: *status,
+                version: http::Version::HTTP_11,
+                headers,
+                body: Body::whole((*body).to_owned()),
+            }),
+            started: None,
+            timings: Timings::default(),
+            transport: Transport::default(),
+        };
+        items.exchange(&redactor.redact(Judged::new(exchange, Verdict::default())));
+    }
+    let all =
+        Part::ALL.into_iter().flat_map(|part| items.each(part).map(|(_, _, item)| item.clone()).collect::<Vec<_>>());
+    all.filter(|item| item.times > 0).map(|item| format!("{} {} {}", item.part.name(), item.name, item.times)).collect()
+}
+
+fn request(target: &str) -> Request {
+    Request {
+        method: Method::GET,
+        target: Target::new("https", "a.example", target),
+        version: http::Version::HTTP_11,
+        headers: Headers::default(),
+        body: Body::default(),
+        credential: crate::exchange::Credential::Missing,
+    }
+}
+
+#[test]
+fn an_exchange_touches_what_occurs_in_it_and_nothing_else() {
+    let body = r#"{"id": 1, "kind": 3, "owner": {"company": "c"}, "selector": "client:7", "further": true}"#;
+    let expected = [
+        "operations getPet 2",
+        "statuses getPet: 200 1",
+        "statuses getPet: 4XX 1",
+        "parameters getPet: path id 2",
+        "parameters getPet: query view 1",
+        "media-types getPet: 200 application/json 1",
+        "fields Owner.company 1",
+        "fields Pet.id 1",
+        "fields Pet.kind 1",
+        "fields Pet.owner 1",
+        "fields Pet.selector 1",
+        "enum-values Pet.kind = 3.0 1",
+        "enum-values Pet.selector = \"client:{id}\" 1",
+        "enum-values view = \"full\" 1",
+        "variants Owner: oneOf 1 1",
+    ];
+    let mut found = touched(&[("/pets/1?view=full", 200, body), ("/pets/2", 404, "{}"), ("/nowhere", 200, "{}")]);
+    found.sort_by_key(|line| Part::ALL.iter().position(|part| line.starts_with(part.name())));
+    let mut expected: Vec<String> = expected.map(str::to_owned).into();
+    for lines in [&mut found, &mut expected] {
+        lines.sort();
+    }
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_value_that_was_redacted_touches_its_field_and_no_value_or_variant() {
+    let body = r#"{"client_secret": "zq81mxo2-77aa-kk", "owner": {"name": "n"}}"#;
+    let found = touched(&[("/pets/1", 200, body)]);
+    assert!(found.contains(&"fields Pet.client_secret 1".to_owned()), "{found:?}");
+    assert!(found.contains(&"fields Owner.name 1".to_owned()), "{found:?}");
+    assert!(!found.iter().any(|line| line.starts_with("enum-values")), "{found:?}");
+}
+
+#[test]
+fn a_minimum_is_a_share_of_the_parts_of_one_kind() {
+    let half: Minimum = "media-types=0.5".parse().unwrap();
+    assert_eq!(half, Minimum { part: Part::MediaTypes, share: 0.5 });
+    assert!(half.is_met(Counts { touched: 1, of: 2 }) && half.is_met(Counts::default()));
+    assert!(!half.is_met(Counts { touched: 1, of: 3 }));
+    let wrong = |word: &str| word.parse::<Minimum>().unwrap_err();
+    assert_eq!(wrong("operation=1"), "`operation` is no part of a contract; did you mean `operations`?");
+    assert_eq!(wrong("fields=80"), "expected a share from 0 to 1, not `80`");
+    assert_eq!(wrong("fields"), "expected PART=SHARE, such as operations=0.8");
+}

@@ -1,0 +1,181 @@
+//! The report of `contrail coverage`: which parts of the contract recordings touch, and which they never do.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Exit, Facts, Kind, Reason, Run, Tally, Title,
+    cases::{Level, Suite, Trouble},
+    csv::Csv,
+    page::{Page, Part as Section, Tone, code, text},
+    rendered::Report,
+};
+use crate::{
+    coverage::{Counts, Items, Minimum, Part},
+    plural::plural,
+    visible::visible,
+};
+
+/// Most untouched parts of one kind that have a case of their own.
+const MAX_CASES: usize = 1000;
+
+/// What a report of coverage is written from.
+#[derive(Debug)]
+pub struct Covered<'a> {
+    /// The contract in force.
+    pub title: Title,
+    /// Its parts.
+    pub items: &'a Items,
+    /// The recordings that were read.
+    pub files: Vec<String>,
+    /// What has to be reached.
+    pub minimums: &'a [Minimum],
+}
+
+impl Covered<'_> {
+    /// The minimums that are not reached.
+    pub fn below(&self) -> impl Iterator<Item = (&Minimum, Counts)> {
+        let counted = self.minimums.iter().map(|minimum| (minimum, self.items.counts(minimum.part)));
+        counted.filter(|(minimum, counts)| !minimum.is_met(*counts))
+    }
+
+    /// Writes a report.
+    ///
+    /// # Errors
+    ///
+    /// Those of `to`.
+    pub fn write(&self, kind: Kind, to: &mut dyn Write) -> io::Result<()> {
+        match kind {
+            Kind::Text => self.text(to),
+            Kind::Json => writeln!(to, "{:#}", self.json()),
+            Kind::Csv => self.csv().write(to),
+            _ => {
+                let reasons: Vec<Reason> =
+                    self.below().map(|below| Reason::shown("coverage", sentence(below))).collect();
+                let mut run = Run::default();
+                run.exit = Some(Exit { status: u8::from(!reasons.is_empty()), reasons });
+                let facts = Facts {
+                    title: &self.title,
+                    tally: &Tally::default(),
+                    stripped: &[],
+                    failing: &[],
+                    run: &run,
+                    sources: &self.files,
+                    upstream: None,
+                    made: String::new(),
+                };
+                let mut page = Page::about(&facts);
+                page.sentences.push(vec![text(format!("{}.", self.exchanges()))]);
+                page.sentences.extend(self.below().map(|below| vec![text(sentence(below))]));
+                page.parts.extend(self.sections());
+                Report { page, suites: Part::ALL.map(|part| self.suite(part)).into() }.write(kind, &facts, to)
+            }
+        }
+    }
+
+    fn exchanges(&self) -> String {
+        let undocumented = self.items.undocumented();
+        let exchanges = plural(self.items.exchanges(), "exchange");
+        if undocumented == 0 { exchanges } else { format!("{exchanges}, {undocumented} of undocumented operations") }
+    }
+
+    fn untouched(&self, part: Part) -> impl Iterator<Item = &str> {
+        self.items.each(part).filter(|(_, _, item)| item.times == 0).map(|(_, _, item)| item.name.as_str())
+    }
+
+    fn text(&self, to: &mut dyn Write) -> io::Result<()> {
+        let Title { title, version, .. } = &self.title;
+        writeln!(to, "{} of {} {}", self.exchanges(), visible(title), visible(version))?;
+        for part in Part::ALL {
+            let Counts { touched, of } = self.items.counts(part);
+            writeln!(to, "  {:<12} {touched:>5} of {of}", part.name())?;
+        }
+        for part in Part::ALL {
+            for (at, name) in self.untouched(part).enumerate() {
+                if at == 0 {
+                    writeln!(to, "\nnever touched: {}", part.name())?;
+                }
+                writeln!(to, "  {}", visible(name))?;
+            }
+        }
+        for (at, below) in self.below().enumerate() {
+            let line = if at == 0 { "\n" } else { "" };
+            writeln!(to, "{line}{}", sentence(below))?;
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        let mut summary = Map::new();
+        summary.insert("exchanges".to_owned(), self.items.exchanges().into());
+        summary.insert("undocumented".to_owned(), self.items.undocumented().into());
+        let mut parts = Map::new();
+        for part in Part::ALL {
+            let each = self.items.each(part).map(|(document, at, item)| {
+                json!({"name": item.name, "document": document.name(), "at": at, "times": item.times})
+            });
+            let Counts { touched, of } = self.items.counts(part);
+            let each = each.collect::<Vec<_>>();
+            parts.insert(part.name().to_owned(), json!({"touched": touched, "of": of, "each": each}));
+        }
+        let below: Vec<Value> = self
+            .below()
+            .map(|(minimum, Counts { touched, of })| {
+                json!({"part": minimum.part.name(), "minimum": minimum.share, "touched": touched, "of": of})
+            })
+            .collect();
+        let Title { title, version, hash, .. } = &self.title;
+        json!({
+            "contract": {"title": title, "version": version, "hash": hash},
+            "files": self.files,
+            "summary": summary,
+            "parts": parts,
+            "below": below,
+        })
+    }
+
+    fn csv(&self) -> Csv {
+        let rows = Part::ALL.into_iter().flat_map(|part| {
+            self.items.each(part).map(move |(document, at, item)| {
+                [part.name(), &item.name, &item.times.to_string(), document.name(), at].map(str::to_owned).into()
+            })
+        });
+        Csv { columns: &["part", "name", "times", "document", "at"], rows: rows.collect() }
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let row = |part: Part| {
+            let Counts { touched, of } = self.items.counts(part);
+            [part.name().to_owned(), touched.to_string(), of.to_string()].map(|cell| vec![text(cell)]).into()
+        };
+        let all = Section::table(Tone::Plain, "Coverage", &["part", "touched", "of"], Part::ALL.map(row).into());
+        let never = Part::ALL.into_iter().map(|part| {
+            let items = self.untouched(part).map(|name| vec![code(name)]).collect();
+            Section::list(Tone::Plain, format!("Never touched: {}", part.name()), items)
+        });
+        [all].into_iter().chain(never).flatten().collect()
+    }
+
+    /// One case that the minimum is reached, and one for each part that was never touched.
+    fn suite(&self, part: Part) -> Suite {
+        let mut suite = Suite::new(format!("coverage of {}", part.name()));
+        let Counts { touched, of } = self.items.counts(part);
+        suite.count("touched", touched);
+        suite.count("of", of);
+        let name = "enough is touched";
+        match self.below().find(|(minimum, _)| minimum.part == part) {
+            Some(below) => suite.add(name, Trouble::new(Level::Failure, "coverage", sentence(below))),
+            None => suite.pass(name, std::time::Duration::ZERO),
+        }
+        for name in self.untouched(part).take(MAX_CASES) {
+            suite.add_again(name.to_owned(), Trouble::new(Level::Note, "untouched", "no exchange touches it"));
+        }
+        suite
+    }
+}
+
+/// `operations: 3 of 7 touched, --min-coverage asks for 0.8`.
+fn sentence((minimum, Counts { touched, of }): (&Minimum, Counts)) -> String {
+    format!("{}: {touched} of {of} touched, --min-coverage asks for {}", minimum.part.name(), minimum.share)
+}
