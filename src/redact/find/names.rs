@@ -1,5 +1,9 @@
 //! Which names of fields say that the value is a secret, and of which kind.
 
+use std::sync::LazyLock;
+
+use ahash::AHashMap;
+
 use super::header_names::by_header;
 use crate::redact::kind::Kind;
 
@@ -19,25 +23,46 @@ pub(in crate::redact) fn by_name(name: &str, place: Place) -> Option<Kind> {
     let mut short = [0_u8; MAX_NAME];
     let mut start = MAX_NAME;
     // From its end: of a long name (`https://a.example/claims/…/client_secret`) that is the part that counts.
-    for (place, byte) in short.iter_mut().zip(name.bytes().rev().filter(u8::is_ascii_alphanumeric)) {
-        *place = byte.to_ascii_lowercase();
+    for byte in name.bytes().rev().map(|byte| FOLDED[usize::from(byte)]).filter(|byte| *byte != 0).take(MAX_NAME) {
         start -= 1;
+        short[start] = byte;
     }
-    short.reverse();
-    let name = std::str::from_utf8(short.get(start..)?).ok()?;
-    if let Some((_, kind)) = NAMES.iter().find(|(held, _)| *held == name) {
-        return Some(*kind);
+    let name = &short[start..];
+    match LISTED.get(name) {
+        Some(Listed::Secret(kind)) => Some(*kind),
+        Some(Listed::Parameter(kind)) if place == Place::Parameter => Some(*kind),
+        Some(Listed::Harmless) => None,
+        _ => SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix.as_bytes())).map(|(_, kind)| *kind),
     }
-    if place == Place::Parameter
-        && let Some((_, kind)) = PARAMETERS.iter().find(|(held, _)| *held == name)
-    {
-        return Some(*kind);
-    }
-    if HARMLESS.contains(&name) {
-        return None;
-    }
-    SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, kind)| *kind)
 }
+
+/// Letters in lower case and digits; 0 for every other byte.
+const FOLDED: [u8; 256] = {
+    let mut folded = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        if byte.is_ascii_alphanumeric() {
+            folded[byte as usize] = byte.to_ascii_lowercase();
+        }
+        byte += 1;
+    }
+    folded
+};
+
+/// What a whole name means.
+enum Listed {
+    Secret(Kind),
+    /// Only as a [`Place::Parameter`].
+    Parameter(Kind),
+    Harmless,
+}
+
+static LISTED: LazyLock<AHashMap<&'static [u8], Listed>> = LazyLock::new(|| {
+    let parameters = PARAMETERS.iter().map(|(name, kind)| (name.as_bytes(), Listed::Parameter(*kind)));
+    let harmless = HARMLESS.iter().map(|name| (name.as_bytes(), Listed::Harmless));
+    let secrets = NAMES.iter().map(|(name, kind)| (name.as_bytes(), Listed::Secret(*kind)));
+    parameters.chain(harmless).chain(secrets).collect()
+});
 
 /// How much of a name's end is looked at, without its separators; longer than every name below.
 const MAX_NAME: usize = 64;
