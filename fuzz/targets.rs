@@ -9,7 +9,7 @@ use std::{
     io::Cursor,
     path::Path,
     sync::{Arc, LazyLock},
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -29,7 +29,7 @@ use contrail::{
     token::{self, TokenCache},
 };
 use http::{HeaderName, HeaderValue, Method, Version};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A secret that a redactor was told of; nothing may come out with it.
 pub const SECRET: &str = "Zq8-planted+secret/4711";
@@ -128,6 +128,108 @@ pub fn contract(data: &[u8]) {
     let _ = contract.documents()[0].not_implemented();
     let exported = Contract::load(&[file("export.yaml", contract.to_yaml().as_bytes())], &[]);
     assert_eq!(exported.expect("an export is a contract").document(), contract.document());
+}
+
+/// Longest time for one hostile document and one value, in a debug build on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A document made to cost: chains and circles of references, parts that multiply, patterns that backtrack, aliases of
+/// YAML, deep nesting. The bytes choose what. It is refused, or compiled and asked for a verdict, in bounded time and stack.
+pub fn hostile(data: &[u8]) {
+    let started = Instant::now();
+    let mut bytes = data.iter().copied();
+    let mut roll = |sides: usize| usize::from(bytes.next().unwrap_or_default()) % sides;
+    let text = if roll(8) == 7 { aliases(roll(48), 1 + roll(16)) } else { costly(&mut roll).to_string() };
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let file = folder.path().join("document.yaml");
+    fs::write(&file, text).expect("a file can be written");
+    if let Ok(contract) = Contract::load(&[file], &[]) {
+        contract.prepare();
+        for document in contract.documents() {
+            let _ = document.unusable_places().count();
+        }
+        let value = costly_value(&mut roll);
+        let text = format!("/x?p={}", "a".repeat(roll(256) * 8));
+        let exchange = exchange(Method::POST, &text, "application/json", Bytes::from(value));
+        let _ = contract.check(&exchange, &CheckOptions::default());
+    }
+    assert!(started.elapsed() < PATIENCE, "it took {:?}", started.elapsed());
+}
+
+/// Lists of lists, each of aliases of the one before: the last stands for `width` to the power of `levels` values.
+fn aliases(levels: usize, width: usize) -> String {
+    let mut text = "openapi: 3.1.0\ninfo: {title: x, version: '1'}\npaths: {}\nx-a0: &a0 [1]\n".to_owned();
+    for level in 1..=levels {
+        let aliases = vec![format!("*a{}", level - 1); width].join(", ");
+        text.push_str(&format!("x-a{level}: &a{level} [{aliases}]\n"));
+    }
+    text
+}
+
+fn costly(roll: &mut impl FnMut(usize) -> usize) -> Value {
+    const PATTERNS: [&str; 8] = [
+        "^(a+)+$",
+        "^(a|a)*$",
+        "^(a*)*b",
+        "(?=(a+)+b)a*",
+        "^(([a-z])+.)+[A-Z]([a-z])+$",
+        r"^(\w+\s?)*$",
+        "(a?){40}a{40}",
+        r"^(.*)\1{9}$",
+    ];
+    let count = 1 + roll(64);
+    let order = roll(3);
+    let mut schemas = serde_json::Map::new();
+    for index in 0..count {
+        let mut part = || {
+            let target = match order {
+                0 => (index + 1) % count,
+                1 => roll(count),
+                _ => (index + 1 + roll(3)).min(count - 1),
+            };
+            json!({"$ref": format!("#/components/schemas/s{target}")})
+        };
+        let parts = [part(), part(), part(), part()];
+        let [a, b, c, _] = parts.clone();
+        let schema = match roll(14) {
+            0 => a,
+            1 => json!({ "allOf": parts }),
+            2 => json!({ "oneOf": parts }),
+            3 => json!({ "anyOf": parts }),
+            4 => json!({"properties": {"a": a, "b": b}, "additionalProperties": c}),
+            5 => json!({ "not": a }),
+            6 => json!({"if": a, "then": b, "else": c}),
+            7 => json!({"type": "string", "pattern": PATTERNS[roll(PATTERNS.len())]}),
+            8 => json!({"items": a, "prefixItems": [b], "contains": c, "uniqueItems": true}),
+            9 => json!({"dependentSchemas": {"a": a}, "unevaluatedProperties": false, "allOf": [b, c]}),
+            10 => json!({"$dynamicAnchor": "n", "$dynamicRef": "#n", "allOf": [a]}),
+            11 => json!({"oneOf": parts, "discriminator": {"propertyName": "a"}}),
+            12 => json!({"patternProperties": {(PATTERNS[roll(PATTERNS.len())]): a}, "propertyNames": b}),
+            _ => {
+                let keyword = ["allOf", "items", "not", "anyOf"][roll(4)];
+                let wrap = |inner| match keyword {
+                    "allOf" | "anyOf" => json!({ keyword: [inner] }),
+                    _ => json!({ keyword: inner }),
+                };
+                (0..roll(256) * 2).fold(a, |inner, _| wrap(inner))
+            }
+        };
+        schemas.insert(format!("s{index}"), schema);
+    }
+    let schema = |index: usize| json!({"$ref": format!("#/components/schemas/s{}", index % count)});
+    let content = |index| json!({"application/json": {"schema": schema(index)}});
+    json!({"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "components": {"schemas": schemas},
+        "paths": {"/x": {"post": {"parameters": [{"name": "p", "in": "query", "schema": schema(2)}],
+            "requestBody": {"content": content(0)}, "responses": {"default": {"description": "", "content": content(1)}}}}}})
+}
+
+fn costly_value(roll: &mut impl FnMut(usize) -> usize) -> String {
+    let leaf = format!("\"{}!\"", "a".repeat(roll(256) * 16));
+    (0..roll(256)).fold(leaf, |inner, _| match roll(4) {
+        0 => format!("[{inner}]"),
+        1 => format!("[1,{inner}]"),
+        _ => format!("{{\"a\":{inner},\"b\":1}}"),
+    })
 }
 
 /// A body, judged by every schema of the built-in contract: whatever one look settles, the judge and the gap walker have

@@ -117,6 +117,11 @@ fn a_contract_document_whatever_is_in_it_is_compiled_or_refused() {
 }
 
 #[test]
+fn a_document_made_to_cost_takes_bounded_time_and_stack() {
+    holds("hostile", targets::hostile, &[], 25);
+}
+
+#[test]
 fn a_body_whatever_is_in_it_is_settled_by_one_look_only_where_there_is_nothing_to_report() {
     holds("body", targets::body, &[], 1500);
 }

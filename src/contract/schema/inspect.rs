@@ -173,19 +173,19 @@ impl Inspector<'_> {
 
     /// Leaves out what would multiply the work of judging one value: parts that lead to parts by ever more ways.
     fn bound_work(&mut self) {
-        // By pointer: the ways, and the longest chain.
-        let mut weights: HashMap<String, (u64, usize)> = HashMap::new();
+        // By pointer: the ways, and the longest chain; `None` on the way to a schema that is being weighed.
+        let mut weights: HashMap<String, Option<(u64, usize)>> = HashMap::new();
         for start in self.found.schemas.clone() {
-            // A schema is weighed after those that it leads to; a circle is judged once.
+            // A schema is weighed after those that it leads to.
             let mut open: Vec<(String, bool)> = vec![(start, false)];
             while let Some((at, weighed)) = open.pop() {
                 let Some(schema) = self.schemas.get(&at) else { continue };
                 let parts = keywords::same_value(&at, schema);
                 if weighed {
-                    let weight = self.weigh(&at, &parts, &weights);
-                    weights.insert(at, weight);
+                    let weight = self.weigh(&at, &parts, &weights, &open);
+                    weights.insert(at, Some(weight));
                 } else if !weights.contains_key(&at) {
-                    weights.insert(at.clone(), (0, 0));
+                    weights.insert(at.clone(), None);
                     open.push((at, true));
                     let new = parts.into_iter().flat_map(|(_, parts)| parts);
                     open.extend(new.filter(|part| !weights.contains_key(part)).map(|part| (part, false)));
@@ -198,11 +198,27 @@ impl Inspector<'_> {
         &mut self,
         at: &str,
         parts: &[(&str, Vec<String>)],
-        weights: &HashMap<String, (u64, usize)>,
+        weights: &HashMap<String, Option<(u64, usize)>>,
+        open: &[(String, bool)],
     ) -> (u64, usize) {
+        // A circle has no end, unless the value of a member selects the way: there the judge enters a schema once.
+        let selects = |at: &str| self.schemas.get(at).is_some_and(|schema| schema.contains_key("discriminator"));
+        let is_endless = |part: &String| {
+            let way = open.iter().filter(|(_, weighed)| *weighed).map(|(at, _)| at.as_str());
+            let way: Vec<&str> = way.skip_while(|at| at != part).chain([at]).collect();
+            let in_circle = weights.get(part).is_some_and(Option::is_none);
+            in_circle && (way.iter().skip(1).any(|at| is_condition(at)) || !way.iter().any(|at| selects(at)))
+        };
+        let endless: Vec<bool> = parts.iter().map(|(_, parts)| parts.iter().any(is_endless)).collect();
         let (mut ways, mut chain): (u64, usize) = (1, 1);
-        for (keyword, parts) in parts {
-            let held = || parts.iter().filter_map(|part| weights.get(part));
+        for ((keyword, parts), endless) in parts.iter().zip(endless) {
+            if endless {
+                // JSON Schema, Core, 9.4.1: "A schema MUST NOT be run into an infinite loop against an instance."
+                let reason = "it leads back to this schema for the same value, in a circle".to_owned();
+                self.unusable(at, keyword, reason);
+                continue;
+            }
+            let held = || parts.iter().filter_map(|part| weights.get(part)?.as_ref());
             let more = held().fold(0, |sum: u64, (ways, _)| sum.saturating_add(*ways));
             let longest = held().map(|(_, chain)| chain + 1).max().unwrap_or_default();
             if ways.saturating_add(more) > MAX_WAYS || longest > MAX_CHAIN {
@@ -346,7 +362,8 @@ impl Inspector<'_> {
         let Some(pattern) = value.as_str() else {
             return self.unusable(pointer, "pattern", "expected a string".to_owned());
         };
-        match self.usable_pattern(pattern) {
+        let exact = pattern::exact(pattern);
+        match self.usable_pattern(&exact).or_else(|| self.usable_pattern(pattern)) {
             Some(usable) if usable == pattern => {}
             Some(usable) => {
                 self.found.changes.push(Change::Replace(pointer.to_owned(), "pattern".to_owned(), json!(usable)));
@@ -380,6 +397,13 @@ impl Inspector<'_> {
         self.patterns.insert(pattern.to_owned(), usable.clone());
         usable
     }
+}
+
+/// Whether a schema is a condition of the one that it stands in.
+fn is_condition(at: &str) -> bool {
+    let mut tokens = at.rsplit('/');
+    let last = tokens.next().unwrap_or_default();
+    matches!(last, "not" | "if" | "then" | "else") || tokens.next() == Some("dependentSchemas")
 }
 
 /// Whether the commonest keywords have the value that they mostly have, which needs no meta-schema.
