@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     ContractDocument,
-    model::{Response, Status},
+    model::{Content, Response, Status},
     refs,
 };
 use crate::{exchange::is_at_or_below, finding::Unchecked, json::unescape_pointer};
@@ -153,7 +153,8 @@ impl ContractDocument {
             if successes.is_empty() && responses.default.is_none() {
                 lacks(Unchecked::SuccessStatus);
             }
-            let has_schema = |response: &Response| response.content.iter().any(|content| content.schema.is_some());
+            let says = |content: &Content| content.schema.is_some() || content.item.is_some();
+            let has_schema = |response: &Response| response.content.iter().any(says);
             if successes.iter().any(|(status, response)| *status != Status::Exactly(204) && !has_schema(response)) {
                 lacks(Unchecked::ResponseBody);
             }

@@ -2,6 +2,46 @@
 //!
 //! The judge reads the stricter grammar of the flag `u`. Here the loose forms become strict ones of the same meaning.
 
+use std::borrow::Cow;
+
+/// A pattern with look-around, which the judge runs as it stands, with what would mean more to it written out: the sets
+/// `\d` and `\w`, and the dot, which takes no line terminator (ECMA-262, 22.2.2.7).
+pub(super) fn exact(pattern: &str) -> Cow<'_, str> {
+    if !["(?=", "(?!", "(?<"].iter().any(|look| pattern.contains(look)) {
+        return Cow::Borrowed(pattern);
+    }
+    let mut out = String::with_capacity(pattern.len() + 16);
+    let mut class = false;
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next() {
+                Some(set) => match set_of(set) {
+                    Some(members) if class => out.push_str(members),
+                    Some(members) => out.extend(["[", members, "]"]),
+                    None => out.extend(['\\', set]),
+                },
+                None => out.push('\\'),
+            },
+            '.' if !class => out.push_str(r"[^\n\r\u2028\u2029]"),
+            other => {
+                class = other == '[' || (class && other != ']');
+                out.push(other);
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// The members of a set without the flag `u`. Complements (`\D`) are left to the judge.
+fn set_of(escape: char) -> Option<&'static str> {
+    Some(match escape {
+        'd' => "0-9",
+        'w' => "A-Za-z0-9_",
+        _ => return None,
+    })
+}
+
 /// The strict form of a pattern. What needs no change stays.
 pub(super) fn lenient(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len() + 8);
@@ -121,7 +161,7 @@ fn closes_repetition(out: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::lenient;
+    use super::{exact, lenient};
 
     #[test]
     fn loose_forms_of_annex_b_become_strict_ones() {
@@ -138,6 +178,18 @@ mod tests {
             (r"]", r"\]"),
         ] {
             assert_eq!(lenient(loose), strict, "{loose}");
+        }
+    }
+
+    #[test]
+    fn the_dot_and_the_sets_beside_look_around_are_written_out() {
+        for (pattern, written) in [
+            (r"^\w.$", r"^\w.$"),
+            (r"^(?=.)a\.[.]$", r"^(?=[^\n\r\u2028\u2029])a\.[.]$"),
+            (r"^(?=\d)[\w-]\D$", r"^(?=[0-9])[A-Za-z0-9_-]\D$"),
+            (r"(?=a)\", r"(?=a)\"),
+        ] {
+            assert_eq!(exact(pattern), written, "{pattern}");
         }
     }
 
