@@ -158,12 +158,12 @@ pub fn hostile(data: &[u8]) {
 
 /// Lists of lists, each of aliases of the one before: the last stands for `width` to the power of `levels` values.
 fn aliases(levels: usize, width: usize) -> String {
-    let mut text = "openapi: 3.1.0\ninfo: {title: x, version: '1'}\npaths: {}\nx-a0: &a0 [1]\n".to_owned();
-    for level in 1..=levels {
+    let head = "openapi: 3.1.0\ninfo: {title: x, version: '1'}\npaths: {}\nx-a0: &a0 [1]\n".to_owned();
+    let level = |level: usize| {
         let aliases = vec![format!("*a{}", level - 1); width].join(", ");
-        text.push_str(&format!("x-a{level}: &a{level} [{aliases}]\n"));
-    }
-    text
+        format!("x-a{level}: &a{level} [{aliases}]\n")
+    };
+    std::iter::once(head).chain((1..=levels).map(level)).collect::<Vec<_>>().concat()
 }
 
 fn costly(roll: &mut impl FnMut(usize) -> usize) -> Value {
