@@ -276,7 +276,7 @@ impl Files {
 
     fn read_now(&mut self, file: &Path) -> Result<Value, String> {
         let shown = self.shown(file);
-        if self.read.len() == MAX_FILES {
+        if self.read.len() >= MAX_FILES {
             return Err(format!("the contract has more than {MAX_FILES} files"));
         }
         let metadata = file.metadata().map_err(|error| format!("cannot read `{shown}`: {error}"))?;
@@ -612,6 +612,33 @@ mod tests {
             assert!(reason.starts_with(expected.as_str()), "{reason}\n{expected}");
         }
         assert_eq!(document["components"]["schemas"]["B"], json!({"$ref": "gone.yaml#/a"}));
+    }
+
+    #[test]
+    fn references_beyond_a_bound_are_bad_places() {
+        let names: Vec<String> = (0..1_002).map(|number| format!("s{number}.yaml")).collect();
+        let entries = names.iter().enumerate().map(|(number, name)| format!("S{number}: {{$ref: {name}}}"));
+        let many = format!("components: {{schemas: {{{}}}}}\n", entries.collect::<Vec<_>>().join(", "));
+        let files = names.iter().map(|name| (name.as_str(), "type: object\n"));
+        let (document, reasons) = joined(&[("api.yaml", many.as_str())].into_iter().chain(files).collect::<Vec<_>>());
+        let reason = |name: &str, what: &str| format!("it refers to `{name}`: {what}");
+        let of_files = "the contract has more than 1000 files";
+        assert_eq!(reasons, [reason("s1000.yaml", of_files), reason("s1001.yaml", of_files)]);
+        assert_eq!(document["components"]["schemas"]["S999"], json!({"type": "object"}));
+
+        let zeros = format!("[{}0]", "0,".repeat(3_999_999));
+        let text = "components: {schemas: {A: {$ref: many.json}, B: {$ref: s.yaml}}}\n";
+        let (_, reasons) = joined(&[("api.yaml", text), ("many.json", &zeros), ("s.yaml", "type: object\n")]);
+        let of_values = "the files of the contract hold more than 4000000 values";
+        assert_eq!(reasons, [reason("many.json", of_values), reason("s.yaml", of_values)]);
+
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("api.yaml");
+        fs::write(&file, "components: {schemas: {A: {$ref: large.yaml}}}\n").unwrap();
+        fs::File::create(folder.path().join("large.yaml")).unwrap().set_len((64 << 20) + 1).unwrap();
+        let reasons = join(&file, &mut document::read(&file).unwrap());
+        let of_bytes = reason("large.yaml", "the files of the contract hold more than 67108864 bytes");
+        assert_eq!(reasons.into_values().collect::<Vec<_>>(), [of_bytes]);
     }
 
     #[test]
