@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::evidence::{Cited, Seen};
 use crate::exchange::Response;
 
-/// Most tenants, different sets of scopes, and paths that are kept apart for one operation.
+/// Most tenants of an operation; and of each tenant, sets of scopes of accepted calls, differing refusals, and paths.
 const MAX_TENANTS: usize = 50;
 const MAX_SETS: usize = 2000;
 const MAX_PATHS: usize = 20_000;
@@ -29,7 +29,7 @@ pub(super) struct Calls {
     tenants: BTreeMap<String, Tenant>,
     /// Calls whose token's scopes nobody can read.
     unread: u64,
-    /// There were more tenants, sets of scopes or paths than are kept.
+    /// There were more tenants, sets of scopes, refusals or paths than are kept.
     overflow: bool,
 }
 
@@ -109,11 +109,11 @@ impl Calls {
             _ if !is_known => true,
             Call::Accepted(scopes) => {
                 let tenant = self.tenants.entry(tenant).or_default();
-                let full = count(&mut tenant.accepted, scopes, cited) || tenant.paths.len() >= MAX_PATHS;
-                if !full {
+                let has_room = tenant.paths.len() < MAX_PATHS || tenant.paths.contains(&path);
+                if has_room {
                     tenant.paths.insert(path);
                 }
-                full
+                count(&mut tenant.accepted, scopes, cited) || !has_room
             }
             Call::Refused(scopes, Words { text, explained }) => {
                 let refused = &mut self.tenants.entry(tenant).or_default().refused;
@@ -447,6 +447,48 @@ mod tests {
         two.push(Told("https://b", "/x", Call::Accepted(scopes(&["b", "c"]))));
         two.push(Told("https://b", "/x", Call::Refused(scopes(&["a"]), words(MISSING))));
         assert_eq!(candidates(&decide(two).0), ["c"]);
+    }
+
+    #[test]
+    fn a_refusal_counts_for_its_challenge_and_without_any_only_where_its_path_was_accepted() {
+        let calls = |path, words: Words| {
+            let refused = Told("https://a", path, Call::Refused(scopes(&["b"]), words));
+            decide(vec![accepted("/x", &["a", "b"]), refused]).0
+        };
+        let mut headers = Headers::default();
+        headers.append("www-authenticate".parse().unwrap(), r#"Bearer error="insufficient_scope""#.parse().unwrap());
+        let body = Body::whole(FORBIDDEN.to_owned());
+        let challenge = Words::of(&Response { status: 403, version: http::Version::HTTP_11, headers, body });
+        let requires = Decision::Requires("a".to_owned());
+        assert_eq!(calls("/elsewhere", challenge), requires);
+        assert_eq!(calls("/x", words(FORBIDDEN)), requires);
+        assert_eq!(candidates(&calls("/elsewhere", words(FORBIDDEN))), ["a", "b"]);
+    }
+
+    #[test]
+    fn beyond_each_bound_of_the_page_the_scope_stays_undecided() {
+        let deciding = || vec![accepted("/x", &["a", "b"]), refused("/x", &["b"], MISSING)];
+        let texts = |count: usize| (0..count).map(|number| format!("/{number}")).collect::<Vec<_>>();
+        let requires = Decision::Requires("a".to_owned());
+        let overflow =
+            |decision: Decision| matches!(decision, Decision::Open { why, .. } if why.starts_with("there were more"));
+        // Every bound less the one of `deciding`, then one more of its kind.
+        for (bound, kind) in [(50, "tenants"), (2_000, "sets"), (2_000, "refusals"), (20_000, "paths")] {
+            let texts = texts(bound);
+            let calls = |count: usize| {
+                let one = |text| match kind {
+                    "tenants" => Told(text, "/x", Call::Accepted(scopes(&["a"]))),
+                    "sets" => accepted("/x", &["a", text]),
+                    "refusals" => refused(text, &["b"], MISSING),
+                    _ => accepted(text, &["a", "b"]),
+                };
+                let calls = deciding().into_iter().chain(texts[..count].iter().map(|text| one(text.as_str())));
+                // What is known already needs no room.
+                decide(calls.chain(deciding()).collect()).0
+            };
+            assert_eq!(calls(bound - 1), requires, "{kind}");
+            assert!(overflow(calls(bound)), "{kind}");
+        }
     }
 
     proptest! {

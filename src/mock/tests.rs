@@ -91,3 +91,32 @@ fn a_request_of_a_multipart_form_breaks_no_rule() {
     let body = String::from_utf8(sample.body.to_vec()).unwrap();
     assert_eq!(answer(&mock, &sample.method, &sample.target, &headers, &body).status, 204, "{body}");
 }
+
+#[test]
+fn a_token_has_the_requested_scopes_and_nothing_that_a_request_creates_is_found() {
+    let mut document = shop();
+    document["components"]["securitySchemes"]["oauth"]["flows"]["clientCredentials"]["scopes"] =
+        json!({"orders:read": "x", "orders:write": "x"});
+    let mock = mock(document);
+    let token = |form: &str| -> Value {
+        serde_json::from_slice(&answer(&mock, &Method::POST, "/connect/token", &[], form).body).unwrap()
+    };
+    assert_eq!(token("grant_type=client_credentials")["scope"], "orders:read orders:write");
+    let token = token("grant_type=client_credentials&scope=orders:write");
+    assert_eq!(token["scope"], "orders:write");
+    let before = answer(&mock, &Method::GET, "/v1/orders", &[], "").body;
+    let bearer = format!("Bearer {}", token["access_token"].as_str().unwrap());
+    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    assert_eq!(answer(&mock, &Method::POST, "/v1/orders", &headers, r#"{"id": 99}"#).status, 201);
+    assert_eq!(answer(&mock, &Method::GET, "/v1/orders", &[], "").body, before);
+}
+
+#[test]
+fn where_no_value_fits_the_schema_the_answer_is_501_with_the_reason() {
+    let never = json!({"type": "object", "required": ["a"], "properties": {"a": false}});
+    let mock = mock(json!({"openapi": "3.1.0", "info": {}, "paths": {"/a": {"get": {"responses": {"200": {
+        "description": "x", "content": {"application/json": {"schema": never}}}}}}}}));
+    let answered = answer(&mock, &Method::GET, "/a", &[], "");
+    assert_eq!(answered.status, 501);
+    assert!(answered.headers.contains_key("contrail-sandbox"));
+}

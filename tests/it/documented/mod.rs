@@ -1,17 +1,15 @@
 //! Tables and promises of the README and the pages under `docs/` that no other test holds.
 
 mod clients;
+mod learning;
 mod names;
 mod recordings;
 mod reports;
+mod sandbox;
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use contrail::{
-    finding::Rule,
-    redact,
-    sandbox::{Misbehaviour, Seed},
-};
+use contrail::redact;
 use serde_json::Value;
 
 use crate::support::{
@@ -58,25 +56,6 @@ fn the_variables_of_a_wrapped_command_are_those_of_the_clients_page() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let given = ran.stdout.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name.to_owned());
     assert_eq!(given.filter(|name| name != "PATH").collect::<BTreeSet<_>>(), documented);
-}
-
-#[test]
-fn the_sandbox_page_names_every_client_and_every_rule_that_a_tenant_can_break() {
-    let page = page("sandbox.md");
-    let clients = Seed::built_in().unwrap().clients.into_iter().map(|client| client.id);
-    assert_eq!(clients.collect::<BTreeSet<_>>(), first_column(&page, "| client | scopes |"));
-    let breakable = Rule::ALL.iter().map(|rule| rule.id().to_owned());
-    let breakable = breakable.filter(|rule| rule.parse::<Misbehaviour>().is_ok());
-    assert_eq!(breakable.collect::<BTreeSet<_>>(), first_column(&page, "| rule | where |"));
-}
-
-#[test]
-fn every_member_of_the_sandboxs_data_is_in_its_page() {
-    let printed = run_in(Path::new("."), ["sandbox", "--print-seed"]);
-    let seed: Value = serde_json::from_str(&printed.stdout).unwrap();
-    let documented = first_column(&page("sandbox.md"), "| member | is |");
-    let missing: Vec<&String> = seed.as_object().unwrap().keys().filter(|name| !documented.contains(*name)).collect();
-    assert_eq!(missing, [""; 0]);
 }
 
 #[test]

@@ -120,3 +120,23 @@ fn the_readme_names_every_command_and_the_compiler_of_the_manifest() {
     let contract: Value = serde_json::from_str(&printed.stdout).unwrap();
     assert_eq!(contract["operations"].as_array().unwrap().len(), 7, "six operations and the token endpoint");
 }
+
+#[test]
+fn the_mixes_of_the_performance_page_are_those_of_the_bench_with_their_weights() {
+    let page = page("performance.md");
+    let table = page.lines().skip_while(|line| !line.starts_with("| mix | weight |")).skip(2);
+    let rows: BTreeSet<(String, u64)> = table
+        .take_while(|line| line.starts_with('|'))
+        .map(|row| {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            (ticked(cells[1]).next().unwrap(), cells[2].trim_end_matches(" %").parse().unwrap_or(0))
+        })
+        .collect();
+    let files = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("bench/mixes")).unwrap();
+    let files = files.map(|file| file.unwrap().path()).filter(|file| file.extension().is_some_and(|e| e == "json"));
+    let mixes = files.map(|file| {
+        let mix: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        (file.file_stem().unwrap().to_str().unwrap().to_owned(), mix["weight"].as_u64().unwrap())
+    });
+    assert_eq!(mixes.collect::<BTreeSet<_>>(), rows);
+}
