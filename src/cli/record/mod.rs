@@ -10,7 +10,11 @@ mod leftovers;
 pub(super) mod nothing;
 mod proof;
 
-use std::sync::{Arc, Mutex};
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 pub use args::Args;
 use args::{exists, known_operations, not_in_fixture, renewal};
@@ -25,7 +29,11 @@ use super::{
     run::RunEnd,
     summary,
 };
-use crate::{exchange::TenantFacts, pipeline, recording::JournalContext};
+use crate::{
+    exchange::TenantFacts,
+    pipeline,
+    recording::{Journal, JournalContext, WriteError},
+};
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();
@@ -80,6 +88,9 @@ fn open(
     existed: bool,
 ) -> Result<(pipeline::SharedJournal, Before), Failure> {
     let context = JournalContext { upstream: origin.into(), contract: builder.contract.hash().into() };
+    if let Some(error) = missing_segment(&Journal::path_for(&args.out)) {
+        return Err(error.into());
+    }
     // Opened first: it mends what a killed run left of its last segment.
     let trail = args.trail.open(&context, args.judge.format)?;
     let Opened { mut journal, leftovers, killed, recovered } = builder.open(context, existed, args.overwrite)?;
@@ -94,6 +105,16 @@ fn open(
         journal.set_durable();
     }
     Ok((Arc::new(Mutex::new(journal)), before))
+}
+
+/// The error about a segment that the journal of a killed recording names and that is gone: the trail is about to make
+/// another one of that name.
+fn missing_segment(journal: &Path) -> Option<WriteError> {
+    if !journal.is_file() || Journal::is_folded(journal) {
+        return None;
+    }
+    let error = Journal::sources(journal).err()?;
+    matches!(&error, WriteError::Io { error, .. } if error.kind() == io::ErrorKind::NotFound).then_some(error)
 }
 
 /// Runs the proxy until it is stopped. Where it cannot start, the outcome says whether something was recorded.

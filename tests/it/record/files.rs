@@ -208,14 +208,20 @@ fn a_killed_recording_that_kept_a_trail_is_folded_at_the_next_start_with_or_with
             let ran = workspace.run(&["pack", "rec.har", "--out", "packed.har"]);
             assert_eq!((ran.status, entries(&workspace.read("packed.har")).len()), (0, 6), "{}", ran.stderr);
             fs::remove_dir_all(workspace.path().join("trail")).unwrap();
-            let ran =
-                workspace.run(&["record", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--out", "rec.har"]);
-            assert_eq!(ran.status, 2);
-            assert!(
-                ran.stderr.contains("cannot find what a killed recording wrote, the trail's segment `"),
-                "{}",
+            let start = |options: &[&str]| {
+                let record = ["record", "--upstream", "sandbox", "--ca-dir", "ca", "--out", "rec.har"];
+                let ran = workspace.run(&[&record, options, &["--", "true"]].concat());
+                assert_eq!(ran.status, 2, "{}", ran.stderr);
                 ran.stderr
-            );
+            };
+            for options in [&[][..], &["--trail", "other"], &["--trail", "trail"]] {
+                let said = start(options);
+                let missing = "contrail: cannot find what a killed recording wrote, the trail's segment `";
+                assert!(said.starts_with(missing), "{options:?}: {said}");
+            }
+            // Its removal discards those exchanges.
+            fs::remove_file(workspace.path().join("rec.har.journal")).unwrap();
+            assert!(start(&[]).contains("NOTHING RECORDED"));
             continue;
         }
         let running = workspace.start("record", &[&["--out", "rec.har", "--format", "json"], options].concat());
@@ -236,10 +242,15 @@ fn what_was_folded_after_a_crash_stays_unproven_until_it_is_recorded_anew() {
     let unproven = || workspace.read("rec.har").contains("\"unproven\": true");
     record(&workspace, &[], &[TEMPLATES]);
     assert!(unproven(), "its secrets died with the process that saw them, so nobody can scan for them");
-    record(&workspace, &["--append"], &[GROUPS]);
-    assert!(unproven());
-    record(&workspace, &["--overwrite"], &[GROUPS]);
-    assert!(!unproven());
+    let note = || {
+        let report: serde_json::Value = serde_json::from_str(&workspace.read("r.json")).unwrap();
+        assert_eq!(report["proof"]["good"], true);
+        report["proof"]["note"].as_str().unwrap_or_default().to_owned()
+    };
+    record(&workspace, &["--append", "--report", "json=r.json"], &[GROUPS]);
+    assert!(unproven() && note().starts_with("still marked unproven: "), "{}", note());
+    record(&workspace, &["--overwrite", "--report", "json=r.json"], &[GROUPS]);
+    assert!(!unproven() && note().is_empty(), "{}", note());
 }
 
 #[test]
