@@ -21,18 +21,19 @@ pub(super) const VARIABLE: &str = "CONTRAIL_LOG";
 ///
 /// The variable holds no level.
 pub(super) fn start(level: Option<&str>) -> Result<(), String> {
-    let level = match level.map(str::trim).filter(|level| !level.is_empty()) {
-        None => LevelFilter::WARN,
-        Some(word) => word
-            .parse()
-            .map_err(|_| format!("{VARIABLE}: `{word}` is no level; write off, error, warn, info, debug or trace"))?,
-    };
+    let level = level_of(level)?;
     let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let lines = fmt::layer().with_writer(io::stderr).with_ansi(colours).with_target(false).without_time().compact();
     let own = Targets::new().with_target("contrail", level);
     // A second start in one process (a test) keeps the first.
     let _ = tracing_subscriber::registry().with(lines.with_filter(own)).try_init();
     Ok(())
+}
+
+fn level_of(word: Option<&str>) -> Result<LevelFilter, String> {
+    let Some(word) = word.map(str::trim).filter(|word| !word.is_empty()) else { return Ok(LevelFilter::WARN) };
+    let unknown = || format!("{VARIABLE}: `{word}` is no level; write off, error, warn, info, debug or trace");
+    word.parse().map_err(|_| unknown())
 }
 
 #[cfg(test)]
@@ -44,5 +45,15 @@ mod tests {
         assert!(start(Some("loud")).unwrap_err().contains("debug"));
         assert!(start(None).is_ok());
         assert!(start(Some("debug")).is_ok());
+    }
+
+    #[test]
+    fn each_level_of_the_configuration_page_is_one_and_the_default_is_that_of_the_page() {
+        let page = include_str!("../../docs/configuration.md");
+        let row = page.lines().find(|line| line.starts_with("| `CONTRAIL_LOG` |")).unwrap();
+        let words: Vec<&str> = row.split('`').skip(3).step_by(2).collect();
+        let levels: Vec<String> = words.iter().map(|word| level_of(Some(word)).unwrap().to_string()).collect();
+        assert_eq!(levels, ["off", "error", "warn", "info", "debug", "trace"]);
+        assert!(row.contains(&format!("`{}` (the default)", level_of(None).unwrap())), "{row}");
     }
 }

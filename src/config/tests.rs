@@ -49,6 +49,8 @@ fn the_file_fills_in_what_the_command_line_leaves_out() {
         ["contrail", "record", "--max-body=5", "--force", "--only=x", "--only=y", "--out", "b", "--", "cmd"]
     );
     assert_eq!(merged(file, &["contrail", "watch"]).unwrap(), ["contrail", "watch", "--max-body=5"]);
+    let file = "[record]\nonly = [\"x,y\"]\n";
+    assert_eq!(merged(file, &["contrail", "record"]).unwrap(), ["contrail", "record", "--only=x,y"]);
 }
 
 #[test]

@@ -350,6 +350,7 @@ mod tests {
             ("gzip, zstd", zstd(&gzip(TEXT))),
             ("gzip, br", brotli(&gzip(TEXT))),
             ("deflate|gzip", gzip(&zlib(TEXT))),
+            ("gzip, gzip, gzip, gzip", gzip(&gzip(&gzip(&gzip(TEXT))))),
         ] {
             let wire = bytes.len() as u64;
             let body = decode(coding, bytes);

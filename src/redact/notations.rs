@@ -161,6 +161,21 @@ fn what_only_looks_like_the_name_of_a_secret_stays() {
         let kept = message(&[("content-type", media)], body);
         assert_eq!(kept, format!("content-type: {media}\n{body}"));
     }
+    // What the page calls no secret.
+    let long = "Zk3xQ91bTr77pLm2";
+    for (media, body) in [
+        ("application/json", format!(r#"{{"id":"{long}","next":"{long}","page_token":"{long}"}}"#)),
+        (
+            "application/json",
+            r#"{"refresh_token":{"rotation_type":"rotating"},"password":null,"secret":true}"#.to_owned(),
+        ),
+        ("application/x-www-form-urlencoded", format!("SAMLRequest={long}&page_token={long}&next={long}")),
+    ] {
+        assert_eq!(message(&[("content-type", media)], &body), format!("content-type: {media}\n{body}"));
+    }
+    let fields = [("x-hub-signature", "sha1=7d38cdd689735b008b3c702edd92eea23791c5f6"), ("authentication-info", long)];
+    let kept = fields.map(|(name, value)| format!("{name}: {value}")).join("\n");
+    assert_eq!(message(&fields, ""), format!("{kept}\n"));
     let protocols = message(&[("sec-websocket-protocol", "graphql-transport-ws, v12.stomp")], "");
     assert_eq!(protocols, "sec-websocket-protocol: graphql-transport-ws, v12.stomp\n");
     assert!(

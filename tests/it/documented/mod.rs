@@ -3,9 +3,11 @@
 mod clients;
 mod learning;
 mod names;
+mod outputs;
 mod recordings;
 mod reports;
 mod sandbox;
+mod settings;
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -56,6 +58,18 @@ fn the_variables_of_a_wrapped_command_are_those_of_the_clients_page() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let given = ran.stdout.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name.to_owned());
     assert_eq!(given.filter(|name| name != "PATH").collect::<BTreeSet<_>>(), documented);
+    let value = |name: &str| {
+        let mut pairs = ran.stdout.lines().filter_map(|line| line.split_once('='));
+        pairs.find_map(|(of, value)| (of == name).then(|| value.to_owned())).unwrap_or_default()
+    };
+    assert_eq!(value("NODE_USE_ENV_PROXY"), "1");
+    assert!(value("CONTRAIL_URL").starts_with("http://"));
+    let forward = value("HTTP_PROXY");
+    assert_ne!(forward, value("CONTRAIL_URL"));
+    for name in ["HTTPS_PROXY", "http_proxy", "https_proxy"] {
+        assert_eq!(value(name), forward, "{name}");
+    }
+    assert_eq!(value("NO_PROXY"), value("no_proxy"));
 }
 
 #[test]

@@ -144,6 +144,8 @@ fn every_report_cites_the_first_exchange_of_a_finding_by_file_entry_line_and_ins
         "physicalLocation": {"artifactLocation": {"uri": "a.har"}},
     }]);
     assert_eq!((&results[0]["locations"], &results[0]["occurrenceCount"]), (&location, &json!(2)));
+    let case = "getRateLimitPolicy/response.body at /consumer_selector";
+    assert_eq!(results[0]["partialFingerprints"], json!({"case/v1": case}));
     let exchange = json!({
         "source": "a.har", "entry": 1, "started": "2025-11-21T12:00:00Z", "method": "GET",
         "url": format!("https://tenant.example{path}"), "status": 200,
