@@ -145,6 +145,11 @@ mod tests {
     }
 
     #[test]
+    fn an_example_of_3_0_becomes_the_only_one_of_a_list() {
+        assert_eq!(upgraded(&json!({"example": "a"})), json!({"examples": ["a"]}));
+    }
+
+    #[test]
     fn what_stands_beside_a_ref_of_3_0_is_ignored() {
         assert_eq!(upgraded(&json!({"$ref": "#/x", "maxLength": 1})), json!({"$ref": "#/x"}));
     }

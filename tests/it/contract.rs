@@ -270,11 +270,11 @@ fn a_bad_place_is_a_warning_at_the_start_and_listed_by_the_contract() {
 #[test]
 fn a_document_of_openapi_3_0_is_a_contract_too() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "openapi: 3.0.3\ninfo: {title: Pets, version: '1'}\nservers: [{url: 'https://pets.example/v1'}]\npaths:\n  /pets/{id}:\n    get:\n      operationId: getPet\n      parameters: [{name: id, in: path, required: true, schema: {type: integer, minimum: 0, exclusiveMinimum: true}}]\n      responses: {'200': {description: a pet}}\n";
+    let text = "openapi: 3.0.3\ninfo: {title: Pets, version: '1'}\nservers: [{url: 'https://pets.example/v1'}]\npaths:\n  /pets/{id}:\n    get:\n      operationId: getPet\n      x-contrail-lifecycle: beta\n      parameters: [{name: id, in: path, required: true, schema: {type: integer, minimum: 0, exclusiveMinimum: true}}]\n      responses: {'200': {description: a pet}}\n";
     fs::write(folder.path().join("pets.yaml"), text).unwrap();
     let shown = run_in(folder.path(), ["contract", "--contract", "pets.yaml"]);
     assert_eq!(shown.status, 0, "{}", shown.stderr);
-    for text in ["Pets 1\nbase path /v1;", "GET /pets/{id}", "integer: more than 0"] {
+    for text in ["Pets 1\nbase path /v1;", "GET /pets/{id}", "integer: more than 0", "stage     beta\n"] {
         assert!(shown.stdout.contains(text), "{}", shown.stdout);
     }
 }

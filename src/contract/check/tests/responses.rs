@@ -121,7 +121,9 @@ fn a_page_holds_no_more_than_was_requested_or_the_default() {
     Case::list("").answer(200, &books(3)).finds(&["exchange.page-size /books"]);
     Case::list("&take=5").answer(200, &books(5)).finds(&[]);
     Case::list("&take=5").answer(200, &books(6)).finds(&["exchange.page-size /books"]);
-    Case::list("&take=x").answer(200, &books(6)).finds(&["query.parameter take"]);
+    for none in ["&take=x", "&take=1&take=1"] {
+        Case::list(none).answer(200, &books(6)).finds(&["query.parameter take"]);
+    }
     Case::list("&take=5").answer(400, &books(6)).finds(&[]);
 }
 
