@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+
 use super::*;
 use crate::support::wire::Message;
 
@@ -63,7 +65,11 @@ fn a_replay_accepts_any_client_secret() {
     assert_eq!(token_request(&running, &client, "another").status(), 401);
     running.finish();
     let replay = Running::start(folder.path(), ["replay", "f.har"].iter().chain(&listen));
-    assert_eq!(token_request(&replay, &client, "what-no-recording-has").status(), 200);
+    let answer = token_request(&replay, &client, "what-no-recording-has");
+    assert_eq!(answer.status(), 200);
+    let token = answer.json()["access_token"].as_str().unwrap().to_owned();
+    let head = BASE64_URL_SAFE_NO_PAD.decode(token.split('.').next().unwrap()).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&head).unwrap()["alg"], "ES256", "{token}");
     assert_eq!(replay.finish().status, 0);
 }
 

@@ -99,6 +99,21 @@ fn the_tables_have_the_columns_and_rows_of_the_page() {
 }
 
 #[test]
+fn what_contrail_answered_itself_touches_nothing_of_the_contract() {
+    for (options, touched) in [(&[][..], 1), (&["--enforce", "requests"], 0)] {
+        let folder = tempfile::tempdir().unwrap();
+        let watch = ["watch", "--upstream", "sandbox", "--listen", "127.0.0.1:0", "--trail", "trail"];
+        let running = Running::start(folder.path(), watch.iter().chain(options));
+        // Without a token: the tenant refuses it, or contrail.
+        call(running.address, "GET", "/api/v2/connection-profiles/templates", &[], b"");
+        running.finish();
+        let ran = run_in(folder.path(), ["coverage", "trail", "--format", "json"]);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(report["parts"]["operations"]["touched"], touched, "{options:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn of_several_reasons_2_comes_before_3_and_3_before_1() {
     let wrong = har::get("/api/v2/rate-limit-policies/rlp_1", Some(&har::bearer()), 200, "[]");
     for (spoil, expected) in [(false, 3), (true, 2)] {

@@ -72,3 +72,20 @@ fn recordings_are_for_their_owner_only() {
     assert_eq!(wide, []);
     assert!(modes(&made).len() > 12, "{:?}", modes(&made));
 }
+
+#[test]
+fn a_fixture_holds_the_digest_of_each_body_file_as_sha256sum_prints_it() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/operations");
+    let fixture: Value = serde_json::from_str(&fs::read_to_string(folder.join("operations.har")).unwrap()).unwrap();
+    let mut seen = 0;
+    for entry in fixture["log"]["entries"].as_array().unwrap() {
+        for (held, file) in [("request", &entry["request"]["postData"]), ("response", &entry["response"]["content"])] {
+            let Some(file) = file["_file"].as_str() else { continue };
+            let digest = ring::digest::digest(&ring::digest::SHA256, &fs::read(folder.join(file)).unwrap());
+            let printed = digest.as_ref().iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+            assert_eq!(entry["_contrail"]["sha256"][held], printed, "{file}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 6, "{seen}");
+}
