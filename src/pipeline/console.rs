@@ -9,10 +9,7 @@ use crate::{
     finding::{Conclusion, Finding, Kind},
     json::write::{number, raw},
     redact::{Judged, Redacted},
-    report::{
-        json::{Item, is_false},
-        verdict_name,
-    },
+    report::{WrittenFinding, verdict_name},
     upstream::{AnswerMeta, Denied},
     visible::visible,
 };
@@ -43,9 +40,9 @@ struct Line<'a> {
     status: u16,
     operation: Option<&'a str>,
     verdict: &'static str,
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     miss: bool,
-    findings: Vec<Item<'a>>,
+    findings: Vec<WrittenFinding<'a>>,
     unchecked: Vec<&'static str>,
     ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +73,7 @@ pub(super) fn line(
                 operation: verdict.operation.as_deref(),
                 verdict: verdict_name(verdict.conclusion(), notes.miss.is_some()),
                 miss: notes.miss.is_some(),
-                findings: verdict.findings.iter().map(Item::from).collect(),
+                findings: verdict.findings.iter().map(WrittenFinding::from).collect(),
                 unchecked: verdict.unchecked.iter().map(crate::finding::Unchecked::name).collect(),
                 ms: millis(took),
                 incomplete: exchange.transport.incomplete.as_deref(),

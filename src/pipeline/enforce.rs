@@ -7,7 +7,7 @@ use crate::{
     finding::{Finding, Kind, Verdict},
     proxy::HoldPolicy,
     redact::{Judged, Redacted},
-    report::json::Item,
+    report::WrittenFinding,
     upstream::Problem,
 };
 
@@ -73,7 +73,7 @@ pub(super) fn refusal(judged: &Redacted<Judged>, held: Held) -> Problem {
     let who = if held == Held::Request { "the request" } else { "the tenant's response" };
     let at = if first.at.is_empty() { String::new() } else { format!(" at {}", first.at) };
     let detail = format!("{who} violates the contract: {}{at}: {}", first.rule, first.message());
-    let findings: Vec<Item<'_>> = blocking.into_iter().map(Item::from).collect();
+    let findings: Vec<WrittenFinding<'_>> = blocking.into_iter().map(WrittenFinding::from).collect();
     Problem::new(held.status(), "enforce", detail).with("findings", json!(findings))
 }
 

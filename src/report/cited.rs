@@ -4,11 +4,28 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::Place;
+use super::Miss;
 use crate::redact::{Judged, Redacted, Redactor};
 
 /// The source of what goes through the proxy.
 pub const LIVE: &str = "live";
+
+/// One exchange as a report names it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Place<'a> {
+    /// The file, as it was named; [`LIVE`] for what goes through the proxy.
+    pub source: &'a str,
+    /// Index in that file.
+    pub entry: usize,
+    /// Line in a journal.
+    pub line: Option<usize>,
+    /// Outside the contract's base path and no token request: another site in a browser's export.
+    pub outside: bool,
+    /// An exchange of a recording that is served, judged beside the live requests.
+    pub recorded: bool,
+    /// No recording answered it.
+    pub miss: Option<&'a Miss>,
+}
 
 /// One exchange, as every report names it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]

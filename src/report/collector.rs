@@ -1,61 +1,17 @@
-//! Counts and samples of many exchanges, and the reports of them.
+//! Collects what the reports of many exchanges show.
 
-use std::{
-    io::{self, Write},
-    sync::Arc,
-    time::Duration,
-};
+use std::io;
 
 use super::{
-    Exit, Facts, Integrity, Kind, Miss, Proof, Reason, Run, Tally, Unused, cases, json, page::Page, rendered::Report,
-    text,
+    Exit, Facts, Integrity, Place, Proof, Reason, Run, Tally, Title, Unauthenticated, Unremarkable, Unused,
+    spool::Spool,
 };
 use crate::{
-    finding::{self, Blame, Rule, Unchecked, UncheckedSet, Verdict},
+    finding::{self, Rule, Unchecked},
     redact::{Judged, Redacted, Redactor},
 };
 
-/// What a contract calls itself, for the head of a report.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Title {
-    /// `info.title`.
-    pub title: String,
-    /// `info.version`.
-    pub version: String,
-    /// The digest of the contract in force, overlays included.
-    pub hash: String,
-    /// The ids of its operations.
-    pub operations: Vec<Arc<str>>,
-}
-
-/// An exchange's verdict under the reading that its file's producer strips `Authorization`: no `auth.*` finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unauthenticated {
-    /// What is unchecked then, `auth` among it.
-    pub unchecked: UncheckedSet,
-    /// Whose business it is then.
-    pub blame: Option<Blame>,
-}
-
-/// A verdict without a finding: where no report lists exchanges, nothing of its exchange is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unremarkable {
-    pub(super) operation: Option<Arc<str>>,
-    pub(super) unchecked: UncheckedSet,
-    pub(super) blame: Option<Blame>,
-    pub(super) took: Duration,
-}
-
-impl Unremarkable {
-    /// What there is to count of an exchange that took so long; `None` if there is a finding.
-    #[must_use]
-    pub fn of(verdict: &Verdict, took: Duration) -> Option<Self> {
-        let Verdict { operation, findings, unchecked, blame } = verdict;
-        findings.is_empty().then(|| Self { operation: operation.clone(), unchecked: *unchecked, blame: *blame, took })
-    }
-}
-
-/// Collects the verdicts of exchanges, and writes reports of them.
+/// Collects the verdicts of exchanges for reports of them; [`Collector::write`] writes one.
 #[derive(Debug)]
 pub struct Collector {
     title: Title,
@@ -72,38 +28,21 @@ pub struct Collector {
 #[derive(Debug)]
 struct Half {
     tally: Tally,
-    json: Option<json::Spool>,
+    listed: Option<Spool>,
 }
 
 impl Half {
     fn new(listed: bool) -> Self {
-        Self { tally: Tally::default(), json: listed.then(json::Spool::new) }
+        Self { tally: Tally::default(), listed: listed.then(Spool::new) }
     }
 
     fn absorb(&mut self, other: Self) -> io::Result<()> {
         self.tally.merge(other.tally);
-        match (&mut self.json, other.json) {
+        match (&mut self.listed, other.listed) {
             (Some(spool), Some(other)) => spool.absorb(other),
             _ => Ok(()),
         }
     }
-}
-
-/// One exchange as a report names it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Place<'a> {
-    /// The file, as it was named; [`LIVE`](super::LIVE) for what goes through the proxy.
-    pub source: &'a str,
-    /// Index in that file.
-    pub entry: usize,
-    /// Line in a journal.
-    pub line: Option<usize>,
-    /// Outside the contract's base path and no token request: another site in a browser's export.
-    pub outside: bool,
-    /// An exchange of a recording that is served, judged beside the live requests.
-    pub recorded: bool,
-    /// No recording answered it.
-    pub miss: Option<&'a Miss>,
 }
 
 impl Collector {
@@ -210,7 +149,7 @@ impl Collector {
                 }
             };
         };
-        let listed = self.settled.json.is_some();
+        let listed = self.settled.listed.is_some();
         let (as_judged, stripped) = self.open.get_or_insert_with(|| (Half::new(listed), Half::new(listed)));
         put(as_judged, place, judged, None)?;
         put(stripped, place, judged, Some(other))
@@ -219,7 +158,7 @@ impl Collector {
     /// Whether a JSON report will be asked for, which lists every exchange.
     #[must_use]
     pub fn lists(&self) -> bool {
-        self.settled.json.is_some()
+        self.settled.listed.is_some()
     }
 
     /// Counts an exchange of which nothing is to be told; not for a collector that lists exchanges. The rest as
@@ -233,9 +172,7 @@ impl Collector {
             None => self.settled.tally.count(place, counted),
             Some((as_judged, stripped)) => {
                 as_judged.tally.count(place, counted);
-                let (unchecked, blame) =
-                    other.map_or((counted.unchecked, counted.blame), |other| (other.unchecked, other.blame));
-                stripped.tally.count(place, &Unremarkable { unchecked, blame, ..counted.clone() });
+                stripped.tally.count(place, &counted.read_as(other));
             }
         }
     }
@@ -291,13 +228,8 @@ impl Collector {
         rules.chain(altered.map(|trail| Reason::shown("altered", trail.sentence())))
     }
 
-    /// Writes a report of everything that is settled. A value that `redactor` recognised as a secret after its exchange
-    /// was taken is replaced here.
-    ///
-    /// # Errors
-    ///
-    /// `to` or the temporary file of the JSON report failed.
-    pub fn write(&mut self, kind: Kind, redactor: &Redactor, to: &mut dyn Write, colour: bool) -> io::Result<()> {
+    /// What a report is written from, secrets that were recognised meanwhile taken out; and the list of its exchanges.
+    pub(super) fn facts(&mut self, redactor: &Redactor) -> (Facts<'_>, Option<&mut Spool>) {
         self.redact(redactor);
         let facts = Facts {
             title: &self.title,
@@ -309,23 +241,13 @@ impl Collector {
             upstream: self.upstream.as_deref(),
             made: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
         };
-        match kind {
-            Kind::Text => text::write(&facts, to, colour),
-            Kind::Json => {
-                json::head(&facts, to)?;
-                if let Some(spool) = &mut self.settled.json {
-                    spool.copy_to(redactor, to)?;
-                }
-                json::tail(&facts, to)
-            }
-            _ => Report { page: Page::of(&facts), suites: cases::of(&facts) }.write(kind, &facts, to),
-        }
+        (facts, self.settled.listed.as_mut())
     }
 }
 
 fn put(half: &mut Half, place: Place<'_>, judged: &Redacted<Judged>, other: Option<Unauthenticated>) -> io::Result<()> {
     half.tally.add(place, judged, other);
-    match &mut half.json {
+    match &mut half.listed {
         Some(spool) => spool.add(place, judged, other),
         None => Ok(()),
     }

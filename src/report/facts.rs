@@ -1,11 +1,24 @@
 //! What a report is written from.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 
-use super::{Run, Tally, Title};
+use super::{Run, Tally};
 use crate::finding::{Conclusion, Rule};
+
+/// What a contract calls itself, for the head of a report.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Title {
+    /// `info.title`.
+    pub title: String,
+    /// `info.version`.
+    pub version: String,
+    /// The digest of the contract in force, overlays included.
+    pub hash: String,
+    /// The ids of its operations.
+    pub operations: Vec<Arc<str>>,
+}
 
 /// What a report is written from.
 #[derive(Debug, Clone)]

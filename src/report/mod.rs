@@ -21,7 +21,7 @@ mod facts;
 mod github;
 mod html;
 mod integrity;
-pub mod json;
+mod json;
 mod junit;
 mod markdown;
 mod page;
@@ -31,6 +31,7 @@ mod request;
 mod run;
 mod sarif;
 pub mod scan;
+mod spool;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -38,12 +39,13 @@ mod text;
 mod xml;
 
 pub use self::{
-    cited::{Cited, LIVE},
-    collector::{Collector, Place, Title, Unauthenticated, Unremarkable},
+    cited::{Cited, LIVE, Place},
+    collector::Collector,
     exit::{Exit, Reason},
-    facts::{Facts, verdict_name},
+    facts::{Facts, Title, verdict_name},
     integrity::Integrity,
     request::{Kind, Request},
     run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Unused},
-    tally::{Group, Recorded, Sample, Tally},
+    spool::WrittenFinding,
+    tally::{Group, Recorded, Sample, Tally, Unauthenticated, Unremarkable},
 };

@@ -1,10 +1,35 @@
-//! The formats that show every command's result alike: as a page, or as cases.
+//! Which format a report is written in.
 
 use std::io::{self, Write};
 
-use super::{Facts, Kind, cases::Suite, csv::Csv, github, html, junit, markdown, page::Page, sarif};
+use super::{
+    Collector, Facts, Kind,
+    cases::{self, Suite},
+    csv::Csv,
+    github, html, json, junit, markdown,
+    page::Page,
+    sarif, text,
+};
+use crate::redact::Redactor;
 
-/// The result of a command.
+impl Collector {
+    /// Writes a report of everything that is settled. A value that `redactor` recognised as a secret after its exchange
+    /// was taken is replaced here.
+    ///
+    /// # Errors
+    ///
+    /// `to` or the temporary file of the JSON report failed.
+    pub fn write(&mut self, kind: Kind, redactor: &Redactor, to: &mut dyn Write, colour: bool) -> io::Result<()> {
+        let (facts, exchanges) = self.facts(redactor);
+        match kind {
+            Kind::Text => text::write(&facts, to, colour),
+            Kind::Json => json::write(&facts, exchanges, redactor, to),
+            _ => Report { page: Page::of(&facts), suites: cases::of(&facts) }.write(kind, &facts, to),
+        }
+    }
+}
+
+/// A result in the two shapes that every command shares: a page, and cases.
 #[derive(Debug)]
 pub(super) struct Report {
     pub(super) page: Page,

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde::Serialize;
 
-use super::{Cited, Place, Unauthenticated, Unremarkable};
+use super::{Cited, Place};
 use crate::{
-    finding::{Blame, Conclusion, Finding, Kind, Rule, Unchecked, UncheckedSet},
+    finding::{Blame, Conclusion, Finding, Kind, Rule, Unchecked, UncheckedSet, Verdict},
     redact::{Judged, Redacted, Redactor},
 };
 
@@ -18,6 +18,39 @@ const UNDOCUMENTED: &str = "undocumented";
 
 /// The one place of all exchanges that are outside the contract's base path.
 const OUTSIDE: &str = "outside the contract (another site or base path)";
+
+/// An exchange's verdict under the reading that its file's producer strips `Authorization`: no `auth.*` finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unauthenticated {
+    /// What is unchecked then, `auth` among it.
+    pub unchecked: UncheckedSet,
+    /// Whose business it is then.
+    pub blame: Option<Blame>,
+}
+
+/// A verdict without a finding: where no report lists exchanges, nothing of its exchange is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unremarkable {
+    operation: Option<Arc<str>>,
+    unchecked: UncheckedSet,
+    blame: Option<Blame>,
+    took: Duration,
+}
+
+impl Unremarkable {
+    /// What there is to count of an exchange that took so long; `None` if there is a finding.
+    #[must_use]
+    pub fn of(verdict: &Verdict, took: Duration) -> Option<Self> {
+        let Verdict { operation, findings, unchecked, blame } = verdict;
+        findings.is_empty().then(|| Self { operation: operation.clone(), unchecked: *unchecked, blame: *blame, took })
+    }
+
+    /// The same under the reading that its file's producer strips `Authorization`.
+    pub(super) fn read_as(&self, other: Option<Unauthenticated>) -> Self {
+        let Some(Unauthenticated { unchecked, blame }) = other else { return self.clone() };
+        Self { unchecked, blame, ..self.clone() }
+    }
+}
 
 /// What was counted over many exchanges.
 #[derive(Debug, Clone, Default)]

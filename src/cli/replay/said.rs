@@ -16,7 +16,7 @@ use crate::{
     pipeline::Outcome,
     plural::plural,
     replay::Replay,
-    report::{Unused, json::Item},
+    report::{Unused, WrittenFinding},
     visible::visible,
 };
 
@@ -104,7 +104,7 @@ fn line(failing: &Failing) -> Value {
         "status": exchange.response.as_ref().map_or(0, |response| response.status),
         "operation": verdict.operation.as_deref(),
         "verdict": verdict.conclusion().name(),
-        "findings": verdict.findings.iter().map(Item::from).collect::<Vec<_>>(),
+        "findings": verdict.findings.iter().map(WrittenFinding::from).collect::<Vec<_>>(),
         "unchecked": verdict.unchecked.iter().map(crate::finding::Unchecked::name).collect::<Vec<_>>(),
     }})
 }
