@@ -77,7 +77,7 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
     let ends_in_dashes = arguments.last().is_some_and(|last| last == "--");
     let name = arguments.get(1).and_then(|name| command.find_subcommand(name)).map(|sub| sub.get_name().to_owned());
     let parsed = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = parsed.map_err(|error| {
+    let mut cli = parsed.map_err(|error| {
         // The overview of all commands, for one without arguments.
         if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             let _ = writeln!(io::stderr(), "contrail: {}", usage_error(&error, name.as_deref(), &sources));
@@ -86,6 +86,9 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
         }
         ExitCode::from(if error.use_stderr() { 2 } else { 0 })
     })?;
+    if let Command::Diff(args) = &mut cli.command {
+        args.settle(&sources);
+    }
     cli.command.check(ends_in_dashes, &sources).map_err(|wrong| complain(&*Failure::from(wrong), &sources))?;
     Ok((cli, sources))
 }

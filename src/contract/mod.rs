@@ -20,6 +20,7 @@ use crate::{
 };
 
 pub mod check;
+pub mod compare;
 mod compile;
 mod document;
 mod error;

@@ -101,7 +101,7 @@ pub struct Parameter {
 }
 
 /// How arrays and objects are written.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Notation {
     pub(crate) style: Style,
     /// Items and members come one by one, not as one text with separators.

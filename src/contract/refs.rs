@@ -11,7 +11,7 @@ const FRAGMENT: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'%').add(b'<').add(b'>').add(b'`').add(b'^').add(b'{').add(b'}').add(b'|');
 
 /// Longest chain of references that is followed before it is called a loop.
-const LONGEST_CHAIN: usize = 64;
+pub(super) const LONGEST_CHAIN: usize = 64;
 
 /// Every `$ref` of the document that names nothing in it.
 pub(super) fn dangling(document: &Value) -> Vec<UnusablePlace> {

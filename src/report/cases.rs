@@ -95,6 +95,9 @@ impl Trouble {
             "changed" => "the exchange differs between the two recordings",
             "only-in-a" => "only the first recording has the exchange",
             "only-in-b" => "only the second recording has the exchange",
+            "breaking" => "the change breaks clients of the old contract",
+            "unclear" => "whether the change breaks a client is not decided",
+            "non-breaking" => "the change breaks no client",
             "untouched" => "no exchange touches the part of the contract",
             "coverage" => "the recordings touch less of the contract than --min-coverage asks for",
             _ => "the command could not do all of its work, or something else failed",
@@ -136,7 +139,9 @@ impl Suite {
 /// The suites of a command that judged exchanges.
 pub(super) fn of(facts: &Facts<'_>) -> Vec<Suite> {
     let mut suites = operations(facts);
-    suites.extend([denied(facts), unused(facts), proof(facts), integrity(facts), exit(facts)].into_iter().flatten());
+    suites.extend(
+        [denied(facts), unused(facts), proof(facts), integrity(facts), exit(facts)].into_iter().flatten(),
+    );
     suites
 }
 

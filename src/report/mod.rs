@@ -13,6 +13,7 @@ pub mod audit;
 mod cases;
 mod cited;
 mod collector;
+pub mod contracts;
 pub mod coverage;
 mod csv;
 pub mod diff;

@@ -17,7 +17,9 @@ fn runs(command: &str) -> &'static [&'static str] {
         "replay" => &["good.har -- true", "gap.har --report text -- true", "nosuch.har"],
         "verify" => &["good.har", "gap.har --deny gaps", "good.har --report json", "nosuch.har"],
         "audit" | "coverage" | "learn" => &["good.har gap.har", "nosuch.har"],
-        "diff" => &["good.har good.har", "good.har gap.har", "good.har nosuch.har"],
+        "diff" => {
+            &["good.har good.har", "good.har gap.har", "good.har nosuch.har", "--contract built-in --contract built-in"]
+        }
         "contract" => &["", "--export", "--contract nosuch.yaml"],
         "explain" => &["", "auth.scope", "required-scope", "nosuch"],
         "scan" => &["good.har", "secret.har", "nosuch.har"],

@@ -6,6 +6,7 @@
 
 mod authority;
 mod cases;
+mod changes;
 mod citations;
 mod cli;
 mod combinations;

@@ -145,6 +145,17 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
     let of = |arguments: &[&str]| json(&run_in(folder, arguments).stdout);
     let diff = of(&["diff", "a.har", "b.har", "--format", "json"]);
     same("key of a diff", &merged([&diff]), &[]);
+    let bodies = ["minLength: 1", "minLength: 9"].map(|limit| {
+        format!(
+            "openapi: 3.1.0\ninfo: {{title: x, version: '1'}}\npaths: {{/a: {{get: {{responses: {{'200': {{description: x, \
+             content: {{application/json: {{schema: {{type: string, {limit}}}}}}}}}}}}}}}}}\n"
+        )
+    });
+    fs::write(folder.join("old.yaml"), &bodies[0]).unwrap();
+    fs::write(folder.join("new.yaml"), &bodies[1]).unwrap();
+    fs::write(folder.join("c.har"), har::har(&[har::get("/a", None, 200, "\"short\"")])).unwrap();
+    let arguments = ["diff", "--contract", "old.yaml", "--contract", "new.yaml", "c.har", "--format", "json"];
+    same("key of two contracts", &merged([&of(&arguments)]), &["failing[].line", "failing[].started"]);
     let coverage = of(&["coverage", "a.har", "--format", "json", "--min-coverage", "operations=1"]);
     same("key of coverage", &merged([&coverage]), &[]);
     same("key of a scan", &merged([&of(&["scan", "a.har", "--format", "json"])]), &[]);

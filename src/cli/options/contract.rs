@@ -87,8 +87,13 @@ impl ContractArgs {
 ///
 /// As [`Plan::new`].
 pub(in crate::cli) fn plan(contract: &Contract, rules: &[String]) -> Result<Plan, PlanError> {
+    Ok(with_keys(Plan::new(rules)?, contract))
+}
+
+/// The plan with the API keys of a further contract.
+pub(in crate::cli) fn with_keys(plan: Plan, contract: &Contract) -> Plan {
     let named = |wanted| contract.api_keys().filter(move |(place, _)| *place == wanted).map(|(_, name)| name);
-    Ok(Plan::new(rules)?.with_api_keys(named(KeyPlace::Header), named(KeyPlace::Query)))
+    plan.with_api_keys(named(KeyPlace::Header), named(KeyPlace::Query))
 }
 
 /// How reports identify a contract.

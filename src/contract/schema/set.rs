@@ -113,6 +113,12 @@ impl Schemas {
         Schema::new(Arc::clone(self), place)
     }
 
+    /// The JSON pointer of a place.
+    pub(super) fn pointer(&self, place: usize) -> String {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.places.get(place).map(|(pointer, _)| pointer.clone()).unwrap_or_default()
+    }
+
     /// The places that contrail cannot judge by.
     #[must_use]
     pub fn unusable(&self) -> &[UnusablePlace] {
@@ -122,7 +128,7 @@ impl Schemas {
     /// Covers the schemas in use and the components that nothing refers to.
     fn prepared(&self) -> &Prepared {
         self.prepared.get_or_init(|| {
-            let places = std::mem::take(&mut *self.places.lock().unwrap_or_else(PoisonError::into_inner)).places;
+            let places = self.places.lock().unwrap_or_else(PoisonError::into_inner).places.clone();
             let components = refs::at(self.document(), "/components/schemas").and_then(Value::as_object);
             let components: Vec<String> = components
                 .into_iter()

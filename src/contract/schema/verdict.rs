@@ -48,6 +48,11 @@ impl Schema {
         Self { schemas, place }
     }
 
+    /// Its JSON pointer in [`Schemas::document`].
+    pub(in crate::contract) fn pointer(&self) -> String {
+        self.schemas.pointer(self.place)
+    }
+
     /// Judges a document: the places that violate the schema, in the order of the pointers, and the places that no
     /// schema documents, in the order of the document.
     ///

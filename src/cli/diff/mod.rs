@@ -1,4 +1,6 @@
-//! `contrail diff`: what changed between two recordings.
+//! `contrail diff`: what changed between two recordings, or between two contracts.
+
+mod contracts;
 
 use std::{
     fs,
@@ -14,6 +16,7 @@ use super::{
     sources, verify,
 };
 use crate::{
+    config::Sources,
     contract::Contract,
     finding::Verdict,
     recording::{self, without_run},
@@ -25,15 +28,16 @@ use crate::{
     },
 };
 
-/// Compare two recordings, operation by operation and field by field
+/// Compare two recordings, or two contracts (--contract OLD --contract NEW) and what they make of recordings
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Old recording: a fixture, a journal, a HAR file of any tool, or a folder of them
-    #[arg(value_name = "A")]
-    a: PathBuf,
-    /// New recording
-    #[arg(value_name = "B")]
-    b: PathBuf,
+    /// The old and the new recording to compare: fixtures, journals, HAR files of any tool, or folders of them; with
+    /// two `--contract` options, any number of recordings to judge under both contracts
+    #[arg(value_name = "FILE")]
+    recordings: Vec<PathBuf>,
+    /// The command line names the old contract and the new one.
+    #[arg(skip)]
+    contracts: bool,
     /// Ignore this part of bodies: `pointer:/a/b` (`*` for any one member or item) or `body`, optionally after
     /// `OPERATION=`; repeatable
     #[arg(long, value_name = "[OPERATION=]WHAT")]
@@ -49,33 +53,43 @@ pub struct Args {
     contract: ContractArgs,
 }
 
-pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
-    let mut used = Used::default();
-    used.recording(&args.a);
-    used.recording(&args.b);
-    used.contract(&args.contract);
-    report_files::check(&args.report, &mut used)?;
-    report_files::or_failure(&args.report, || diff(args))
+impl Args {
+    /// Two contracts are compared if the command line names them; those of a variable or of the file judge together.
+    pub(super) fn settle(&mut self, sources: &Sources) {
+        self.contracts = self.contract.contract.len() == 2 && sources.is_flag("contract");
+    }
 }
 
-fn diff(args: &Args) -> Result<Outcome, Failure> {
+pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let mut used = Used::default();
+    used.recordings(&args.recordings);
+    used.contract(&args.contract);
+    report_files::check(&args.report, &mut used)?;
+    report_files::or_failure(&args.report, || match (&args.contract.contract[..], &args.recordings[..]) {
+        ([old, new], _) if args.contracts => contracts::diff(args, old, new),
+        (_, [a, b]) => diff(args, a, b),
+        _ => Err("name two recordings to compare, A and B, or two contracts: --contract OLD --contract NEW".into()),
+    })
+}
+
+fn diff(args: &Args, a: &Path, b: &Path) -> Result<Outcome, Failure> {
     let wanted = report_files::wanted(&args.report, args.format)?;
     let contract = args.contract.load()?;
     let redactor = Redactor::new(plan(&contract, &[])?);
-    sources::warn_of_journals(&[args.a.clone(), args.b.clone()]);
-    let (a, b) = (read(&args.a, &contract, &redactor)?, read(&args.b, &contract, &redactor)?);
-    if a.is_empty() && b.is_empty() {
-        return Err(format!("neither `{}` nor `{}` holds an exchange", args.a.display(), args.b.display()).into());
+    sources::warn_of_journals(&args.recordings);
+    let (old, new) = (read(a, &contract, &redactor)?, read(b, &contract, &redactor)?);
+    if old.is_empty() && new.is_empty() {
+        return Err(format!("neither `{}` nor `{}` holds an exchange", a.display(), b.display()).into());
     }
-    let (one, other) = (fs::canonicalize(&args.a), fs::canonicalize(&args.b));
+    let (one, other) = (fs::canonicalize(a), fs::canonicalize(b));
     if one.is_ok_and(|one| other.is_ok_and(|other| one == other)) {
         warn("A and B are the same recording");
     }
     let ignored = |operation: &str, place: &[String]| {
         !args.ignore.is_empty() && IgnoreSet::of(&args.ignore, Some(operation)).leaves_out_place(place)
     };
-    let comparison = compared::compare(a, b, &ignored);
-    let (a, b) = (args.a.display().to_string(), args.b.display().to_string());
+    let comparison = compared::compare(old, new, &ignored);
+    let (a, b) = (a.display().to_string(), b.display().to_string());
     report_files::write_all(&wanted, |kind, to, _| comparison.write(kind, [&a, &b], to))?;
     Ok(Outcome { findings: comparison.differs(), ..Outcome::CLEAN })
 }
