@@ -45,6 +45,9 @@ fn reasons(outcome: &Outcome, exit: Exit, undone: &[Reason]) -> Vec<Reason> {
     if run.unused_fails {
         reasons.push(Reason::shown("unused", plural(run.unused().len(), "unused recorded exchange")));
     }
+    if run.stale_fails {
+        reasons.push(Reason::shown("stale", plural(run.stale.len(), "stale recorded exchange")));
+    }
     if run.proof.as_ref().is_some_and(|proof| !proof.good) {
         reasons.push(Reason::shown("proof", "the fixture failed its proof"));
     }
@@ -352,6 +355,9 @@ fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) ->
     }
     if let Some(unused) = &run.unused {
         put("unused", json!(unused));
+    }
+    if run.unused.is_some() {
+        put("stale", json!(run.stale));
     }
     if let Some(proof) = &run.proof {
         put("proof", json!(proof));

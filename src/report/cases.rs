@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{Cited, Facts, Group, Missed, Unused};
+use super::{Cited, Facts, Group, Missed, Stale, Unused};
 use crate::{
     finding::{Kind, Rule},
     plural::plural,
@@ -86,6 +86,7 @@ impl Trouble {
             "replay-miss" => "no recording answers the request",
             "denied" => "the forward proxy opens no connection to the host",
             "unused" => "no request used the recorded exchange",
+            "stale" => "the recorded exchange does not fit the contract any more",
             "proof" => "the fixture does not give back what was recorded",
             "integrity" => "the trail was altered",
             "unproven" => "nothing proves that the recording is unaltered",
@@ -140,7 +141,7 @@ impl Suite {
 pub(super) fn of(facts: &Facts<'_>) -> Vec<Suite> {
     let mut suites = operations(facts);
     suites.extend(
-        [denied(facts), unused(facts), proof(facts), integrity(facts), exit(facts)].into_iter().flatten(),
+        [denied(facts), unused(facts), stale(facts), proof(facts), integrity(facts), exit(facts)].into_iter().flatten(),
     );
     suites
 }
@@ -222,6 +223,17 @@ fn unused(facts: &Facts<'_>) -> Option<Suite> {
     for Unused { entry, request } in unused.iter().take(MAX_UNUSED) {
         let message = format!("{entry} was never requested");
         suite.add_again(request.clone(), Trouble::new(Level::of(facts.run.unused_fails), "unused", message));
+    }
+    suite.filled()
+}
+
+/// The recorded exchanges that do not fit the contract any more.
+fn stale(facts: &Facts<'_>) -> Option<Suite> {
+    let mut suite = Suite::new("stale");
+    suite.count("stale", facts.run.stale.len());
+    for Stale { entry, request, why, .. } in facts.run.stale.iter().take(MAX_UNUSED) {
+        let message = format!("{entry}: {why}");
+        suite.add_again(request.clone(), Trouble::new(Level::of(facts.run.stale_fails), "stale", message));
     }
     suite.filled()
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{
-    Exit, Facts, Integrity, Place, Proof, Reason, Run, Tally, Title, Unauthenticated, Unremarkable, Unused,
+    Exit, Facts, Integrity, Place, Proof, Reason, Run, Stale, Tally, Title, Unauthenticated, Unremarkable, Unused,
     spool::Spool,
 };
 use crate::{
@@ -106,6 +106,12 @@ impl Collector {
     /// The recordings that were served have these exchanges that nobody asked for.
     pub fn unused(&mut self, unused: Vec<Unused>) {
         self.run.unused = Some(unused);
+    }
+
+    /// The recordings that were served have these exchanges that do not fit the contract any more; whether that makes the
+    /// run fail.
+    pub fn stale(&mut self, stale: Vec<Stale>, fails: bool) {
+        (self.run.stale, self.run.stale_fails) = (stale, fails);
     }
 
     /// The fixture that was written came to this in its proof.

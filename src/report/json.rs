@@ -8,14 +8,16 @@
 //!    "unchecked": ["…"]}]}
 //! ```
 //!
-//! A replay adds `misses` and `unused` after the exchanges, a recording its `proof`, a forward proxy the hosts that it
+//! A replay adds `misses`, `unused` and `stale` after the exchanges, a recording its `proof`, a forward proxy the hosts that it
 //! `denied`. The summary comes first, and nobody knows it before the last exchange: the exchanges wait in a [`Spool`].
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Denied, Exit, Facts, Integrity, Missed, Proof, Recorded, Unused, facts::OperationsCalled, spool::Spool};
+use super::{
+    Denied, Exit, Facts, Integrity, Missed, Proof, Recorded, Stale, Unused, facts::OperationsCalled, spool::Spool,
+};
 use crate::redact::Redactor;
 
 #[derive(Serialize)]
@@ -78,6 +80,7 @@ fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         misses: run.unused.is_some().then(|| run.misses().collect()),
         denied: run.denied().collect(),
         unused: run.unused.as_deref(),
+        stale: &run.stale,
         proof: run.proof.as_ref(),
         integrity: &run.integrity,
         further_misses: run.further_misses,
@@ -105,6 +108,8 @@ struct Aside<'a> {
     denied: Vec<Denied<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unused: Option<&'a [Unused]>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stale: &'a [Stale],
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<&'a Proof>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]

@@ -46,7 +46,7 @@ pub use self::{
     facts::{Facts, Title, verdict_name},
     integrity::Integrity,
     request::{Kind, Request},
-    run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Unused},
+    run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Stale, Unused},
     spool::WrittenFinding,
     tally::{Group, Recorded, Sample, Tally, Unauthenticated, Unremarkable},
 };

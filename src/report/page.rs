@@ -1,7 +1,7 @@
 //! What the HTML and the Markdown report show: headings, sentences, lists and tables.
 
 use super::{
-    Cited, Facts, Unused,
+    Cited, Facts, Stale, Unused,
     facts::{OperationsCalled, places},
 };
 use crate::{
@@ -120,6 +120,7 @@ impl Page {
                 groups(facts, Kind::Gap, "Gaps: the document is silent"),
                 denied(facts),
                 unused(facts),
+                stale(facts),
                 unchecked(facts),
                 never_called(facts),
                 left_out(facts),
@@ -265,6 +266,15 @@ fn unused(facts: &Facts<'_>) -> Option<Part> {
     let item = |Unused { entry, request }: &Unused| vec![text(format!("{entry}: ")), code(request)];
     let items = unused.iter().map(item).collect();
     Part::list(Tone::Plain, "Unused: no request used these recorded exchanges", items)
+}
+
+/// The heading of the recorded exchanges that do not fit the contract any more.
+pub(super) const STALE: &str = "Stale: these recorded exchanges do not fit the contract any more";
+
+fn stale(facts: &Facts<'_>) -> Option<Part> {
+    let row = |Stale { entry, request, why, .. }: &Stale| vec![vec![text(entry)], vec![code(request)], vec![text(why)]];
+    let rows = facts.run.stale.iter().map(row).collect();
+    Part::table(Tone::Plain, STALE, &["entry", "request", "why"], rows)
 }
 
 fn unchecked(facts: &Facts<'_>) -> Option<Part> {

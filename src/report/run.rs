@@ -26,6 +26,10 @@ pub struct Run {
     pub unused_fails: bool,
     /// Recorded exchanges that nobody asked for; `None` where no recording is served.
     pub unused: Option<Vec<Unused>>,
+    /// Stale recorded exchanges make the run fail.
+    pub stale_fails: bool,
+    /// Recorded exchanges that do not fit the contract any more.
+    pub stale: Vec<Stale>,
     /// The proof of the fixture that was written, if one was.
     pub proof: Option<Proof>,
     /// Trails whose hash chain was checked.
@@ -130,6 +134,20 @@ pub struct Unused {
     pub request: String,
 }
 
+/// A recorded exchange that does not fit the contract any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Stale {
+    /// The fixture and the entry's index in it.
+    pub entry: String,
+    /// Method and target, without the origin.
+    pub request: String,
+    /// What the contract holds against it.
+    pub why: String,
+    /// Its operation is gone; otherwise it has a finding that fails.
+    #[serde(skip)]
+    pub is_gone: bool,
+}
+
 /// What the proof of a fixture came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proof {
@@ -228,6 +246,7 @@ impl Run {
             *self.denied.entry((host, reason)).or_default() += count;
         }
         self.unused.iter_mut().flatten().for_each(|unused| clean(&mut unused.request));
+        self.stale.iter_mut().flat_map(|stale| [&mut stale.request, &mut stale.why]).for_each(clean);
         self.proof.iter_mut().flat_map(|proof| &mut proof.problems).for_each(clean);
         self.exit.iter_mut().flat_map(|exit| &mut exit.reasons).for_each(|reason| clean(&mut reason.detail));
     }

@@ -5,8 +5,9 @@
 use std::io::{self, Write};
 
 use super::{
-    Facts, Group, Unused,
+    Facts, Group, Stale, Unused,
     facts::{OperationsCalled, places},
+    page::STALE,
 };
 use crate::{
     finding::{Blame, Kind, Rule},
@@ -146,6 +147,13 @@ fn aside(pen: &mut Pen<'_>, facts: &Facts<'_>) -> io::Result<()> {
         writeln!(pen.to, "{}", pen.paint(BOLD, "Unused: no request used these recorded exchanges"))?;
         for Unused { entry, request } in unused {
             writeln!(pen.to, "  {}: {}", visible(entry), visible(request))?;
+        }
+        writeln!(pen.to)?;
+    }
+    if !run.stale.is_empty() {
+        writeln!(pen.to, "{}", pen.paint(BOLD, STALE))?;
+        for Stale { entry, request, why, .. } in &run.stale {
+            writeln!(pen.to, "  {}: {}: {}", visible(entry), visible(request), visible(why))?;
         }
         writeln!(pen.to)?;
     }

@@ -10,8 +10,9 @@ use crate::{
 /// What makes the command fail
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PolicyArgs {
-    /// Also fail on every gap (`gaps`), on this rule, or, in `replay`, on `unused` recorded exchanges; repeatable
-    #[arg(long, value_name = "gaps|unused|RULE", value_delimiter = ',')]
+    /// Also fail on every gap (`gaps`), on this rule, or, in `replay`, on recorded exchanges that no request used
+    /// (`unused`) or that do not fit the contract any more (`stale`); repeatable
+    #[arg(long, value_name = "gaps|unused|stale|RULE", value_delimiter = ',')]
     pub deny: Vec<Denied>,
     /// Do not fail on this rule, even if `--deny` names it, or, in `replay`, on `denied` hosts; still reported;
     /// repeatable
@@ -26,6 +27,8 @@ pub enum Denied {
     Gaps,
     /// Recorded exchanges that no request used, in `replay`.
     Unused,
+    /// Recorded exchanges that do not fit the contract any more, in `replay`.
+    Stale,
     /// One rule.
     Rule(Rule),
 }
@@ -37,7 +40,8 @@ impl FromStr for Denied {
         match word {
             "gaps" => Ok(Self::Gaps),
             "unused" => Ok(Self::Unused),
-            _ => rule_or(&["gaps", "unused"], word).map(Self::Rule),
+            "stale" => Ok(Self::Stale),
+            _ => rule_or(&["gaps", "unused", "stale"], word).map(Self::Rule),
         }
     }
 }
@@ -80,6 +84,12 @@ impl PolicyArgs {
         self.deny.contains(&Denied::Unused)
     }
 
+    /// Whether recorded exchanges that do not fit the contract any more make replay fail.
+    #[must_use]
+    pub fn fails_on_stale(&self) -> bool {
+        self.deny.contains(&Denied::Stale)
+    }
+
     /// Whether a finding of this rule makes the command fail. `--allow` beats `--deny`.
     #[must_use]
     pub fn fails_on_rule(&self, rule: Rule) -> bool {
@@ -89,7 +99,7 @@ impl PolicyArgs {
         rule.kind() == Kind::Violation
             || self.deny.iter().any(|denied| match denied {
                 Denied::Gaps => true,
-                Denied::Unused => false,
+                Denied::Unused | Denied::Stale => false,
                 Denied::Rule(named) => *named == rule,
             })
     }

@@ -200,7 +200,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         Some(Err(_)) => Err("the check of them failed; please report it".to_owned()),
         None => Ok(recorded::Judged::default()),
     };
-    let judged = judged.unwrap_or_else(|why| {
+    let mut judged = judged.unwrap_or_else(|why| {
         undone.push(Reason::new("not-judged", format!("the recorded exchanges were not judged: {why}"), ""));
         recorded::Judged::default()
     });
@@ -213,6 +213,8 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     outcome.collector.unused(unused.collect());
     let unused = args.judge.policy.fails_on_unused() && outcome.collector.run().unused().next().is_some();
     outcome.collector.unused_fails(unused);
+    let stale = args.judge.policy.fails_on_stale() && !judged.stale.is_empty();
+    outcome.collector.stale(std::mem::take(&mut judged.stale), stale);
     outcome.collector.sources(replay.sources());
     let unproven = recorded.proof.as_ref().is_some_and(|proof| !proof.good);
     if let Some(proof) = recorded.proof {
@@ -224,7 +226,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let denied = outcome.collector.run().denied().any(|denied| fails || is_tenant(denied.host));
     outcome.collector.denied_fails(denied);
     let mut exit = Outcome {
-        findings: outcome.collector.fails() || unproven || unused,
+        findings: outcome.collector.fails() || unproven || unused || stale,
         misses: outcome.counts.misses > 0 || denied,
         command: ran.failure(),
         ..Outcome::CLEAN

@@ -9,7 +9,7 @@ use crate::{
     recording::{Entry, settle},
     redact::{Judged as JudgedExchange, Redacted},
     replay::{RecordedExchange, Replay},
-    report::Place,
+    report::{Place, Stale},
 };
 
 /// Most recorded exchanges that are kept for the end; the others are counted.
@@ -22,6 +22,8 @@ pub(super) struct Judged {
     pub(super) count: usize,
     /// The first of them, in recorded order.
     pub(super) failing: Vec<Failing>,
+    /// Those and the ones whose operation is gone.
+    pub(super) stale: Vec<Stale>,
 }
 
 /// A recorded exchange with findings that fail.
@@ -54,9 +56,15 @@ pub(super) fn judge(
         if !options.auth {
             without_authentication(&mut verdict);
         }
+        let recorded_as = note.and_then(|note| note.verdict.operation);
         let outside = !contract.covers(exchange.request.target.path());
         let redacted = pipeline.redactor().redact(JudgedExchange::new(exchange, verdict));
         pipeline.collect(Place { source, entry: index, line, outside, recorded: true, miss: None }, &redacted)?;
+        judged.stale.extend(why_stale(&redacted, recorded_as.as_deref(), policy).map(|(is_gone, why)| {
+            let request = &redacted.exchange.request;
+            let request = format!("{} {}", request.method, request.target.path_and_query);
+            Stale { entry: format!("{source} entry {index}"), request, why, is_gone }
+        }));
         if policy.fails(&redacted.verdict) {
             judged.count += 1;
             if judged.failing.len() < MOST {
@@ -66,6 +74,18 @@ pub(super) fn judge(
         }
     }
     Ok(judged)
+}
+
+/// Why a recorded exchange does not fit the contract any more: it has a finding that fails, or the operation that it was
+/// recorded as is gone.
+fn why_stale(judged: &JudgedExchange, recorded_as: Option<&str>, policy: &PolicyArgs) -> Option<(bool, String)> {
+    let verdict = &judged.verdict;
+    if let Some(finding) = verdict.findings.iter().find(|finding| policy.fails_on(finding)) {
+        let at = if finding.at.is_empty() { String::new() } else { format!(" at {}", finding.at) };
+        return Some((false, format!("{}{at}: {}", finding.rule, finding.message())));
+    }
+    let gone = recorded_as.filter(|_| verdict.operation.is_none());
+    gone.map(|operation| (true, format!("the contract has no operation `{operation}` for it any more")))
 }
 
 fn without_messages(redacted: Redacted<JudgedExchange>) -> JudgedExchange {

@@ -16,7 +16,7 @@ use crate::{
     pipeline::Outcome,
     plural::plural,
     replay::Replay,
-    report::{Unused, WrittenFinding},
+    report::{Stale, Unused, WrittenFinding},
     visible::visible,
 };
 
@@ -69,6 +69,13 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &J
         if judged.count > judged.failing.len() {
             let _ = writeln!(text, "  and those of {}", exchanges(judged.count - judged.failing.len()));
         }
+    }
+    // The others are listed with their findings.
+    let gone: Vec<&Stale> = outcome.collector.run().stale.iter().filter(|stale| stale.is_gone).collect();
+    if !gone.is_empty() {
+        let are = if gone.len() == 1 { "is" } else { "are" };
+        let _ = writeln!(text, "{} {are} of no operation of the contract any more:", exchanges(gone.len()));
+        list(&mut text, gone.iter().map(|Stale { entry, request, why, .. }| format!("{entry}: {request}: {why}")));
     }
     if !unused.is_empty() {
         let were = if unused.len() == 1 { "was" } else { "were" };

@@ -35,12 +35,13 @@ fn misses_and_denied_hosts_beyond_a_thousand_are_counted_together() {
 }
 
 /// The page's own order of what is in the HTML, and the headings that stand for it.
-const SECTIONS: [(&str, &str); 6] = [
+const SECTIONS: [(&str, &str); 7] = [
     ("misses", "<h2 class=bad>Missed"),
     ("violations", "<h2 class=bad>Violations"),
     ("gaps", "<h2 class=gap>Gaps"),
     ("denied hosts", "<h2>Denied"),
     ("unused recordings", "<h2>Unused"),
+    ("stale recordings", "<h2>Stale"),
     ("what was not checked", "<h2>Not checked"),
 ];
 
@@ -76,7 +77,8 @@ fn the_html_report_has_the_sections_of_the_page_in_its_order_and_loads_nothing()
 #[test]
 fn the_suites_and_cases_of_junit_are_those_of_the_page() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("a.har"), har::har(&[har::conforming()])).unwrap();
+    let broken = har::get("/api/v2/rate-limit-policies/rlp_9", None, 200, har::POLICY);
+    fs::write(folder.path().join("a.har"), har::har(&[har::conforming(), broken])).unwrap();
     let wrong = "/api/v2/connections/c/directory-provisioning/synchronized-groups?take=500";
     let connect = b"CONNECT elsewhere.invalid:443 HTTP/1.1\r\nHost: elsewhere.invalid:443\r\n\r\n";
     let mut cases = BTreeSet::new();
@@ -116,6 +118,7 @@ fn the_suites_and_cases_of_junit_are_those_of_the_page() {
     named("getSynchronizedGroups", &format!("replay GET {wrong}"));
     named("denied", "elsewhere.invalid:443");
     named("unused", "GET /api/v2/rate-limit-policies/rlp_1");
+    named("stale", "GET /api/v2/rate-limit-policies/rlp_9");
     named("proof", "the fixture proves itself");
     named("integrity", "the chain of trail is whole");
     named("integrity", "every file in trail is read");

@@ -198,3 +198,53 @@ fn deny_unused_fails_a_replay_with_a_recorded_exchange_that_no_request_used() {
     }
     assert_eq!(replay.finish().status, 0);
 }
+
+#[test]
+fn deny_stale_fails_a_replay_with_a_recorded_exchange_that_does_not_fit_the_contract_any_more() {
+    const GONE: &str = "/api/v2/gone";
+    let workspace = Workspace::new();
+    let recorded_as = |entry, operation| own(entry, json!({"operation": operation}));
+    let entries = [
+        recorded_as(get(HELD, har::POLICY), Some("getRateLimitPolicy")),
+        recorded_as(get(GONE, "{}"), Some("getGone")),
+        recorded_as(get("/api/v2/never-documented", "{}"), None),
+    ];
+    workspace.write_own("a.har", &entries);
+    let run = |options: &[&str]| {
+        let replay = workspace.replay(&[&["a.har"], options].concat());
+        for target in [HELD, GONE, "/api/v2/never-documented"] {
+            ask(replay.address, target);
+        }
+        replay.finish()
+    };
+    let reports = FORMATS.map(|kind| format!("--report={kind}=report.{kind}"));
+    let reports: Vec<&str> = reports.iter().map(String::as_str).collect();
+    let ran = run(&reports);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(report(&workspace, "junit").contains("<skipped type=\"stale\""), "{}", report(&workspace, "junit"));
+    let ran = run(&[&["--deny", "stale"], &reports[..]].concat());
+    assert_output("replay/reports/deny_stale", &ran);
+    let why = "the contract has no operation `getGone` for it any more";
+    for kind in FORMATS {
+        let shown = unescaped(kind, &report(&workspace, kind));
+        assert!(shown.contains(why) && shown.contains("a.har entry 1"), "{kind}:\n{shown}");
+    }
+    assert!(report(&workspace, "junit").contains("<failure type=\"stale\""), "{}", report(&workspace, "junit"));
+    let json: Value = serde_json::from_str(&report(&workspace, "json")).unwrap();
+    assert_eq!(json["stale"], json!([{"entry": "a.har entry 1", "request": format!("GET {GONE}"), "why": why}]));
+    assert_eq!(json["exit"], json!({"status": 1, "because": ["1 stale recorded exchange"]}));
+}
+
+#[test]
+fn a_recorded_exchange_that_violates_the_contract_is_stale_unless_its_rule_is_allowed() {
+    let workspace = Workspace::new();
+    workspace.write("a.har", &[get(HELD, &har::POLICY.replace("\"allow\"", "\"shrug\""))]);
+    let run = |options: &[&str]| {
+        let replay = workspace.replay(&[&["a.har", "--deny", "stale", "--format", "json"], options].concat());
+        ask(replay.address, HELD);
+        let ran = replay.finish();
+        (ran.status, summary(&ran)["stale"].as_array().unwrap().len())
+    };
+    assert_eq!(run(&[]), (1, 1));
+    assert_eq!(run(&["--allow", "response.body"]), (0, 0));
+}
