@@ -8,7 +8,7 @@ use jsonschema::{
 };
 use serde_json::Value;
 
-use super::{Indeterminate, SchemaViolation};
+use super::{Indeterminate, SchemaViolation, pattern};
 use crate::json::{push_pointer, reads_as_another_scalar};
 
 /// Bound on the violations reported of one value.
@@ -276,7 +276,7 @@ fn clause(kind: &Rule) -> String {
         Rule::MinItems { limit } => format!("at least {}", counted(*limit, "item")),
         Rule::MaxProperties { limit } => format!("at most {}", counted(*limit, "field")),
         Rule::MinProperties { limit } => format!("at least {}", counted(*limit, "field")),
-        Rule::Pattern { pattern } => format!("a text that matches `{pattern}`"),
+        Rule::Pattern { pattern } => format!("a text that matches `{}`", pattern::shown(pattern)),
         Rule::Format { format } => match format.as_str() {
             "date-time" => "a date-time (RFC 3339)".to_owned(),
             "strict-https-uri" => "an absolute https URI with a host".to_owned(),

@@ -3,7 +3,10 @@
 //! A bad place never refuses a document. The keyword at it is left out, the schemas that reach it give no verdict of
 //! full conformance, and `contrail contract` lists it.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+};
 
 use serde_json::{Map, Value, json};
 
@@ -362,8 +365,7 @@ impl Inspector<'_> {
         let Some(pattern) = value.as_str() else {
             return self.unusable(pointer, "pattern", "expected a string".to_owned());
         };
-        let exact = pattern::exact(pattern);
-        match self.usable_pattern(&exact).or_else(|| self.usable_pattern(pattern)) {
+        match self.usable_pattern(pattern) {
             Some(usable) if usable == pattern => {}
             Some(usable) => {
                 self.found.changes.push(Change::Replace(pointer.to_owned(), "pattern".to_owned(), json!(usable)));
@@ -376,8 +378,7 @@ impl Inspector<'_> {
         let Some(patterns) = value.as_object() else {
             return self.unusable(pointer, "patternProperties", "expected an object".to_owned());
         };
-        let unusable =
-            patterns.keys().find(|pattern| self.usable_pattern(pattern).is_none_or(|usable| usable != **pattern));
+        let unusable = patterns.keys().find(|pattern| !compiles(pattern));
         if let Some(pattern) = unusable {
             let reason = format!("contrail cannot run the regular expression `{}`", pattern.escape_debug());
             self.unusable(pointer, "patternProperties", reason);
@@ -388,15 +389,17 @@ impl Inspector<'_> {
         if let Some(held) = self.patterns.get(pattern) {
             return held.clone();
         }
-        let compiles = |pattern: &str| judge::asserting_formats().build(&json!({ "pattern": pattern })).is_ok();
-        let usable = if compiles(pattern) {
-            Some(pattern.to_owned())
-        } else {
-            Some(pattern::lenient(pattern)).filter(|lenient| compiles(lenient))
-        };
+        let lenient = pattern::lenient(pattern);
+        let candidates = [pattern, &lenient].map(pattern::exact);
+        let usable = candidates.into_iter().find(|candidate| compiles(candidate)).map(Cow::into_owned);
         self.patterns.insert(pattern.to_owned(), usable.clone());
         usable
     }
+}
+
+/// Whether the judge runs a pattern.
+fn compiles(pattern: &str) -> bool {
+    judge::asserting_formats().build(&json!({ "pattern": pattern })).is_ok()
 }
 
 /// Whether a schema is a condition of the one that it stands in.

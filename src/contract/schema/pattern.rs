@@ -4,40 +4,68 @@
 
 use std::borrow::Cow;
 
-/// A pattern with look-around, which the judge runs as it stands, with what would mean more to it written out: the sets
-/// `\d` and `\w`, and the dot, which takes no line terminator (ECMA-262, 22.2.2.7).
+/// Any character but a line terminator: the dot without the flag `s` (ECMA-262, 22.2.2.7).
+const DOT: &str = r"[^\n\r\u2028\u2029]";
+
+/// A pattern with what would mean more or less to the judge written out: the dot, the empty class and its complement,
+/// and beside look-around, where the judge translates nothing, the sets (`\d`, `\W`).
 pub(super) fn exact(pattern: &str) -> Cow<'_, str> {
-    if !["(?=", "(?!", "(?<"].iter().any(|look| pattern.contains(look)) {
+    let looks = ["(?=", "(?!", "(?<"].iter().any(|look| pattern.contains(look));
+    if !looks && ![".", "[]", "[^]"].iter().any(|part| pattern.contains(part)) {
         return Cow::Borrowed(pattern);
     }
     let mut out = String::with_capacity(pattern.len() + 16);
     let mut class = false;
-    let mut characters = pattern.chars();
-    while let Some(character) = characters.next() {
+    let mut rest = pattern;
+    while let Some(character) = rest.chars().next() {
+        let mut taken = character.len_utf8();
         match character {
-            '\\' => match characters.next() {
-                Some(set) => match set_of(set) {
-                    Some(members) if class => out.push_str(members),
-                    Some(members) => out.extend(["[", members, "]"]),
-                    None => out.extend(['\\', set]),
-                },
+            '\\' => match rest[1..].chars().next() {
+                Some(escape) => {
+                    taken += escape.len_utf8();
+                    match set_of(escape).filter(|_| looks) {
+                        Some(members) if class => out.push_str(members),
+                        Some(members) => out.extend(["[", members, "]"]),
+                        None => out.extend(['\\', escape]),
+                    }
+                }
                 None => out.push('\\'),
             },
-            '.' if !class => out.push_str(r"[^\n\r\u2028\u2029]"),
+            '.' if !class => out.push_str(DOT),
+            '[' if !class && rest.starts_with("[]") => {
+                taken = 2;
+                out.push_str(r"[^\u{0}-\u{10ffff}]");
+            }
+            '[' if !class && rest.starts_with("[^]") => {
+                taken = 3;
+                out.push_str(r"[\u{0}-\u{10ffff}]");
+            }
             other => {
                 class = other == '[' || (class && other != ']');
                 out.push(other);
             }
         }
+        rest = &rest[taken..];
     }
     Cow::Owned(out)
 }
 
-/// The members of a set without the flag `u`. Complements (`\D`) are left to the judge.
+/// A pattern as messages show it: with its dots.
+pub(super) fn shown(pattern: &str) -> String {
+    pattern.replace(DOT, ".")
+}
+
+/// The members of a set without the flag `u` (ECMA-262, 22.2.2.9), as ranges of a class.
 fn set_of(escape: char) -> Option<&'static str> {
     Some(match escape {
         'd' => "0-9",
+        'D' => r"\u{0}-\u{2f}\u{3a}-\u{10ffff}",
         'w' => "A-Za-z0-9_",
+        'W' => r"\u{0}-\u{2f}\u{3a}-\u{40}\u{5b}-\u{5e}\u{60}\u{7b}-\u{10ffff}",
+        's' => r"\t-\r\u{20}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}",
+        'S' => {
+            r"\u{0}-\u{8}\u{e}-\u{1f}\u{21}-\u{9f}\u{a1}-\u{167f}\u{1681}-\u{1fff}\u{200b}-\u{2027}\u{202a}-\u{202e}\u{2030}-\u{205e}\u{2060}-\u{2fff}\u{3001}-\u{fefe}\u{ff00}-\u{10ffff}"
+        }
         _ => return None,
     })
 }
@@ -161,7 +189,7 @@ fn closes_repetition(out: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{exact, lenient};
+    use super::{exact, lenient, shown};
 
     #[test]
     fn loose_forms_of_annex_b_become_strict_ones() {
@@ -184,9 +212,11 @@ mod tests {
     #[test]
     fn the_dot_and_the_sets_beside_look_around_are_written_out() {
         for (pattern, written) in [
-            (r"^\w.$", r"^\w.$"),
+            (r"^\w.[.]\.$", r"^\w[^\n\r\u2028\u2029][.]\.$"),
+            (r"^\w[a.]$", r"^\w[a.]$"),
+            (r"^[^][]$", r"^[\u{0}-\u{10ffff}][^\u{0}-\u{10ffff}]$"),
             (r"^(?=.)a\.[.]$", r"^(?=[^\n\r\u2028\u2029])a\.[.]$"),
-            (r"^(?=\d)[\w-]\D$", r"^(?=[0-9])[A-Za-z0-9_-]\D$"),
+            (r"^(?=\d)[\w-]\D$", r"^(?=[0-9])[A-Za-z0-9_-][\u{0}-\u{2f}\u{3a}-\u{10ffff}]$"),
             (r"(?=a)\", r"(?=a)\"),
         ] {
             assert_eq!(exact(pattern), written, "{pattern}");
@@ -194,10 +224,15 @@ mod tests {
     }
 
     #[test]
+    fn a_message_shows_the_dot_that_was_written_out() {
+        assert_eq!(shown(&exact("^a.+$")), "^a.+$");
+    }
+
+    #[test]
     fn a_pattern_cut_anywhere_gives_some_text_and_no_panic() {
         for pattern in [r"^[\w-\.~%]+\u{10}(?=ä){2,}\", "{{}}[[]]--\\"] {
             for (at, _) in pattern.char_indices() {
-                let _ = lenient(&pattern[..at]);
+                let _ = exact(&lenient(&pattern[..at]));
             }
         }
     }

@@ -211,6 +211,43 @@ fn a_name_twice_in_required_and_a_loose_pattern_are_judged_as_meant() {
 }
 
 #[test]
+fn dots_classes_and_sets_of_a_pattern_take_what_ecmascript_gives_them() {
+    let characters =
+        ["a", "0", "_", "!", " ", "\n", "\r", "\u{85}", "\u{a0}", "\u{661}", "\u{e9}", "\u{2028}", "\u{feff}"];
+    let taken = |pattern: &str| -> String {
+        let schema = schema(&serde_json::json!({"s": {"pattern": pattern}}).to_string());
+        let judged = characters.map(|text| schema.violations_of_text(text).map(|violations| violations.is_empty()));
+        judged.into_iter().map(|taken| if taken.unwrap() { '1' } else { '.' }).collect()
+    };
+    for (pattern, expected) in [
+        ("^.$", "11111..1111.1"),
+        ("^[.a]$", "1............"),
+        ("^[^]$", "1111111111111"),
+        ("^[]$", "............."),
+        (r"^\d$", ".1..........."),
+        (r"^\s$", "....111.1..11"),
+        (r"^\W$", "...1111111111"),
+    ] {
+        assert_eq!(taken(pattern), expected, "{pattern}");
+        assert_eq!(taken(&format!("(?=^){pattern}")), expected, "{pattern}, with look-around");
+    }
+    for (set, expected) in [
+        (r"\d", ".1..........."),
+        (r"\D", "1.11111111111"),
+        (r"\w", "111.........."),
+        (r"\W", "...1111111111"),
+        (r"\s", "....111.1..11"),
+        (r"\S", "1111...1.11.."),
+    ] {
+        assert_eq!(taken(&format!("(?=^)^[{set}]$")), expected, "{set}");
+        assert_eq!(taken(&format!("^[{set}]$")), expected, "{set}");
+        assert_eq!(taken(&format!("(?=^)^[{set}-.]$")), expected, "{set}");
+    }
+    let lines = schema(r#"{"s":{"pattern":"^a.+$"}}"#);
+    assert_eq!(found(&lines, "\"a\\r\""), [": a text that matches `^a.+$`"]);
+}
+
+#[test]
 fn a_part_of_all_of_that_states_nothing_frees_nothing() {
     let described = schema(
         r##"{"s":{"properties":{"a":{"allOf":[{"$ref":"#/t"},{"description":"d"}]},"b":{"allOf":[{"description":"d"}]}}},
