@@ -58,12 +58,9 @@ pub(super) const MAX_PENDING: usize = 32;
 /// Bytes of bodies that may wait for the turn's end.
 pub(super) const MAX_BYTES: usize = 4 << 20;
 
-/// Bytes of bodies that an event loop judges itself, some milliseconds' worth. More are judged on a thread of their own, so
-/// that the loop serves its other connections meanwhile.
-pub(super) const MAX_ON_LOOP: usize = 256 << 10;
-
-/// How many times its size a coded body is taken for.
+/// How many times its size a coded body is taken for, from this size on.
 const EXPANSION: usize = 8;
+const MIN_EXPANDED: usize = 4 << 10;
 
 /// The batch of one event loop.
 #[derive(Debug, Default)]
@@ -102,7 +99,7 @@ impl Drop for Busy {
 fn weight(exchange: &Exchange) -> usize {
     let weigh = |headers: &Headers, body: &Body| {
         let length = body.content.len();
-        let expands = length > MAX_ON_LOOP / EXPANSION && headers.contains(CONTENT_ENCODING.as_str());
+        let expands = length >= MIN_EXPANDED && headers.contains(CONTENT_ENCODING.as_str());
         if expands { length.saturating_mul(EXPANSION) } else { length }
     };
     let response = exchange.response.as_ref().map_or(0, |response| weigh(&response.headers, &response.body));
@@ -110,11 +107,11 @@ fn weight(exchange: &Exchange) -> usize {
 }
 
 impl Batch {
-    /// Whether an exchange that ends now has to wait until a thread has judged it or what came before it. `prepared` says
-    /// whether all that judging needs is there.
-    pub(super) fn defers(&self, exchange: &Exchange, prepared: impl Fn() -> bool) -> bool {
+    /// Whether an exchange has to wait until a thread has judged it or what came before it: its bodies are larger than
+    /// `inline`, or not all that judging needs is `prepared`.
+    pub(super) fn defers(&self, exchange: &Exchange, inline: usize, prepared: impl Fn() -> bool) -> bool {
         self.runs.load(Ordering::Relaxed)
-            && (weight(exchange) > MAX_ON_LOOP || !prepared() || {
+            && (weight(exchange) > inline || !prepared() || {
                 let queue = self.queue();
                 queue.busy || queue.heavy
             })
@@ -136,21 +133,13 @@ impl Batch {
         (!queue.busy && !queue.heavy).then(|| queue.take())
     }
 
-    /// Its exchanges, whatever they weigh, once nothing that came before them is being judged.
-    pub(super) fn take_all(&self) -> Vec<Pending> {
+    /// Its exchanges, whatever they weigh, once nothing that came before them is being judged. What ends from now on
+    /// waits for them.
+    pub(super) fn take_all(self: &Arc<Self>) -> (Vec<Pending>, Busy) {
         let queue = self.idle.wait_while(self.queue(), |queue| queue.busy);
-        queue.unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// What ends from now on waits for a thread that takes what is pending.
-    pub(super) fn leave(self: &Arc<Self>) -> Busy {
-        self.queue().busy = true;
-        Busy(Arc::clone(self))
-    }
-
-    /// The exchanges for that thread.
-    pub(super) fn take_left(&self, _busy: &Busy) -> Vec<Pending> {
-        self.queue().take()
+        let mut queue = queue.unwrap_or_else(PoisonError::into_inner);
+        queue.busy = true;
+        (queue.take(), Busy(Arc::clone(self)))
     }
 
     /// There is something to take up or to write.

@@ -33,6 +33,11 @@ impl Observer for Pipeline {
         self.judge.includes(request).then_some(problem)
     }
 
+    fn is_slow_to_admit(&self, exchange: &Exchange) -> bool {
+        // A refusal waits for what is being judged in any batch.
+        self.batches.each().iter().any(|turn| self.defers(turn, exchange))
+    }
+
     fn admit_request(&self, exchange: &mut Exchange) -> Result<(), Problem> {
         match self.judge.admit(exchange) {
             None => Ok(()),

@@ -15,6 +15,7 @@ use super::{
     writing::MAX_QUEUED,
 };
 use crate::{
+    exchange::Exchange,
     proxy::{Committed, Completed, Observer as _},
     redact::{Judged, Redacted},
     report::{self, LIVE, Place},
@@ -58,7 +59,8 @@ impl Pipeline {
     /// Processes the batches of all event loops, since they may hold secrets of what is redacted next.
     pub fn process_batches(&self) {
         for turn in self.batches.each() {
-            self.process(turn.take_all());
+            let (pending, _busy) = turn.take_all();
+            self.process(pending);
         }
     }
 
@@ -73,7 +75,7 @@ impl Pipeline {
             return Committed::now();
         }
         let turn = self.batches.here();
-        let later = turn.defers(&ended.exchange, || self.judge.contract.is_prepared());
+        let later = self.defers(&turn, &ended.exchange);
         // An exchange in another event loop could use a secret before this batch is processed; and clients that wait for a
         // thread send no more than it can judge.
         let waits = ended.held
@@ -94,6 +96,11 @@ impl Pipeline {
         }
         turn.wake();
         written
+    }
+
+    /// See [`Batch::defers`].
+    pub(super) fn defers(&self, turn: &Batch, exchange: &Exchange) -> bool {
+        turn.defers(exchange, self.max_inline, || self.judge.contract.is_prepared())
     }
 
     /// Whether an exchange gets an entry; a recorded answer is in a recording already.

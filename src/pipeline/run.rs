@@ -38,6 +38,9 @@ pub struct Parts {
     pub journal: Option<Box<dyn Journal>>,
     /// The ends of responses wait for the disk, and what cannot be recorded is refused.
     pub durable: bool,
+    /// Bytes of bodies that an event loop judges itself. More are judged on a thread of their own, so that the loop
+    /// serves its other connections meanwhile.
+    pub max_inline: usize,
     /// How exchange lines are shaped.
     pub lines: LineFormat,
     /// Where exchange lines go.
@@ -53,6 +56,7 @@ pub struct Pipeline {
     pub(super) lines: LineFormat,
     pub(super) console: Arc<Console>,
     pub(super) durable: bool,
+    pub(super) max_inline: usize,
     pub(super) records: bool,
     pub(super) batches: Batches,
     pub(super) state: Mutex<State>,
@@ -91,7 +95,7 @@ impl Pipeline {
     ///
     /// The system gives no thread.
     pub fn new(parts: Parts) -> io::Result<Arc<Self>> {
-        let Parts { judge, redactor, enforce, collector, journal, durable, lines, console } = parts;
+        let Parts { judge, redactor, enforce, collector, journal, durable, max_inline, lines, console } = parts;
         let pipeline = Arc::new(Self {
             judge,
             redactor,
@@ -99,6 +103,7 @@ impl Pipeline {
             lines,
             console: Arc::new(console),
             durable,
+            max_inline,
             records: journal.is_some(),
             batches: Batches::default(),
             state: Mutex::new(State {
@@ -132,8 +137,11 @@ impl Pipeline {
             let mut is_left = false;
             self.take_up(|| is_left = !self.process_batch(&turn));
             if is_left {
-                let (pipeline, turn, busy) = (Arc::clone(self), Arc::clone(&turn), turn.leave());
-                let judging = move || pipeline.take_up(|| pipeline.process(turn.take_left(&busy)));
+                let (pipeline, turn) = (Arc::clone(self), Arc::clone(&turn));
+                let judging = move || {
+                    let (pending, _busy) = turn.take_all();
+                    pipeline.take_up(|| pipeline.process(pending));
+                };
                 let _ = tokio::task::spawn_blocking(judging).await;
             }
         }

@@ -52,7 +52,7 @@ impl HoldPolicy {
     }
 }
 
-/// Receives what the proxy sees. None of its methods may block.
+/// Receives what the proxy sees. None of its methods may block, unless it says so.
 pub trait Observer: Send + Sync + fmt::Debug {
     /// Which messages it admits first; called once per exchange.
     fn holds(&self) -> HoldPolicy {
@@ -62,6 +62,11 @@ pub trait Observer: Send + Sync + fmt::Debug {
     /// Refuses a request before it is forwarded; the problem is what the client gets. The refusal is recorded as an exchange.
     fn refuses(&self, _request: &Request) -> Option<Problem> {
         None
+    }
+
+    /// Whether [`Self::admit_request`] would hold up other connections; then it runs on a thread of its own.
+    fn is_slow_to_admit(&self, _exchange: &Exchange) -> bool {
+        false
     }
 
     /// Whether a request (an exchange without a response) may go to the upstream. Its body's coding may be undone, and its

@@ -59,6 +59,10 @@ pub struct JudgeArgs {
     /// Maximum nesting of JSON that is judged, at most 2000; deeper bodies are unchecked
     #[arg(long, help_heading = "Judging", value_name = "N", default_value_t = json::MAX_DEPTH, value_parser = depth)]
     pub max_depth: usize,
+    /// Maximum size of the bodies of an exchange that are judged on the thread which serves its connection; larger ones
+    /// are judged on another
+    #[arg(long, help_heading = "Judging", value_name = "BYTES", default_value = "256KiB", value_parser = size::<usize>)]
+    pub max_inline: usize,
     /// Maximum number of known secrets; beyond it, the least recently seen are evicted, and their later copies are
     /// found only by field, header or format
     #[arg(long, help_heading = "Redaction", value_name = "N", default_value_t = 10_000, value_parser = positive)]
@@ -193,6 +197,7 @@ impl JudgeArgs {
             collector,
             journal: setup.journal,
             durable: setup.durable,
+            max_inline: self.max_inline,
             lines: self.lines(),
             console: Console::new(io::stderr(), self.lines())?,
         })?)

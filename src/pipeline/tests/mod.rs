@@ -25,6 +25,9 @@ use crate::{
     upstream::{AnswerMeta, Problem, RequestKey},
 };
 
+/// Bytes of bodies that the event loop judges.
+const MAX_INLINE: usize = 64 << 10;
+
 /// A journal in memory that can fail.
 #[derive(Debug, Clone, Default)]
 struct Memory {
@@ -129,6 +132,7 @@ fn pipeline_with(checker: Checker, journal: Option<Box<dyn Journal>>, durable: b
         collector: collector(),
         journal,
         durable,
+        max_inline: MAX_INLINE,
         lines: LineFormat::PLAIN,
         console: Console::new(said.clone(), LineFormat::PLAIN).unwrap(),
     })
@@ -354,7 +358,7 @@ async fn a_large_body_is_judged_off_the_event_loop_and_in_its_turn() {
     static HELD_UP: AtomicBool = AtomicBool::new(false);
     /// Judges the large body once the event loop has served something else.
     fn waits(contract: &Contract, exchange: &Exchange, options: &CheckOptions) -> crate::finding::Verdict {
-        if exchange.request.body.content.len() > super::batches::MAX_ON_LOOP {
+        if exchange.request.body.content.len() > MAX_INLINE {
             let served = SERVED.0.lock().unwrap();
             let (served, _) = SERVED.1.wait_timeout_while(served, Duration::from_secs(20), |served| !*served).unwrap();
             HELD_UP.store(!*served, Ordering::Relaxed);
@@ -366,11 +370,13 @@ async fn a_large_body_is_judged_off_the_event_loop_and_in_its_turn() {
     let writer = writer(&pipeline);
     tokio::task::yield_now().await;
     let mut large = ended();
-    large.exchange.request.body = Body::whole(vec![b' '; super::batches::MAX_ON_LOOP + 1]);
+    large.exchange.request.body = Body::whole(vec![b' '; MAX_INLINE + 1]);
     large.exchange.request.method = http::Method::PUT;
+    assert!(pipeline.is_slow_to_admit(&large.exchange) && !pipeline.is_slow_to_admit(&exchange()));
     let mut large = Box::pin(pipeline.on_completed(large));
     let mut small = Box::pin(pipeline.on_completed(ended()));
     assert!(is_pending(&mut large) && is_pending(&mut small), "the second may show a secret of the first");
+    assert!(pipeline.is_slow_to_admit(&exchange()), "its refusal would wait for the large body");
     tokio::task::yield_now().await;
     *SERVED.0.lock().unwrap() = true;
     SERVED.1.notify_all();

@@ -1,5 +1,7 @@
 //! Messages that are read whole before they go on: for `--enforce`, and token requests whose audience may change.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
 use http_body_util::BodyExt as _;
@@ -23,7 +25,7 @@ use crate::{
 ///
 /// The answer that the client gets, and why the request is not whole, if it is not.
 pub(super) async fn request(
-    proxy: &Proxy,
+    proxy: &Arc<Proxy>,
     in_progress: &mut InProgress,
     request: &mut upstream::Request,
     asks_for_token: Option<String>,
@@ -46,7 +48,7 @@ pub(super) async fn request(
         whole = body;
     }
     if holds.requests {
-        admitted(proxy, in_progress).map_err(|problem| (problem, None))?;
+        admitted(proxy, in_progress).await.map_err(|problem| (problem, None))?;
     }
     request.body = whole.into();
     Ok(())
@@ -69,13 +71,23 @@ async fn collected(
 }
 
 /// Asks the observer about a whole request.
-fn admitted(proxy: &Proxy, in_progress: &mut InProgress) -> Result<(), Problem> {
+async fn admitted(proxy: &Arc<Proxy>, in_progress: &mut InProgress) -> Result<(), Problem> {
     if !lock(in_progress.request()).copy.fits() {
         let detail = "the request body is larger than --max-capture, so it cannot be judged, and --enforce lets \
                       nothing through unjudged";
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "enforce", detail));
     }
-    in_progress.with_request().map_or(Ok(()), |exchange| proxy.observer.admit_request(exchange))
+    let Some(exchange) = in_progress.with_request() else { return Ok(()) };
+    if !proxy.observer.is_slow_to_admit(exchange) {
+        return proxy.observer.admit_request(exchange);
+    }
+    // The client may go away meanwhile: then the exchange ends without a verdict on its request.
+    let (observer, mut copy) = (Arc::clone(&proxy.observer), exchange.clone());
+    let admitted = tokio::task::spawn_blocking(move || observer.admit_request(&mut copy)).await;
+    admitted.unwrap_or_else(|_| {
+        let detail = "the check failed on this message; please report it";
+        Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "enforce", detail))
+    })
 }
 
 /// Reads the whole response, and answers with it, or with the observer's answer in its place.

@@ -31,6 +31,8 @@ pub struct Seen {
     hold_ends: bool,
     pub holds: HoldPolicy,
     pub refuse: Mutex<Option<Problem>>,
+    /// Admission of requests with a body waits for it.
+    admit: Option<Mutex<std::sync::mpsc::Receiver<()>>>,
     pub turned_away: Mutex<Vec<(u16, String)>>,
 }
 
@@ -39,8 +41,15 @@ impl Observer for Seen {
         self.holds
     }
 
+    fn is_slow_to_admit(&self, exchange: &Exchange) -> bool {
+        self.admit.is_some() && !exchange.request.body.content.is_empty()
+    }
+
     fn admit_request(&self, exchange: &mut Exchange) -> Result<(), Problem> {
         assert!(exchange.response.is_none());
+        if let Some(admit) = self.admit.as_ref().filter(|_| self.is_slow_to_admit(exchange)) {
+            admit.lock().unwrap().recv_timeout(PATIENCE).expect("nobody lets it go on");
+        }
         self.refuse.lock().unwrap().clone().map_or(Ok(()), Err)
     }
 
@@ -72,6 +81,7 @@ pub struct Setup {
     pub hold_ends: bool,
     pub holds: HoldPolicy,
     pub refuse: Option<Problem>,
+    pub admit: Option<std::sync::mpsc::Receiver<()>>,
     pub https: Option<std::path::PathBuf>,
     pub http2: live::Http2,
     /// The upstream stands for a proxy on the way to itself.
@@ -86,6 +96,7 @@ impl Default for Setup {
             hold_ends: false,
             holds: HoldPolicy::default(),
             refuse: None,
+            admit: None,
             https: None,
             http2: live::Http2::default(),
             via: false,
@@ -122,6 +133,7 @@ impl Harness {
             hold_ends: setup.hold_ends,
             holds: setup.holds,
             refuse: Mutex::new(setup.refuse),
+            admit: setup.admit.map(Mutex::new),
             turned_away: Mutex::default(),
         });
         let mut settings = Settings::new(origin.scheme(), &*origin.authority);

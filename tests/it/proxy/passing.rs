@@ -311,6 +311,32 @@ async fn a_held_request_that_is_refused_never_reaches_the_upstream() {
 }
 
 #[tokio::test]
+async fn while_a_held_request_is_judged_other_connections_are_served() {
+    for refuse in [None, Some(refusal())] {
+        let holds = HoldPolicy { requests: true, ..HoldPolicy::default() };
+        let (next, waiting) = std::sync::mpsc::channel();
+        let mut harness = Harness::with(Setup { holds, admit: Some(waiting), ..Setup::default() }).await;
+        let mut client = harness.client().await;
+        client.send("POST /large HTTP/1.1\r\nHost: p\r\nContent-Length: 2\r\n\r\nhi").await;
+        let small = "GET /small HTTP/1.1\r\nHost: p\r\n\r\n";
+        let (_, answer, ended) = harness.exchange(small, "HTTP/1.1 204 No Content\r\n\r\n").await;
+        assert_eq!((status(&answer), ended.exchange.request.target.path()), (204, "/small"));
+        let is_refused = refuse.is_some();
+        *harness.seen.refuse.lock().unwrap() = refuse;
+        next.send(()).unwrap();
+        if is_refused {
+            assert_eq!(status(&client.message().await), 400);
+        } else {
+            let mut tenant = harness.accept().await;
+            assert!(tenant.message().await.ends_with("hi"));
+            tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+            assert_eq!(status(&client.message().await), 200);
+        }
+        assert_eq!(harness.ended().await.exchange.request.body.content, "hi");
+    }
+}
+
+#[tokio::test]
 async fn a_held_response_that_is_refused_becomes_502_or_424_where_the_method_is_unsafe() {
     for (method, expected) in [("GET", 502), ("POST", 424), ("PATCH", 424)] {
         let holds = HoldPolicy { responses: true, ..HoldPolicy::default() };
