@@ -8,7 +8,7 @@ use super::{
     Ended, Failure, Format,
     environment::Environment,
     listeners::Open,
-    options::limits::ProxyArgs,
+    options::{contract::warn_of_unusable_places, limits::ProxyArgs},
     outbound::{FirstHop, OutboundPolicy, Site},
     signals::Signals,
     wrap,
@@ -153,7 +153,12 @@ impl ProxyArgs {
         }
         // The first exchange finds the schemas compiled, or waits for them.
         let contract = Arc::clone(pipeline.contract());
-        std::thread::spawn(move || contract.prepare());
+        let (warned, warnings) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || {
+            warn_of_unusable_places(&contract);
+            let _ = warned.send(());
+            contract.prepare();
+        });
         ready();
         let ended = match self.command.split_first() {
             None => {
@@ -174,6 +179,8 @@ impl ProxyArgs {
             }
         }
         writer.abort();
+        // A short command would end before they are printed.
+        let _ = warnings.await;
         let given = environment.as_ref().map_or_else(Vec::new, Environment::addresses);
         Ok(RunEnd { command: ended?, given, listeners: lines })
     }

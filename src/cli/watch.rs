@@ -48,15 +48,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 fn watch(args: &Args) -> Result<Outcome, Failure> {
-    let contract = args.judge.contract.load()?;
+    let contract = args.judge.contract.load_to_serve()?;
     let ready = args.upstream.ready(&args.proxy, &contract)?;
     let mut setup = args.filter.setup(&ready.origin);
     if args.trail.durable && args.trail.trail.is_none() {
         return Err("--durable needs something to write: name a folder with --trail DIR".into());
     }
     let mut trail = None;
-    let context = JournalContext { upstream: ready.origin.as_str().into(), contract: contract.hash().into() };
-    if let Some(mut journal) = args.trail.open(&context, args.judge.format)? {
+    let context = || JournalContext { upstream: ready.origin.as_str().into(), contract: contract.hash().into() };
+    if let Some(mut journal) = args.trail.open(context, args.judge.format)? {
         if args.trail.durable {
             journal.set_durable();
         }

@@ -29,36 +29,26 @@ pub struct ContractArgs {
 }
 
 impl ContractArgs {
-    /// Loads and compiles the contract, and prints its warnings (an overlay action that changes nothing).
+    /// Loads and compiles the contract, and prints its warnings: unusable places, an overlay action that changes nothing.
     ///
     /// # Errors
     ///
     /// As [`Contract::load`].
     pub fn load(&self) -> Result<Arc<Contract>, ContractError> {
         let contract = self.load_quietly()?;
-        let mut stderr = std::io::stderr().lock();
-        for document in contract.documents() {
-            let unusable: Vec<&UnusablePlace> = document.unusable_places().collect();
-            if let [UnusablePlace { at, reason }, more @ ..] = &unusable[..] {
-                let (at, reason) = (visible(at), visible(reason));
-                let what = match more.len() {
-                    0 => "1 place of the contract is unusable".to_owned(),
-                    more => format!("{} places of the contract are unusable, first this", more + 1),
-                };
-                let file = visible(document.name());
-                let _ = writeln!(
-                    stderr,
-                    "contrail: warning: `{file}`: {what}: `{at}`: {reason}; `contrail contract --check` lists them"
-                );
-            }
-        }
-        let warnings = contract.warnings();
-        for warning in warnings.iter().take(MAX_WARNINGS) {
-            let _ = writeln!(stderr, "contrail: warning: {}", visible(warning));
-        }
-        if let Some(more) = warnings.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
-            let _ = writeln!(stderr, "contrail: {more} more warnings; `contrail contract --check` lists them");
-        }
+        warn_of_unusable_places(&contract);
+        warn(&contract);
+        Ok(contract)
+    }
+
+    /// [`Self::load`] for a proxy, which listens before it searches the unusable places ([`warn_of_unusable_places`]).
+    ///
+    /// # Errors
+    ///
+    /// As [`Contract::load`].
+    pub fn load_to_serve(&self) -> Result<Arc<Contract>, ContractError> {
+        let contract = self.load_quietly()?;
+        warn(&contract);
         Ok(contract)
     }
 
@@ -78,6 +68,37 @@ impl ContractArgs {
             return Ok(Contract::built_in());
         }
         Contract::load(&self.contract, &self.overlay)
+    }
+}
+
+/// Prints a line for each document with places that contrail cannot judge by.
+pub(in crate::cli) fn warn_of_unusable_places(contract: &Contract) {
+    for document in contract.documents() {
+        let unusable: Vec<&UnusablePlace> = document.unusable_places().collect();
+        if let [UnusablePlace { at, reason }, more @ ..] = &unusable[..] {
+            let (at, reason) = (visible(at), visible(reason));
+            let what = match more.len() {
+                0 => "1 place of the contract is unusable".to_owned(),
+                more => format!("{} places of the contract are unusable, first this", more + 1),
+            };
+            let file = visible(document.name());
+            let _ = writeln!(
+                std::io::stderr(),
+                "contrail: warning: `{file}`: {what}: `{at}`: {reason}; `contrail contract --check` lists them"
+            );
+        }
+    }
+}
+
+/// Prints the warnings about overlays and scopes.
+fn warn(contract: &Contract) {
+    let mut stderr = std::io::stderr().lock();
+    let warnings = contract.warnings();
+    for warning in warnings.iter().take(MAX_WARNINGS) {
+        let _ = writeln!(stderr, "contrail: warning: {}", visible(warning));
+    }
+    if let Some(more) = warnings.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
+        let _ = writeln!(stderr, "contrail: {more} more warnings; `contrail contract --check` lists them");
     }
 }
 

@@ -64,10 +64,14 @@ impl TrailArgs {
     }
 
     /// Opens the trail, if there is to be one.
-    pub(in crate::cli) fn open(&self, context: &JournalContext, format: Format) -> Result<Option<Journal>, Failure> {
+    pub(in crate::cli) fn open(
+        &self,
+        context: impl FnOnce() -> JournalContext,
+        format: Format,
+    ) -> Result<Option<Journal>, Failure> {
         let Some(folder) = &self.trail else { return Ok(None) };
         let options = TrailOptions { segment: self.trail_segment, head_to: self.head_to.clone() };
-        let (journal, leftover) = Journal::open_trail(folder, context.clone(), &options)?;
+        let (journal, leftover) = Journal::open_trail(folder, context(), &options)?;
         if let Some(alarm) = journal.doubt() {
             summary::event(format, "alarm", alarm, &format!("ALARM: {alarm}"));
         }

@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 fn record(args: &Args) -> Result<Outcome, Failure> {
-    let contract = args.judge.contract.load()?;
+    let contract = args.judge.contract.load_to_serve()?;
     known_operations(&contract, "--replace", &args.replace)?;
     known_operations(&contract, "--only", &args.filter.only)?;
     not_in_fixture(args)?;
@@ -92,7 +92,7 @@ fn open(
         return Err(error.into());
     }
     // Opened first: it mends what a killed run left of its last segment.
-    let trail = args.trail.open(&context, args.judge.format)?;
+    let trail = args.trail.open(|| context.clone(), args.judge.format)?;
     let Opened { mut journal, leftovers, killed, recovered } = builder.open(context, existed, args.overwrite)?;
     let before = Before { fixture: existed || recovered, recovered, leftovers, killed };
     if before.fixture || before.leftovers.is_some() {

@@ -102,7 +102,7 @@ struct Pending {
 impl Pending {
     fn get(&self) -> Result<&Terms, Failure> {
         let make = || -> Result<Terms, Failure> {
-            let contract = self.args.contract.load()?;
+            let contract = self.args.contract.load_to_serve()?;
             let redactor = self.args.redactor(&contract)?;
             Ok(Terms { contract, redactor, tokens: self.args.tokens()? })
         };
