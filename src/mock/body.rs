@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::generate::{Direction, Generator, Style};
+use super::{
+    generate::{Direction, Generator, Style},
+    request::query_pairs,
+};
 use crate::{
     contract::{examples, refs},
     exchange::media,
@@ -63,9 +66,21 @@ pub(super) fn value(
     }
 }
 
-/// A value as the content of a media type.
-pub(super) fn encode(media_type: &str, value: &Value) -> Bytes {
-    if is_json(media_type) { value.to_string().into() } else { text(media_type, value).into() }
+/// A value as the content of a message.
+pub(super) fn encode(message: &Value, media_type: &str, value: &Value) -> Bytes {
+    if is_json(media_type) {
+        return value.to_string().into();
+    }
+    match media_type.split(';').next().unwrap_or_default().trim() {
+        "text/event-stream" => format!("data: {value}\n\n").into(),
+        media::FORM => {
+            let media = message.get("content").and_then(|content| content.get(media_type));
+            form(value, media.and_then(|media| media.get("encoding"))).into()
+        }
+        media::MULTIPART_FORM => multipart(value).into(),
+        "application/x-ndjson" | "application/jsonl" | "application/json-seq" => format!("{value}\n").into(),
+        _ => simple(value).into(),
+    }
 }
 
 fn example<'d>(document: &'d Value, media: &'d Value) -> Option<&'d Value> {
@@ -76,21 +91,21 @@ fn example<'d>(document: &'d Value, media: &'d Value) -> Option<&'d Value> {
     media.get("example").or_else(first)
 }
 
-/// A value in a media type that is no JSON.
-fn text(media_type: &str, value: &Value) -> String {
-    match media_type.split(';').next().unwrap_or_default().trim() {
-        "text/event-stream" => format!("data: {value}\n\n"),
-        media::FORM => {
-            let mut form = form_urlencoded::Serializer::new(String::new());
-            for (name, value) in value.as_object().into_iter().flatten() {
-                form.append_pair(name, &simple(value));
-            }
-            form.finish()
-        }
-        media::MULTIPART_FORM => multipart(value),
-        "application/x-ndjson" | "application/jsonl" | "application/json-seq" => format!("{value}\n"),
-        _ => simple(value),
+/// An object as a form: a field is a parameter of a query, and an object without an encoding is JSON text (OpenAPI 3.1.1,
+/// Encoding Object).
+fn form(value: &Value, encodings: Option<&Value>) -> String {
+    let as_json = |value: &Value| if value.is_object() { Value::String(value.to_string()) } else { value.clone() };
+    let mut pairs = Vec::new();
+    for (name, member) in value.as_object().into_iter().flatten() {
+        let encoding = encodings.and_then(|encodings| encodings.get(name)).filter(|held| held.get("style").is_some());
+        let written = match (encoding, member) {
+            (Some(_), _) => member.clone(),
+            (None, Value::Array(items)) => items.iter().map(as_json).collect(),
+            (None, member) => as_json(member),
+        };
+        pairs.extend(query_pairs(name, encoding.unwrap_or(&Value::Null), &written));
     }
+    pairs.join("&")
 }
 
 /// An object as `multipart/form-data` (RFC 7578): a part for each member, and for each item of a list.

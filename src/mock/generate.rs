@@ -162,14 +162,25 @@ impl<'d> Generator<'d> {
         let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
         let required: Vec<&str> =
             schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let count = |key: &str| schema.get(key).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok());
+        let (least, most) = (count("minProperties"), count("maxProperties").unwrap_or(usize::MAX));
+        let is_needed = |name: &String| required.contains(&name.as_str());
+        let mut room = most.saturating_sub(required.len());
+        // Where too few are required, what comes first is there too.
+        let mut missing = least.unwrap_or_default().saturating_sub(required.len());
         let mut object = Map::new();
         for (name, property) in properties {
-            let needed = required.contains(&name.as_str());
-            if self.is_left_out(property) || !(needed || self.style.optional && depth < MAX_OPTIONAL_DEPTH) {
+            let needed = is_needed(name);
+            let wanted = self.style.optional && depth < MAX_OPTIONAL_DEPTH || missing > 0;
+            if self.is_left_out(property) || !(needed || wanted && room > 0) {
                 continue;
             }
             match self.at(property, depth + 1) {
-                Some(value) => drop(object.insert(name.clone(), value)),
+                Some(value) => {
+                    object.insert(name.clone(), value);
+                    room = room.saturating_sub(usize::from(!needed));
+                    missing = missing.saturating_sub(usize::from(!needed));
+                }
                 None if needed => return None,
                 None => {}
             }
@@ -178,7 +189,6 @@ impl<'d> Generator<'d> {
         for name in required.iter().filter(|name| !properties.contains_key(**name)) {
             object.insert((*name).to_owned(), self.at(&other, depth + 1)?);
         }
-        let least = schema.get("minProperties").and_then(Value::as_u64).and_then(|least| usize::try_from(least).ok());
         let names = schema.get("propertyNames").and_then(|names| names.get("pattern")).and_then(Value::as_str);
         let keyed = properties.is_empty() && other.is_object() && self.style.optional && depth < MAX_OPTIONAL_DEPTH;
         for index in 0..least.unwrap_or_default().max(usize::from(keyed)) {

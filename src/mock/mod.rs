@@ -197,7 +197,7 @@ impl Mock {
                     let value = body::value(document, response, media_type, style, Direction::Response, attempt);
                     let Some(mut value) = value else { continue };
                     call.relate(&mut value);
-                    body::encode(media_type, &value)
+                    body::encode(response, media_type, &value)
                 }
             };
             let headers = call::headers(document, response, style);

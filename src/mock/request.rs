@@ -1,5 +1,7 @@
 //! A request for each documented operation: what a client would send, made from the parameters and schemas.
 
+use std::fmt::Display;
+
 use bytes::Bytes;
 use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -62,9 +64,10 @@ impl Mock {
     fn sample(&self, document: &ContractDocument, operation: &Operation) -> Option<Sample> {
         let options = CheckOptions { response: false, auth: false, ..CheckOptions::default() };
         let mut gap = None;
-        for attempt in 0..MAX_ATTEMPTS {
+        for attempt in 0..=MAX_ATTEMPTS {
             let style = Style::of(attempt, self.seed_number);
-            let Some(mut sample) = draft(document, operation, style) else { continue };
+            // A body that need not be there is left out where none can be made.
+            let Some(mut sample) = draft(document, operation, style, attempt < MAX_ATTEMPTS) else { continue };
             let headers =
                 sample.headers.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
             let request = Request {
@@ -123,7 +126,7 @@ fn escaped(text: &str) -> String {
     utf8_percent_encode(text, UNRESERVED).to_string()
 }
 
-fn draft(document: &ContractDocument, operation: &Operation, style: Style) -> Option<Sample> {
+fn draft(document: &ContractDocument, operation: &Operation, style: Style, with_body: bool) -> Option<Sample> {
     let whole = document.document();
     let held = whole.pointer(&operation.at)?;
     let item = operation.at.rsplit_once('/').map(|(item, _)| item.trim_end_matches("/additionalOperations"));
@@ -180,13 +183,15 @@ fn draft(document: &ContractDocument, operation: &Operation, style: Style) -> Op
     if !query.is_empty() {
         sample.target = format!("{}?{}", sample.target, query.join("&"));
     }
-    if let Some(request_body) = held.get("requestBody").map(|body| refs::followed(whole, body)) {
+    let request_body = held.get("requestBody").map(|body| refs::followed(whole, body));
+    let required = |body: &&Value| body.get("required") == Some(&Value::Bool(true));
+    if let Some(request_body) = request_body.filter(|body| with_body || required(body)) {
         let media_type = body::media_type(request_body, None);
         let attempt = usize::from(!style.examples);
         if let Some(media_type) = media_type {
             let value = body::value(whole, request_body, media_type, style, Direction::Request, attempt)?;
             sample.headers.push(("content-type".to_owned(), body::sent(media_type).into_owned()));
-            sample.body = body::encode(media_type, &value);
+            sample.body = body::encode(request_body, media_type, &value);
         }
     }
     Some(sample)
@@ -225,8 +230,18 @@ fn path_value(name: &str, style: &str, value: &Value) -> String {
     }
 }
 
+/// `name[key]=value`; items of arrays are members named by their index.
+fn deep(name: &str, value: &Value) -> Vec<String> {
+    let below = |key: &dyn Display, value| deep(&format!("{name}[{key}]"), value);
+    match value {
+        Value::Object(members) => members.iter().flat_map(|(key, value)| below(key, value)).collect(),
+        Value::Array(items) => items.iter().enumerate().flat_map(|(index, value)| below(&index, value)).collect(),
+        scalar => vec![format!("{}={}", escaped(name), escaped(&body::simple(scalar)))],
+    }
+}
+
 /// The pairs of a query (OpenAPI 3.1, section 4.8.12.4).
-fn query_pairs(name: &str, parameter: &Value, value: &Value) -> Vec<String> {
+pub(super) fn query_pairs(name: &str, parameter: &Value, value: &Value) -> Vec<String> {
     let style = parameter.get("style").and_then(Value::as_str).unwrap_or("form");
     let explode = parameter.get("explode").and_then(Value::as_bool).unwrap_or(style == "form");
     let pair = |name: &str, value: &str| format!("{}={}", escaped(name), value);
@@ -238,9 +253,7 @@ fn query_pairs(name: &str, parameter: &Value, value: &Value) -> Vec<String> {
         (Value::Array(items), "pipeDelimited", false) => vec![joined("%7C", each(items))],
         (Value::Array(items), _, false) => vec![joined(",", each(items))],
         (Value::Array(items), ..) => each(items).iter().map(|item| pair(name, item)).collect(),
-        (Value::Object(members), "deepObject", _) => {
-            members.iter().map(|(key, value)| pair(&format!("{name}[{key}]"), &escaped(&body::simple(value)))).collect()
-        }
+        (_, "deepObject", _) => deep(name, value),
         (Value::Object(members), _, true) => {
             members.iter().map(|(key, value)| pair(key, &escaped(&body::simple(value)))).collect()
         }

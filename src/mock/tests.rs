@@ -92,6 +92,63 @@ fn a_request_of_a_multipart_form_breaks_no_rule() {
     assert_eq!(answer(&mock, &sample.method, &sample.target, &headers, &body).status, 204, "{body}");
 }
 
+/// An operation without parameters, with this request body.
+fn posting(request_body: &Value) -> Mock {
+    let operation =
+        json!({"operationId": "post", "requestBody": request_body, "responses": {"204": {"description": "x"}}});
+    mock(json!({"openapi": "3.1.0", "info": {}, "paths": {"/a": {"post": operation}}}))
+}
+
+/// The body of the request for its operation.
+fn posted(mock: &Mock) -> Option<String> {
+    let (_, sample) = mock.samples().into_iter().next().unwrap();
+    sample.map(|sample| String::from_utf8(sample.body.to_vec()).unwrap())
+}
+
+#[test]
+fn a_request_of_a_form_has_the_styles_of_its_encodings() {
+    let text = json!({"type": "string"});
+    let object = json!({"type": "object", "additionalProperties": false, "required": ["in", "list"], "properties": {
+        "in": {"type": "object", "required": ["b"], "properties": {"b": {"type": "boolean"}}},
+        "list": {"type": "array", "minItems": 2, "items": text}}});
+    let list = json!({"type": "array", "minItems": 2, "items": text});
+    let schema = json!({"type": "object", "additionalProperties": false, "required": ["deep", "json", "more", "one"],
+        "properties": {"deep": object, "json": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}},
+            "more": list, "one": list}});
+    let encoding =
+        json!({"deep": {"style": "deepObject", "explode": true}, "one": {"style": "form", "explode": false}});
+    let form = json!({"schema": schema, "encoding": encoding});
+    let body = posted(&posting(&json!({"required": true, "content": {"application/x-www-form-urlencoded": form}})));
+    assert_eq!(
+        body.unwrap(),
+        "deep%5Bin%5D%5Bb%5D=true&deep%5Blist%5D%5B0%5D=text&deep%5Blist%5D%5B1%5D=text1&json=%7B%22n%22%3A1%7D\
+         &more=text&more=text1&one=text,text1"
+    );
+}
+
+#[test]
+fn an_object_has_as_many_members_as_its_bounds_want() {
+    let members = json!({"a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "string"}});
+    for (least, most, expected) in [(0, 1, r#"{"c":"text"}"#), (3, 3, r#"{"a":"text","b":"text","c":"text"}"#)] {
+        let schema = json!({"type": "object", "additionalProperties": false, "required": ["c"], "properties": members,
+            "minProperties": least, "maxProperties": most});
+        let content = json!({"application/json": {"schema": schema}});
+        assert_eq!(posted(&posting(&json!({"required": true, "content": content}))).as_deref(), Some(expected));
+    }
+    // The outer object has no member beyond the bound on nesting, unless it must.
+    let one = json!({"type": "object", "additionalProperties": false, "minProperties": 1, "properties": members});
+    let deep = (0..6).fold(one, |inner, _| json!({"type": "object", "required": ["d"], "properties": {"d": inner}}));
+    let body = posted(&posting(&json!({"content": {"application/json": {"schema": deep}}}))).unwrap();
+    assert!(body.contains(r#"{"d":{"a":"text"}}"#), "{body}");
+}
+
+#[test]
+fn a_body_for_which_no_value_fits_is_left_out_where_it_is_not_required() {
+    let content = json!({"application/json": {"schema": {"oneOf": [{"required": ["a"]}, {"required": ["a"]}]}}});
+    assert_eq!(posted(&posting(&json!({"content": content}))).as_deref(), Some(""));
+    assert_eq!(posted(&posting(&json!({"required": true, "content": content}))), None);
+}
+
 #[test]
 fn a_token_has_the_requested_scopes_and_nothing_that_a_request_creates_is_found() {
     let mut document = shop();

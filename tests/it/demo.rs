@@ -34,6 +34,30 @@ fn the_demo_gives_the_expected_results_with_its_duration_and_a_fixture_without_a
 }
 
 #[test]
+fn the_demo_of_a_contract_lists_what_no_message_fits_and_does_not_fail_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let impossible = r#"{"schema": {"type": "object", "required": ["a"], "additionalProperties": false}}"#;
+    let contract = format!(
+        r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{"/a": {{
+            "get": {{"operationId": "fine", "responses": {{"204": {{"description": "x"}}}}}},
+            "put": {{"operationId": "unanswerable",
+                "responses": {{"200": {{"description": "x", "content": {{"application/json": {impossible}}}}}}}}},
+            "post": {{"operationId": "unaskable", "responses": {{"204": {{"description": "x"}}}},
+                "requestBody": {{"required": true, "content": {{"application/json": {impossible}}}}}}}}}}}}}"#
+    );
+    fs::write(folder.path().join("api.json"), contract).unwrap();
+    let ran = run_in(folder.path(), ["demo", "--contract", "api.json", "--out", "made"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    for line in [
+        "  --  unanswerable: no answer was found that conforms; the mock answers 501\n",
+        "  --  unaskable: no request was found that breaks no rule\n",
+        "  ok  3 operations: 1 conform, 0 with gaps, 2 without an exchange that conforms\n",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
+    }
+}
+
+#[test]
 fn a_folder_that_holds_something_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("mine.txt"), "mine").unwrap();

@@ -26,7 +26,7 @@ use crate::cli::Failure;
 pub(super) const FIXTURE: &str = "tenant";
 
 /// How long a child may take to start or to end.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The same program, without what the user's surroundings would make of it.
 fn command(folder: &Path) -> Result<Command, Failure> {

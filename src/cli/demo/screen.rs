@@ -38,6 +38,11 @@ impl Screen {
         self.say(&format!("  {mark}  {what}"))
     }
 
+    /// Prints what the demo cannot show, which is no surprise.
+    pub(super) fn omit(&mut self, what: &str) -> Result<(), Failure> {
+        self.say(&format!("  --  {what}"))
+    }
+
     /// Prints a step's result.
     pub(super) fn step(&mut self, step: &Step, live: &Line, good: bool) -> Result<(), Failure> {
         let mut text = format!("{:5} {:3}  {:42}", step.method, live.status, step.what);
