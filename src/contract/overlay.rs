@@ -2,8 +2,8 @@
 //!
 //! A target is a `JSONPath` (RFC 9535). `update` merges: objects member by member, arrays by appending, anything else by
 //! replacing. `copy` (1.1) merges another node of the document in the same way. In 1.1 `update` also replaces a scalar
-//! that is the target itself, and what cannot be merged (an object with a list) is an error. A target that selects nothing changes nothing, which the specification allows; that is a warning, because
-//! it is mostly a slip.
+//! that is the target itself, and what cannot be merged (an object with a list) is an error. A target that selects
+//! nothing changes nothing, which the specification allows; that is a warning, because it is mostly a slip.
 
 use std::{
     fmt,
@@ -31,6 +31,8 @@ enum What {
     Idle(String),
     /// A key that overlays of this version do not have.
     Unknown(String),
+    /// None of the keywords that change something: these would.
+    Nothing(&'static str),
     /// `update` or `copy` beside `remove: true`.
     ChangeOfRemoved(&'static str),
 }
@@ -44,6 +46,7 @@ impl fmt::Display for Slip {
         match &self.what {
             What::Idle(target) => write!(f, ": its target `{target}` selects nothing, so it changes nothing"),
             What::Unknown(key) => write!(f, ": an overlay has no key `{}`, so it has no effect", key.escape_debug()),
+            What::Nothing(keywords) => write!(f, ": it has neither {keywords}, so it changes nothing"),
             What::ChangeOfRemoved(key) => write!(f, ": `{key}` has no effect beside `remove: true`"),
         }
     }
@@ -120,10 +123,12 @@ fn perform(action: &Map<String, Value>, version: Version, document: &mut Value) 
     let copy = if version == Version::V1_1 { expression(action, "copy")? } else { None };
     match (update, &copy) {
         (Some(_), Some(_)) => return Err("it has both `update` and `copy`, and each excludes the other".to_owned()),
-        (None, None) if !remove && version == Version::V1_0 => {
-            return Err("it has neither `update` nor `remove: true`".to_owned());
+        (None, None) if !remove => {
+            return Ok(Some(What::Nothing(match version {
+                Version::V1_0 => "`update` nor `remove: true`",
+                Version::V1_1 => "`update` nor `copy` nor `remove: true`",
+            })));
         }
-        (None, None) if !remove => return Err("it has neither `update` nor `copy` nor `remove: true`".to_owned()),
         _ => {}
     }
     let places: Vec<String> = path
@@ -221,6 +226,8 @@ fn merge(node: &mut Value, change: &Value, version: Version, place: &str) -> Res
             }
         }
         (Value::Array(items), Value::Array(more)) => items.extend(more.iter().cloned()),
+        // The specification's own structured example names members without a value on the way.
+        (Value::Object(_) | Value::Array(_), Value::Null) if version == Version::V1_0 => {}
         (node, change) if version == Version::V1_1 && Kind::of(node) != Kind::of(change) => {
             return Err(format!("`{place}` and what is merged into it are of different kinds"));
         }
@@ -313,6 +320,26 @@ mod tests {
     }
 
     #[test]
+    fn an_action_without_a_change_changes_nothing_and_is_reported() {
+        let slip = |keywords: &str| {
+            format!("overlay `overlay.yaml`, action 1: it has neither {keywords}, so it changes nothing")
+        };
+        let text = "  - {target: $.a, remove: false}\n";
+        let mut document = json!({"a": 1});
+        assert_eq!(apply_text(&actions(text), &mut document).unwrap(), [slip("`update` nor `remove: true`")]);
+        let slips = apply_text(&actions_1_1(text), &mut document).unwrap();
+        assert_eq!((slips, document), (vec![slip("`update` nor `copy` nor `remove: true`")], json!({"a": 1})));
+    }
+
+    #[test]
+    fn a_name_without_a_value_in_an_update_of_1_0_leaves_what_has_members() {
+        let mut document = json!({"components": {"schemas": {}}, "tags": [1], "x": 5});
+        let overlay = actions("  - target: $\n    update: {components: , tags: , x: , y: }\n");
+        assert_eq!(apply_text(&overlay, &mut document).unwrap(), [""; 0]);
+        assert_eq!(document, json!({"components": {"schemas": {}}, "tags": [1], "x": null, "y": null}));
+    }
+
+    #[test]
     fn a_target_that_selects_nothing_changes_nothing_and_is_reported() {
         let mut document = json!({"a": 1});
         let overlay = actions("  - target: $.a.b\n    update: {x: 1}\n");
@@ -344,7 +371,6 @@ mod tests {
         let cases = [
             ("  - target: $.a\n    update: {x: 1}\n  - target: '$.['\n    remove: true\n", "action 2: `target` `$.[`"),
             ("  - update: {x: 1}\n", "action 1: `target` has to be a JSONPath expression"),
-            ("  - target: $.a\n", "action 1: it has neither `update` nor `remove: true`"),
             ("  - target: $.a\n    update: 5\n", "action 1: `/a` is an object, so `update` has to be one too"),
             ("  - target: $.a.n\n    update: {x: 1}\n", "action 1: `/a/n` is neither an object nor a list"),
             ("  - target: $\n    remove: true\n", "action 1: the document as a whole cannot be removed"),
@@ -418,7 +444,6 @@ mod tests {
             ("{target: $.a, copy: $.nowhere}", "`copy` `$.nowhere` has to select one node of the document"),
             ("{target: $.a, copy: 5}", "`copy` has to be a JSONPath expression"),
             ("{target: $.a, copy: $.l, update: {}}", "it has both `update` and `copy`, and each excludes the other"),
-            ("{target: $.a}", "it has neither `update` nor `copy` nor `remove: true`"),
             ("{target: $.a, copy: $.l}", "`/a` is an object, so `copy` has to be one too"),
             ("{target: $.a.n, update: {x: 1}}", "`/a/n` is neither an object nor a list, so `update` has to be none"),
             ("{target: $.a, update: {n: [1]}}", "`/a/n` and what is merged into it are of different kinds"),
