@@ -69,7 +69,7 @@ def base(document):
 
 
 def places(document):
-    """(label, side, method, url, status, schema) of each JSON body."""
+    """(label, side, method, url, status, schema, the document's own examples) of each JSON body."""
     for path, item in (document.get("paths") or {}).items():
         item = follow(document, item)
         for method in METHODS:
@@ -79,20 +79,22 @@ def places(document):
             prefix = base(operation if "servers" in operation else item if "servers" in item else document)
             url = "https://a.example" + prefix + re.sub(r"\{[^}]*\}", "x", path)
             name = operation.get("operationId", f"{method} {path}")
-            schema = described(document, operation.get("requestBody") or {})
+            schema, own = described(document, operation.get("requestBody") or {})
             if schema is not None:
-                yield f"{name} request", "request", method, url, 200, schema
+                yield f"{name} request", "request", method, url, 200, schema, own
             for status, response in (operation.get("responses") or {}).items():
-                schema = None if status.startswith("x-") else described(document, response)
+                schema, own = (None, []) if status.startswith("x-") else described(document, response)
                 if schema is not None:
                     code = {"default": "599"}.get(status, status.upper().replace("X", "0"))
-                    yield f"{name} {status}", "response", method, url, int(code), schema
+                    yield f"{name} {status}", "response", method, url, int(code), schema, own
 
 
 def described(document, holder):
-    """The schema of the content `application/json`."""
-    media = (follow(document, holder).get("content") or {}).get("application/json")
-    return None if media is None else follow(document, media).get("schema")
+    """The schema of the content `application/json`, and its examples."""
+    media = follow(document, (follow(document, holder).get("content") or {}).get("application/json") or {})
+    examples = [follow(document, one) for one in (media.get("examples") or {}).values()]
+    values = [one["value"] for one in examples if isinstance(one, dict) and "value" in one]
+    return media.get("schema"), values + ([media["example"]] if "example" in media else [])
 
 
 def judges(document, schemas, side, valuess, judge):
@@ -230,11 +232,11 @@ def compare(path, arguments, explained):
         return wrong
     chance = random.Random(f"{arguments.seed}:{name}")
     valuess = []
-    for _, side, _, _, _, schema in found:
+    for _, side, _, _, _, schema, own in found:
         plain = bodies.schema(schema, document, side)
-        valuess.append(bodies.values(bodies.plain_cached(document, side), plain, chance, arguments.count))
+        valuess.append(own + bodies.values(bodies.plain_cached(document, side), plain, chance, arguments.count))
     entries = [entry(side, method, url, status, json.dumps(value))
-               for (_, side, method, url, status, _), values in zip(found, valuess, strict=True) for value in values]
+               for (_, side, method, url, status, *_), values in zip(found, valuess, strict=True) for value in values]
     exchanges = iter(verify(path, entries))
     verdicts = {}
     for side in ("request", "response"):
@@ -242,8 +244,9 @@ def compare(path, arguments, explained):
         python, javascript = judges(document, [found[index][5] for index in chosen], side,
                                     [valuess[index] for index in chosen], arguments.judge)
         verdicts |= {index: both for index, *both in zip(chosen, python, javascript, strict=True)}
-    counts = {"bodies": 0, "invalid": 0, "unchecked": 0, "explained": 0, "not judged by the other": 0}
-    for index, (label, side, *_rest) in enumerate(found):
+    counts = {"bodies": 0, "invalid": 0, "unchecked": 0, "explained": 0, "not judged by the other": 0,
+              "examples of the document": 0, "of these invalid": 0}
+    for index, (label, side, *_, own) in enumerate(found):
         for number, value in enumerate(valuess[index]):
             exchange = next(exchanges)
             counts["bodies"] += 1
@@ -253,6 +256,8 @@ def compare(path, arguments, explained):
             findings = [one for one in exchange["findings"] if one["rule"] == side + ".body"]
             findings = [one for one in findings if one["kind"] == "violation"]
             counts["invalid"] += bool(findings)
+            counts["examples of the document"] += number < len(own)
+            counts["of these invalid"] += number < len(own) and bool(findings)
             for by, verdict in zip(("jsonschema", "ajv"), verdicts[index], strict=True):
                 says = verdict[number]
                 if isinstance(says, dict):
