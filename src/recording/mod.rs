@@ -54,9 +54,9 @@ pub(crate) use read::folders::{Folders, links_of};
 pub(crate) use read::is_recording_name;
 pub use read::merge::{Merged, merge};
 pub use read::parallel::Ended;
-pub use read::reread::{EntryRef, Rereader};
 pub use read::trails::{Named, TrailFiles, find};
 pub use read::{Recording, open, open_up_to, sources};
+pub use read::{reader::EntryRef, reread::Rereader};
 pub use texts::{Head, is_journal, unsearchable};
 
 use crate::{exchange::Exchange, finding::Verdict};

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Args, Summary};
+use super::{args::Args, summary::Summary};
 use crate::{
     cli::{
         ContractArgs, Failure,

@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use super::{Args, Item, Target};
+use super::{
+    args::Args,
+    item::{Item, Target},
+};
 use crate::{
     cli::{
         ContractArgs, Failure,

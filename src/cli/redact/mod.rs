@@ -4,8 +4,11 @@
 //! ([`journals`]). Other files are edited: what another tool wrote beside the messages survives byte for byte. All files
 //! are searched once before anything is written, so that a secret that one of them shows is taken out of all.
 
+mod args;
 mod fixtures;
+mod item;
 mod journals;
+mod summary;
 
 use std::{
     cell::RefCell,
@@ -16,13 +19,18 @@ use std::{
 };
 
 use bytes::Bytes;
-use fixtures::Own;
-use journals::Journals;
 
+pub use self::args::Args;
+use self::{
+    fixtures::Own,
+    item::{Item, Target},
+    journals::Journals,
+    summary::Summary,
+};
 use super::{
-    ContractArgs, Failure, Outcome,
+    Failure, Outcome,
     options::contract::plan,
-    printer::{Printer, line, write_whole},
+    printer::{Printer, write_whole},
     scan::{Content, expand, unsearched},
     sources,
 };
@@ -31,46 +39,6 @@ use crate::{
     recording::{self, Changes},
     redact::Redactor,
 };
-
-/// Remove the secrets from existing recordings
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// HAR files of any tool, journals, or whole folders; `-` reads standard input
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
-    /// Output path; a folder if the input is a folder [default for one file: standard output]
-    #[arg(long, value_name = "PATH", conflicts_with = "in_place")]
-    out: Option<PathBuf>,
-    /// Redact the files in place
-    #[arg(long)]
-    in_place: bool,
-    /// Replace what exists at the output path; in a folder, the files of the same names
-    #[arg(long)]
-    overwrite: bool,
-    /// Write nothing; exit with status 1 if anything needs redaction
-    #[arg(long, conflicts_with_all = ["in_place", "out"])]
-    check: bool,
-    /// Redact this in addition to the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
-    #[arg(long, value_name = "RULE")]
-    redact: Vec<String>,
-    #[command(flatten)]
-    contract: ContractArgs,
-}
-
-/// A file to clean.
-struct Item {
-    path: PathBuf,
-    content: Content,
-    target: Target,
-}
-
-/// Where a cleaned file goes.
-enum Target {
-    /// It is only searched, or belongs to no copy.
-    Nowhere,
-    Output,
-    File(PathBuf),
-}
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let redactor = Redactor::new(plan(&*args.contract.load_quietly()?, &args.redact)?);
@@ -299,60 +267,4 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(folder)
-}
-
-/// What was found and taken out.
-#[derive(Default)]
-struct Summary {
-    places: BTreeMap<&'static str, usize>,
-    withheld: usize,
-    /// Body files that were edited by hand.
-    edited: usize,
-    /// Secrets in what was written.
-    left: usize,
-    /// Entries of fixtures that cannot be replayed any more.
-    lost: usize,
-}
-
-impl Summary {
-    fn add(&mut self, sightings: &[crate::redact::Sighting], withheld: usize) {
-        for sighting in sightings {
-            *self.places.entry(sighting.kind).or_default() += 1;
-        }
-        self.withheld += withheld;
-    }
-
-    fn is_empty(&self) -> bool {
-        self.places.is_empty() && self.withheld == 0
-    }
-
-    fn print(&self, redactor: &Redactor, files: usize, check: bool) {
-        let verb = if check { "to take out of" } else { "taken out of" };
-        let kinds: Vec<String> = self.places.iter().map(|(kind, number)| format!("{kind} {number}")).collect();
-        let places = self.places.values().sum();
-        match places {
-            0 => line(&format!("no secret {verb} {}", plural(files, "file"))),
-            _ => line(&format!("{} {verb} {}: {}", plural(places, "secret"), plural(files, "file"), kinds.join(", "))),
-        }
-        if self.withheld > 0 {
-            let bodies = plural(self.withheld, "body");
-            line(&format!(
-                "{bodies} emptied: not what the media type says, and contrail cannot tell where secrets are"
-            ));
-        }
-        if self.edited > 0 {
-            let verb = if check { "would be accepted" } else { "accepted" };
-            line(&format!(
-                "{verb}: {} edited by hand (another digest than the HAR file states)",
-                plural(self.edited, "body file")
-            ));
-        }
-        if let Some(personal) = redactor.counters().personal_data_notice() {
-            line(&personal);
-        }
-        if self.left > 0 {
-            let left = plural(self.left, "secret");
-            line(&format!("contrail: {left} left in what was written; this is a fault of contrail"));
-        }
-    }
 }

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{Args, Terms};
+use super::{args::Args, terms::Terms};
 use crate::{
     cli::{
         Failure,
@@ -28,23 +28,6 @@ use crate::{
     report::{Proof, Reason},
     upstream::Upstream,
 };
-
-/// What becomes of requests that were not recorded
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Recording what is missing")]
-#[command(mut_arg("upstream", |arg| arg.required(false)))] // only here may a proxy do without one
-pub(super) struct MissingArgs {
-    /// Forward requests that FIXTURE lacks, and token requests, to --upstream and record them; the only option that
-    /// reaches the network
-    #[arg(long)]
-    pub(super) record_missing: bool,
-    /// Allow `--record-missing` in CI (`CI` is set, and neither `0` nor `false`)
-    #[arg(long)]
-    force: bool,
-    /// Who answers what was not recorded.
-    #[command(flatten)]
-    pub(super) upstream: UpstreamArgs,
-}
 
 /// What is being recorded beside the replay.
 #[derive(Debug)]

@@ -3,129 +3,39 @@
 //! Live requests are judged as they come, without authentication (CI has no real token). What was recorded is judged
 //! once, beside the traffic, after the listener is ready; its violations count whether or not anyone asked for it.
 
+mod args;
 mod missing;
 mod recorded;
 mod said;
+mod terms;
 
 use std::{
-    error::Error,
-    fmt,
-    path::PathBuf,
     sync::{Arc, OnceLock},
     thread,
 };
 
-use self::missing::{Missing, MissingArgs};
+pub use self::args::Args;
+use self::{
+    missing::Missing,
+    terms::{Pending, Terms},
+};
 use super::{
     Failure, Outcome,
-    messages::{error_chain, lacking},
-    options::{
-        Network,
-        judge::{JudgeArgs, Setup},
-        limits::ProxyArgs,
-    },
+    messages::error_chain,
+    options::judge::Setup,
     outbound::OutboundPolicy,
     report_files::{self, Used},
     sources, summary, verify,
 };
 use crate::{
-    contract::{CheckOptions, Contract},
+    contract::CheckOptions,
     exchange::{DecodeLimits, TenantFacts},
-    proxy::entry::forward::Tunnel,
     recording::{self, Entry, EntryRef, Place, ReadError, TENANT_ORIGIN},
-    redact::{self, Redactor},
-    replay::{Builder, Exhausted, Ignore, Recorded, Replay, Settings, Strangers},
+    redact,
+    replay::{Builder, Recorded, Replay, Settings, Strangers},
     report::{Reason, Unused},
-    token::TokenCache,
     upstream::Upstream,
 };
-
-/// Serve recordings without any network access
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Fixtures, journals, HAR files of any tool, or folders of them, served in this order
-    #[arg(value_name = "FIXTURE", required = true)]
-    fixtures: Vec<PathBuf>,
-    /// Response to a request that repeats more often than recorded [default: safe methods repeat the last response,
-    /// others miss]
-    #[arg(long, value_enum)]
-    exhausted: Option<Exhausted>,
-    /// Ignore this part of requests in the comparison: `query:NAME`, `pointer:/a/b` (`*` for any one member or item) or
-    /// `body`, optionally after `OPERATION=`; repeatable
-    #[arg(long, value_name = "[OPERATION=]WHAT")]
-    ignore: Vec<Ignore>,
-    /// Judge authentication too [default: unchecked, since CI has no real token]
-    #[arg(long)]
-    check_auth: bool,
-    #[command(flatten)]
-    missing: MissingArgs,
-    #[command(flatten)]
-    judge: JudgeArgs,
-    #[command(flatten)]
-    proxy: ProxyArgs,
-}
-
-impl Args {
-    /// How it listens, and who answers what was not recorded.
-    pub(super) fn network(&self) -> Network<'_> {
-        Network { proxy: &self.proxy, upstream: &self.missing.upstream, trail: None }
-    }
-
-    /// What is wrong with an option that lacks another one, or that was `typed` and would break what replay promises.
-    pub(super) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
-        if self.missing.record_missing && self.missing.upstream.upstream.is_none() {
-            return Some(lacking("record-missing", "--upstream URL"));
-        }
-        let tunnels = typed("tunnel") && self.proxy.listeners.tunnel == Tunnel::Allow && !self.missing.record_missing;
-        tunnels.then(|| {
-            "--tunnel allow would reach the network, and replay opens no socket to anywhere; leave it out (with --allow \
-             denied, requests to other hosts do not fail the run)"
-                .into()
-        })
-    }
-}
-
-/// What exchanges are judged and redacted by.
-#[derive(Debug, Clone)]
-struct Terms {
-    contract: Arc<Contract>,
-    redactor: Arc<Redactor>,
-    tokens: Arc<TokenCache>,
-}
-
-/// [`Terms`], made once by the thread that needs them first; others wait.
-struct Pending {
-    args: JudgeArgs,
-    made: OnceLock<Result<Terms, Arc<dyn Error + Send + Sync>>>,
-}
-
-impl Pending {
-    fn get(&self) -> Result<&Terms, Failure> {
-        let make = || -> Result<Terms, Failure> {
-            let contract = self.args.contract.load_to_serve()?;
-            let redactor = self.args.redactor(&contract)?;
-            Ok(Terms { contract, redactor, tokens: self.args.tokens()? })
-        };
-        let made = self.made.get_or_init(|| make().map_err(Arc::from));
-        made.as_ref().map_err(|failure| Arc::clone(failure).into())
-    }
-}
-
-impl TenantFacts for Pending {
-    fn is_token_path(&self, path: &str) -> bool {
-        self.get().is_ok_and(|terms| terms.contract.is_token_path(path))
-    }
-
-    fn audience_path(&self, path: &str) -> Option<String> {
-        self.get().ok()?.contract.audience_path(path)
-    }
-}
-
-impl fmt::Debug for Pending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pending").finish_non_exhaustive()
-    }
-}
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();

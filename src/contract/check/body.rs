@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use http::HeaderValue;
 
-use super::Check;
+use super::state::Check;
 use crate::{
     contract::{
         media_type::MediaRange,

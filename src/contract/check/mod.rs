@@ -10,17 +10,18 @@ mod request;
 mod response;
 mod security;
 mod sequence;
+mod state;
 
 use std::sync::Arc;
 
+use self::state::Check;
 use super::{
     CheckOptions,
-    model::{Matched, Model, Operation},
+    model::{Matched, Model},
 };
 use crate::{
-    exchange::{Exchange, Response},
+    exchange::Exchange,
     finding::{Blame, Finding, Kind, Rule, Unchecked, UncheckedSet, Verdict},
-    json::Document,
 };
 
 /// Checks one exchange against the operation that its method and path belong to.
@@ -55,22 +56,7 @@ pub(super) fn undocumented(methods: &[http::Method], exchange: &Exchange, option
     Verdict { operation: None, findings, unchecked: UncheckedSet::default(), blame: None }
 }
 
-/// One check on its way.
-struct Check<'a> {
-    model: &'a Model,
-    matched: &'a Matched<'a, 'a>,
-    operation: &'a Operation,
-    exchange: &'a Exchange,
-    options: &'a CheckOptions,
-    findings: Vec<Finding>,
-    unchecked: UncheckedSet,
-    /// The request body, if it was read; a form as the object that it stands for.
-    request_body: Option<Arc<Document>>,
-    /// The response body, if it was read.
-    response_body: Option<Arc<Document>>,
-}
-
-impl<'a> Check<'a> {
+impl Check<'_> {
     fn run(&mut self) -> Verdict {
         if self.matched.other_spelling {
             self.find(Finding::new(
@@ -104,25 +90,6 @@ impl<'a> Check<'a> {
         Verdict { operation: Some(Arc::clone(&self.operation.id)), findings, unchecked: self.unchecked, blame }
     }
 
-    fn find(&mut self, finding: Finding) {
-        self.findings.push(finding);
-    }
-
-    /// Marks an aspect as unchecked if the document does not show it.
-    fn touch(&mut self, aspect: Unchecked) {
-        if self.operation.not_shown.contains(aspect) {
-            self.unchecked.insert(aspect);
-        }
-    }
-
-    /// The response, if it is the tenant's and its head came.
-    fn answer(&self) -> Option<&'a Response> {
-        if self.exchange.transport.answered_by_contrail.is_some() {
-            return None;
-        }
-        self.exchange.response.as_ref().filter(|response| response.status != 0)
-    }
-
     /// Documented or not × accepted by the tenant or not. The first `about_request` findings are about the request.
     fn blame(&self, about_request: usize) -> Option<Blame> {
         if !self.options.request || self.operation.token_endpoint {
@@ -149,32 +116,6 @@ impl<'a> Check<'a> {
             _ => Some(Blame::Agreed),
         }
     }
-
-    /// Whether a text is the tenant's own origin: the request's, or one of those that the options name.
-    fn is_tenant_origin(exchange: &Exchange, options: &CheckOptions, text: &str) -> bool {
-        let target = &exchange.request.target;
-        let wanted = origin(text);
-        wanted.is_some()
-            && (wanted == parts(&target.scheme, &target.authority)
-                || options.tenant_origins.iter().any(|held| origin(held) == wanted))
-    }
-}
-
-/// An origin's scheme, host and port, comparable.
-fn origin(text: &str) -> Option<(String, String)> {
-    let (scheme, authority) = text.trim_end_matches('/').split_once("://")?;
-    parts(scheme, authority)
-}
-
-fn parts(scheme: &str, authority: &str) -> Option<(String, String)> {
-    let (scheme, authority) = (scheme.to_ascii_lowercase(), authority.to_ascii_lowercase());
-    let default = match &*scheme {
-        "https" => ":443",
-        "http" => ":80",
-        _ => return None,
-    };
-    let authority = authority.strip_suffix(default).unwrap_or(&authority).to_owned();
-    (!authority.is_empty()).then_some((scheme, authority))
 }
 
 #[cfg(test)]

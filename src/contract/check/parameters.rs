@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use super::Check;
+use super::state::Check;
 use crate::{
     contract::{
         model::{Parameter, Place, Says},

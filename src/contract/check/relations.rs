@@ -3,8 +3,8 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use super::{
-    Check,
     body::{sample, scalar},
+    state::Check,
 };
 use crate::{
     contract::{model::Relation, params},

@@ -1,6 +1,6 @@
 //! What the client sent: parameters, body.
 
-use super::{Check, body::REQUEST};
+use super::{body::REQUEST, state::Check};
 use crate::{
     contract::model::RequestBody,
     exchange::{Presence, Withheld, is_redacted},

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Check, body::RESPONSE};
+use super::{body::RESPONSE, state::Check};
 use crate::{
     contract::{
         model::{Operation, Response as Documented, Says, Status},

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::Check;
+use super::state::Check;
 use crate::{
     contract::{
         model::{Alternative, Place, Scheme},

@@ -5,8 +5,8 @@
 use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
 use super::{
-    Check,
     body::{Message, Side},
+    state::Check,
 };
 use crate::{
     contract::schema::Schema,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Compiler;
+use super::compiler::Compiler;
 use crate::contract::{refs, schema::ASSERTED_FORMATS};
 
 impl Compiler<'_> {

@@ -2,7 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Compiler, aspects, child, members};
+use super::{
+    aspects,
+    compiler::Compiler,
+    members::{child, members},
+};
 use crate::{
     contract::{
         ContractError,

@@ -3,7 +3,9 @@
 //! What the document states in a way that is not implemented here becomes silence in the model, so that it is
 //! never judged wrongly, and is listed ([`Compiled::not_implemented`]).
 
+mod compiler;
 mod elsewhere;
+mod members;
 mod messages;
 mod parameters;
 mod relations;
@@ -11,13 +13,16 @@ mod security;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashSet, fmt, sync::Arc};
+use std::{collections::HashSet, sync::Arc};
 
 use http::Method;
 use serde_json::{Map, Value};
 
-pub(super) use self::security::api_keys;
+pub use self::compiler::NotImplemented;
+pub(super) use self::{compiler::Compiled, security::api_keys};
 use self::{
+    compiler::{Compiler, Target},
+    members::{child, members, object, strings},
     relations::relations,
     security::{catalogue, token_paths},
 };
@@ -30,61 +35,11 @@ use super::{
     refs,
     route::{Router, base_path, urls},
     schema::Schemas,
-    unusable::UnusablePlace,
 };
 use crate::finding::{Unchecked, UncheckedSet};
 
 /// The methods that a path item can document, as OpenAPI spells them. Others stand under `additionalOperations`.
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
-
-/// All that a contract needs of its document.
-#[derive(Debug)]
-pub(super) struct Compiled {
-    pub(super) model: Model,
-    pub(super) schemas: Arc<Schemas>,
-    pub(super) router: Router<Target>,
-    /// Base paths of the document's servers, without a trailing slash.
-    pub(super) bases: Vec<String>,
-    pub(super) not_implemented: Vec<NotImplemented>,
-    pub(super) unusable: Vec<UnusablePlace>,
-    /// Paths of the token endpoints that the OAuth 2.0 schemes name.
-    pub(super) token_paths: Vec<String>,
-    /// Scopes that operations ask for and that no security scheme declares.
-    pub(super) undeclared_scopes: Vec<UndeclaredScope>,
-}
-
-/// What a route leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Target {
-    /// Index into [`Model::operations`].
-    pub(super) operation: usize,
-    /// See [`super::model::Matched::other_spelling`].
-    pub(super) other_spelling: bool,
-}
-
-/// Something that the document states and that contrail does not check.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotImplemented {
-    /// JSON pointer into the document.
-    pub at: String,
-    /// What it is, and what that means.
-    pub what: String,
-}
-
-/// A scope in `security` that is not in the catalogue of its scheme.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct UndeclaredScope {
-    /// JSON pointer into the document.
-    pub(super) at: String,
-    pub(super) scope: String,
-}
-
-impl fmt::Display for UndeclaredScope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (at, scope) = (&self.at, self.scope.escape_debug());
-        write!(f, "`{at}` asks for the scope `{scope}`, which the security scheme does not declare")
-    }
-}
 
 /// Compiles a document. A place that is unusable is listed and left out; it never refuses the document. `reasons` are
 /// those of references that lead to no file.
@@ -128,32 +83,7 @@ pub(super) fn compile(document: &Arc<Value>, reasons: &Reasons) -> Compiled {
     Compiled { model, schemas, router, bases, not_implemented, unusable, token_paths, undeclared_scopes }
 }
 
-struct Compiler<'d> {
-    document: &'d Value,
-    schemas: Arc<Schemas>,
-    router: Router<Target>,
-    token_paths: Vec<String>,
-    not_implemented: Vec<NotImplemented>,
-    unusable: Vec<UnusablePlace>,
-    undeclared_scopes: Vec<UndeclaredScope>,
-}
-
 impl<'d> Compiler<'d> {
-    /// Gives what is usable, and lists what is not.
-    fn usable<T>(&mut self, result: Result<T, ContractError>) -> Option<T> {
-        match result {
-            Ok(usable) => Some(usable),
-            Err(error) => {
-                self.unusable.extend(error.place());
-                None
-            }
-        }
-    }
-
-    fn unusable(&mut self, at: &str, reason: impl Into<String>) {
-        self.unusable.push(UnusablePlace { at: at.to_owned(), reason: reason.into() });
-    }
-
     fn path_item(&mut self, path: &str, item: &'d Value, bases: &[String], operations: &mut Vec<Operation>) {
         let place = child("/paths", path);
         let Some((at, item)) = self.usable(refs::follow(self.document, &place, item)) else { return };
@@ -297,39 +227,6 @@ impl<'d> Compiler<'d> {
         }
         (!bases.is_empty()).then_some(bases)
     }
-
-    fn not_implemented(&mut self, at: &str, what: &str) {
-        let told = NotImplemented { at: at.to_owned(), what: what.to_owned() };
-        if !self.not_implemented.contains(&told) {
-            self.not_implemented.push(told);
-        }
-    }
-}
-
-fn child(at: &str, token: &str) -> String {
-    refs::below(at, &[token])
-}
-
-fn object<'d>(document: &'d Value, at: &str) -> Result<impl Iterator<Item = (&'d String, &'d Value)>, ContractError> {
-    match refs::at(document, at) {
-        None => Ok(None.into_iter().flatten()),
-        Some(value) => Ok(Some(members(value, at)?).into_iter().flatten()),
-    }
-}
-
-fn members<'d>(value: &'d Value, at: &str) -> Result<&'d Map<String, Value>, ContractError> {
-    value.as_object().ok_or_else(|| invalid(at, "it has to be an object"))
-}
-
-fn text<'d>(value: &'d Value, at: &str, key: &str) -> Result<&'d str, ContractError> {
-    value.get(key).and_then(Value::as_str).ok_or_else(|| invalid(at, format!("`{key}` has to be a string")))
-}
-
-/// A string, or a list of strings.
-fn strings<'d>(value: &'d Value, at: &str) -> Result<Vec<&'d str>, ContractError> {
-    let one = std::slice::from_ref(value);
-    let items = value.as_array().map_or(one, Vec::as_slice);
-    items.iter().map(|item| item.as_str().ok_or_else(|| invalid(at, "it has to be a list of strings"))).collect()
 }
 
 fn same_parameter(a: &Value, b: &Value) -> bool {

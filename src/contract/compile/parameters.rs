@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Compiler, child, text};
+use super::{
+    compiler::Compiler,
+    members::{child, members, text},
+};
 use crate::{
     contract::{
         ContractError,
@@ -114,7 +117,7 @@ impl<'d> Compiler<'d> {
             return Ok(schema.map_or(Says::Nothing, |_| Says::Schema(self.schemas.at(&child(at, "schema")))));
         };
         let at = child(at, "content");
-        let mut media_types = super::members(content, &at)?.iter();
+        let mut media_types = members(content, &at)?.iter();
         let (Some((name, media_type)), None) = (media_types.next(), media_types.next()) else {
             return Err(invalid(&at, "it has to name one media type"));
         };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{child, strings, text};
+use super::members::{child, strings, text};
 use crate::contract::{ContractError, error::invalid, model::Relation};
 
 /// Those of an operation with these parameters.

@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{Compiler, UndeclaredScope, child, members, text};
+use super::{
+    compiler::{Compiler, UndeclaredScope},
+    members::{child, members, text},
+};
 use crate::contract::{
     ContractError,
     error::invalid,

@@ -13,7 +13,6 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    Schema,
     adapt::{self, Side},
     fast_path::FastPath,
     gaps::{self, Coverage},
@@ -99,9 +98,8 @@ impl Schemas {
         &self.resolved.document
     }
 
-    /// The schema at a JSON pointer into the document. All schemas are requested before the first one judges a value.
-    #[must_use]
-    pub fn at(self: &Arc<Self>, pointer: &str) -> Schema {
+    /// The index of the place at a JSON pointer.
+    pub(super) fn place_of(&self, pointer: &str) -> usize {
         let side = Side::of(pointer);
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let next = places.places.len();
@@ -110,7 +108,7 @@ impl Schemas {
         if place == next {
             places.places.push(key);
         }
-        Schema::new(Arc::clone(self), place)
+        place
     }
 
     /// The JSON pointer of a place.

@@ -43,11 +43,15 @@ pub struct Judged {
     pub partial: bool,
 }
 
-impl Schema {
-    pub(super) fn new(schemas: Arc<Schemas>, place: usize) -> Self {
-        Self { schemas, place }
+impl Schemas {
+    /// The schema at a JSON pointer into the document. All schemas are requested before the first one judges a value.
+    #[must_use]
+    pub fn at(self: &Arc<Self>, pointer: &str) -> Schema {
+        Schema { schemas: Arc::clone(self), place: self.place_of(pointer) }
     }
+}
 
+impl Schema {
     /// Its JSON pointer in [`Schemas::document`].
     pub(in crate::contract) fn pointer(&self) -> String {
         self.schemas.pointer(self.place)

@@ -15,7 +15,7 @@ use crate::{
         disk::refused,
         entry::{decode::Shared, encode, style::Style},
         fixture::recheck::{clean, recomputed},
-        read::Reader,
+        read::reader::Reader,
         texts::EntryPosition,
     },
 };

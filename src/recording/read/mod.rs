@@ -6,6 +6,7 @@ pub(super) mod copies;
 pub(super) mod folders;
 pub(super) mod merge;
 pub(super) mod parallel;
+pub(super) mod reader;
 pub(super) mod reread;
 pub(super) mod scan;
 pub(super) mod trails;
@@ -19,20 +20,12 @@ use std::{
 
 use super::{
     Entry, Head, ReadError, ReadFault, SetAside,
-    entry::{
-        decode::{self, Converted, Shared},
-        fault::Fault,
-        note::HeadTokens,
-    },
+    entry::note::HeadTokens,
     fixture::commit,
-    read::{
-        copies::TrailLines,
-        folders::Folders,
-        reread::{EntryRef, Rereader},
-    },
-    texts::{EntryPosition, Texts},
+    read::{copies::TrailLines, folders::Folders, reader::Reader, reread::Rereader},
+    texts::Texts,
 };
-use crate::{digest::Digests, token::TokenCache};
+use crate::token::TokenCache;
 
 /// The recordings that `path` names, in the order of their names: itself if it is a file or `-`; of a folder every
 /// `.har` and `.journal` file in it and below, through symbolic links too.
@@ -106,59 +99,6 @@ pub struct Recording {
     pub(super) skipped: usize,
     carries_authorization: bool,
     buffer: Vec<u8>,
-}
-
-/// Makes entries of their texts.
-#[derive(Clone)]
-pub(super) struct Reader {
-    name: Arc<str>,
-    shared: Shared,
-    digests: Digests,
-}
-
-impl Reader {
-    /// Body files are looked for in `folder`.
-    pub(super) fn new(name: &str, folder: Option<PathBuf>) -> Self {
-        Self { name: name.into(), shared: Shared::new(folder), digests: Digests::default() }
-    }
-
-    /// The entry of a text; `None` if it is not HTTP.
-    pub(super) fn entry(&mut self, text: &[u8], position: EntryPosition) -> Result<Option<Entry>, ReadError> {
-        let index = position.index;
-        let fault = match decode::entry(text, &mut self.shared) {
-            Ok(Converted::NotHttp) => return Ok(None),
-            Ok(Converted::Exchange(converted)) => {
-                let (exchange, note) = *converted;
-                return Ok(Some(Entry { index, line: position.line, exchange, note }));
-            }
-            Err(Fault::Version(found)) => ReadFault::Version { found },
-            Err(Fault::BodyFile { file, reason }) => ReadFault::BodyFile { index, file, reason },
-            Err(Fault::Entry(reason)) => match position.line {
-                None => ReadFault::Entry { index, reason },
-                Some(line) => ReadFault::Line { line, reason },
-            },
-        };
-        Err(self.fail(fault))
-    }
-
-    /// As [`Reader::entry`], with where to find it again.
-    pub(super) fn placed(
-        &mut self,
-        text: &[u8],
-        position: EntryPosition,
-    ) -> Result<Option<(Entry, EntryRef)>, ReadError> {
-        let asked = self.shared.files.asked();
-        let entry = self.entry(text, position)?;
-        Ok(entry.map(|entry| {
-            let has_files = self.shared.files.asked() != asked;
-            let digest = reread::digest(&self.digests, text, &entry, has_files);
-            (entry, EntryRef::new(position, text.len(), digest))
-        }))
-    }
-
-    pub(super) fn fail(&self, fault: ReadFault) -> ReadError {
-        ReadError { source_name: self.name.to_string(), fault }
-    }
 }
 
 /// Opens one recording: a HAR file, a journal, or `-` for standard input. A folder stands for the only recording in it.

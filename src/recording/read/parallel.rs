@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use super::Reader;
+use super::reader::Reader;
 use crate::recording::{
     Entry, EntryRef, Head, ReadError, ReadFault, Recording,
     texts::{EntryPosition, Texts},

@@ -9,40 +9,13 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::Reader;
-use crate::recording::{Entry, ReadError, ReadFault, texts::EntryPosition};
-use crate::{digest::Digests, exchange::Exchange};
+use super::reader::{EntryRef, Reader};
+use crate::recording::{Entry, ReadError, ReadFault};
 
 /// A recording whose entries can be read again.
 pub struct Rereader {
     file: File,
     reader: Mutex<Reader>,
-}
-
-/// Where an entry stands in its file, and what it was when it was first read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EntryRef {
-    position: EntryPosition,
-    length: usize,
-    digest: u64,
-}
-
-/// The digest of an entry: its text, and what of it stands in body files. Tells entries that changed from those that did
-/// not.
-pub(in crate::recording) fn digest(digests: &Digests, text: &[u8], entry: &Entry, has_files: bool) -> u64 {
-    let digest = digests.of(text);
-    if !has_files {
-        return digest;
-    }
-    let Exchange { request, response, .. } = &entry.exchange;
-    let digest = digests.and(digest, &request.body.content);
-    digests.and(digest, response.as_ref().map_or(&[], |response| &response.body.content))
-}
-
-impl EntryRef {
-    pub(in crate::recording) fn new(position: EntryPosition, length: usize, digest: u64) -> Self {
-        Self { position, length, digest }
-    }
 }
 
 impl Rereader {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::message::Redaction;
+use super::redaction::Redaction;
 use crate::{
     exchange::{Exchange, Headers, Request},
     finding::{Rule, Verdict},

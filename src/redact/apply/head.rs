@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use http::{HeaderName, HeaderValue, header};
 
-use super::message::Redaction;
+use super::redaction::Redaction;
 use crate::{
     exchange::{Credential, Headers, TokenFacts},
     redact::{

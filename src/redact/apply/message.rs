@@ -1,24 +1,18 @@
-//! One exchange on its way through redaction: its messages; and putting labels where marks are.
+//! The messages of an exchange: everything in them is recognised first, then replaced.
 
 use std::{collections::HashSet, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderValue, header};
 
-use super::{
-    head::Head,
-    labelled::labelled,
-    verdict::{FormValue, Piece},
-};
+use super::{head::Head, labelled::labelled, redaction::Redaction};
 use crate::{
     exchange::{Body, Headers, Presence, Request, Response, Withheld},
     json,
     redact::{
-        Bounds, Redactor, Touched,
         find::grammar::{Parsed, Unparsable},
         known::index::Index,
-        label,
-        mark::{self, Mark},
+        mark::Mark,
     },
 };
 
@@ -42,34 +36,7 @@ enum Fate {
     Cut,
 }
 
-/// One exchange on its way through redaction: recognise everything first, then replace.
-pub(in crate::redact) struct Redaction<'r> {
-    pub(super) redactor: &'r Redactor,
-    /// See [`crate::redact::known::memory::Memory::begin`].
-    pub(super) began: u64,
-    /// Where bodies' bounds come from.
-    pub(super) operation: Option<&'r str>,
-    pub(in crate::redact) touched: Touched,
-    pub(super) form_values: Vec<FormValue>,
-    pub(super) pieces: Vec<Piece>,
-    /// Header fields, one per line, searched together.
-    pub(super) heads: Vec<u8>,
-}
-
-impl<'r> Redaction<'r> {
-    pub(in crate::redact) fn new(redactor: &'r Redactor, operation: Option<&'r str>) -> Self {
-        let began = redactor.memory().begin();
-        Self {
-            redactor,
-            began,
-            operation,
-            touched: Touched::default(),
-            form_values: Vec::new(),
-            pieces: Vec::new(),
-            heads: Vec::new(),
-        }
-    }
-
+impl Redaction<'_> {
     /// Redacts both messages; afterwards the index holds every secret of them.
     pub(in crate::redact) fn messages(&mut self, request: &mut Request, response: Option<&mut Response>) {
         let (path, query) = self.detect_target(&request.target);
@@ -189,46 +156,6 @@ impl<'r> Redaction<'r> {
         headers.retain(|name, _| name != header::CONTENT_LENGTH);
         self.touched.elsewhere = true;
     }
-
-    pub(super) fn bounds(&self, mark: &Mark, body: Option<bool>) -> Bounds {
-        match (body, self.operation, &mark.place, &self.redactor.shapes) {
-            (Some(response), Some(operation), Some(place), Some(shapes)) if mark.whole => {
-                shapes.bounds(operation, response, place)
-            }
-            _ => Bounds::default(),
-        }
-    }
-
-    /// The text with labels where the marks are; `None` if nothing changes. `body` says which message's body it is.
-    pub(in crate::redact) fn replaced(&self, text: &[u8], marks: Vec<Mark>, body: Option<bool>) -> Option<Vec<u8>> {
-        if marks.is_empty() {
-            return None;
-        }
-        let edits: Vec<_> = mark::settle(marks)
-            .into_iter()
-            .map(|mark| {
-                let secret = {
-                    let mut memory = self.redactor.memory();
-                    memory.see(mark.secret);
-                    memory.secret(mark.secret)
-                };
-                let label = if mark.number {
-                    secret.number.to_string()
-                } else {
-                    label::text(secret.kind, secret.number, self.bounds(&mark, body))
-                };
-                let label = if mark.quoted { format!("\"{label}\"") } else { label };
-                (mark.range, label.into_bytes())
-            })
-            .collect();
-        Some(json::splice(text, &edits))
-    }
-}
-
-impl Drop for Redaction<'_> {
-    fn drop(&mut self) {
-        self.redactor.memory().done(self.began);
-    }
 }
 
 /// A body's sizes are those of what is kept, so that none shows the length of what was replaced.
@@ -240,9 +167,4 @@ pub(in crate::redact) fn resize(headers: &mut Headers, body: &mut Body) {
             *value = HeaderValue::from(size);
         }
     }
-}
-
-/// Texts that were valid UTF-8 before whole characters of them were replaced.
-pub(super) fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }

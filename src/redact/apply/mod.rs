@@ -7,6 +7,7 @@ mod head;
 mod labelled;
 pub(super) mod message;
 mod recording;
+mod redaction;
 pub(super) mod renumber;
 mod target;
 mod verdict;

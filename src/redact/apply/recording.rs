@@ -8,7 +8,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, header};
 
-use super::{cleaned::Cleaned, message::Redaction};
+use super::{cleaned::Cleaned, redaction::Redaction};
 use crate::{
     exchange::{Body, Headers},
     json::{self, Document, Kind as JsonKind, Node},

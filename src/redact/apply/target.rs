@@ -1,6 +1,6 @@
 //! Secrets of a request's target: its path, its query, its authority.
 
-use super::message::{Redaction, lossy};
+use super::redaction::{Redaction, lossy};
 use crate::{
     exchange::Target,
     redact::{

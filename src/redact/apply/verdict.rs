@@ -1,8 +1,8 @@
 //! Secrets in what the check states about an exchange: places, values that it saw, and texts of contrail's own.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{collections::HashMap, ops::Range};
 
-use super::message::{Redaction, lossy};
+use super::redaction::{FormValue, Piece, Redaction, lossy};
 use crate::{
     finding::{Rule, Verdict},
     json,
@@ -17,22 +17,6 @@ use crate::{
         mark::Mark,
     },
 };
-
-/// A value that was replaced in its field only, so a finding about that field has to follow.
-pub(super) struct FormValue {
-    pub(super) response: bool,
-    pub(super) place: Arc<str>,
-    pub(super) value: String,
-    pub(super) label: String,
-}
-
-/// A field of a form that is something else: the check's text about it is a piece of a text that was redacted as another.
-pub(super) struct Piece {
-    pub(super) place: String,
-    pub(super) value: String,
-    /// The same of what is left.
-    pub(super) redacted: (String, String),
-}
 
 impl Redaction<'_> {
     /// A place of a body as the redacted body has it: the names that lead there are redacted as they are there.

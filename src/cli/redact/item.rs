@@ -1,0 +1,20 @@
+//! A file that `contrail redact` cleans.
+
+use std::path::PathBuf;
+
+use crate::cli::scan::Content;
+
+/// A file to clean.
+pub(super) struct Item {
+    pub(super) path: PathBuf,
+    pub(super) content: Content,
+    pub(super) target: Target,
+}
+
+/// Where a cleaned file goes.
+pub(super) enum Target {
+    /// It is only searched, or belongs to no copy.
+    Nowhere,
+    Output,
+    File(PathBuf),
+}

@@ -1,0 +1,65 @@
+//! What `contrail redact` found and took out, in lines for people.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    cli::printer::line,
+    plural::plural,
+    redact::{Redactor, Sighting},
+};
+
+/// What was found and taken out.
+#[derive(Default)]
+pub(super) struct Summary {
+    pub(super) places: BTreeMap<&'static str, usize>,
+    pub(super) withheld: usize,
+    /// Body files that were edited by hand.
+    pub(super) edited: usize,
+    /// Secrets in what was written.
+    pub(super) left: usize,
+    /// Entries of fixtures that cannot be replayed any more.
+    pub(super) lost: usize,
+}
+
+impl Summary {
+    pub(super) fn add(&mut self, sightings: &[Sighting], withheld: usize) {
+        for sighting in sightings {
+            *self.places.entry(sighting.kind).or_default() += 1;
+        }
+        self.withheld += withheld;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.is_empty() && self.withheld == 0
+    }
+
+    pub(super) fn print(&self, redactor: &Redactor, files: usize, check: bool) {
+        let verb = if check { "to take out of" } else { "taken out of" };
+        let kinds: Vec<String> = self.places.iter().map(|(kind, number)| format!("{kind} {number}")).collect();
+        let places = self.places.values().sum();
+        match places {
+            0 => line(&format!("no secret {verb} {}", plural(files, "file"))),
+            _ => line(&format!("{} {verb} {}: {}", plural(places, "secret"), plural(files, "file"), kinds.join(", "))),
+        }
+        if self.withheld > 0 {
+            let bodies = plural(self.withheld, "body");
+            line(&format!(
+                "{bodies} emptied: not what the media type says, and contrail cannot tell where secrets are"
+            ));
+        }
+        if self.edited > 0 {
+            let verb = if check { "would be accepted" } else { "accepted" };
+            line(&format!(
+                "{verb}: {} edited by hand (another digest than the HAR file states)",
+                plural(self.edited, "body file")
+            ));
+        }
+        if let Some(personal) = redactor.counters().personal_data_notice() {
+            line(&personal);
+        }
+        if self.left > 0 {
+            let left = plural(self.left, "secret");
+            line(&format!("contrail: {left} left in what was written; this is a fault of contrail"));
+        }
+    }
+}

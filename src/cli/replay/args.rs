@@ -1,0 +1,74 @@
+//! The options of `contrail replay`.
+
+use std::path::PathBuf;
+
+use crate::{
+    cli::{
+        messages::lacking,
+        options::{Network, judge::JudgeArgs, limits::ProxyArgs, upstream::UpstreamArgs},
+    },
+    proxy::entry::forward::Tunnel,
+    replay::{Exhausted, Ignore},
+};
+
+/// Serve recordings without any network access
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Fixtures, journals, HAR files of any tool, or folders of them, served in this order
+    #[arg(value_name = "FIXTURE", required = true)]
+    pub(super) fixtures: Vec<PathBuf>,
+    /// Response to a request that repeats more often than recorded [default: safe methods repeat the last response,
+    /// others miss]
+    #[arg(long, value_enum)]
+    pub(super) exhausted: Option<Exhausted>,
+    /// Ignore this part of requests in the comparison: `query:NAME`, `pointer:/a/b` (`*` for any one member or item) or
+    /// `body`, optionally after `OPERATION=`; repeatable
+    #[arg(long, value_name = "[OPERATION=]WHAT")]
+    pub(super) ignore: Vec<Ignore>,
+    /// Judge authentication too [default: unchecked, since CI has no real token]
+    #[arg(long)]
+    pub(super) check_auth: bool,
+    #[command(flatten)]
+    pub(super) missing: MissingArgs,
+    #[command(flatten)]
+    pub(super) judge: JudgeArgs,
+    #[command(flatten)]
+    pub(super) proxy: ProxyArgs,
+}
+
+/// What becomes of requests that were not recorded
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Recording what is missing")]
+#[command(mut_arg("upstream", |arg| arg.required(false)))] // only here may a proxy do without one
+pub(super) struct MissingArgs {
+    /// Forward requests that FIXTURE lacks, and token requests, to --upstream and record them; the only option that
+    /// reaches the network
+    #[arg(long)]
+    pub(super) record_missing: bool,
+    /// Allow `--record-missing` in CI (`CI` is set, and neither `0` nor `false`)
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Who answers what was not recorded.
+    #[command(flatten)]
+    pub(super) upstream: UpstreamArgs,
+}
+
+impl Args {
+    /// How it listens, and who answers what was not recorded.
+    pub(in crate::cli) fn network(&self) -> Network<'_> {
+        Network { proxy: &self.proxy, upstream: &self.missing.upstream, trail: None }
+    }
+
+    /// What is wrong with an option that lacks another one, or that was `typed` and would break what replay promises.
+    pub(in crate::cli) fn misplaced(&self, typed: &dyn Fn(&str) -> bool) -> Option<String> {
+        if self.missing.record_missing && self.missing.upstream.upstream.is_none() {
+            return Some(lacking("record-missing", "--upstream URL"));
+        }
+        let tunnels = typed("tunnel") && self.proxy.listeners.tunnel == Tunnel::Allow && !self.missing.record_missing;
+        tunnels.then(|| {
+            "--tunnel allow would reach the network, and replay opens no socket to anywhere; leave it out (with --allow \
+             denied, requests to other hosts do not fail the run)"
+                .into()
+        })
+    }
+}

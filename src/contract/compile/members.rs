@@ -1,0 +1,34 @@
+//! Reading members of the document, with an error that names the place.
+
+use serde_json::{Map, Value};
+
+use crate::contract::{ContractError, error::invalid, refs};
+
+pub(super) fn child(at: &str, token: &str) -> String {
+    refs::below(at, &[token])
+}
+
+pub(super) fn object<'d>(
+    document: &'d Value,
+    at: &str,
+) -> Result<impl Iterator<Item = (&'d String, &'d Value)>, ContractError> {
+    match refs::at(document, at) {
+        None => Ok(None.into_iter().flatten()),
+        Some(value) => Ok(Some(members(value, at)?).into_iter().flatten()),
+    }
+}
+
+pub(super) fn members<'d>(value: &'d Value, at: &str) -> Result<&'d Map<String, Value>, ContractError> {
+    value.as_object().ok_or_else(|| invalid(at, "it has to be an object"))
+}
+
+pub(super) fn text<'d>(value: &'d Value, at: &str, key: &str) -> Result<&'d str, ContractError> {
+    value.get(key).and_then(Value::as_str).ok_or_else(|| invalid(at, format!("`{key}` has to be a string")))
+}
+
+/// A string, or a list of strings.
+pub(super) fn strings<'d>(value: &'d Value, at: &str) -> Result<Vec<&'d str>, ContractError> {
+    let one = std::slice::from_ref(value);
+    let items = value.as_array().map_or(one, Vec::as_slice);
+    items.iter().map(|item| item.as_str().ok_or_else(|| invalid(at, "it has to be a list of strings"))).collect()
+}

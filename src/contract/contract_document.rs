@@ -1,0 +1,174 @@
+//! One document of a contract, compiled.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+use serde_json::Value;
+
+use super::{
+    ContractError, NotImplemented, UnusablePlace, compile, document, files, model,
+    overlay::{self, Slip},
+    refs, upgrade,
+};
+use crate::{exchange::is_at_or_below, hex::hex};
+
+/// The built-in contract's text.
+const BUILT_IN_TEXT: &str = include_str!("../../contracts/tenant-management.yaml");
+/// The name of the built-in contract, in place of a file's.
+pub const BUILT_IN: &str = "built-in";
+
+/// One document of a contract, compiled.
+#[derive(Debug)]
+pub struct ContractDocument {
+    /// [`BUILT_IN`], or the file as it was named.
+    name: String,
+    document: Arc<Value>,
+    title: String,
+    version: String,
+    pub(super) compiled: compile::Compiled,
+    /// Computed at its first use.
+    hash: OnceLock<String>,
+}
+
+impl ContractDocument {
+    /// The document with each reference of a schema as a JSON pointer.
+    pub(super) fn resolved(&self) -> &Value {
+        self.compiled.schemas.document()
+    }
+
+    /// # Panics
+    ///
+    /// Never: a test compiles the embedded document.
+    pub(super) fn built_in() -> Self {
+        let compiled = built_in_document()
+            .and_then(|document| Self::compile(BUILT_IN.to_owned(), document, &files::Reasons::new()));
+        compiled.expect("a test compiles the embedded document")
+    }
+
+    /// Reads, overlays and compiles a document; gives what of the overlays has no effect on it.
+    pub(super) fn load(file: &Path, overlays: &[PathBuf]) -> Result<(Self, Vec<Slip>), ContractError> {
+        let is_built_in = file == Path::new(BUILT_IN);
+        let mut document = if is_built_in { built_in_document()? } else { document::read(file)? };
+        let reasons = if is_built_in { files::Reasons::new() } else { files::join(file, &mut document) };
+        let mut slips = Vec::new();
+        for overlay in overlays {
+            slips.extend(overlay::apply(overlay, &mut document)?);
+        }
+        match Self::compile(file.display().to_string(), document, &reasons) {
+            Ok(document) => Ok((document, slips)),
+            Err(error) if is_built_in => Err(error),
+            Err(error) => Err(ContractError::In { file: file.to_owned(), error: Box::new(error) }),
+        }
+    }
+
+    pub(super) fn compile(name: String, mut document: Value, reasons: &files::Reasons) -> Result<Self, ContractError> {
+        upgrade::upgrade(&mut document)?;
+        let document = Arc::new(document);
+        let compiled = compile::compile(&document, reasons);
+        let info = |key: &str| match refs::at(&document, "/info").and_then(|info| info.get(key)) {
+            Some(Value::String(text)) => text.clone(),
+            // `version: 2.0` without quotes is a number in YAML.
+            Some(Value::Number(number)) => number.to_string(),
+            _ => String::new(),
+        };
+        let (title, version) = (info("title"), info("version"));
+        Ok(Self { name, document, title, version, compiled, hash: OnceLock::new() })
+    }
+
+    /// [`BUILT_IN`], or the file as it was named.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// SHA-256 of the effective document, as 64 hex digits.
+    #[must_use]
+    pub fn hash(&self) -> &str {
+        self.hash.get_or_init(|| sha256(&self.document.to_string()))
+    }
+
+    /// `info.title`.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// `info.version`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The effective document: upgraded to 3.1, overlays applied.
+    #[must_use]
+    pub fn document(&self) -> &Value {
+        &self.document
+    }
+
+    /// What the check reads.
+    #[must_use]
+    pub fn model(&self) -> &model::Model {
+        &self.compiled.model
+    }
+
+    /// What the document states and contrail does not check.
+    #[must_use]
+    pub fn not_implemented(&self) -> &[NotImplemented] {
+        &self.compiled.not_implemented
+    }
+
+    /// Places of the document that contrail cannot judge by: what they would restrict is unchecked.
+    pub fn unusable_places(&self) -> impl Iterator<Item = &UnusablePlace> {
+        let schemas = self.compiled.schemas.unusable();
+        let known: HashSet<&UnusablePlace> = self.compiled.unusable.iter().collect();
+        let references = self.compiled.unusable.iter().map(|place| &*place.at).filter(|at| at.ends_with("/$ref"));
+        let references: HashSet<&str> = references.collect();
+        let more = schemas.iter().filter(move |place| !known.contains(place) && !references.contains(&*place.at));
+        self.compiled.unusable.iter().chain(more)
+    }
+
+    /// Base paths of the document's servers, without a trailing slash.
+    #[must_use]
+    pub fn base_paths(&self) -> &[String] {
+        &self.compiled.bases
+    }
+
+    /// Paths of the token endpoints that the OAuth 2.0 schemes name.
+    #[must_use]
+    pub fn token_paths(&self) -> &[String] {
+        &self.compiled.token_paths
+    }
+
+    /// Whether a raw path is a token endpoint's, with or without a slash at its end.
+    #[must_use]
+    pub fn is_token_path(&self, path: &str) -> bool {
+        let plain = path.trim_end_matches('/');
+        self.compiled.token_paths.iter().any(|held| held.trim_end_matches('/') == plain)
+    }
+
+    pub(super) fn find<'m, 'e>(&'m self, method: &str, path: &'e str) -> Option<model::Matched<'m, 'e>> {
+        let route = self.compiled.router.find(method, path)?;
+        Some(model::Matched {
+            operation: self.compiled.model.operations.get(route.to.operation)?,
+            raw: route.raw,
+            other_spelling: route.to.other_spelling,
+        })
+    }
+
+    pub(super) fn covers(&self, path: &str) -> bool {
+        let under = |base: &String| is_at_or_below(path, base);
+        self.compiled.bases.iter().any(under) || self.compiled.router.knows(path)
+    }
+}
+
+/// SHA-256 as 64 hex digits.
+pub(super) fn sha256(text: &str) -> String {
+    hex(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()).as_ref())
+}
+
+fn built_in_document() -> Result<Value, ContractError> {
+    document::parse(BUILT_IN_TEXT, Path::new(BUILT_IN))
+}

@@ -1,0 +1,207 @@
+//! A contract: its documents in their order, and which of them judges an exchange.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, LazyLock, OnceLock},
+};
+
+use serde_json::Value;
+
+use super::{
+    BUILT_IN, CheckOptions, ContractDocument, ContractError, check, compile, contract_document::sha256, files, model,
+    overlay::Slip, union, yaml,
+};
+use crate::{
+    exchange::Exchange,
+    finding::{Rule, Verdict},
+};
+
+/// A compiled contract: the first of its documents that has an exchange's operation judges the exchange.
+#[derive(Debug)]
+pub struct Contract {
+    /// At least one. The built-in document alone is compiled at its first use, because nothing in it can be wrong.
+    documents: OnceLock<Vec<ContractDocument>>,
+    /// Computed at its first use.
+    hash: OnceLock<String>,
+    /// The union of several documents, built at its first use.
+    union: OnceLock<Value>,
+    slips: Vec<Slip>,
+}
+
+impl Contract {
+    /// The built-in tenant contract (`contracts/tenant-management.yaml`), one per process.
+    #[must_use]
+    pub fn built_in() -> Arc<Self> {
+        static CONTRACT: LazyLock<Arc<Contract>> =
+            LazyLock::new(|| Arc::new(Contract::new(OnceLock::new(), Vec::new())));
+        Arc::clone(&CONTRACT)
+    }
+
+    /// Reads documents in order ([`BUILT_IN`] names the built-in one; it is also the default), applies the overlays in
+    /// order to each, and compiles them.
+    ///
+    /// # Errors
+    ///
+    /// [`ContractError`] names the file and the place in it.
+    pub fn load(files: &[PathBuf], overlays: &[PathBuf]) -> Result<Arc<Self>, ContractError> {
+        let built_in = [PathBuf::from(BUILT_IN)];
+        let files = if files.is_empty() { &built_in } else { files };
+        let mut documents = Vec::new();
+        // A slip is one where it is one in every document: an action may be for one of them.
+        let mut slips: Option<Vec<Slip>> = None;
+        for file in files {
+            let (document, own) = ContractDocument::load(file, overlays)?;
+            documents.push(document);
+            slips = Some(match slips {
+                None => own,
+                Some(held) => held.into_iter().filter(|slip| own.contains(slip)).collect(),
+            });
+        }
+        Ok(Arc::new(Self::new(documents.into(), slips.unwrap_or_default())))
+    }
+
+    /// Compiles a document of OpenAPI 3.0, 3.1 or 3.2 that is a value already.
+    ///
+    /// # Errors
+    ///
+    /// [`ContractError`] names the place in it.
+    pub fn from_document(document: Value) -> Result<Self, ContractError> {
+        let document = ContractDocument::compile(String::new(), document, &files::Reasons::new())?;
+        Ok(Self::new(vec![document].into(), Vec::new()))
+    }
+
+    fn new(documents: OnceLock<Vec<ContractDocument>>, slips: Vec<Slip>) -> Self {
+        Self { documents, hash: OnceLock::new(), union: OnceLock::new(), slips }
+    }
+
+    /// The documents, in their order.
+    #[must_use]
+    pub fn documents(&self) -> &[ContractDocument] {
+        self.documents.get_or_init(|| vec![ContractDocument::built_in()])
+    }
+
+    /// The effective document: upgraded to 3.1, overlays applied; of several documents, their [union](union::union).
+    #[must_use]
+    pub fn document(&self) -> &Value {
+        match self.documents() {
+            [one] => one.document(),
+            several => self.union.get_or_init(|| union::union(several)),
+        }
+    }
+
+    /// The effective document as YAML that reads back as the same value.
+    #[must_use]
+    pub fn to_yaml(&self) -> String {
+        yaml::write(self.document())
+    }
+
+    /// SHA-256 of the effective document, as 64 hex digits; of several documents, of their hashes in order. Attested
+    /// findings carry it.
+    #[must_use]
+    pub fn hash(&self) -> &str {
+        match self.documents() {
+            [one] => one.hash(),
+            several => {
+                self.hash.get_or_init(|| sha256(&several.iter().map(ContractDocument::hash).collect::<String>()))
+            }
+        }
+    }
+
+    /// `info.title` of each document.
+    #[must_use]
+    pub fn title(&self) -> String {
+        self.joined(ContractDocument::title)
+    }
+
+    /// `info.version` of each document.
+    #[must_use]
+    pub fn version(&self) -> String {
+        self.joined(ContractDocument::version)
+    }
+
+    fn joined(&self, text: impl Fn(&ContractDocument) -> &str) -> String {
+        self.documents().iter().map(text).collect::<Vec<_>>().join(" + ")
+    }
+
+    /// The documented operations that can judge an exchange, in the order of the documents.
+    pub fn operations(&self) -> impl Iterator<Item = &model::Operation> {
+        self.documents().iter().flat_map(|document| &document.model().operations)
+    }
+
+    /// Where the API keys stand that the security schemes of the documents declare, with the name there.
+    pub fn api_keys(&self) -> impl Iterator<Item = (model::Place, &str)> {
+        self.documents().iter().flat_map(|document| compile::api_keys(document.document()))
+    }
+
+    /// Compiles the schemas now and not with the first value to judge.
+    pub fn prepare(&self) {
+        self.documents().iter().for_each(|document| document.compiled.schemas.prepare());
+    }
+
+    /// Whether [`Self::prepare`] is over, so that no check waits for it.
+    #[must_use]
+    pub fn is_prepared(&self) -> bool {
+        let documents = self.documents.get();
+        documents.is_some_and(|all| all.iter().all(|document| document.compiled.schemas.is_prepared()))
+    }
+
+    /// What is allowed and mostly a slip, one line each: actions of overlays that changed nothing, keys that overlays do
+    /// not have, and scopes that no security scheme declares.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let overlays = self.slips.iter().map(ToString::to_string);
+        let scopes = self.documents().iter().flat_map(|document| &document.compiled.undeclared_scopes);
+        overlays.chain(scopes.map(ToString::to_string)).collect()
+    }
+
+    /// Checks one exchange.
+    #[must_use]
+    pub fn check(&self, exchange: &Exchange, options: &CheckOptions) -> Verdict {
+        let path = exchange.request.target.path();
+        let found = self.locate(exchange.request.method.as_str(), path);
+        let Some((document, matched)) = found else {
+            let mut methods = Vec::new();
+            for method in self.documents().iter().flat_map(|document| document.compiled.router.methods(path)) {
+                if !methods.contains(&method) {
+                    methods.push(method);
+                }
+            }
+            let mut verdict = check::undocumented(&methods, exchange, options);
+            if !self.covers(path) {
+                // Another site in a browser's export, where requests fail every day: counted, not blamed.
+                verdict.findings.retain(|finding| finding.rule == Rule::OperationUndocumented);
+            }
+            return verdict;
+        };
+        check::check(document.model(), &matched, exchange, options)
+    }
+
+    /// The documented operation that has this method and raw path, if there is one.
+    #[must_use]
+    pub fn find<'m, 'e>(&'m self, method: &str, path: &'e str) -> Option<model::Matched<'m, 'e>> {
+        self.locate(method, path).map(|(_, matched)| matched)
+    }
+
+    /// The operation that judges a request of this method and raw path, with its document.
+    #[must_use]
+    pub fn locate<'m, 'e>(
+        &'m self,
+        method: &str,
+        path: &'e str,
+    ) -> Option<(&'m ContractDocument, model::Matched<'m, 'e>)> {
+        self.documents().iter().find_map(|document| Some((document, document.find(method, path)?)))
+    }
+
+    /// The id of the documented operation that has this method and raw path, if there is one.
+    #[must_use]
+    pub fn operation_id(&self, method: &str, path: &str) -> Option<Arc<str>> {
+        self.find(method, path).map(|matched| Arc::clone(&matched.operation.id))
+    }
+
+    /// Whether a raw path is the contract's business: under a server's base path (itself, or followed by a slash), or a
+    /// documented operation's outside of it (the token endpoint). What is not is another site in a browser's export.
+    #[must_use]
+    pub fn covers(&self, path: &str) -> bool {
+        self.documents().iter().any(|document| document.covers(path))
+    }
+}

@@ -1,0 +1,99 @@
+//! From the text of an entry to the entry.
+
+use std::{path::PathBuf, sync::Arc};
+
+use crate::{
+    digest::Digests,
+    exchange::Exchange,
+    recording::{
+        Entry, ReadError, ReadFault,
+        entry::{
+            decode::{self, Converted, Shared},
+            fault::Fault,
+        },
+        texts::EntryPosition,
+    },
+};
+
+/// Makes entries of their texts.
+#[derive(Clone)]
+pub(in crate::recording) struct Reader {
+    name: Arc<str>,
+    pub(super) shared: Shared,
+    digests: Digests,
+}
+
+impl Reader {
+    /// Body files are looked for in `folder`.
+    pub(in crate::recording) fn new(name: &str, folder: Option<PathBuf>) -> Self {
+        Self { name: name.into(), shared: Shared::new(folder), digests: Digests::default() }
+    }
+
+    /// The entry of a text; `None` if it is not HTTP.
+    pub(in crate::recording) fn entry(
+        &mut self,
+        text: &[u8],
+        position: EntryPosition,
+    ) -> Result<Option<Entry>, ReadError> {
+        let index = position.index;
+        let fault = match decode::entry(text, &mut self.shared) {
+            Ok(Converted::NotHttp) => return Ok(None),
+            Ok(Converted::Exchange(converted)) => {
+                let (exchange, note) = *converted;
+                return Ok(Some(Entry { index, line: position.line, exchange, note }));
+            }
+            Err(Fault::Version(found)) => ReadFault::Version { found },
+            Err(Fault::BodyFile { file, reason }) => ReadFault::BodyFile { index, file, reason },
+            Err(Fault::Entry(reason)) => match position.line {
+                None => ReadFault::Entry { index, reason },
+                Some(line) => ReadFault::Line { line, reason },
+            },
+        };
+        Err(self.fail(fault))
+    }
+
+    /// As [`Reader::entry`], with where to find it again.
+    pub(in crate::recording) fn placed(
+        &mut self,
+        text: &[u8],
+        position: EntryPosition,
+    ) -> Result<Option<(Entry, EntryRef)>, ReadError> {
+        let asked = self.shared.files.asked();
+        let entry = self.entry(text, position)?;
+        Ok(entry.map(|entry| {
+            let has_files = self.shared.files.asked() != asked;
+            let digest = digest(&self.digests, text, &entry, has_files);
+            (entry, EntryRef::new(position, text.len(), digest))
+        }))
+    }
+
+    pub(in crate::recording) fn fail(&self, fault: ReadFault) -> ReadError {
+        ReadError { source_name: self.name.to_string(), fault }
+    }
+}
+
+/// Where an entry stands in its file, and what it was when it was first read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryRef {
+    pub(super) position: EntryPosition,
+    pub(super) length: usize,
+    digest: u64,
+}
+
+/// The digest of an entry: its text, and what of it stands in body files. Tells entries that changed from those that did
+/// not.
+fn digest(digests: &Digests, text: &[u8], entry: &Entry, has_files: bool) -> u64 {
+    let digest = digests.of(text);
+    if !has_files {
+        return digest;
+    }
+    let Exchange { request, response, .. } = &entry.exchange;
+    let digest = digests.and(digest, &request.body.content);
+    digests.and(digest, response.as_ref().map_or(&[], |response| &response.body.content))
+}
+
+impl EntryRef {
+    fn new(position: EntryPosition, length: usize, digest: u64) -> Self {
+        Self { position, length, digest }
+    }
+}
