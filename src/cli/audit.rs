@@ -71,6 +71,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     used.recordings(&args.recordings);
     used.contract(&args.contract);
     used.files("key set", &args.jwks);
+    used.files("baseline", &args.policy.baseline);
     used.files("head file", &args.head);
     report_files::check(&args.report, &mut used)?;
     report_files::or_failure(&args.report, || audit(args))
@@ -112,14 +113,16 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
     }
     judge.warn_of_unchecked_signatures();
     let failing: Vec<Rule> = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
+    let baseline = args.policy.baseline()?;
     let failed = audit.exchanges() == 0 && !audit.altered();
-    let findings = audit.altered() || audit.by_rule().any(|(rule, _)| failing.contains(&rule));
+    let findings = audit.altered() || audit.failing(&failing, baseline.as_ref()).next().is_some();
     let outcome = Outcome { findings, failed, ..Outcome::CLEAN };
     let nothing = failed.then(|| Reason::new("nothing-checked", "there was no exchange to audit", ""));
     let found = findings.then(|| Reason::shown("findings", "findings"));
     audit.ended(Exit { status: outcome.status(), reasons: nothing.into_iter().chain(found).collect() });
     audit.redact(&redactor);
-    let about = About { contract: &judge.contract, title: options::contract::title(&judge.contract), failing };
+    let about =
+        About { contract: &judge.contract, title: options::contract::title(&judge.contract), failing, baseline };
     report_files::write_all(&wanted, |kind, to, _| audit.write(kind, &about, to))?;
     Ok(outcome)
 }

@@ -14,7 +14,7 @@ use crate::{
     pipeline::{Counts, Outcome},
     plural::plural,
     redact::Redactor,
-    report::{self, Reason, Recorded},
+    report::{self, Covered, Reason, Recorded},
     visible::visible,
 };
 
@@ -162,6 +162,9 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
         if !rules.is_empty() {
             let _ = writeln!(out, "{title}: {}", rules.join(", "));
         }
+    }
+    for line in outcome.collector.covered().iter().flat_map(Covered::lines) {
+        let _ = writeln!(out, "{}", visible(&line));
     }
     if !outcome.secrets.secrets.is_empty() {
         let secrets: Vec<String> =
@@ -352,6 +355,9 @@ fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) ->
     );
     for (name, value) in extra {
         put(name, value.clone());
+    }
+    if let Some(covered) = outcome.collector.covered() {
+        put("baseline", json!(covered));
     }
     if let Some(unused) = &run.unused {
         put("unused", json!(unused));

@@ -77,7 +77,8 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let wanted = report_files::wanted(&args.report, args.format)?;
     let failing = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let listed = wanted.iter().any(|request| request.kind == Kind::Json);
-    let mut collector = Collector::new(super::options::contract::title(&judge.contract), failing, listed);
+    let mut collector = Collector::new(super::options::contract::title(&judge.contract), failing, listed)
+        .with_baseline(args.policy.baseline()?);
     let redactor = Redactor::new(plan(&judge.contract, &[])?);
 
     for inspected in trails::inspect(&args.recordings, &args.head)? {
@@ -113,6 +114,7 @@ impl Args {
         used.recordings(&self.recordings);
         used.contract(&self.contract);
         used.files("key set", &self.jwks);
+        used.files("baseline", &self.policy.baseline);
         used.files("head file", &self.head);
         used
     }

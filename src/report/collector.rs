@@ -3,8 +3,8 @@
 use std::io;
 
 use super::{
-    Exit, Facts, Integrity, Place, Proof, Reason, Run, Stale, Tally, Title, Unauthenticated, Unremarkable, Unused,
-    spool::Spool,
+    Baseline, Covered, Exit, Facts, Integrity, Place, Proof, Reason, Run, Stale, Tally, Title, Unauthenticated,
+    Unremarkable, Unused, baseline::failing, spool::Spool,
 };
 use crate::{
     finding::{self, Rule, Unchecked},
@@ -20,6 +20,7 @@ pub struct Collector {
     open: Option<(Half, Half)>,
     stripped: Vec<String>,
     failing: Vec<Rule>,
+    baseline: Option<Baseline>,
     pub(super) run: Run,
     sources: Vec<String>,
     upstream: Option<String>,
@@ -56,10 +57,23 @@ impl Collector {
             open: None,
             stripped: Vec::new(),
             failing,
+            baseline: None,
             run: Run::default(),
             sources: Vec::new(),
             upstream: None,
         }
+    }
+
+    /// The same, where findings of an earlier run do not make the command fail.
+    #[must_use]
+    pub fn with_baseline(self, baseline: Option<Baseline>) -> Self {
+        Self { baseline, ..self }
+    }
+
+    /// What the baseline was worth, if there is one.
+    #[must_use]
+    pub fn covered(&self) -> Option<Covered<'_>> {
+        self.baseline.as_ref().map(|baseline| baseline.covered(&self.settled.tally))
     }
 
     /// Names a recording that the report is about.
@@ -221,7 +235,7 @@ impl Collector {
 
     /// The rules that make the command fail and were found, with their counts.
     pub fn failing(&self) -> impl Iterator<Item = (Rule, u64)> {
-        self.settled.tally.by_rule().filter(|(rule, _)| self.failing.contains(rule))
+        failing(&self.settled.tally, &self.failing, self.baseline.as_ref())
     }
 
     /// The reasons for the exit status that the report itself shows: failing rules, and altered trails.
@@ -242,6 +256,7 @@ impl Collector {
             tally: &self.settled.tally,
             stripped: &self.stripped,
             failing: &self.failing,
+            baseline: self.baseline.as_ref(),
             run: &self.run,
             sources: &self.sources,
             upstream: self.upstream.as_deref(),

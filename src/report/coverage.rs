@@ -60,6 +60,7 @@ impl Covered<'_> {
                     tally: &Tally::default(),
                     stripped: &[],
                     failing: &[],
+                    baseline: None,
                     run: &run,
                     sources: &self.files,
                     upstream: None,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 
-use super::{Run, Tally};
+use super::{Baseline, Covered, Group, Run, Tally};
 use crate::finding::{Conclusion, Rule};
 
 /// What a contract calls itself, for the head of a report.
@@ -31,6 +31,8 @@ pub struct Facts<'a> {
     pub stripped: &'a [String],
     /// The rules that make the command fail.
     pub failing: &'a [Rule],
+    /// Findings of an earlier run, which do not make the command fail.
+    pub baseline: Option<&'a Baseline>,
     /// What the run came to besides findings.
     pub run: &'a Run,
     /// The recordings that the report is about.
@@ -62,6 +64,16 @@ impl Facts<'_> {
 
     pub(super) fn fails(&self, rule: Rule) -> bool {
         self.failing.contains(&rule)
+    }
+
+    /// Whether the baseline lists these findings.
+    pub(super) fn knows(&self, group: &Group) -> bool {
+        self.baseline.is_some_and(|baseline| baseline.covers(group))
+    }
+
+    /// What the baseline was worth.
+    pub(super) fn covered(&self) -> Option<Covered<'_>> {
+        self.baseline.map(|baseline| baseline.covered(self.tally))
     }
 }
 

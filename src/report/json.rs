@@ -8,7 +8,7 @@
 //!    "unchecked": ["…"]}]}
 //! ```
 //!
-//! A replay adds `misses`, `unused` and `stale` after the exchanges, a recording its `proof`, a forward proxy the hosts that it
+//! The same `findings` follow in groups, which `--baseline` reads. A replay adds `misses`, `unused` and `stale`, a recording its `proof`, a forward proxy the hosts that it
 //! `denied`. The summary comes first, and nobody knows it before the last exchange: the exchanges wait in a [`Spool`].
 
 use std::io::{self, Write};
@@ -16,9 +16,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{
-    Denied, Exit, Facts, Integrity, Missed, Proof, Recorded, Stale, Unused, facts::OperationsCalled, spool::Spool,
+    Covered, Denied, Exit, Facts, Integrity, Missed, Proof, Recorded, Stale, Unused, baseline::Listed,
+    facts::OperationsCalled, spool::Spool,
 };
-use crate::redact::Redactor;
+use crate::{finding::Kind, redact::Redactor};
 
 #[derive(Serialize)]
 struct Contract<'a> {
@@ -75,7 +76,10 @@ fn head(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
 
 fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     let run = facts.run;
+    let groups = [Kind::Violation, Kind::Gap].into_iter().flat_map(|kind| facts.tally.groups(kind));
     let aside = Aside {
+        findings: groups.map(|group| Listed::new(group, facts.baseline)).collect(),
+        baseline: facts.covered(),
         operations_called: facts.called(),
         misses: run.unused.is_some().then(|| run.misses().collect()),
         denied: run.denied().collect(),
@@ -100,6 +104,9 @@ fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Aside<'a> {
+    findings: Vec<Listed<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<Covered<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     operations_called: Option<OperationsCalled<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -10,6 +10,7 @@
 //! Accepts [`Redacted`](crate::redact::Redacted) values only. Knows nothing of sockets, arguments or exit statuses.
 
 pub mod audit;
+mod baseline;
 mod cases;
 mod cited;
 mod collector;
@@ -40,6 +41,7 @@ mod text;
 mod xml;
 
 pub use self::{
+    baseline::{Baseline, Covered, Known},
     cited::{Cited, LIVE, Place},
     collector::Collector,
     exit::{Exit, Reason},

@@ -118,6 +118,7 @@ impl Page {
                 proof(facts),
                 groups(facts, Kind::Violation, "Violations: the document is contradicted"),
                 groups(facts, Kind::Gap, "Gaps: the document is silent"),
+                baseline(facts),
                 denied(facts),
                 unused(facts),
                 stale(facts),
@@ -204,6 +205,9 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str) -> Option<Part> {
     let row = |group: &super::Group| {
         let sample = &group.sample;
         let mut first = Vec::new();
+        if facts.knows(group) {
+            first.extend([Piece::Text(Tone::Dim, "known to the baseline".to_owned()), Piece::Break]);
+        }
         if group.rule != Rule::OperationUndocumented || group.operation.is_some() {
             first.extend([text(&sample.message), Piece::Break]);
         }
@@ -214,7 +218,7 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str) -> Option<Part> {
             Piece::Text(Tone::Dim, format!(" → {status}")),
         ]);
         vec![
-            vec![Piece::Code(tone, group.rule.id().to_owned())],
+            vec![Piece::Code(if facts.knows(group) { Tone::Dim } else { tone }, group.rule.id().to_owned())],
             vec![text(group.operation.as_deref().unwrap_or_default())],
             vec![code(&group.place)],
             vec![text(group.count.to_string())],
@@ -223,6 +227,12 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str) -> Option<Part> {
     };
     let rows = facts.tally.groups(kind).into_iter().map(row).collect();
     Part::table(tone, heading, &["rule", "operation", "at", "times", "first"], rows)
+}
+
+/// What the baseline was worth.
+fn baseline(facts: &Facts<'_>) -> Option<Part> {
+    let lines = facts.covered()?.lines();
+    Part::list(Tone::Plain, "Baseline", lines.into_iter().map(|line| vec![text(line)]).collect())
 }
 
 fn misses(facts: &Facts<'_>) -> Option<Part> {

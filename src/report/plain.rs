@@ -31,6 +31,7 @@ pub(super) fn write(
         tally: &Tally::default(),
         stripped: &[],
         failing: &[],
+        baseline: None,
         run: &run,
         sources,
         upstream: None,

@@ -306,6 +306,11 @@ impl Tally {
         groups
     }
 
+    /// All groups.
+    pub(super) fn all_groups(&self) -> impl Iterator<Item = &Group> {
+        self.groups.values()
+    }
+
     /// How often each rule was found, in the rules' order.
     pub fn by_rule(&self) -> impl Iterator<Item = (Rule, u64)> {
         self.rules.iter().map(|(rule, count)| (*rule, *count))

@@ -37,6 +37,12 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     integrity(&mut pen, facts)?;
     groups(&mut pen, facts, Kind::Violation)?;
     groups(&mut pen, facts, Kind::Gap)?;
+    if let Some(covered) = facts.covered() {
+        for line in covered.lines() {
+            writeln!(pen.to, "{}", visible(&line))?;
+        }
+        writeln!(pen.to)?;
+    }
     if tally.ungrouped > 0 {
         writeln!(pen.to, "{} at further places, not listed one by one\n", plural(tally.ungrouped, "finding"))?;
     }
@@ -185,7 +191,8 @@ fn groups(pen: &mut Pen<'_>, facts: &Facts<'_>, kind: Kind) -> io::Result<()> {
                 writeln!(pen.to, "  {}{note}", pen.paint(code, group.rule.id()))?;
                 undocumented = true;
             }
-            writeln!(pen.to, "    {}  {}", visible(&group.place), times(group.count))?;
+            let known = if facts.knows(group) { " (known)" } else { "" };
+            writeln!(pen.to, "    {}  {}{known}", visible(&group.place), times(group.count))?;
             continue;
         }
         one(pen, facts, group, code)?;
@@ -197,7 +204,7 @@ fn one(pen: &mut Pen<'_>, facts: &Facts<'_>, group: &Group, code: &str) -> io::R
     let sample = &group.sample;
     let operation = &visible(group.operation.as_deref().unwrap_or("no documented operation"));
     let at = if group.place.is_empty() { String::new() } else { format!(" at {}", visible(&group.place)) };
-    let note = mark(facts, group.rule);
+    let note = if facts.knows(group) { " (known)" } else { mark(facts, group.rule) };
     writeln!(
         pen.to,
         "  {}{note}  {operation}{at}  {}",

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)] // clippy.toml allows it inside test functions only, not in what they share
 
 mod authority;
+mod baseline;
 mod cases;
 mod changes;
 mod citations;

@@ -19,6 +19,9 @@ const MAPS: [&str; 7] = ["parts", "operations", "rules", "secrets", "answered_by
 /// Members that hold a cited exchange.
 const CITES: [&str; 4] = [".first", ".held", ".needed", ".lacked"];
 
+/// A baseline that lists one finding, which no run has.
+const BASELINE: &str = r#"{"findings":[{"rule":"response.body","operation":null,"at":"/gone"}]}"#;
+
 /// The keys of the table whose first column has this title.
 fn documented(title: &str) -> BTreeSet<String> {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reports.md")).unwrap();
@@ -105,7 +108,10 @@ fn every_key_of_a_proxys_json_is_documented_and_the_reverse() {
     let report = ["--format", "json", "--report", "json=report.json"];
     let mut reports = Vec::new();
     let mut said = Vec::new();
-    for command in [&["replay", "a.har"][..], &["record", "--upstream", "sandbox", "--out", "fixture"]] {
+    fs::write(folder.join("base.json"), BASELINE).unwrap();
+    for command in
+        [&["replay", "a.har", "--baseline", "base.json"][..], &["record", "--upstream", "sandbox", "--out", "fixture"]]
+    {
         let running = Running::start(folder, [command, &LISTENERS, &report].concat());
         traffic(&running);
         said.extend(lines(&running.finish()));
@@ -166,7 +172,8 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
         .output()
         .unwrap();
     assert!(watched.status.success());
-    let audits = [of(&["audit", "a.har", "trail", "--format", "json"])];
+    fs::write(folder.join("base.json"), BASELINE).unwrap();
+    let audits = [of(&["audit", "a.har", "trail", "--format", "json", "--baseline", "base.json"])];
     let lost = ["exchanges", "from", "to"].map(|name| format!("integrity[].unrecorded[].{name}"));
     let may_be_empty: Vec<&str> =
         lost.iter().map(String::as_str).chain(["unproven[]", "integrity[].unread[]", "filters[]"]).collect();

@@ -131,6 +131,7 @@ impl JudgeArgs {
     pub(in crate::cli) fn check_reports(&self, proxy: &ProxyArgs, mut used: Used) -> Result<(), Failure> {
         used.contract(&self.contract);
         used.files("key set", &self.jwks);
+        used.files("baseline", &self.policy.baseline);
         let ListenerArgs { cert, key, ca_dir, .. } = &proxy.listeners;
         used.files("certificate", cert.iter().chain(key));
         if let Some(folder) = ca_dir {
@@ -140,11 +141,14 @@ impl JudgeArgs {
     }
 
     /// An empty collector for the reports that the options ask for.
-    #[must_use]
-    pub fn collector(&self, title: Title) -> Collector {
+    ///
+    /// # Errors
+    ///
+    /// `--baseline` cannot be read.
+    pub fn collector(&self, title: Title) -> Result<Collector, Failure> {
         let failing = Rule::ALL.iter().copied().filter(|rule| self.policy.fails_on_rule(*rule)).collect();
         let listed = self.report.iter().any(|request| request.kind == report::Kind::Json);
-        Collector::new(title, failing, listed)
+        Ok(Collector::new(title, failing, listed).with_baseline(self.policy.baseline()?))
     }
 
     /// Options of the check with this command's tolerance and bounds.
@@ -172,7 +176,7 @@ impl JudgeArgs {
         }
         // The contract may not be compiled yet, and only reports show its name.
         let title = if self.report.is_empty() { Title::default() } else { title(&contract) };
-        let collector = self.collector(title);
+        let collector = self.collector(title)?;
         let redactor = match setup.redactor {
             Some(redactor) => redactor,
             None => self.redactor(&contract)?,

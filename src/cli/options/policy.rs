@@ -1,9 +1,11 @@
 //! Which findings make a command fail: violations do and gaps do not, unless `--deny` or `--allow` says otherwise.
 
-use std::str::FromStr;
+use std::{fs, path::PathBuf, str::FromStr};
 
 use crate::{
+    cli::Failure,
     finding::{Finding, Kind, Rule, UnknownRule, Verdict},
+    report::Baseline,
     suggest::nearest,
 };
 
@@ -18,6 +20,9 @@ pub struct PolicyArgs {
     /// repeatable
     #[arg(long, value_name = "RULE|denied", value_delimiter = ',')]
     pub allow: Vec<Allowed>,
+    /// JSON report of an earlier run (`--report json=FILE`): only findings that it does not list fail
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
 }
 
 /// One value of `--deny`.
@@ -72,6 +77,21 @@ fn rule_or(keywords: &[&str], word: &str) -> Result<Rule, String> {
 }
 
 impl PolicyArgs {
+    /// Reads the baseline.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is no JSON report.
+    pub fn baseline(&self) -> Result<Option<Baseline>, Failure> {
+        let Some(file) = &self.baseline else { return Ok(None) };
+        let shown = file.display();
+        let text = fs::read_to_string(file).map_err(|error| format!("--baseline: cannot read {shown}: {error}"))?;
+        let baseline = Baseline::parse(shown.to_string(), &text).map_err(|error| {
+            format!("--baseline: {shown} is no JSON report of contrail ({error}); --report json=FILE writes one")
+        })?;
+        Ok(Some(baseline))
+    }
+
     /// Whether requests that were denied because of their host make replay fail.
     #[must_use]
     pub fn fails_on_denied(&self) -> bool {
@@ -125,6 +145,7 @@ mod tests {
         PolicyArgs {
             deny: deny.iter().map(|word| word.parse().unwrap()).collect(),
             allow: allow.iter().map(|word| word.parse().unwrap()).collect(),
+            baseline: None,
         }
     }
 

@@ -18,7 +18,9 @@ use crate::{
     plural::plural,
     redact::{Judged, Redacted, Redactor},
     report::{
-        Exit, Facts, Group, Integrity, Kind as Format, Place, Run, Tally, Title, cases,
+        Baseline, Exit, Facts, Group, Integrity, Kind as Format, Place, Run, Tally, Title,
+        baseline::{Listed, failing},
+        cases,
         page::{self, Page},
         rendered::Report,
     },
@@ -53,6 +55,8 @@ pub struct About<'a> {
     pub title: Title,
     /// The rules that make the command fail.
     pub failing: Vec<Rule>,
+    /// Findings of an earlier run, which do not.
+    pub baseline: Option<Baseline>,
 }
 
 impl Audit {
@@ -105,9 +109,9 @@ impl Audit {
         self.run.exit = Some(exit);
     }
 
-    /// The rules that were found, with their counts.
-    pub fn by_rule(&self) -> impl Iterator<Item = (Rule, u64)> {
-        self.tally.by_rule()
+    /// The rules of these that were found where the baseline does not list them, with their counts.
+    pub fn failing(&self, rules: &[Rule], baseline: Option<&Baseline>) -> impl Iterator<Item = (Rule, u64)> {
+        failing(&self.tally, rules, baseline)
     }
 
     /// Adds an exchange.
@@ -141,6 +145,7 @@ impl Audit {
             tally: &self.tally,
             stripped: &[],
             failing: &about.failing,
+            baseline: about.baseline.as_ref(),
             run: &self.run,
             sources: &self.files,
             upstream: None,
@@ -205,6 +210,12 @@ impl Audit {
         for (kind, title) in [(Kind::Violation, "violations"), (Kind::Gap, "gaps")] {
             list(out, title, findings.iter().filter(|group| group.rule.kind() == kind && !unenforced(group)))?;
         }
+        if let Some(covered) = about.baseline.as_ref().map(|baseline| baseline.covered(&self.tally)) {
+            writeln!(out)?;
+            for line in covered.lines() {
+                writeln!(out, "{}", visible(&line))?;
+            }
+        }
         Ok(())
     }
 
@@ -216,13 +227,10 @@ impl Audit {
                 .into_iter()
                 .filter(|(_, count)| *count > 0)
                 .collect();
-        let finding = |group: &&Group| {
-            json!({"rule": group.rule.id(), "kind": group.rule.kind().name(), "operation": group.operation.as_deref(),
-                   "at": group.place, "count": group.count, "message": group.sample.message,
-                   "first": group.sample.cited})
-        };
         let Title { title, version, hash, .. } = &about.title;
-        let report = json!({
+        let baseline = about.baseline.as_ref();
+        let findings: Vec<Listed<'_>> = self.findings().into_iter().map(|group| Listed::new(group, baseline)).collect();
+        let mut report = json!({
             "contract": {"title": title, "version": version, "hash": hash},
             "contrail": env!("CARGO_PKG_VERSION"),
             "files": self.files,
@@ -233,8 +241,11 @@ impl Audit {
             "unproven": self.unproven,
             "callers": self.callers.iter().map(|(name, caller)| caller.json(name, about.contract)).collect::<Vec<_>>(),
             "rules": rules,
-            "findings": self.findings().iter().map(finding).collect::<Vec<_>>(),
+            "findings": findings,
         });
+        if let Some(baseline) = baseline {
+            report["baseline"] = json!(baseline.covered(&self.tally));
+        }
         writeln!(out, "{report:#}")
     }
 }

@@ -1,0 +1,149 @@
+//! Findings of an earlier run, as its JSON report lists them: they do not set the exit status again.
+//!
+//! A finding is the same in the next run if rule, operation and place are, array indices and the ids in an undocumented
+//! path left out.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Cited, Group, Tally};
+use crate::{finding::Rule, plural::plural};
+
+/// The findings of an earlier run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Baseline {
+    name: String,
+    known: BTreeSet<Known>,
+}
+
+/// A finding, whatever exchange it is of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Known {
+    /// The rule's id.
+    pub rule: String,
+    /// The documented operation, if there is one.
+    pub operation: Option<String>,
+    /// Where, as [`Group::place`].
+    pub at: String,
+}
+
+/// What a baseline was worth in a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Covered<'a> {
+    /// The file.
+    pub file: &'a str,
+    /// Findings of this run that it lists.
+    pub known: u64,
+    /// What it lists and this run did not find.
+    pub gone: Vec<&'a Known>,
+}
+
+impl Baseline {
+    /// Reads the JSON report of an earlier run. `name` is the file's.
+    ///
+    /// # Errors
+    ///
+    /// Why the text is none.
+    pub fn parse(name: impl Into<String>, text: &str) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Report {
+            findings: BTreeSet<Known>,
+        }
+        let report: Report = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        match report.findings.iter().find(|known| known.rule.parse::<Rule>().is_err()) {
+            Some(known) => Err(format!("`{}` is not a rule", known.rule)),
+            None => Ok(Self { name: name.into(), known: report.findings }),
+        }
+    }
+
+    pub(super) fn covers(&self, group: &Group) -> bool {
+        self.known.contains(&Known::of(group))
+    }
+
+    /// What it was worth for these findings.
+    pub(super) fn covered(&self, tally: &Tally) -> Covered<'_> {
+        let found: BTreeSet<Known> = tally.all_groups().map(Known::of).collect();
+        Covered {
+            file: &self.name,
+            known: tally.all_groups().filter(|group| self.covers(group)).map(|group| group.count).sum(),
+            gone: self.known.iter().filter(|known| !found.contains(*known)).collect(),
+        }
+    }
+}
+
+/// A group of findings, as JSON reports list them.
+#[derive(Debug, Serialize)]
+pub(super) struct Listed<'a> {
+    rule: &'static str,
+    kind: &'static str,
+    operation: Option<&'a str>,
+    at: &'a str,
+    count: u64,
+    message: &'a str,
+    first: &'a Cited,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known: Option<bool>,
+}
+
+impl<'a> Listed<'a> {
+    /// A group with whether the baseline lists it; that is left out where there is none.
+    pub(super) fn new(group: &'a Group, baseline: Option<&Baseline>) -> Self {
+        Self {
+            rule: group.rule.id(),
+            kind: group.rule.kind().name(),
+            operation: group.operation.as_deref(),
+            at: &group.place,
+            count: group.count,
+            message: &group.sample.message,
+            first: &group.sample.cited,
+            known: baseline.map(|baseline| baseline.covers(group)),
+        }
+    }
+}
+
+/// How often each of these rules was found where the baseline does not list it.
+pub(super) fn failing(tally: &Tally, rules: &[Rule], baseline: Option<&Baseline>) -> impl Iterator<Item = (Rule, u64)> {
+    let known = move |rule| {
+        let groups = tally.all_groups().filter(|group| group.rule == rule);
+        groups.filter(|group| baseline.is_some_and(|held| held.covers(group))).map(|group| group.count).sum::<u64>()
+    };
+    let new = tally.by_rule().map(move |(rule, count)| (rule, count.saturating_sub(known(rule))));
+    new.filter(|(rule, count)| rules.contains(rule) && *count > 0)
+}
+
+impl Known {
+    fn of(group: &Group) -> Self {
+        Self {
+            rule: group.rule.id().to_owned(),
+            operation: group.operation.as_deref().map(str::to_owned),
+            at: group.place.clone(),
+        }
+    }
+
+    /// The finding in one line.
+    pub(super) fn in_words(&self) -> String {
+        let operation = self.operation.as_deref().unwrap_or("no documented operation");
+        let at = if self.at.is_empty() { String::new() } else { format!(" at {}", self.at) };
+        format!("{}: {operation}{at}", self.rule)
+    }
+}
+
+impl Covered<'_> {
+    /// What it was worth, then what no longer occurs, a line each.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let gone = self.gone.iter().map(|known| format!("  {}", known.in_words()));
+        [self.sentence()].into_iter().chain(gone).collect()
+    }
+
+    /// What it was worth in one line.
+    pub(super) fn sentence(&self) -> String {
+        let gone = if self.gone.is_empty() {
+            "all that it lists is found".to_owned()
+        } else {
+            format!("no longer found: {}", self.gone.len())
+        };
+        format!("{} known to the baseline {}; {gone}", plural(self.known, "finding"), self.file)
+    }
+}
