@@ -135,6 +135,10 @@ fn what_is_not_compared_by_what_it_allows_is_changed_and_never_judged() {
     for found in in_bodies(&old, &new) {
         assert!(found.len() == 2 && found.iter().all(|line| line.starts_with("unclear")), "{found:?}");
     }
+    // Null makes up for nothing.
+    let or_null = |max| json!({"oneOf": [{"type": "null"}, string(max)]});
+    let judged = [["breaking max-length-decreased"], ["non-breaking max-length-decreased"]];
+    assert_eq!(in_bodies(&or_null(2), &or_null(1)), judged);
     // A single part that changes is judged.
     let (old, new) =
         (json!({"allOf": [string(2), {"type": "string"}]}), json!({"allOf": [string(1), {"type": "string"}]}));

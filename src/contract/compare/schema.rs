@@ -1,7 +1,7 @@
 //! Two schemas, keyword by keyword.
 //!
 //! Keywords that restrict a value each on its own are compared by what they allow. Below a choice (`anyOf`, `oneOf`)
-//! another branch may allow what this one does not any more, so nothing there is judged. What is left (conditions,
+//! another branch may allow what this one does not any more, so nothing there is judged, but for "or null". What is left (conditions,
 //! negations, patterns of names) is the same or it is not.
 
 use std::{
@@ -377,7 +377,8 @@ impl<'a, 'c> Walk<'a, 'c> {
                 changed += 2;
                 continue;
             }
-            let at = At { decided: at.decided && keyword == "allOf", ..at.clone() };
+            let decided = keyword == "allOf" || is_or_null(old) && is_or_null(new);
+            let at = At { decided: at.decided && decided, ..at.clone() };
             for (old, new) in old.iter().zip(new) {
                 let held = self.changes.len();
                 self.schemas(old, new, &at);
@@ -500,6 +501,12 @@ fn members(schema: &Value) -> Option<&Map<String, Value>> {
         Value::Object(members) if !members.contains_key("$ref") => Some(members),
         _ => None,
     }
+}
+
+/// Whether a choice is between null and one other schema, so that no branch makes up for the other.
+fn is_or_null(branches: &[Value]) -> bool {
+    let is_null = |branch: &Value| branch.get("type").is_some_and(|name| name == "null");
+    branches.len() == 2 && branches.iter().filter(|branch| is_null(branch)).count() == 1
 }
 
 fn is_silent(schema: &Map<String, Value>) -> bool {
