@@ -88,6 +88,82 @@ fn coded(secret: &str, dice: &mut Dice<'_>) -> String {
     }
 }
 
+/// JSON of names and values that show secrets, alone or beside each other, among many that show none.
+fn document(dice: &mut Dice<'_>, depth: usize) -> String {
+    const NAMES: &[&str] = &[
+        "id",
+        "note",
+        "type",
+        "a",
+        "kty",
+        "d",
+        "k",
+        "name",
+        "key",
+        "value",
+        "values",
+        "V",
+        "loc",
+        "input",
+        "path",
+        "kind",
+        "data",
+        "stringData",
+        "auth",
+        "code",
+        "grant_type",
+        "redirect_uri",
+        "password",
+        "client_secret",
+        "tokens",
+        "settings",
+        "pass\\u0077ord",
+        "x-api-key",
+        "email",
+        "phone",
+        "pin",
+        "text",
+        "raw",
+    ];
+    const VALUES: &[&str] = &[
+        "\"plain words\"",
+        "\"\"",
+        "12",
+        "true",
+        "null",
+        "\"Secret\"",
+        "\"password\"",
+        "\"Authorization\"",
+        "\"RSA\"",
+        "\"X-Api-Key\"",
+        "\"a/client_secret\"",
+        "\"Q1w2e3r4t5y6u7\"",
+        "\"dXNlcjpwYXNzd29yZA==\"",
+        "4915112345678",
+        "\"ana@shop.example\"",
+        "\"{\\\"token\\\":\\\"Zx81mW3nVq7p\\\"}\"",
+        "\"Bearer Zx81mW3nVq7pLk\"",
+        "\"50% of it\"",
+        "\"password=Hy7Tr5Gb2Nm4\"",
+        "\"eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl\"",
+        "\"body\"",
+    ];
+    let value = |dice: &mut Dice<'_>| match dice.roll(4) {
+        0 if depth < 4 => document(dice, depth + 1),
+        _ => VALUES[dice.roll(VALUES.len())].to_owned(),
+    };
+    let count = dice.roll(5);
+    if dice.roll(3) == 0 {
+        let items: Vec<String> = (0..count).map(|_| value(dice)).collect();
+        return format!("[{}]", items.join(", "));
+    }
+    let mut names: Vec<&str> = (0..count).map(|_| NAMES[dice.roll(NAMES.len())]).collect();
+    names.sort_unstable();
+    names.dedup();
+    let members: Vec<String> = names.iter().map(|name| format!("\"{name}\":{}", value(dice))).collect();
+    format!("{{{}}}", members.join(","))
+}
+
 /// Every form in which a reader of a file could find the secret.
 fn leaks(text: &str, secret: &str) -> Option<String> {
     let mut texts = vec![text.to_owned()];
@@ -363,6 +439,17 @@ proptest! {
             prop_assert_eq!(&*quick.text(&text), &*thorough.text(&text));
         }
         prop_assert_eq!(quick.counters(), thorough.counters());
+    }
+
+    #[test]
+    fn what_a_json_walk_leaves_out_holds_no_secret(bytes in proptest::collection::vec(any::<u8>(), 0..160)) {
+        let (quick, thorough) = (Redactor::default(), Redactor::default().thorough());
+        let body = document(&mut Dice(bytes.iter()), 0);
+        let json = ("content-type", "application/json");
+        let judged = Judged::new(exchange("/x", (&[json], &body), (&[], "")), Verdict::default());
+        let [one, other] = [&quick, &thorough].map(|redactor| redactor.redact(judged.clone()));
+        prop_assert_eq!(all(&one), all(&other), "{}", body);
+        prop_assert_eq!(quick.counters(), thorough.counters(), "{}", body);
     }
 
     #[test]

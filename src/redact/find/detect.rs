@@ -4,11 +4,11 @@
 use std::{borrow::Cow, cell::LazyCell, ops::Range, sync::Arc};
 
 use super::{
-    hints::{self, Hints, prefilter},
+    hints::{self, Hints},
     named,
     names::{self, JWK_PRIVATE, OAUTH, Place},
-    prefilter::Seen,
     shapes,
+    suspects::Suspects,
     walk::{Places, Token, Walk},
 };
 use crate::json::{Document, Kind as JsonKind, Node};
@@ -34,7 +34,7 @@ impl Redactor {
     /// Whether there is nothing to recognise in a text, nor in what its codings stand for: no hint, no coding, no label,
     /// and no rule of `--redact` that asks for more.
     pub(in crate::redact) fn is_plain(&self, text: &[u8]) -> bool {
-        !self.thorough && !self.plan.is_extended() && prefilter(text) == Seen::default()
+        !self.thorough && !self.plan.is_extended() && hints::is_plain(text)
     }
 
     fn hints(&self, text: &[u8]) -> Hints {
@@ -134,129 +134,20 @@ impl Redactor {
         out: &mut Vec<Mark>,
     ) {
         let source = document.source();
-        if self.is_plain(source) {
+        let all = self.thorough || self.plan.is_extended();
+        let mut suspects = if all { None } else { hints::suspects(source) };
+        let suspects = suspects.as_deref_mut().map_or(Suspects::EVERYWHERE, Suspects::of);
+        if suspects.is_empty() {
             return;
         }
         self.reserve_labels(source);
-        let coded = memchr::memchr2(b'%', b'\\', source).is_some();
-        if !coded && !self.plan.is_extended() && self.hints(source) == Hints::default() {
-            return;
-        }
-        let mut walk: Walk<'_, Option<Inherited>> = Walk::new();
-        self.visit(&mut walk, &Token::Root, document.root(), None, places, depth, out);
-        while let Some((node, inherited)) = walk.next() {
+        let mut reading = Reading { redactor: self, walk: Walk::new(), places, depth, out };
+        reading.visit(&Token::Root, document.root(), Beside { inherited: None, suspects });
+        while let Some((node, beside)) = reading.walk.next() {
             if node.kind() == JsonKind::Object {
-                // What the members beside one show is looked up once: a malformed object may repeat a name.
-                let has_key_type = LazyCell::new(|| node.get("kty").is_some());
-                let has_oauth = LazyCell::new(|| OAUTH.iter().any(|name| node.get(name).is_some()));
-                let listed = LazyCell::new(|| listed_kind(node));
-                let is_secret =
-                    LazyCell::new(|| node.get("kind").and_then(Node::as_str).is_some_and(|kind| kind == "Secret"));
-                let has_location = LazyCell::new(|| node.get("loc").is_some());
-                for (name, value) in node.entries() {
-                    let Some(text) = name.as_str() else { continue };
-                    let kind = names::by_name(&text, Place::Member)
-                        .or_else(|| (JWK_PRIVATE.contains(&&*text) && *has_key_type).then_some(Kind::PrivateKey))
-                        .or_else(|| {
-                            let code = text.eq_ignore_ascii_case("code");
-                            (code && (*has_oauth || is_code(value))).then_some(Kind::Code)
-                        })
-                        .or_else(|| {
-                            let holds_text = !matches!(value.kind(), JsonKind::Number | JsonKind::Boolean);
-                            let is_value = is_listed_value(&text) || text == "input" && *has_location;
-                            (holds_text && is_value).then(|| *listed).flatten()
-                        })
-                        .or_else(|| (text == "auth" && is_basic(value)).then_some(Kind::Basic));
-                    let field = kind.map(|kind| Inherited { kind, all: true, below: false });
-                    // The values of a secret of Kubernetes have any name.
-                    let is_data = matches!(&*text, "data" | "stringData") && *is_secret;
-                    let data = is_data.then_some(Inherited { kind: Kind::Secret, all: true, below: true });
-                    let field = field.or(data).or(inherited);
-                    self.detect_string(name, depth, out, None);
-                    self.visit(&mut walk, &Token::Name(text), value, field, places, depth, out);
-                }
+                reading.object(node, beside);
             } else {
-                let paired = paired_kind(node).map(|kind| Inherited { kind, all: true, below: false });
-                for (at, item) in node.items().enumerate() {
-                    let field = paired.filter(|_| at == 1).or(inherited);
-                    self.visit(&mut walk, &Token::Index(at), item, field, places, depth, out);
-                }
-            }
-        }
-    }
-
-    #[allow(clippy::too_many_arguments)] // one step of the walk above; a struct of them would only rename this
-    fn visit<'d>(
-        &self,
-        walk: &mut Walk<'d, Option<Inherited>>,
-        token: &Token<'d>,
-        node: Node<'d>,
-        mut field: Option<Inherited>,
-        places: &Places<'_>,
-        depth: usize,
-        out: &mut Vec<Mark>,
-    ) {
-        if self.plan.pointers().iter().any(|place| walk.is_at(token, place)) {
-            field = Some(Inherited { kind: Kind::Custom, all: true, below: true });
-        }
-        let place = || places.of(walk, token);
-        match node.kind() {
-            JsonKind::Null | JsonKind::Boolean => {}
-            JsonKind::Number => {
-                let raw = node.raw().as_bytes();
-                let person = personal(token).filter(|kind| *kind == Kind::Phone);
-                // `tokens: 512` counts them.
-                let counted = matches!(token, Token::Name(name) if name.to_ascii_lowercase().ends_with("tokens"));
-                if let Some(kind) = field.filter(|field| field.all && !counted).map(|field| field.kind).or(person) {
-                    if places.is_done(&place()) {
-                        self.memory().reserve_number(raw);
-                        return;
-                    }
-                    if kind.is_personal() {
-                        self.memory().count_person(raw, kind);
-                        if !self.plan.personal {
-                            return;
-                        }
-                    }
-                    out.extend(self.learn(raw, kind).map(|id| Mark {
-                        place: Some(place().into()),
-                        number: true,
-                        ..Mark::value(node.span(), id)
-                    }));
-                }
-            }
-            JsonKind::String => {
-                let value = node.as_str().unwrap_or_default();
-                let telling = field.filter(|field| {
-                    field.all || kind::is_opaque(value.as_bytes()) || matches!(token, Token::Name(name) if tells(name))
-                });
-                let inner = node.span().start + 1..node.span().end - 1;
-                if let Some(telling) = telling.filter(|_| !value.is_empty()) {
-                    // What a credential is made of is worth knowing by itself.
-                    self.detect_text(value.as_bytes(), 1, &mut Vec::new());
-                    let id = self.learn(value.as_bytes(), telling.kind);
-                    out.extend(id.map(|id| Mark { place: Some(place().into()), ..Mark::value(inner, id) }));
-                    return;
-                }
-                if let Some(kind) = personal(token) {
-                    let before = out.len();
-                    self.person(value.as_bytes(), kind, inner, out);
-                    for mark in &mut out[before..] {
-                        mark.whole = true;
-                        mark.place = Some(place().into());
-                    }
-                    if out.len() > before {
-                        return;
-                    }
-                }
-                self.detect_string(node, depth, out, Some(&place));
-            }
-            JsonKind::Array | JsonKind::Object => {
-                let inherited = field.map(|field| Inherited {
-                    all: field.all && (node.kind() == JsonKind::Array || field.below),
-                    ..field
-                });
-                walk.open(token.clone(), node, inherited);
+                reading.array(node, beside);
             }
         }
     }
@@ -292,6 +183,152 @@ impl Redactor {
             quoted: false,
             secret: mark.secret,
         }));
+    }
+}
+
+/// A JSON document on its way through recognition.
+///
+/// What shows that a value is a secret stands in the value, in its name, or beside the two in the same container. So
+/// where nothing is inherited, a member or an item that no suspect place touches is left out, with all that it holds.
+struct Reading<'r, 'd, 'o> {
+    redactor: &'r Redactor,
+    walk: Walk<'d, Beside<'r>>,
+    places: &'r Places<'r>,
+    depth: usize,
+    out: &'o mut Vec<Mark>,
+}
+
+/// What is known of a value besides its text.
+#[derive(Debug, Clone, Copy)]
+struct Beside<'r> {
+    /// From the containers around it, or its own name.
+    inherited: Option<Inherited>,
+    /// The suspect places in it, and maybe around it.
+    suspects: Suspects<'r>,
+}
+
+impl<'r, 'd> Reading<'r, 'd, '_> {
+    fn object(&mut self, node: Node<'d>, Beside { inherited, suspects }: Beside<'r>) {
+        // What the members beside one show is looked up once: a malformed object may repeat a name.
+        let has_key_type = LazyCell::new(|| node.get("kty").is_some());
+        let has_oauth = LazyCell::new(|| OAUTH.iter().any(|name| node.get(name).is_some()));
+        let listed = LazyCell::new(|| listed_kind(node));
+        let is_secret = LazyCell::new(|| node.get("kind").and_then(Node::as_str).is_some_and(|kind| kind == "Secret"));
+        let has_location = LazyCell::new(|| node.get("loc").is_some());
+        for (name, value) in node.entries() {
+            let (name_span, value_span) = (name.span(), value.span());
+            let is_suspect = suspects.touch(&(name_span.start..value_span.end));
+            if !is_suspect && inherited.is_none() && !name.plain_text().is_some_and(means_by_others) {
+                continue;
+            }
+            let Some(text) = name.as_str() else { continue };
+            let kind = names::by_name(&text, Place::Member)
+                .or_else(|| (JWK_PRIVATE.contains(&&*text) && *has_key_type).then_some(Kind::PrivateKey))
+                .or_else(|| {
+                    let code = text.eq_ignore_ascii_case("code");
+                    (code && (*has_oauth || is_code(value))).then_some(Kind::Code)
+                })
+                .or_else(|| {
+                    let holds_text = !matches!(value.kind(), JsonKind::Number | JsonKind::Boolean);
+                    let is_value = is_listed_value(&text) || text == "input" && *has_location;
+                    (holds_text && is_value).then(|| *listed).flatten()
+                })
+                .or_else(|| (text == "auth" && is_basic(value)).then_some(Kind::Basic));
+            let field = kind.map(|kind| Inherited { kind, all: true, below: false });
+            // The values of a secret of Kubernetes have any name.
+            let is_data = matches!(&*text, "data" | "stringData") && *is_secret;
+            let data = is_data.then_some(Inherited { kind: Kind::Secret, all: true, below: true });
+            let inherited = field.or(data).or(inherited);
+            if suspects.touch(&name_span) {
+                self.redactor.detect_string(name, self.depth, self.out, None);
+            }
+            self.visit(&Token::Name(text), value, Beside { inherited, suspects });
+        }
+    }
+
+    fn array(&mut self, node: Node<'d>, Beside { inherited, suspects }: Beside<'r>) {
+        let paired = paired_kind(node).map(|kind| Inherited { kind, all: true, below: false });
+        for (at, item) in node.items().enumerate() {
+            let inherited = paired.filter(|_| at == 1).or(inherited);
+            if inherited.is_some() || suspects.touch(&item.span()) {
+                self.visit(&Token::Index(at), item, Beside { inherited, suspects });
+            }
+        }
+    }
+
+    fn visit(&mut self, token: &Token<'d>, node: Node<'d>, Beside { inherited, suspects }: Beside<'r>) {
+        let is_named = self.redactor.plan.pointers().iter().any(|place| self.walk.is_at(token, place));
+        let named = is_named.then_some(Inherited { kind: Kind::Custom, all: true, below: true });
+        let field = named.or(inherited);
+        match node.kind() {
+            JsonKind::Null | JsonKind::Boolean => {}
+            JsonKind::Number => self.number(token, node, field),
+            JsonKind::String => self.string(token, node, Beside { inherited: field, suspects }),
+            JsonKind::Array | JsonKind::Object => {
+                let inherited = field.map(|field| Inherited {
+                    all: field.all && (node.kind() == JsonKind::Array || field.below),
+                    ..field
+                });
+                let suspects = suspects.within(&node.span());
+                if inherited.is_some() || !suspects.is_empty() {
+                    self.walk.open(token.clone(), node, Beside { inherited, suspects });
+                }
+            }
+        }
+    }
+
+    fn number(&mut self, token: &Token<'d>, node: Node<'d>, field: Option<Inherited>) {
+        let redactor = self.redactor;
+        let person = personal(token).filter(|kind| *kind == Kind::Phone);
+        // `tokens: 512` counts them.
+        let counted = matches!(token, Token::Name(name) if name.to_ascii_lowercase().ends_with("tokens"));
+        let Some(kind) = field.filter(|field| field.all && !counted).map(|field| field.kind).or(person) else { return };
+        let raw = node.raw().as_bytes();
+        let place = self.places.of(&self.walk, token);
+        if self.places.is_done(&place) {
+            redactor.memory().reserve_number(raw);
+            return;
+        }
+        if kind.is_personal() {
+            redactor.memory().count_person(raw, kind);
+            if !redactor.plan.personal {
+                return;
+            }
+        }
+        let mark = |id| Mark { place: Some(place.into()), number: true, ..Mark::value(node.span(), id) };
+        self.out.extend(redactor.learn(raw, kind).map(mark));
+    }
+
+    fn string(&mut self, token: &Token<'d>, node: Node<'d>, Beside { inherited, suspects }: Beside<'r>) {
+        let redactor = self.redactor;
+        let inner = node.span().start + 1..node.span().end - 1;
+        let place = || self.places.of(&self.walk, token);
+        if let Some(field) = inherited {
+            let value = node.as_str().unwrap_or_default();
+            let is_secret =
+                field.all || kind::is_opaque(value.as_bytes()) || matches!(token, Token::Name(name) if tells(name));
+            if is_secret && !value.is_empty() {
+                // What a credential is made of is worth knowing by itself.
+                redactor.detect_text(value.as_bytes(), 1, &mut Vec::new());
+                let id = redactor.learn(value.as_bytes(), field.kind);
+                self.out.extend(id.map(|id| Mark { place: Some(place().into()), ..Mark::value(inner, id) }));
+                return;
+            }
+        }
+        if let Some(kind) = personal(token) {
+            let before = self.out.len();
+            redactor.person(node.as_str().unwrap_or_default().as_bytes(), kind, inner, self.out);
+            for mark in &mut self.out[before..] {
+                mark.whole = true;
+                mark.place = Some(place().into());
+            }
+            if self.out.len() > before {
+                return;
+            }
+        }
+        if suspects.touch(&node.span()) {
+            redactor.detect_string(node, self.depth, self.out, Some(&place));
+        }
     }
 }
 
@@ -353,6 +390,14 @@ const LISTED_NAMES: &[&str] = &[
 ];
 
 const LISTED_VALUES: &[&str] = &["value", "values", "v"];
+
+/// Whether the members beside one of this name may show that its value is a secret, where its own name does not.
+fn means_by_others(name: &[u8]) -> bool {
+    /// Of a list, of a validator's error, of a secret of Kubernetes.
+    const OTHERS: &[&str] = &["input", "data", "stringData"];
+    let is = |held: &&str| held.as_bytes().eq_ignore_ascii_case(name);
+    JWK_PRIVATE.iter().any(is) || LISTED_VALUES.iter().any(is) || OTHERS.iter().any(is)
+}
 
 /// An authorization code rather than the name of an error: long, mixed, no words joined by `_`.
 fn is_code(value: Node<'_>) -> bool {

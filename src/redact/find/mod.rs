@@ -29,5 +29,6 @@ mod phrases;
 mod prefilter;
 mod shapes;
 pub(super) mod steps;
+mod suspects;
 mod tags;
 pub(super) mod walk;

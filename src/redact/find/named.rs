@@ -4,6 +4,10 @@ use super::{assigned, emit::Emit, paths, phrases, tags};
 
 /// Secrets by the name before them: `name=value`, `"name": "value"`, `<name>value</name>`, `/name/value`, and more.
 pub(in crate::redact) fn find(text: &[u8], emit: &mut Emit<'_>) {
+    // A lone word is no name before a value: every notation has a blank or a sign between the two.
+    if !text.iter().any(|byte| matches!(byte, b'=' | b':' | b'<' | b'/' | b'\t'..=b'\r' | b' ')) {
+        return;
+    }
     assigned::find_authorization(text, emit);
     assigned::find(text, emit);
     tags::find(text, emit);

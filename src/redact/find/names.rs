@@ -20,20 +20,35 @@ pub(in crate::redact) enum Place {
 
 /// What the name of a field states about its value; names are compared without case, `-`, `_` and blanks.
 pub(in crate::redact) fn by_name(name: &str, place: Place) -> Option<Kind> {
-    let mut short = [0_u8; MAX_NAME];
-    let mut start = MAX_NAME;
-    // From its end: of a long name (`https://a.example/claims/…/client_secret`) that is the part that counts.
-    for byte in name.bytes().rev().map(|byte| FOLDED[usize::from(byte)]).filter(|byte| *byte != 0).take(MAX_NAME) {
-        start -= 1;
-        short[start] = byte;
-    }
-    let name = &short[start..];
+    let mut short = [0; MAX_NAME];
+    let name = folded(name, &mut short);
     match LISTED.get(name) {
         Some(Listed::Secret(kind)) => Some(*kind),
         Some(Listed::Parameter(kind)) if place == Place::Parameter => Some(*kind),
         Some(Listed::Harmless) => None,
-        _ => SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix.as_bytes())).map(|(_, kind)| *kind),
+        _ => {
+            let last = name.last();
+            let is_end = |suffix: &[u8]| suffix.last() == last && name.ends_with(suffix);
+            SUFFIXES.iter().find(|(suffix, _)| is_end(suffix.as_bytes())).map(|(_, kind)| *kind)
+        }
     }
+}
+
+/// The letters and digits of a name, in lower case.
+fn folded<'a>(name: &str, short: &'a mut [u8; MAX_NAME]) -> &'a [u8] {
+    let mut start = MAX_NAME;
+    // From its end: of a long name (`https://a.example/claims/…/client_secret`) that is the part that counts.
+    for byte in name.bytes().rev() {
+        let byte = FOLDED[usize::from(byte)];
+        if byte != 0 {
+            start -= 1;
+            short[start] = byte;
+            if start == 0 {
+                break;
+            }
+        }
+    }
+    &short[start..]
 }
 
 /// Letters in lower case and digits; 0 for every other byte.
@@ -196,14 +211,13 @@ pub(in crate::redact) fn by_listed_name(name: &str) -> Option<Kind> {
 
 /// What the name of a field states about a person.
 pub(in crate::redact) fn personal(name: &str) -> Option<Kind> {
-    let short: String =
-        name.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| char::from(byte.to_ascii_lowercase())).collect();
-    Some(match short.as_str() {
-        "email" | "emailaddress" | "mail" | "useremail" | "recipient" => Kind::Email,
-        "phone" | "phonenumber" | "mobile" | "mobilenumber" | "telephone" | "msisdn" => Kind::Phone,
-        "givenname" | "familyname" | "firstname" | "lastname" | "middlename" | "fullname" | "nickname"
-        | "birthdate" | "birthday" | "dateofbirth" | "streetaddress" | "postaladdress" | "residentaddress" | "ssn"
-        | "nationalid" | "passportnumber" => Kind::Person,
+    let mut short = [0; MAX_NAME];
+    Some(match folded(name, &mut short) {
+        b"email" | b"emailaddress" | b"mail" | b"useremail" | b"recipient" => Kind::Email,
+        b"phone" | b"phonenumber" | b"mobile" | b"mobilenumber" | b"telephone" | b"msisdn" => Kind::Phone,
+        b"givenname" | b"familyname" | b"firstname" | b"lastname" | b"middlename" | b"fullname" | b"nickname"
+        | b"birthdate" | b"birthday" | b"dateofbirth" | b"streetaddress" | b"postaladdress" | b"residentaddress"
+        | b"ssn" | b"nationalid" | b"passportnumber" => Kind::Person,
         _ => return None,
     })
 }

@@ -1,4 +1,5 @@
-//! A quick look at texts before they are read for secrets: it rules out most of them.
+//! A quick look at texts before they are read for secrets: it rules out most of them, and shows where the others may
+//! hold one.
 //!
 //! The text is looked at two bytes at a time. Of every word that hints at a secret, two adjoining pairs of bytes are
 //! held, once for the word at an even place and once for it at an odd one, each in one of a few groups:
@@ -14,18 +15,21 @@
 //! A model of how often pairs of bytes occur deals the words into the groups. A fixed hash of the pairs in its place
 //! costs `record` 104,000 more instructions per request, on 146,000: the groups of common pairs match everywhere.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    ops::{ControlFlow, Range},
+};
 
 /// What stands after a word that counts only before one of these.
 pub(super) const ENDINGS: &[u8] = b"\"'=:\\<> %]";
 
-/// What a text may hold.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::redact) struct Seen {
+/// What a place of a text may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::redact) enum Suspect {
     /// A word that hints at a secret or at a person.
-    pub(in crate::redact) hint: bool,
+    Word,
     /// What a coding or a label begins with: `%`, `\`, `&`, `!`.
-    pub(in crate::redact) coded: bool,
+    Coding,
 }
 
 /// A word to look for, in any case.
@@ -83,6 +87,9 @@ type Groups = u32;
 const WORDS: usize = 31;
 const CODED: Groups = 1 << WORDS;
 
+/// What a coding or a label begins with.
+const CODINGS: &[u8] = b"%\\&!";
+
 /// Four bytes of a word with what surrounds it; `None` is any byte.
 type Window = [Option<u8>; 4];
 type Pair = [Option<u8>; 2];
@@ -107,10 +114,10 @@ fn table() -> Table {
 const BLOCK: usize = 32;
 
 impl Prefilter {
-    /// Looks for these words, and for codings.
+    /// A filter for these words, and for codings.
     pub(in crate::redact) fn new(words: Vec<Word>) -> Self {
         let mut filter = Self { first: table(), second: table(), groups: Default::default() };
-        for byte in *b"%\\&!" {
+        for &byte in CODINGS {
             for window in [[Some(byte), None, None, None], [None, Some(byte), None, None]] {
                 filter.hold(window, CODED);
             }
@@ -144,20 +151,16 @@ impl Prefilter {
         }
     }
 
-    /// What the text may hold.
-    pub(in crate::redact) fn at(&self, text: &[u8]) -> Seen {
-        let mut seen = Seen::default();
-        let mut wanted = Groups::MAX;
+    /// Passes on every place that may hold something, those of a block in any order, until `found` breaks off.
+    pub(in crate::redact) fn scan<B>(
+        &self,
+        text: &[u8],
+        mut found: impl FnMut(Range<usize>, Suspect) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
         let mut rest = text;
         while let Some(block) = rest.first_chunk() {
-            let matched = self.matched(block) & wanted;
-            if matched != 0 {
-                self.look_closer(block, text, text.len() - rest.len(), &mut seen);
-                if seen.hint {
-                    seen.coded |= has_coding(rest);
-                    return seen;
-                }
-                wanted &= !(matched & CODED);
+            if self.matched(block) != 0 {
+                self.look_closer(block, text, text.len() - rest.len(), &mut found)?;
             }
             rest = &rest[BLOCK..];
         }
@@ -166,12 +169,12 @@ impl Prefilter {
         last[..rest.len()].copy_from_slice(rest);
         for start in (0..rest.len()).step_by(BLOCK) {
             if let Some(block) = last[start..].first_chunk()
-                && self.matched(block) & wanted != 0
+                && self.matched(block) != 0
             {
-                self.look_closer(block, text, text.len() - rest.len() + start, &mut seen);
+                self.look_closer(block, text, text.len() - rest.len() + start, &mut found)?;
             }
         }
-        seen
+        ControlFlow::Continue(())
     }
 
     /// The groups of which a block may hold a word.
@@ -187,20 +190,35 @@ impl Prefilter {
     }
 
     #[cold]
-    fn look_closer(&self, block: &[u8; BLOCK + 2], text: &[u8], start: usize, seen: &mut Seen) {
+    fn look_closer<B>(
+        &self,
+        block: &[u8; BLOCK + 2],
+        text: &[u8],
+        start: usize,
+        found: &mut impl FnMut(Range<usize>, Suspect) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
         for (at, two) in pairs(block).windows(2).enumerate() {
             let mut matched = self.first[two[0]] & self.second[two[1]];
             if matched == 0 {
                 continue;
             }
-            seen.coded |= matched & CODED != 0;
-            matched &= !CODED;
+            let at = start + 2 * at;
+            if matched & CODED != 0 {
+                let codings = text[at..].iter().take(2).zip(at..).filter(|(byte, _)| CODINGS.contains(byte));
+                for (_, at) in codings {
+                    found(at..at + 1, Suspect::Coding)?;
+                }
+                matched &= !CODED;
+            }
             let bytes = fold(two[0] | two[1] << 16);
             while let Some(group) = self.groups.get(matched.trailing_zeros() as usize) {
-                seen.hint |= group.stands(bytes, text, start + 2 * at);
+                for range in group.found(bytes, text, at) {
+                    found(range, Suspect::Word)?;
+                }
                 matched &= matched - 1;
             }
         }
+        ControlFlow::Continue(())
     }
 }
 
@@ -223,10 +241,6 @@ fn fold(bytes: usize) -> u32 {
     bytes as u32 | 0x2020_2020
 }
 
-fn has_coding(text: &[u8]) -> bool {
-    memchr::memchr3(b'%', b'\\', b'&', text).is_some() || memchr::memchr(b'!', text).is_some()
-}
-
 impl Group {
     fn push(&mut self, held: Held) {
         let bytes = u32::from_le_bytes(held.window.map(Option::unwrap_or_default));
@@ -235,10 +249,11 @@ impl Group {
         self.words.push(held);
     }
 
-    /// Whether one of the words stands where four folded bytes were matched.
-    fn stands(&self, matched: u32, text: &[u8], at: usize) -> bool {
-        let alike = self.windows.iter().zip(&self.words).filter(|((bytes, mask), _)| (matched ^ bytes) & mask == 0);
-        alike.into_iter().any(|(_, held)| held.stands(text, at))
+    /// The words that stand where four folded bytes were matched.
+    fn found<'a>(&'a self, matched: u32, text: &'a [u8], at: usize) -> impl Iterator<Item = Range<usize>> + 'a {
+        let alike =
+            self.windows.iter().zip(&self.words).filter(move |((bytes, mask), _)| (matched ^ bytes) & mask == 0);
+        alike.filter_map(move |(_, held)| held.found(text, at))
     }
 }
 
@@ -248,12 +263,13 @@ impl Held {
         Self { word, from, window }
     }
 
-    /// Whether the word stands where its pairs were matched.
-    fn stands(&self, text: &[u8], at: usize) -> bool {
-        let Some(start) = at.checked_add_signed(-self.from) else { return false };
+    /// Where the word stands, if its pairs were matched at `at`.
+    fn found(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
+        let start = at.checked_add_signed(-self.from)?;
         let end = start + self.word.text.len();
-        text.get(start..end).is_some_and(|part| part.eq_ignore_ascii_case(self.word.text.as_bytes()))
-            && (!self.word.ends || text.get(end).is_some_and(|next| ENDINGS.contains(next)))
+        let stands = text.get(start..end)?.eq_ignore_ascii_case(self.word.text.as_bytes())
+            && (!self.word.ends || text.get(end).is_some_and(|next| ENDINGS.contains(next)));
+        stands.then_some(start..end)
     }
 }
 
@@ -298,15 +314,28 @@ mod tests {
 
     const WORDS: &[&str] = &["@", "\"+", "key", "pin=", "mail", "token", "secret", "given_name", "pass="];
 
+    /// All places, sorted.
+    fn places(filter: &Prefilter, text: &str) -> Vec<(Range<usize>, Suspect)> {
+        let mut places = Vec::new();
+        let end = filter.scan(text.as_bytes(), |place, suspect| {
+            places.push((place, suspect));
+            ControlFlow::<()>::Continue(())
+        });
+        assert!(end.is_continue());
+        places.sort_by_key(|(place, _)| place.start);
+        places
+    }
+
     #[test]
-    fn a_word_is_seen_at_every_place_of_a_text_and_in_any_case() {
+    fn a_word_is_found_at_every_place_of_a_text_and_in_any_case() {
         let filter = filter(WORDS);
         for word in WORDS {
             for word in [word.to_ascii_uppercase(), (*word).to_owned()] {
+                let length = word.trim_end_matches('=').len();
                 for before in 0..40 {
                     for after in 0..40 {
                         let text = format!("{}{word}{}", ".".repeat(before), ",".repeat(after));
-                        assert_eq!(filter.at(text.as_bytes()), Seen { hint: true, coded: false }, "{text}");
+                        assert_eq!(places(&filter, &text), [(before..before + length, Suspect::Word)], "{text}");
                     }
                 }
             }
@@ -317,26 +346,34 @@ mod tests {
     fn a_word_that_needs_an_end_is_none_without_it() {
         let filter = filter(WORDS);
         for text in ["pins are shipping", "a passport, bypassed", "pin", "pass", "tokes are secre", "giv_name"] {
-            assert_eq!(filter.at(text.as_bytes()), Seen::default(), "{text}");
+            assert_eq!(places(&filter, text), [], "{text}");
         }
-        assert!(filter.at(b"a shipping:pin]").hint);
+        assert_eq!(places(&filter, "a shipping:pin]"), [(11..14, Suspect::Word)]);
     }
 
     #[test]
-    fn a_coding_is_seen_at_every_place_with_a_hint_and_without() {
+    fn a_coding_is_found_at_every_place_with_a_hint_and_without() {
         let filter = filter(WORDS);
         for coding in ["%", "\\", "&", "!"] {
             for hint in ["", "secret"] {
                 for before in 0..40 {
                     for after in 0..40 {
                         let text = format!("{}{coding}{}", ".".repeat(before), ",".repeat(after));
-                        for text in [format!("{hint}{text}"), format!("{text}{hint}")] {
-                            let seen = Seen { coded: true, hint: !hint.is_empty() };
-                            assert_eq!(filter.at(text.as_bytes()), seen, "{text}");
+                        let end = before + 1 + after;
+                        let mut expected = vec![(before..before + 1, Suspect::Coding)];
+                        if !hint.is_empty() {
+                            expected.push((end..end + hint.len(), Suspect::Word));
                         }
+                        assert_eq!(places(&filter, &format!("{text}{hint}")), expected, "{text}");
                     }
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_search_ends_where_its_reader_breaks_off() {
+        let end = filter(WORDS).scan(b"a token, a secret", |place, _| ControlFlow::Break(place));
+        assert_eq!(end, ControlFlow::Break(2..7));
     }
 }

@@ -6,7 +6,7 @@ use super::extent::{MAX_NAME, blank, container, ends_value, is_quote, quoted, sk
 use crate::redact::{
     find::{
         emit::Emit,
-        hints::prefilter,
+        hints::may_hint,
         names::{self, JWK_PRIVATE, OAUTH, Place},
     },
     kind::{self, Kind},
@@ -117,7 +117,7 @@ impl Reading<'_> {
         let whole = name.start - length..name.end;
         let after = self.text.get(name.end);
         let look = &self.text[whole.start..name.end + usize::from(after.is_some())];
-        if self.named.is_empty() && !self.has_key_type && after != Some(&b'`') && !prefilter(look).hint {
+        if self.named.is_empty() && !self.has_key_type && after != Some(&b'`') && !may_hint(look) {
             return None;
         }
         by_name(run).or_else(|| by_name(short)).or_else(|| by_name(&String::from_utf8_lossy(&self.text[whole])))
