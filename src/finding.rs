@@ -12,6 +12,9 @@ use std::{
 
 use crate::{suggest::nearest, visible::visible};
 
+/// What stands for the operation of an exchange that no document has.
+pub const UNDOCUMENTED: &str = "undocumented";
+
 /// Whether the document is contradicted or silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {

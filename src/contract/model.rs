@@ -238,6 +238,13 @@ pub struct Responses {
     pub default: Option<Response>,
 }
 
+/// The keys under which a document may have the response to a status, nearest first: its own, its class's, the default.
+#[must_use]
+pub fn response_keys(status: u16) -> [String; 4] {
+    let class = status / 100;
+    [status.to_string(), format!("{class}XX"), format!("{class}xx"), "default".to_owned()]
+}
+
 /// A status, or a class of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {

@@ -38,6 +38,8 @@ pub struct Items {
     pub(super) parts: BTreeMap<(usize, String), Item>,
     /// Branches of choices, by document and JSON pointer.
     pub(super) branches: HashMap<(usize, String), Schema>,
+    /// Of each operation, by document and JSON pointer.
+    pub(super) parameters: HashMap<(usize, String), Vec<Parameter>>,
     pub(super) exchanges: u64,
     pub(super) undocumented: u64,
 }
@@ -50,6 +52,7 @@ impl Items {
             contract: Arc::clone(contract),
             parts: BTreeMap::new(),
             branches: HashMap::new(),
+            parameters: HashMap::new(),
             exchanges: 0,
             undocumented: 0,
         };
@@ -113,10 +116,12 @@ impl Listing<'_> {
     fn operation(&mut self, operation: &Operation) {
         let id = &operation.id;
         self.add(operation.at.to_string(), Part::Operations, id.to_string());
-        for Parameter { key, at, name, place } in parameters(self.document, operation) {
-            self.add(key, Part::Parameters, format!("{id}: {place} {name}"));
-            self.schema(&below(&at, &["schema"]), &name);
+        let parameters = parameters(self.document, operation);
+        for Parameter { key, at, name, place } in &parameters {
+            self.add(key.clone(), Part::Parameters, format!("{id}: {place} {name}"));
+            self.schema(&below(at, &["schema"]), name);
         }
+        self.items.parameters.insert((self.number, operation.at.to_string()), parameters);
         let body = below(&operation.at, &["requestBody"]);
         self.content(&body, &format!("{id}: request"));
         let responses = below(&operation.at, &["responses"]);
@@ -199,7 +204,7 @@ pub(super) struct Parameter {
     pub(super) place: String,
 }
 
-pub(super) fn parameters(document: &Value, operation: &Operation) -> Vec<Parameter> {
+fn parameters(document: &Value, operation: &Operation) -> Vec<Parameter> {
     let path = operation.at.rsplit_once('/').map(|(path, _)| path).unwrap_or_default();
     let mut found: Vec<Parameter> = Vec::new();
     for owner in [&*operation.at, path] {

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::{
     Items,
-    items::{CHOICES, Parameter, keys, parameters, resolved},
+    items::{CHOICES, Parameter, keys, resolved},
 };
 use crate::{
-    contract::{MediaRange, Operation, below, schema::is_known_value},
+    contract::{MediaRange, Operation, below, model::response_keys, schema::is_known_value},
     exchange::{Body, Exchange, Headers, Place, is_at_or_below, is_redacted, media},
     json::{Document, Kind, Node, push_pointer},
     redact::{Judged, Redacted},
@@ -56,52 +56,56 @@ struct Touched<'a> {
 impl Touched<'_> {
     fn operation(&mut self, operation: &Operation, raw: &[(&str, &str)], exchange: &Exchange) {
         self.keys.insert(operation.at.to_string());
-        for parameter in parameters(self.document, operation) {
+        let items = self.items;
+        for parameter in items.parameters.get(&(self.number, operation.at.to_string())).into_iter().flatten() {
             self.parameter(parameter, raw, exchange);
         }
         let request = &exchange.request;
         self.message(&below(&operation.at, &["requestBody"]), &request.headers, &request.body);
         let Some(response) = exchange.response.as_ref().filter(|response| response.status != 0) else { return };
         let responses = below(&operation.at, &["responses"]);
-        let class = response.status / 100;
-        let names = [response.status.to_string(), format!("{class}XX"), format!("{class}xx"), "default".to_owned()];
-        let listed = names.iter().map(|name| below(&responses, &[name]));
+        let keys = response_keys(response.status);
+        let listed = keys.iter().map(|name| below(&responses, &[name]));
         if let Some(at) = listed.into_iter().find(|at| self.document.pointer(at).is_some()) {
             self.message(&at, &response.headers, &response.body);
             self.keys.insert(at);
         }
     }
 
-    fn parameter(&mut self, Parameter { key, at, name, place }: Parameter, raw: &[(&str, &str)], exchange: &Exchange) {
+    fn parameter(&mut self, Parameter { key, at, name, place }: &Parameter, raw: &[(&str, &str)], exchange: &Exchange) {
         let request = &exchange.request;
-        let values: Vec<Cow<'_, str>> = match &*place {
+        let values: Vec<Cow<'_, str>> = match &**place {
             "path" => {
-                let own = raw.iter().filter(|(held, _)| *held == name);
+                let own = raw.iter().filter(|(held, _)| *held == *name);
                 own.map(|(_, value)| percent_decode_str(value).decode_utf8_lossy()).collect()
             }
             "query" => {
                 let query = request.target.query().unwrap_or_default();
-                let fields = query.split('&').map(|field| field.split_once('=').unwrap_or((field, "")));
+                let fields = media::fields(query.as_bytes());
                 // An array's or an object's members have names of their own.
-                let is_own =
-                    |held: &str| held.strip_prefix(&*name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['));
-                fields.filter(|(held, _)| is_own(&decoded(held))).map(|(_, value)| decoded(value).into()).collect()
+                let is_own = |held: &str| {
+                    held.strip_prefix(&**name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+                };
+                fields
+                    .filter(|field| is_own(&decoded(&query.as_bytes()[field.name.clone()])))
+                    .map(|field| decoded(&query.as_bytes()[field.value]).into())
+                    .collect()
             }
-            "header" => request.headers.get_all(&name).map(|value| String::from_utf8_lossy(value.as_bytes())).collect(),
+            "header" => request.headers.get_all(name).map(|value| String::from_utf8_lossy(value.as_bytes())).collect(),
             "cookie" => {
                 let cookies =
                     request.headers.get_all("cookie").flat_map(|value| value.as_bytes().split(|byte| *byte == b';'));
                 let pairs = cookies.map(|pair| String::from_utf8_lossy(pair.trim_ascii()));
-                pairs.filter(|pair| pair.split('=').next() == Some(&name)).collect()
+                pairs.filter(|pair| pair.split('=').next() == Some(name)).collect()
             }
             _ => Vec::new(),
         };
         if values.is_empty() {
             return;
         }
-        self.keys.insert(key);
+        self.keys.insert(key.clone());
         for value in values {
-            self.text(&below(&at, &["schema"]), &value, 0);
+            self.text(&below(at, &["schema"]), &value, 0);
         }
     }
 
@@ -148,13 +152,12 @@ impl Touched<'_> {
 
     fn form(&mut self, schema: &str, body: &Body) {
         let schemas = self.expand(&[schema.to_owned()], None);
-        let text = String::from_utf8_lossy(&body.content);
-        for (name, value) in text.split('&').map(|field| field.split_once('=').unwrap_or((field, ""))) {
-            let name = decoded(name);
+        for field in media::fields(&body.content) {
+            let name = decoded(&body.content[field.name]);
             let members = self.members(&schemas, &name);
             if !is_redacted(&body.redacted, &below("", &[&name])) {
                 for schema in &members {
-                    self.text(schema, &decoded(value), 0);
+                    self.text(schema, &decoded(&body.content[field.value.clone()]), 0);
                 }
             }
         }
@@ -266,7 +269,7 @@ fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// A name or a value of a query or a form (WHATWG URL, section 5.1).
-fn decoded(text: &str) -> String {
-    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
+/// A name or a value of a query or a form.
+fn decoded(text: &[u8]) -> String {
+    String::from_utf8_lossy(&media::decoded(text)).into_owned()
 }

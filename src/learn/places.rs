@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    contract::{Operation, below, follow},
+    contract::{Operation, below, follow, model::response_keys},
     exchange::{Response, media},
     json::pointer_tokens,
 };
@@ -30,14 +30,14 @@ pub(super) fn response<'d>(document: &'d Value, operation: &Operation, status: u
         let (at, found) = responses.get_key_value(key).map(|(key, found)| (below(&responses_at, &[key]), found))?;
         follow(document, &at, found).ok()
     };
-    let number = status.to_string();
+    let [number, upper, lower, default] = response_keys(status);
     if let Some((at, exact)) = find(&number) {
         return Some(Listed { at, exact: Some(exact), class: None });
     }
-    if responses.is_empty() || responses.contains_key("default") {
+    if responses.is_empty() || responses.contains_key(&default) {
         return None;
     }
-    let class = find(&format!("{}XX", status / 100)).or_else(|| find(&format!("{}xx", status / 100)));
+    let class = find(&upper).or_else(|| find(&lower));
     Some(Listed { at: below(&responses_at, &[&number]), exact: None, class })
 }
 

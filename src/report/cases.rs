@@ -8,13 +8,11 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::{Cited, Facts, Group, Missed, Stale, Unused};
 use crate::{
-    finding::{Kind, Rule},
+    finding::{Kind, Rule, UNDOCUMENTED},
     plural::plural,
 };
 
-const OUTSIDE: &str = "undocumented";
-
-/// Most recorded exchanges that nobody asked for that have a case of their own.
+/// Maximum unused recorded exchanges that have a case of their own.
 const MAX_UNUSED: usize = 1000;
 
 /// Cases that belong together.
@@ -153,17 +151,17 @@ fn operations(facts: &Facts<'_>) -> Vec<Suite> {
     let mut suites: BTreeMap<&str, (Vec<&Group>, Vec<&Missed>)> =
         seen.keys().chain(recorded.keys()).map(|operation| (*operation, Default::default())).collect();
     for group in [Kind::Violation, Kind::Gap].into_iter().flat_map(|kind| tally.groups(kind)) {
-        suites.entry(group.operation.as_deref().unwrap_or(OUTSIDE)).or_default().0.push(group);
+        suites.entry(group.operation.as_deref().unwrap_or(UNDOCUMENTED)).or_default().0.push(group);
     }
     for missed in facts.run.misses() {
-        suites.entry(missed.operation.as_deref().unwrap_or(OUTSIDE)).or_default().1.push(missed);
+        suites.entry(missed.operation.as_deref().unwrap_or(UNDOCUMENTED)).or_default().1.push(missed);
     }
     let suite = |(name, (groups, misses)): (&str, (Vec<&Group>, Vec<&Missed>))| {
         let mut suite = Suite::new(name);
         for (property, counts) in [("exchanges", &seen), ("recorded", &recorded)] {
             suite.properties.extend(counts.get(name).map(|count| (property, count.to_string())));
         }
-        let took = tally.took((name != OUTSIDE).then_some(name));
+        let took = tally.took((name != UNDOCUMENTED).then_some(name));
         suite.pass("checked against the contract", took);
         for group in groups {
             suite.add(group_name(group), finding(facts, group));
@@ -217,7 +215,7 @@ fn denied(facts: &Facts<'_>) -> Option<Suite> {
     suite.filled()
 }
 
-/// The recorded exchanges that nobody asked for.
+/// The recorded exchanges that no request used.
 fn unused(facts: &Facts<'_>) -> Option<Suite> {
     let unused = facts.run.unused.as_deref()?;
     let mut suite = Suite::new("unused");

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Exit, Facts, Kind, Reason, Run, Tally, Title,
+    Kind, Reason, Title,
     cases::{Level, Suite, Trouble},
     csv::Csv,
     page::{Page, Part as Section, Tone, code, text},
-    rendered::Report,
+    plain,
 };
 use crate::{
     coverage::{Counts, Items, Minimum, Part},
@@ -51,26 +51,14 @@ impl Covered<'_> {
             Kind::Json => writeln!(to, "{:#}", self.json()),
             Kind::Csv => self.csv().write(to),
             _ => {
-                let reasons: Vec<Reason> =
-                    self.below().map(|below| Reason::shown("coverage", sentence(below))).collect();
-                let mut run = Run::default();
-                run.exit = Some(Exit { status: u8::from(!reasons.is_empty()), reasons });
-                let facts = Facts {
-                    title: &self.title,
-                    tally: &Tally::default(),
-                    stripped: &[],
-                    failing: &[],
-                    baseline: None,
-                    run: &run,
-                    sources: &self.files,
-                    upstream: None,
-                    made: String::new(),
+                let reasons = self.below().map(|below| Reason::shown("coverage", sentence(below))).collect();
+                let fill = |page: &mut Page| {
+                    page.sentences.push(vec![text(format!("{}.", self.exchanges()))]);
+                    page.sentences.extend(self.below().map(|below| vec![text(sentence(below))]));
+                    page.parts.extend(self.sections());
+                    Part::ALL.map(|part| self.suite(part)).into()
                 };
-                let mut page = Page::about(&facts);
-                page.sentences.push(vec![text(format!("{}.", self.exchanges()))]);
-                page.sentences.extend(self.below().map(|below| vec![text(sentence(below))]));
-                page.parts.extend(self.sections());
-                Report { page, suites: Part::ALL.map(|part| self.suite(part)).into() }.write(kind, &facts, to)
+                plain::with_reasons(kind, &self.title, &self.files, reasons, fill, to)
             }
         }
     }

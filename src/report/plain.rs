@@ -24,10 +24,22 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let title = Title { title: heading.to_owned(), ..Title::default() };
     let reasons = if found { vec![Reason::shown("findings", heading)] } else { Vec::new() };
+    with_reasons(kind, &title, sources, reasons, fill, to)
+}
+
+/// The same under a title, with the reasons for status 1.
+pub(super) fn with_reasons(
+    kind: Kind,
+    title: &Title,
+    sources: &[String],
+    reasons: Vec<Reason>,
+    fill: impl FnOnce(&mut Page) -> Vec<Suite>,
+    to: &mut dyn Write,
+) -> io::Result<()> {
     let mut run = Run::default();
-    run.exit = Some(Exit { status: found.into(), reasons });
+    run.exit = Some(Exit { status: u8::from(!reasons.is_empty()), reasons });
     let facts = Facts {
-        title: &title,
+        title,
         tally: &Tally::default(),
         stripped: &[],
         failing: &[],

@@ -6,15 +6,12 @@ use serde::Serialize;
 
 use super::{Cited, Place};
 use crate::{
-    finding::{Blame, Conclusion, Finding, Kind, Rule, Unchecked, UncheckedSet, Verdict},
+    finding::{Blame, Conclusion, Finding, Kind, Rule, UNDOCUMENTED, Unchecked, UncheckedSet, Verdict},
     redact::{Judged, Redacted, Redactor},
 };
 
 /// Most groups that are kept apart; a recording that has more is summed up beyond it.
 const MOST_GROUPS: usize = 5000;
-
-/// What stands for the operation where the contract has none.
-const UNDOCUMENTED: &str = "undocumented";
 
 /// The one place of all exchanges that are outside the contract's base path.
 const OUTSIDE: &str = "outside the contract (another site or base path)";
@@ -28,7 +25,7 @@ pub struct Unauthenticated {
     pub blame: Option<Blame>,
 }
 
-/// A verdict without a finding: where no report lists exchanges, nothing of its exchange is told.
+/// A verdict without a finding: where no report lists exchanges, its exchange is only counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unremarkable {
     operation: Option<Arc<str>>,
@@ -63,7 +60,7 @@ pub struct Tally {
     pub gap: u64,
     /// Those with a violation.
     pub violates: u64,
-    /// Those that no recording answered, whatever is said of their request: they are counted nowhere above.
+    /// Those that no recording answered, whatever the verdict on their request: they are counted nowhere above.
     pub misses: u64,
     /// Exchanges of the recordings that are served; they are counted nowhere above.
     pub recorded: Recorded,
@@ -101,7 +98,7 @@ struct Counts {
     exchanges: u64,
     /// The same of the recordings that are served.
     recorded: u64,
-    /// How long all of them took, as far as anybody measured.
+    /// How long all of them took, as far as it was measured.
     took: Duration,
     /// By [`Unchecked`].
     unchecked: [u64; Unchecked::ALL.len()],
@@ -328,7 +325,7 @@ impl Tally {
         self.per_operation(|counts| counts.recorded)
     }
 
-    /// How long the exchanges of an operation took, as far as anybody measured; of undocumented ones where there is none.
+    /// How long the exchanges of an operation took, as far as it was measured; of undocumented ones where there is none.
     #[must_use]
     pub(super) fn took(&self, operation: Option<&str>) -> Duration {
         let operation = operation.unwrap_or(UNDOCUMENTED);
@@ -362,7 +359,7 @@ impl Tally {
     }
 }
 
-/// Whether this is one of the `auth.*` rules, which nobody can judge where the header was stripped.
+/// Whether this is one of the `auth.*` rules, which cannot be judged where the header was stripped.
 pub(super) fn is_auth(rule: Rule) -> bool {
     rule.id().starts_with("auth.")
 }

@@ -13,7 +13,7 @@ use crate::{
     cli::Failure,
     contract::{CheckOptions, Contract},
     exchange::{Request, TenantFacts},
-    finding::Verdict,
+    finding::{UNDOCUMENTED, Verdict},
     recording::{self, ReadError, Staged, settle},
     redact::{self, Redactor},
     replay::{Builder, Settings, Unproven},
@@ -110,7 +110,7 @@ fn verified(
             Some(left) if *left > 0 => *left -= 1,
             _ => problems.push(format!(
                 "entry {index} ({}) verifies as [{}], which was not said live; please report it",
-                gist.0.as_deref().unwrap_or("undocumented"),
+                gist.0.as_deref().unwrap_or(UNDOCUMENTED),
                 gist.1.iter().map(|(rule, at)| format!("{rule} {at}")).collect::<Vec<_>>().join(", ")
             )),
         }

@@ -1,6 +1,8 @@
 //! Fields of forms and queries.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
+
+use percent_encoding::percent_decode;
 
 /// A field of a form or a query: where its name and its value stand, percent-encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +21,17 @@ pub(crate) fn fields(text: &[u8]) -> impl Iterator<Item = Field> {
         start = end + 1;
         Field { name: start - 1 - piece.len()..equals.unwrap_or(end), value: equals.map_or(end, |at| at + 1)..end }
     })
+}
+
+/// A name or a value, decoded (WHATWG URL, section 5.1): `+` and `%20` are a space, a broken escape stays.
+///
+/// The check decodes strictly, since a broken escape is a finding. Redaction decodes with a map back to the text.
+pub(crate) fn decoded(text: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr2(b'+', b'%', text).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let spaced: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+    Cow::Owned(percent_decode(&spaced).collect())
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod multipart;
 mod parameters;
 mod words;
 
-pub(crate) use form::{Field, fields};
+pub(crate) use form::{Field, decoded, fields};
 pub(crate) use kinds::{
     EVENT_STREAM, FORM, JSON, MULTIPART_FORM, essence, has_json_suffix, is_json, is_sequence, means_json,
 };

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, header};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::proxy::{Audience, HostPort};
 use crate::{
@@ -100,8 +100,7 @@ impl Rewriter<'_> {
 }
 
 fn decode(text: &[u8]) -> Option<String> {
-    let spaced: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
-    percent_decode(&spaced).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+    String::from_utf8(media::decoded(text).into_owned()).ok()
 }
 
 #[cfg(test)]

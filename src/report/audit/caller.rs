@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     contract::Contract,
     exchange::Credential,
-    finding::Conclusion,
+    finding::{Conclusion, UNDOCUMENTED},
     plural::plural,
     redact::{Judged, Redacted, Redactor},
     report::{Cited, Place},
@@ -60,7 +60,7 @@ impl Calls {
     }
 }
 
-/// The name of whoever sent a request.
+/// The name of the caller that sent a request with this credential.
 #[must_use]
 pub fn name_of(credential: &Credential) -> String {
     match credential {
@@ -78,8 +78,7 @@ impl Caller {
         let cited = OnceCell::new();
         let cite = || Arc::clone(cited.get_or_init(|| Arc::new(Cited::new(place, judged))));
         let found = contract.find(exchange.request.method.as_str(), exchange.request.target.path());
-        let operation =
-            found.as_ref().map_or_else(|| "undocumented".to_owned(), |found| found.operation.id.to_string());
+        let operation = found.as_ref().map_or_else(|| UNDOCUMENTED.to_owned(), |found| found.operation.id.to_string());
         let calls = self.calls.entry(operation).or_default();
         calls.count += 1;
         calls.first.get_or_insert_with(cite);

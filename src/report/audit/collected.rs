@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     contract::Contract,
-    finding::{Kind, Rule},
+    finding::{Kind, Rule, UNDOCUMENTED},
     plural::plural,
     redact::{Judged, Redacted, Redactor},
     report::{
@@ -27,10 +27,10 @@ use crate::{
     visible::visible,
 };
 
-/// Most callers that are told apart; the rest is counted together.
+/// Maximum callers that are listed separately; calls of further ones are counted together.
 const MAX_NAMES: usize = 10_000;
 
-/// What a set of recordings says, folded one exchange at a time.
+/// The calls in a set of recordings, added one exchange at a time.
 #[derive(Debug, Clone, Default)]
 pub struct Audit {
     first: Option<SystemTime>,
@@ -66,7 +66,7 @@ impl Audit {
         Self { filters, ..Self::default() }
     }
 
-    /// Notes what the chain of a trail says; before its exchanges.
+    /// Notes the result of the check of a trail's chain; before its exchanges.
     pub fn integrity(&mut self, integrity: Integrity) {
         self.run.integrity.push(integrity);
     }
@@ -256,7 +256,7 @@ fn list<'a>(out: &mut dyn Write, heading: &str, groups: impl Iterator<Item = &'a
         if at == 0 {
             writeln!(out, "\n{heading}")?;
         }
-        let operation = group.operation.as_deref().unwrap_or("undocumented");
+        let operation = group.operation.as_deref().unwrap_or(UNDOCUMENTED);
         let at = if group.place.is_empty() { String::new() } else { format!(" at {}", group.place) };
         writeln!(out, "  {:<26} {:>6}  {}", group.rule.id(), group.count, visible(&format!("{operation}{at}")))?;
         writeln!(out, "    first {}", visible(&group.sample.cited.to_string()))?;
