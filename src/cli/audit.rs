@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    ContractArgs, Failure, Format, Outcome,
-    options::{self, contract::plan, policy::PolicyArgs, values::instant},
+    ContractArgs, Failure, Outcome,
+    options::{self, OutputArgs, contract::plan, policy::PolicyArgs, values::instant},
     printer::warn,
     report_files::{self, Used},
     trails::{self, Source},
@@ -15,11 +15,11 @@ use super::{
 };
 use crate::{
     exchange::Credential,
-    finding::Rule,
+    finding::{Rule, UNDOCUMENTED},
     recording::Entry,
     redact::{Judged, Redactor},
     report::{
-        Exit, Place, Reason, Request,
+        Exit, Place, Reason,
         audit::{About, Audit, name_of},
     },
     token::Jwks,
@@ -35,13 +35,8 @@ pub struct Args {
     /// trail; repeatable
     #[arg(long, value_name = "FILE")]
     head: Vec<PathBuf>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Write a report as text, json, html, markdown, junit, sarif, github or csv to FILE, or to standard output
-    /// instead of the usual output; repeatable
-    #[arg(long, value_name = "FORMAT[=FILE]")]
-    report: Vec<Request>,
+    #[command(flatten)]
+    output: OutputArgs,
     /// Leave out exchanges before this instant, such as `2026-01-31` (UTC) or `2026-01-31T10:00:00Z`
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     since: Option<SystemTime>,
@@ -73,12 +68,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     used.files("key set", &args.jwks);
     used.files("baseline", &args.policy.baseline);
     used.files("head file", &args.head);
-    report_files::check(&args.report, &mut used)?;
-    report_files::or_failure(&args.report, || audit(args))
+    report_files::check(&args.output.report, &mut used)?;
+    report_files::or_failure(&args.output.report, || audit(args))
 }
 
 fn audit(args: &Args) -> Result<Outcome, Failure> {
-    let wanted = report_files::wanted(&args.report, args.format)?;
+    let wanted = report_files::wanted(&args.output.report, args.output.format)?;
     let keys = args.jwks.as_deref().map(Jwks::read).transpose()?;
     let judge = Judge::new(args.contract.load()?, args.clock_skew, keys);
     let known = |named: &String| judge.contract.operations().any(|operation| *operation.id == **named);
@@ -127,9 +122,6 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// What the audit calls the operation of a request that no document has.
-const UNDOCUMENTED: &str = "undocumented";
-
 impl Args {
     /// The options that leave out exchanges, as they were given.
     fn filters(&self) -> Vec<String> {
@@ -162,7 +154,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Takes in one recording. A browser's export carries no `Authorization` anywhere, and then nobody can say who called.
+    /// Takes in one recording. A browser's export carries no `Authorization` anywhere, so its callers are unknown.
     /// That shows at the end only, and standard input can be read only once: until an entry carries one, both are kept.
     fn read(&self, source: &Source, audit: &mut Audit) -> Result<(), Failure> {
         let mut recording = self.judge.open(source)?;

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use super::{
-    ContractArgs, Failure, Format, Outcome,
-    options::contract::{plan, title},
+    ContractArgs, Failure, Outcome,
+    options::{
+        OutputArgs,
+        contract::{plan, title},
+    },
     report_files::{self, Used},
     trails::{self, Source},
     verify,
@@ -14,7 +17,7 @@ use crate::{
     finding::Verdict,
     recording,
     redact::{Judged, Redactor},
-    report::{Request, coverage::Covered},
+    report::coverage::Covered,
 };
 
 /// Report which parts of the contract recordings touch, and which they never do
@@ -27,13 +30,8 @@ pub struct Args {
     /// media-types, fields, enum-values or variants; repeatable
     #[arg(long, value_name = "PART=SHARE", value_delimiter = ',')]
     min_coverage: Vec<Minimum>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Write a report as text, json, html, markdown, junit, sarif, github or csv to FILE, or to standard output
-    /// instead of the usual output; repeatable
-    #[arg(long, value_name = "FORMAT[=FILE]")]
-    report: Vec<Request>,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     contract: ContractArgs,
 }
@@ -42,12 +40,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();
     used.recordings(&args.recordings);
     used.contract(&args.contract);
-    report_files::check(&args.report, &mut used)?;
-    report_files::or_failure(&args.report, || coverage(args))
+    report_files::check(&args.output.report, &mut used)?;
+    report_files::or_failure(&args.output.report, || coverage(args))
 }
 
 fn coverage(args: &Args) -> Result<Outcome, Failure> {
-    let wanted = report_files::wanted(&args.report, args.format)?;
+    let wanted = report_files::wanted(&args.output.report, args.output.format)?;
     let contract = args.contract.load()?;
     let redactor = Redactor::new(plan(&contract, &[])?);
     let mut items = Items::of(&contract);

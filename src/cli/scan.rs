@@ -14,8 +14,8 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    ContractArgs, Failure, Format, Outcome,
-    options::contract::plan,
+    ContractArgs, Failure, Outcome,
+    options::{OutputArgs, contract::plan},
     printer::warn,
     report_files::{self, Used},
     sources::Seen,
@@ -25,7 +25,7 @@ use crate::{
     recording,
     redact::{Cleaned, Redactor, Sighting},
     report::{
-        Kind, Request,
+        Kind,
         scan::{Hit, Scanned},
     },
 };
@@ -46,13 +46,8 @@ pub struct Args {
     /// repeatable
     #[arg(long, value_name = "RULE")]
     redact: Vec<String>,
-    /// Output format
-    #[arg(long, value_enum, default_value = "text")]
-    format: Format,
-    /// Write a report as text, json, html, markdown, junit, sarif, github or csv to FILE, or to standard output
-    /// instead of the usual output; repeatable
-    #[arg(long, value_name = "FORMAT[=FILE]")]
-    report: Vec<Request>,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     contract: ContractArgs,
 }
@@ -70,12 +65,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         used.tree("file", file);
     }
     used.contract(&args.contract);
-    report_files::check(&args.report, &mut used)?;
-    report_files::or_failure(&args.report, || scan(args))
+    report_files::check(&args.output.report, &mut used)?;
+    report_files::or_failure(&args.output.report, || scan(args))
 }
 
 fn scan(args: &Args) -> Result<Outcome, Failure> {
-    let wanted = report_files::wanted(&args.report, args.format)?;
+    let wanted = report_files::wanted(&args.output.report, args.output.format)?;
     let redactor = Redactor::new(plan(&*args.contract.load()?, &args.redact)?);
     for name in &args.env {
         let value = std::env::var_os(name).ok_or_else(|| {

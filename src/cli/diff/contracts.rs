@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use super::Args;
+use super::args::Args;
 use crate::{
     cli::{
         ContractArgs, Failure, Outcome,
@@ -23,7 +23,7 @@ use crate::{
 };
 
 pub(super) fn diff(args: &Args, old: &Path, new: &Path) -> Result<Outcome, Failure> {
-    let wanted = report_files::wanted(&args.report, args.format)?;
+    let wanted = report_files::wanted(&args.output.report, args.output.format)?;
     let load =
         |file: &Path| ContractArgs { contract: vec![file.to_owned()], overlay: args.contract.overlay.clone() }.load();
     let (was, is) = (load(old)?, load(new)?);

@@ -1,71 +1,33 @@
 //! `contrail diff`: what changed between two recordings, or between two contracts.
 
+mod args;
 mod contracts;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{fs, path::Path, sync::Arc};
 
+pub use self::args::Args;
 use super::{
-    ContractArgs, Failure, Format, Outcome,
+    Failure, Outcome,
     options::contract::plan,
     printer::warn,
     report_files::{self, Used},
     sources, verify,
 };
 use crate::{
-    config::Sources,
     contract::Contract,
     finding::Verdict,
     recording::{self, without_run},
     redact::{Judged, Redactor},
-    replay::{Ignore, IgnoreSet},
-    report::{
-        Request,
-        diff::{self as compared, Item},
-    },
+    replay::IgnoreSet,
+    report::diff::{self as compared, Item},
 };
-
-/// Compare two recordings, or two contracts (--contract OLD --contract NEW) and what they make of recordings
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// The old and the new recording to compare: fixtures, journals, HAR files of any tool, or folders of them; with
-    /// two `--contract` options, any number of recordings to judge under both contracts
-    #[arg(value_name = "FILE")]
-    recordings: Vec<PathBuf>,
-    /// The command line names the old contract and the new one.
-    #[arg(skip)]
-    contracts: bool,
-    /// Ignore this part of bodies: `pointer:/a/b` (`*` for any one member or item) or `body`, optionally after
-    /// `OPERATION=`; repeatable
-    #[arg(long, value_name = "[OPERATION=]WHAT")]
-    ignore: Vec<Ignore>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Write a report as text, json, html, markdown, junit, sarif, github or csv to FILE, or to standard output
-    /// instead of the usual output; repeatable
-    #[arg(long, value_name = "FORMAT[=FILE]")]
-    report: Vec<Request>,
-    #[command(flatten)]
-    contract: ContractArgs,
-}
-
-impl Args {
-    /// Two contracts are compared if the command line names them; those of a variable or of the file judge together.
-    pub(super) fn settle(&mut self, sources: &Sources) {
-        self.contracts = self.contract.contract.len() == 2 && sources.is_flag("contract");
-    }
-}
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut used = Used::default();
     used.recordings(&args.recordings);
     used.contract(&args.contract);
-    report_files::check(&args.report, &mut used)?;
-    report_files::or_failure(&args.report, || match (&args.contract.contract[..], &args.recordings[..]) {
+    report_files::check(&args.output.report, &mut used)?;
+    report_files::or_failure(&args.output.report, || match (&args.contract.contract[..], &args.recordings[..]) {
         ([old, new], _) if args.contracts => contracts::diff(args, old, new),
         (_, [a, b]) => diff(args, a, b),
         _ => Err("name two recordings to compare, A and B, or two contracts: --contract OLD --contract NEW".into()),
@@ -73,7 +35,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 fn diff(args: &Args, a: &Path, b: &Path) -> Result<Outcome, Failure> {
-    let wanted = report_files::wanted(&args.report, args.format)?;
+    let wanted = report_files::wanted(&args.output.report, args.output.format)?;
     let contract = args.contract.load()?;
     let redactor = Redactor::new(plan(&contract, &[])?);
     sources::warn_of_journals(&args.recordings);

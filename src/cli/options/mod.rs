@@ -7,10 +7,11 @@ pub mod judge;
 pub mod limits;
 pub mod listen;
 mod network;
+mod output;
 pub mod policy;
 pub mod trail;
 pub mod upstream;
 pub(super) mod values;
 
 pub(super) use self::network::Network;
-pub use self::{contract::ContractArgs, format::Format};
+pub use self::{contract::ContractArgs, format::Format, output::OutputArgs};
