@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     generate::{Direction, Generator, Style},
-    request::query_pairs,
+    text::{query_pairs, simple},
 };
 use crate::{
     contract::{examples, refs},
@@ -125,16 +125,4 @@ fn multipart(value: &Value) -> String {
     }
     parts.push(format!("--{BOUNDARY}--\r\n"));
     parts.concat()
-}
-
-/// A value in the style `simple` (OpenAPI 3.1, section 4.8.12.4).
-pub(super) fn simple(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(simple).collect::<Vec<_>>().join(","),
-        Value::Object(members) => {
-            members.iter().map(|(name, value)| format!("{name},{}", simple(value))).collect::<Vec<_>>().join(",")
-        }
-        other => other.to_string(),
-    }
 }

@@ -4,13 +4,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
 use super::{
-    body,
     generate::{Direction, Generator, Style},
+    text,
 };
 use crate::{
     contract::{
         ContractDocument,
-        model::{Matched, Operation, Relation},
+        model::{Matched, Operation, Relation, response_keys},
         refs,
     },
     exchange,
@@ -76,9 +76,7 @@ impl Call<'_> {
     /// The documented response for a status, with its place.
     pub(super) fn response(&self, status: StatusCode) -> Option<(String, Value)> {
         let responses = self.responses();
-        let class = format!("{}XX", status.as_u16() / 100);
-        let names = [status.as_str(), &class, &class.to_ascii_lowercase(), "default"].map(str::to_owned);
-        let name = names.into_iter().find(|name| responses.contains_key(name))?;
+        let name = response_keys(status.as_u16()).into_iter().find(|name| responses.contains_key(name))?;
         let response = responses.get(&name)?;
         let found = refs::followed(self.document.document(), response);
         Some((refs::below(&self.operation.at, &["responses", &name]), found.clone()))
@@ -97,7 +95,7 @@ pub(super) fn headers(document: &Value, response: &Value, style: Style) -> Heade
             continue;
         };
         let name = name.parse::<HeaderName>().ok().filter(|name| *name != header::CONTENT_TYPE);
-        if let (Some(name), Ok(value)) = (name, HeaderValue::from_str(&body::simple(&value))) {
+        if let (Some(name), Ok(value)) = (name, HeaderValue::from_str(&text::simple(&value))) {
             headers.insert(name, value);
         }
     }

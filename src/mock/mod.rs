@@ -11,6 +11,7 @@ mod pattern;
 mod request;
 #[cfg(test)]
 mod tests;
+mod text;
 mod token;
 
 use std::{

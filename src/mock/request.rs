@@ -1,15 +1,13 @@
 //! A request for each documented operation: what a client would send, made from the parameters and schemas.
 
-use std::fmt::Display;
-
 use bytes::Bytes;
 use http::Method;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::{
     Mock, body, exchange_of,
     generate::{Direction, Generator, Style},
+    text::{escaped, path_value, query_pairs, simple},
 };
 use crate::{
     contract::{CheckOptions, ContractDocument, model::Operation, refs},
@@ -17,8 +15,6 @@ use crate::{
     finding::Kind,
 };
 
-/// What a path segment and a query hold as it is (RFC 3986, section 2.3).
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// How many requests are tried for one operation.
 const MAX_ATTEMPTS: usize = 16;
 
@@ -122,10 +118,6 @@ impl Mock {
     }
 }
 
-fn escaped(text: &str) -> String {
-    utf8_percent_encode(text, UNRESERVED).to_string()
-}
-
 fn draft(document: &ContractDocument, operation: &Operation, style: Style, with_body: bool) -> Option<Sample> {
     let whole = document.document();
     let held = whole.pointer(&operation.at)?;
@@ -171,9 +163,9 @@ fn draft(document: &ContractDocument, operation: &Operation, style: Style, with_
             }
             "query" => query.extend(query_pairs(&name, parameter, &value)),
             "header" if !["accept", "content-type", "authorization"].contains(&&*name.to_ascii_lowercase()) => {
-                sample.headers.push((name, body::simple(&value)));
+                sample.headers.push((name, simple(&value)));
             }
-            "cookie" => cookies.push(format!("{name}={}", body::simple(&value))),
+            "cookie" => cookies.push(format!("{name}={}", simple(&value))),
             _ => {}
         }
     }
@@ -211,56 +203,4 @@ fn parameter_value(document: &Value, parameter: &Value, style: Style) -> Option<
     let value = Generator::new(document, style, Direction::Request).value(schema)?;
     // An empty segment is no segment.
     (value != json!("")).then_some(value)
-}
-
-fn path_value(name: &str, style: &str, value: &Value) -> String {
-    let written = match value {
-        Value::Array(items) => items.iter().map(|item| escaped(&body::simple(item))).collect::<Vec<_>>().join(","),
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, value)| format!("{},{}", escaped(name), escaped(&body::simple(value))))
-            .collect::<Vec<_>>()
-            .join(","),
-        other => escaped(&body::simple(other)),
-    };
-    match style {
-        "label" => format!(".{written}"),
-        "matrix" => format!(";{name}={written}"),
-        _ => written,
-    }
-}
-
-/// `name[key]=value`; items of arrays are members named by their index.
-fn deep(name: &str, value: &Value) -> Vec<String> {
-    let below = |key: &dyn Display, value| deep(&format!("{name}[{key}]"), value);
-    match value {
-        Value::Object(members) => members.iter().flat_map(|(key, value)| below(key, value)).collect(),
-        Value::Array(items) => items.iter().enumerate().flat_map(|(index, value)| below(&index, value)).collect(),
-        scalar => vec![format!("{}={}", escaped(name), escaped(&body::simple(scalar)))],
-    }
-}
-
-/// The pairs of a query (OpenAPI 3.1, section 4.8.12.4).
-pub(super) fn query_pairs(name: &str, parameter: &Value, value: &Value) -> Vec<String> {
-    let style = parameter.get("style").and_then(Value::as_str).unwrap_or("form");
-    let explode = parameter.get("explode").and_then(Value::as_bool).unwrap_or(style == "form");
-    let pair = |name: &str, value: &str| format!("{}={}", escaped(name), value);
-    let joined = |separator: &str, items: Vec<String>| pair(name, &items.join(separator));
-    let each = |items: &[Value]| items.iter().map(|item| escaped(&body::simple(item))).collect::<Vec<_>>();
-    match (value, style, explode) {
-        (Value::Array(items), "form", true) => each(items).iter().map(|item| pair(name, item)).collect(),
-        (Value::Array(items), "spaceDelimited", false) => vec![joined("%20", each(items))],
-        (Value::Array(items), "pipeDelimited", false) => vec![joined("%7C", each(items))],
-        (Value::Array(items), _, false) => vec![joined(",", each(items))],
-        (Value::Array(items), ..) => each(items).iter().map(|item| pair(name, item)).collect(),
-        (_, "deepObject", _) => deep(name, value),
-        (Value::Object(members), _, true) => {
-            members.iter().map(|(key, value)| pair(key, &escaped(&body::simple(value)))).collect()
-        }
-        (Value::Object(members), ..) => {
-            let all = members.iter().flat_map(|(key, value)| [escaped(key), escaped(&body::simple(value))]).collect();
-            vec![joined(",", all)]
-        }
-        (other, ..) => vec![pair(name, &escaped(&body::simple(other)))],
-    }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::contract::Operation;
+
 /// What a change means for a client that conforms to the old contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Impact {
@@ -90,5 +92,21 @@ impl Role {
             (Effect::Narrower, false) | (Effect::Wider, true) => Impact::NonBreaking,
             _ => Impact::Breaking,
         }
+    }
+}
+
+pub(super) fn change(
+    operation: Option<&Operation>,
+    impact: Impact,
+    kind: &str,
+    place: &str,
+    message: impl Into<String>,
+) -> Change {
+    Change {
+        impact,
+        kind: kind.to_owned(),
+        operation: operation.map(|operation| Arc::clone(&operation.id)),
+        place: place.to_owned(),
+        message: message.into(),
     }
 }

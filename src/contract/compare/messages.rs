@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    change::{Change, Impact, Role},
-    operations::change,
+    change::{Change, Impact, Role, change},
     schema::Walk,
 };
 use crate::contract::{

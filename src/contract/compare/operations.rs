@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    change::{Change, Impact},
+    change::{Change, Impact, change},
     messages::{Messages, place_name},
 };
 use crate::{
@@ -57,22 +57,6 @@ fn documents(old: &ContractDocument, new: &ContractDocument) -> Vec<Change> {
         changes[start..].iter_mut().for_each(|change| change.operation = Some(Arc::clone(&is.id)));
     }
     changes
-}
-
-pub(super) fn change(
-    operation: Option<&Operation>,
-    impact: Impact,
-    kind: &str,
-    place: &str,
-    message: impl Into<String>,
-) -> Change {
-    Change {
-        impact,
-        kind: kind.to_owned(),
-        operation: operation.map(|operation| Arc::clone(&operation.id)),
-        place: place.to_owned(),
-        message: message.into(),
-    }
 }
 
 type Pair<'m> = (Option<&'m Operation>, Option<&'m Operation>);
