@@ -68,25 +68,30 @@ def base(document):
     return re.sub(r"^https?://[^/]*", "", url).rstrip("/")
 
 
-def places(document):
-    """(label, side, method, url, status, schema, the document's own examples) of each JSON body."""
+def operations(document):
+    """(path, path item, method, operation, path of the server) of each operation."""
     for path, item in (document.get("paths") or {}).items():
         item = follow(document, item)
         for method in METHODS:
             operation = item.get(method)
-            if not isinstance(operation, dict):
-                continue
-            prefix = base(operation if "servers" in operation else item if "servers" in item else document)
-            url = "https://a.example" + prefix + re.sub(r"\{[^}]*\}", "x", path)
-            name = operation.get("operationId", f"{method} {path}")
-            schema, own = described(document, operation.get("requestBody") or {})
+            if isinstance(operation, dict):
+                yield path, item, method, operation, base(
+                    operation if "servers" in operation else item if "servers" in item else document)
+
+
+def places(document):
+    """(label, side, method, url, status, schema, the document's own examples) of each JSON body."""
+    for path, _, method, operation, prefix in operations(document):
+        url = "https://a.example" + prefix + re.sub(r"\{[^}]*\}", "x", path)
+        name = operation.get("operationId", f"{method} {path}")
+        schema, own = described(document, operation.get("requestBody") or {})
+        if schema is not None:
+            yield f"{name} request", "request", method, url, 200, schema, own
+        for status, response in (operation.get("responses") or {}).items():
+            schema, own = (None, []) if status.startswith("x-") else described(document, response)
             if schema is not None:
-                yield f"{name} request", "request", method, url, 200, schema, own
-            for status, response in (operation.get("responses") or {}).items():
-                schema, own = (None, []) if status.startswith("x-") else described(document, response)
-                if schema is not None:
-                    code = {"default": "599"}.get(status, status.upper().replace("X", "0"))
-                    yield f"{name} {status}", "response", method, url, int(code), schema, own
+                code = {"default": "599"}.get(status, status.upper().replace("X", "0"))
+                yield f"{name} {status}", "response", method, url, int(code), schema, own
 
 
 def described(document, holder):
@@ -164,28 +169,22 @@ def parametrised(path, name, document, arguments, explained):
     resource = Resource.from_contents(whole, default_specification=DRAFT202012)
     registry = Registry().with_resource("https://document.example/", resource)
     cases, entries = [], []
-    for route, item in (document.get("paths") or {}).items():
-        item = follow(document, item)
-        for method in METHODS:
-            operation = item.get(method)
-            if not isinstance(operation, dict):
+    for route, item, method, operation, prefix in operations(document):
+        for held in parameters.of(document, follow, item, operation):
+            if held.get("in") not in parameters.RULES or held["name"].lower() in parameters.IGNORED:
                 continue
-            prefix = base(operation if "servers" in operation else item if "servers" in item else document)
-            for held in parameters.of(document, follow, item, operation):
-                if held.get("in") not in parameters.RULES or held["name"].lower() in parameters.IGNORED:
-                    continue
-                parameter = parameters.Parameter(document, held)
-                if not parameter.is_read:
-                    continue
-                validator = Draft202012Validator(bodies.anchored(parameter.schema), registry=registry, format_checker=FormatChecker())
-                label = f"{operation.get('operationId', f'{method} {route}')} {parameter.place} {parameter.name}"
-                for sent in parameters.requests(parameter, whole, chance, arguments.count):
-                    target, headers = parameters.request(parameter, route, sent)
-                    made = entry("request", method, "https://a.example" + prefix + target, 200, "")
-                    made["request"]["headers"] = headers
-                    made["request"].pop("postData")
-                    entries.append(made)
-                    cases.append((label, parameter, sent, parameters.verdict(parameter, whole, validator, sent)))
+            parameter = parameters.Parameter(document, held)
+            if not parameter.is_read:
+                continue
+            validator = Draft202012Validator(bodies.anchored(parameter.schema), registry=registry, format_checker=FormatChecker())
+            label = f"{operation.get('operationId', f'{method} {route}')} {parameter.place} {parameter.name}"
+            for sent in parameters.requests(parameter, whole, chance, arguments.count):
+                target, headers = parameters.request(parameter, route, sent)
+                made = entry("request", method, "https://a.example" + prefix + target, 200, "")
+                made["request"]["headers"] = headers
+                made["request"].pop("postData")
+                entries.append(made)
+                cases.append((label, parameter, sent, parameters.verdict(parameter, whole, validator, sent)))
     counts = {"parameters": 0, "invalid": 0, "unchecked": 0, "explained": 0}
     wrong = 0
     for (label, parameter, sent, says), exchange in zip(cases, verify(path, entries) if entries else [], strict=True):
