@@ -33,7 +33,7 @@ impl BundleFolder {
     /// The system's.
     pub(super) fn new() -> io::Result<Self> {
         remove_abandoned(&std::env::temp_dir());
-        // Whoever could write here could have CMD trust anybody.
+        // A user who can write here can make CMD trust any certificate authority.
         let private = Permissions::from_mode(0o700);
         let folder = tempfile::Builder::new().prefix(PREFIX).permissions(private).tempdir()?;
         let lock = create(&folder.path().join(LOCK))?;

@@ -2,7 +2,7 @@
 //!
 //! The parts are those of the document ([`Items`]): they have its names and pointers, so no value of the traffic is ever
 //! shown, and memory is bounded by the document. A part is touched if it occurs in an exchange, whatever the verdict.
-//! What nobody can tell (a redacted value, a branch that cannot be judged) is not touched.
+//! What cannot be decided (a redacted value, a branch that cannot be judged) counts as not touched.
 //!
 //! Knows nothing of files or sockets.
 

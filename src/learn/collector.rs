@@ -49,7 +49,7 @@ pub(super) struct Answers {
     /// By media type.
     pub(super) bodies: BTreeMap<String, Bodies>,
     pub(super) without_body: u64,
-    /// Bodies that nobody can describe.
+    /// Bodies that no schema can describe.
     pub(super) unread: u64,
 }
 
@@ -226,7 +226,7 @@ fn call(operation: &Operation, exchange: &Exchange, response: &Response) -> Opti
     let facts = match &exchange.request.credential {
         Credential::Token(facts) => facts,
         Credential::Encrypted | Credential::Unknown => return Some(Call::Unread),
-        // What the tenant accepts from anybody takes no scope.
+        // What the tenant accepts without a token needs no scope.
         _ if accepted => return Some(Call::Accepted(BTreeSet::new())),
         _ => return None,
     };
@@ -235,7 +235,7 @@ fn call(operation: &Operation, exchange: &Exchange, response: &Response) -> Opti
     }
     let scopes: BTreeSet<String> = match &facts.scopes {
         Some(scopes) => scopes.iter().cloned().collect(),
-        // Nothing says that the claims of an opaque token are the place for its scopes.
+        // The claims of an opaque token need not list its scopes.
         None if !operation.takes_jwt() => return Some(Call::Unread),
         None => BTreeSet::new(),
     };

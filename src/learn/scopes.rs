@@ -27,7 +27,7 @@ const MAX_NAMES: usize = 3;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Calls {
     tenants: BTreeMap<String, Tenant>,
-    /// Calls whose token's scopes nobody can read.
+    /// Calls with a token whose scopes cannot be read.
     unread: u64,
     /// There were more tenants, sets of scopes, refusals or paths than are kept.
     overflow: bool,
@@ -60,7 +60,7 @@ pub(super) enum Call {
     Accepted(Scopes),
     /// It was refused with 403, in these words.
     Refused(Scopes, Words),
-    /// Nobody can read the scopes of its token.
+    /// The scopes of its token cannot be read.
     Unread,
 }
 

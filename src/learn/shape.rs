@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 12;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shape {
     values: u64,
-    /// One was replaced by redaction, so that nobody can say what it was.
+    /// One was replaced by redaction, so its value is unknown.
     hidden: bool,
     kinds: [bool; 7],
     objects: u64,

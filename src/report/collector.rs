@@ -117,7 +117,7 @@ impl Collector {
         self.run.deny(host, reason);
     }
 
-    /// The recordings that were served have these exchanges that nobody asked for.
+    /// No request used these exchanges of the recordings that were served.
     pub fn unused(&mut self, unused: Vec<Unused>) {
         self.run.unused = Some(unused);
     }
@@ -128,7 +128,7 @@ impl Collector {
         (self.run.stale, self.run.stale_fails) = (stale, fails);
     }
 
-    /// The fixture that was written came to this in its proof.
+    /// The proof of the fixture that was written had this result.
     pub fn proved(&mut self, proof: Proof) {
         self.run.proof = Some(proof);
     }
@@ -181,7 +181,7 @@ impl Collector {
         self.settled.listed.is_some()
     }
 
-    /// Counts an exchange of which nothing is to be told; not for a collector that lists exchanges. The rest as
+    /// Counts an exchange without a finding; not for a collector that lists exchanges. The rest as
     /// [`Collector::exchange`].
     pub fn unremarkable(&mut self, place: Place<'_>, counted: &Unremarkable, other: Option<Unauthenticated>) {
         debug_assert!(!self.lists());
@@ -198,7 +198,7 @@ impl Collector {
     }
 
     /// Settles the open verdicts of the file that ended: its producer strips `Authorization`, or it does not (which
-    /// may be told before the end, as soon as an entry carries the header).
+    /// is known before the end, as soon as an entry carries the header).
     ///
     /// # Errors
     ///

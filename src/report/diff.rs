@@ -208,7 +208,7 @@ fn headers(a: &Headers, b: &Headers, out: &mut Vec<Difference>) {
     names.sort_unstable();
     names.dedup();
     for name in names {
-        // The body's own differences tell it better.
+        // The body's own differences show it better.
         if name == "content-length" {
             continue;
         }

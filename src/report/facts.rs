@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Baseline, Covered, Group, Run, Tally};
 use crate::finding::{Conclusion, Rule};
 
-/// What a contract calls itself, for the head of a report.
+/// The title of a contract, for the head of a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Title {
     /// `info.title`.
@@ -84,7 +84,7 @@ pub(super) fn places(counts: &BTreeMap<&str, u64>) -> String {
     pairs.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The word for what an exchange came to: a miss never `conforms`.
+/// The word for the result of an exchange: a miss never `conforms`.
 #[must_use]
 pub fn verdict_name(conclusion: Conclusion, missed: bool) -> &'static str {
     if missed && conclusion == Conclusion::Conforms { "miss" } else { conclusion.name() }

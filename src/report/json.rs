@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The same `findings` follow in groups, which `--baseline` reads. A replay adds `misses`, `unused` and `stale`, a
-//! recording its `proof`, a forward proxy the hosts that it `denied`. The summary comes first, and nobody knows it before
-//! the last exchange: the exchanges wait in a [`Spool`].
+//! recording its `proof`, a forward proxy the hosts that it `denied`. The summary comes first and needs the last
+//! exchange, so the exchanges wait in a [`Spool`].
 
 use std::io::{self, Write};
 

@@ -4,7 +4,7 @@
 //! A [`Collector`] takes one exchange after the other and keeps counts and one sample per group, so its memory does not
 //! grow with the recording; the JSON report, which lists every exchange, is spooled to an anonymous temporary file.
 //!
-//! A file whose producer strips `Authorization` cannot be told before its end. Until then both outcomes are kept per
+//! Whether the producer of a file strips `Authorization` is known only at its end. Until then both outcomes are kept per
 //! entry ([`Collector::exchange`]'s `unauthenticated`), and [`Collector::end_of_file`] settles which one counts.
 //!
 //! Accepts [`Redacted`](crate::redact::Redacted) values only. Knows nothing of sockets, arguments or exit statuses.

@@ -1,4 +1,4 @@
-//! What a run of the proxy came to besides findings: misses, denied requests, recordings that nobody asked for, and
+//! What a run of the proxy came to besides findings: misses, denied requests, unused recordings, and
 //! the proof of the fixture that it wrote.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::redact::Redactor;
 /// Most different missed requests, and most different denied hosts, that are kept apart; more are only counted.
 const MAX_APART: usize = 1000;
 
-/// What a run came to. Empty for a command that only reads files.
+/// The result of a run besides findings. Empty for a command that only reads files.
 #[derive(Debug, Clone, Default)]
 pub struct Run {
     misses: BTreeMap<(String, &'static str), Missed>,
@@ -24,7 +24,7 @@ pub struct Run {
     pub further_denied: u64,
     /// Unused recorded exchanges make the run fail.
     pub unused_fails: bool,
-    /// Recorded exchanges that nobody asked for; `None` where no recording is served.
+    /// Recorded exchanges that no request used; `None` where no recording is served.
     pub unused: Option<Vec<Unused>>,
     /// Stale recorded exchanges make the run fail.
     pub stale_fails: bool,
@@ -125,7 +125,7 @@ pub struct Denied<'a> {
     pub count: u64,
 }
 
-/// A recorded exchange that nobody asked for.
+/// A recorded exchange that no request used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unused {
     /// The fixture and the entry's index in it.
@@ -148,14 +148,14 @@ pub struct Stale {
     pub is_gone: bool,
 }
 
-/// What the proof of a fixture came to.
+/// The result of a fixture's proof.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proof {
     /// It passed.
     pub good: bool,
     /// What is wrong with the fixture, one sentence each.
     pub problems: Vec<String>,
-    /// What else has to be said of it.
+    /// A note on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -203,7 +203,7 @@ impl Run {
         self.misses().map(|missed| missed.count).sum::<u64>() + self.further_misses
     }
 
-    /// Recorded exchanges that nobody asked for.
+    /// Recorded exchanges that no request used.
     pub fn unused(&self) -> impl ExactSizeIterator<Item = &Unused> {
         self.unused.as_deref().unwrap_or_default().iter()
     }

@@ -1,6 +1,6 @@
 //! The text report: groups with a count and one sample, what could not be checked, and one line that sums it up.
 //!
-//! Readable without colour: nothing is said by colour alone.
+//! Readable without colour: no information is in the colour alone.
 
 use std::io::{self, Write};
 
@@ -217,7 +217,7 @@ fn one(pen: &mut Pen<'_>, facts: &Facts<'_>, group: &Group, code: &str) -> io::R
     writeln!(pen.to, "    {}", pen.paint(DIM, &visible(&example)))
 }
 
-/// Says where the exit status departs from what the kind alone would give.
+/// Notes where the exit status differs from what the kind alone would give.
 fn mark(facts: &Facts<'_>, rule: Rule) -> &'static str {
     match (rule.kind(), facts.fails(rule)) {
         (Kind::Violation, false) => " (allowed)",

@@ -177,8 +177,8 @@ fn opened(path: &Path) -> Result<(File, fs::Metadata), ReadFault> {
     }
 }
 
-/// Whether another tool's file carries no `Authorization` anywhere, as browsers export them: then nobody can say who
-/// called. What can be read only once (standard input, a pipe) is taken as it is.
+/// Whether another tool's file carries no `Authorization` anywhere, as browsers export them: then its callers are
+/// unknown. What can be read only once (standard input, a pipe) is taken as it is.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
-//! The audit: who called what, with which scopes, and which of those the documentation says were needed.
+//! The audit: who called what, with which scopes, and which of those the documentation requires.
 //!
-//! Least privilege is told as far as the documentation goes and no further: where it does not show which scope an
-//! operation needs, a scope that a caller holds may be needed there, and the report says so. Every line cites the first
-//! exchange that it rests on. Two audits of the same files are the same bytes, so no report of one holds its own date.
+//! A scope counts as unneeded only as far as the documentation shows it: where it does not show which scope an
+//! operation needs, a scope that a caller holds may be needed there, and the report states that. Every line cites the
+//! first exchange that it rests on. Two audits of the same files are the same bytes, so no report of one holds its own date.
 
 mod caller;
 mod collected;

@@ -104,7 +104,7 @@ pub(super) struct Choice {
     pub(super) selection: Option<Selection>,
     /// The branches are schemas that extend this one; none has to hold.
     pub(super) children: bool,
-    /// Nobody can decide between the branches, so that several may hold.
+    /// Nothing decides between the branches, so several may hold.
     pub(super) undecided: bool,
 }
 
@@ -156,7 +156,7 @@ pub(super) enum Additional {
     Open,
     /// Free-form, on purpose.
     Free,
-    /// There are none; the judge says so.
+    /// The schema allows none; the judge reports each as a violation.
     Closed,
     /// They have this schema.
     Schema(usize),

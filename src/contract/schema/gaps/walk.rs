@@ -1,4 +1,4 @@
-//! One walk through a value, along what the table says of it.
+//! The walk through a value and the table: which places of the value no schema documents.
 
 use std::{borrow::Cow, cell::Cell};
 
