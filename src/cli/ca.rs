@@ -160,7 +160,10 @@ mod tests {
 
     #[test]
     fn an_upstream_without_a_scheme_is_refused_with_a_hint() {
-        assert!(host_of("tenant.example").unwrap_err().to_string().contains("https://TENANT"));
+        assert_eq!(
+            host_of("tenant.example").unwrap_err().to_string(),
+            "`tenant.example` is no URL with a host; expected https://TENANT"
+        );
         assert_eq!(host_of("sandbox").unwrap(), "tenant.example");
         assert_eq!(host_of("https://tenant.example:8443").unwrap(), "tenant.example");
     }

@@ -69,7 +69,7 @@ impl fmt::Display for ContractError {
                 write!(f, "`{}` is not valid {language}: {reason}", file.display())
             }
             Self::NotOpenApi { found } => {
-                write!(f, "not an OpenAPI document that contrail can use: {found}; it takes 3.0 to 3.2")
+                write!(f, "not an OpenAPI document that contrail can use: {found}; contrail takes OpenAPI 3.0 to 3.2")
             }
             Self::In { file, error } => write!(f, "`{}`: {error}", file.display()),
             Self::DanglingRef { at, target } if !target.starts_with('#') => {

@@ -159,18 +159,20 @@ pub(super) fn advice(exchange: &Exchange) -> &'static str {
     let is_whole = exchange.transport.incomplete.is_none() && exchange.transport.answered_by_contrail.is_none();
     match &response.body.presence {
         _ if response.status == 101 => {
-            "To record it again changes nothing: contrail records no WebSocket or other protocol behind a 101. Keep such \
+            "Recording it again changes nothing: contrail records no WebSocket or other protocol behind a 101. Keep \
+             such \
              requests out of a replay, or let the client fall back to plain HTTP."
         }
         Presence::Truncated { .. } if is_whole => {
             "Record it again with `contrail record --append` and a larger `--max-capture`."
         }
         Presence::Withheld(Withheld::Unparsable) => {
-            "To record it again changes nothing as long as the tenant answers so: contrail keeps no body in which it cannot \
+            "Recording it again changes nothing while the tenant answers so: contrail keeps no body in which it cannot \
              tell where secrets are."
         }
         Presence::Withheld(Withheld::Undecodable) => {
-            "contrail could not undo its `Content-Encoding`. Let the client ask with `Accept-Encoding: gzip, deflate, br, \
+            "contrail could not undo its `Content-Encoding`. Let the client ask with `Accept-Encoding: gzip, deflate, \
+             br, \
              zstd`, and record it again with `contrail record --append`."
         }
         Presence::Withheld(Withheld::NotSaved) => {

@@ -279,7 +279,10 @@ mod tests {
             assert!(said.contains(rule.id()) && said.contains("exchange.echo"), "{said}");
         }
         let said = "response.bodies".parse::<Misbehaviour>().unwrap_err().to_string();
-        assert!(said.contains("is not a rule"), "{said}");
+        assert_eq!(
+            said,
+            "`response.bodies` is not a rule; did you mean `response.body`? `contrail explain` lists them all"
+        );
     }
 
     #[test]

@@ -55,13 +55,14 @@ pub enum JwksError {
 impl fmt::Display for JwksError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Read { path, .. } => write!(f, "cannot read the key set {}", path.display()),
+            Self::Read { path, .. } => write!(f, "cannot read the key set `{}`", path.display()),
             Self::Shape(path) => {
-                write!(f, "{} is no JSON Web Key Set: expected a JSON object with an array `keys`", path.display())
+                write!(f, "`{}` is no JSON Web Key Set: expected a JSON object with an array `keys`", path.display())
             }
             Self::NoKey(path) => write!(
                 f,
-                "{} holds no key that can check a signature: expected public RSA (2048 bits or more), P-256, P-384 or \
+                "`{}` holds no key that can check a signature: expected public RSA (2048 bits or more), P-256, P-384 \
+                 or \
                  Ed25519 keys",
                 path.display()
             ),

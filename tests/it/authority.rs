@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 
 use crate::support::command::{Ran, contrail, limited, run};
-use crate::support::golden::assert_output;
+use crate::support::golden::{assert_line, assert_output};
 
 const UPSTREAM: &str = "https://tenant.example";
 
@@ -119,7 +119,10 @@ fn an_authority_survives_a_rotation_that_cannot_write() {
     let ran = command.output().unwrap();
     let message = String::from_utf8(ran.stderr).unwrap();
     assert_eq!(ran.status.code(), Some(2), "{message}");
-    assert!(message.contains("ca-key.pem") && message.contains("File too large"), "{message}");
+    assert_line(
+        &message,
+        "contrail: cannot use the certificate authority at `FOLDER/.draft-ID/ca-key.pem`: File too large (os error 27)",
+    );
     assert_eq!(printed(base.path()), before);
     assert_eq!(hidden(base.path()), [""; 0]);
 }
@@ -133,10 +136,10 @@ fn a_missing_file_is_named_with_the_command_that_mends_it_and_other_files_stay()
         fs::remove_file(folder.join(missing)).unwrap();
         let ran = ca(base.path(), &["print"]);
         assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
-        let file = folder.join(missing);
-        let rotate = format!("contrail ca rotate --ca-dir {}", base.path().display());
-        assert!(ran.stderr.contains(&format!("`{}` is not usable: ", file.display())), "{}", ran.stderr);
-        assert!(ran.stderr.contains(&rotate), "{}", ran.stderr);
+        let (file, at) = (folder.join(missing), base.path().display());
+        let rotate = format!("`contrail ca rotate --ca-dir {at}` makes a new authority");
+        let said = format!("contrail: `{}` is not usable: the file is missing; {rotate}", file.display());
+        assert_line(&ran.stderr, &said);
         assert_eq!(ca(base.path(), &["rotate"]).status, 0);
         assert_eq!(fs::read_to_string(folder.join("notes.txt")).unwrap(), "mine");
     }
@@ -181,7 +184,14 @@ fn a_file_in_the_place_of_the_folder_is_named() {
     for action in ["print", "rotate"] {
         let ran = ca(&file, &[action]);
         assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
-        assert!(ran.stderr.contains(&format!("`{}`", file.display())), "{}", ran.stderr);
+        assert_line(
+            &ran.stderr,
+            &format!(
+                "contrail: cannot use the certificate authority at `{}`: File exists (os error 17); a file is in the \
+                 way: choose another path",
+                file.display()
+            ),
+        );
         assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
     }
 }

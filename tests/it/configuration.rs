@@ -6,7 +6,7 @@ use contrail::config;
 
 use crate::support::{
     command::{Ran, contrail, run_in},
-    golden::assert_output,
+    golden::{assert_line, assert_output, assert_transcripts},
     har,
 };
 
@@ -100,24 +100,18 @@ fn the_example_of_the_file_is_one_that_contrail_takes() {
 #[test]
 fn an_option_without_effect_gets_a_warning_and_one_that_would_protect_nothing_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let http = "http://127.0.0.1:9";
-    for command in [&["watch", "--upstream", http][..], &["replay", "f"]] {
-        let ran = run_in(folder.path(), command.iter().chain(&["--proxy-auth", "a:b"]));
-        assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.lines().count()), (2, "", 1), "{}", ran.stderr);
-        assert!(ran.stderr.contains("--proxy-auth is for the forward listener"), "{}", ran.stderr);
-    }
-    let cases: [(&[&str], &str); 4] = [
-        (&["--upstream", "sandbox", "--upstream-ca", "x"], "--upstream-ca has no effect"),
-        (&["--upstream", http, "--upstream-ca", "x"], "127.0.0.1:9 is plain http"),
-        (&["--upstream", http, "--upstream-cert", "x", "--upstream-key", "y"], "--upstream-cert has no effect"),
-        (&["--upstream", "sandbox", "--upstream-proxy", "none"], "--upstream-proxy has no effect"),
-    ];
-    for (options, expected) in cases {
-        let ran = run_in(folder.path(), ["watch"].iter().chain(options).chain(&["--", "true"]));
-        assert_eq!(ran.status, 0, "{options:?}: {}", ran.stderr);
-        let said = ran.stderr.lines().next().unwrap_or_default();
-        assert!(said.starts_with("contrail: ") && said.contains(expected), "{options:?}: {}", ran.stderr);
-    }
+    assert_transcripts(
+        "configuration/an_option_without_effect_gets_a_warning_and_one_that_would_protect_nothing_is_refused",
+        folder.path(),
+        &[
+            "watch --upstream http://127.0.0.1:9 --proxy-auth a:b",
+            "replay f --proxy-auth a:b",
+            "watch --upstream sandbox --upstream-ca x -- true",
+            "watch --upstream http://127.0.0.1:9 --upstream-ca x -- true",
+            "watch --upstream http://127.0.0.1:9 --upstream-cert x --upstream-key y -- true",
+            "watch --upstream sandbox --upstream-proxy none -- true",
+        ],
+    );
     let watch = ["watch", "--upstream", "sandbox", "--", "true"];
     let mut command = contrail();
     command.current_dir(folder.path()).args(watch).env("CONTRAIL_PROXY_AUTH", "a:b").env("CONTRAIL_UPSTREAM_CA", "x");
@@ -386,8 +380,17 @@ fn a_switch_that_a_variable_or_the_file_turns_off_excludes_nothing() {
         command.current_dir(folder.path()).args(arguments).env("CONTRAIL_APPEND", variable);
         let ran = Ran::from(command.env("CONTRAIL_OVERWRITE", "yes").output().unwrap());
         assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{variable}: {}", ran.stderr);
-        assert!(ran.stderr.contains("names no port"), "{variable}: {}", ran.stderr);
+        assert_line(
+            &ran.stderr,
+            "contrail: --listen nowhere: it names no port; write HOST:PORT, as in 127.0.0.1:8080 (this machine only) \
+             or 0.0.0.0:8080; port 0 takes a free one",
+        );
     }
     let ran = run_in(folder.path(), record);
-    assert!(ran.stderr.contains("names no port") && ran.stderr.lines().count() == 1, "{}", ran.stderr);
+    assert_line(
+        &ran.stderr,
+        "contrail: --listen nowhere: it names no port; write HOST:PORT, as in 127.0.0.1:8080 (this machine only) or \
+         0.0.0.0:8080; port 0 takes a free one",
+    );
+    assert!(ran.stderr.lines().count() == 1, "{}", ran.stderr);
 }

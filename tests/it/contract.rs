@@ -5,7 +5,11 @@ use std::{fs, path::Path};
 use contrail::contract::Contract;
 use serde_json::Value;
 
-use crate::support::{cases, command::run_in, golden::assert_output};
+use crate::support::{
+    cases,
+    command::run_in,
+    golden::{assert_line, assert_output},
+};
 
 const CONNECTION_GROUPS: &str = "$.paths['/connections/{id}/directory-provisioning/synchronized-groups'].get";
 
@@ -115,16 +119,18 @@ fn the_contract_is_shown_with_operations_scopes_limits_and_everything_that_is_no
     let folder = tempfile::tempdir().unwrap();
     let shown = run_in(folder.path(), ["contract"]).stdout;
     for text in [
-        "Tenant Management Interface 2.0\nbase path /api/v2; sha256 ",
-        "  getRateLimitPolicy\n    GET /rate-limit-policies/{id}\n",
-        "scope     read:rate_limit_policies",
+        "Tenant Management Interface 2.0\nbase path /api/v2; sha256 HASH",
+        "  getRateLimitPolicy\n    GET /rate-limit-policies/{id}",
+        "      scope     read:rate_limit_policies",
         "Scopes: 242 of 89 resources",
-        "integer: 1 to 100; default 50  [4.3, 8]",
-        "object: required `org.iso.18013.5.1.mDL`; no other properties  [2.4]",
-        "required-scope  [4, 5]",
-        "not checked by contrail\n  nothing\n",
+        "  getSynchronizedGroups take                                              integer: 1 to 100; default 50  \
+         [4.3, 8]",
+        "  Presentation                                                            object: required \
+         `org.iso.18013.5.1.mDL`; no other properties  [2.4]",
+        "  getSynchronizedGroups                            required-scope  [4, 5]",
+        "Not implemented: stated by the document, not checked by contrail\n  nothing",
     ] {
-        assert!(shown.contains(text), "{text}\nnot in\n{shown}");
+        assert_line(&shown, text);
     }
     let json: Value = serde_json::from_str(&run_in(folder.path(), ["contract", "--format", "json"]).stdout).unwrap();
     assert_eq!(json["scopes"].as_array().unwrap().len(), 242);
@@ -144,7 +150,7 @@ fn an_overlay_shows_in_the_contract_and_an_idle_action_is_a_warning() {
     )
     .unwrap();
     let shown = run_in(folder.path(), ["contract", "--overlay", "o.yaml"]).stdout;
-    assert!(shown.contains("scope     read:directory_provisionings"), "{shown}");
+    assert_line(&shown, "      scope     read:directory_provisionings");
     let warning = "overlay `o.yaml`, action 2: its target `$.nowhere` selects nothing, so it changes nothing";
     assert!(shown.ends_with(&format!("\nWarnings\n  {warning}\n")), "{shown}");
     let json = run_in(folder.path(), ["contract", "--overlay", "o.yaml", "--format", "json"]).stdout;
@@ -231,19 +237,31 @@ fn an_unusable_contract_or_overlay_is_status_2_and_one_line_that_names_its_place
             "--contract",
             "a.json",
             "{\"openapi\": \"3.1.0\",}",
-            "`a.json` is not valid JSON: a syntax error at line 1 column 21",
+            "contrail: `a.json` is not valid JSON: a syntax error at line 1 column 21",
         ),
-        ("--contract", "b.yaml", "a: 1\na: 2\n", "`b.yaml` is not valid YAML: duplicate key `a` at line 2 column 1"),
-        ("--contract", "c.yaml", "swagger: '2.0'\n", "it is a Swagger 2.0 document; it takes 3.0 to 3.2"),
+        (
+            "--contract",
+            "b.yaml",
+            "a: 1\na: 2\n",
+            "contrail: `b.yaml` is not valid YAML: duplicate key `a` at line 2 column 1",
+        ),
+        (
+            "--contract",
+            "c.yaml",
+            "swagger: '2.0'\n",
+            "contrail: `c.yaml`: not an OpenAPI document that contrail can use: it is a Swagger 2.0 document; \
+             contrail takes OpenAPI 3.0 to 3.2",
+        ),
         (
             "--overlay",
             "f.yaml",
             "overlay: 1.0.0\nactions: [{target: '$['}]\n",
-            "`f.yaml` is unusable: action 1: `target` `$[`",
+            "contrail: the overlay `f.yaml` is unusable: action 1: `target` `$[` is not a JSONPath expression: at \
+             position 1, parser error",
         ),
     ] {
         let said = complaint(folder.path(), option, name, text);
-        assert!(said.starts_with("contrail: ") && said.contains(expected), "{said}");
+        assert_line(&said, expected);
         assert_eq!(said.lines().count(), 1, "{said}");
     }
     let missing = run_in(folder.path(), ["contract", "--contract", "missing.yaml"]);
@@ -274,8 +292,13 @@ fn a_document_of_openapi_3_0_is_a_contract_too() {
     fs::write(folder.path().join("pets.yaml"), text).unwrap();
     let shown = run_in(folder.path(), ["contract", "--contract", "pets.yaml"]);
     assert_eq!(shown.status, 0, "{}", shown.stderr);
-    for text in ["Pets 1\nbase path /v1;", "GET /pets/{id}", "integer: more than 0", "stage     beta\n"] {
-        assert!(shown.stdout.contains(text), "{}", shown.stdout);
+    for text in [
+        "Pets 1\nbase path /v1; sha256 HASH",
+        "    GET /pets/{id}",
+        "  getPet id  integer: more than 0",
+        "      stage     beta",
+    ] {
+        assert_line(&shown.stdout, text);
     }
 }
 
@@ -292,14 +315,14 @@ fn what_an_operation_asks_for_and_scopes_of_any_form_are_shown_as_the_document_s
     fs::write(folder.path().join("shop.yaml"), text).unwrap();
     let shown = run_in(folder.path(), ["contract", "--contract", "shop.yaml"]).stdout;
     for text in [
-        "  open\n    GET /a\n      asks for  not stated\n",
-        "  keyed\n    GET /b\n      asks for  key (apiKey in header X-Key)\n",
-        "  either\n    GET /c\n      asks for  nothing, or token (http bearer)\n",
-        "  any\n    GET /d\n      scope     none: the document asks for a token without one\n",
+        "  open\n    GET /a\n      asks for  not stated",
+        "  keyed\n    GET /b\n      asks for  key (apiKey in header X-Key)",
+        "  either\n    GET /c\n      asks for  nothing, or token (http bearer)",
+        "  any\n    GET /d\n      scope     none: the document asks for a token without one",
         "  scoped\n    GET /e\n      scope     orders:read\n",
         "\nScopes: 4\n  admin\n  orders:read\n  orders:write\n  users         read\n",
     ] {
-        assert!(shown.contains(text), "{text}\nnot in\n{shown}");
+        assert_line(&shown, text);
     }
     let tenant = run_in(folder.path(), ["contract"]).stdout;
     assert!(
@@ -317,8 +340,13 @@ fn explain_says_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one() 
     let aspect = run_in(folder.path(), ["explain", "required-scope"]);
     assert_output("contract/explain_says_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one-2", &aspect);
     let all = run_in(folder.path(), ["explain"]).stdout;
-    for name in ["operation.undocumented", "transport.incomplete", "response-required"] {
-        assert!(all.contains(name), "{all}");
+    for name in [
+        "  operation.undocumented      gap        no documented operation has this method and path",
+        "  transport.incomplete        violation  the response ended before it was whole, so its body was not judged",
+        "  response-required           The documentation does not show which fields are always present, so none was \
+         missed",
+    ] {
+        assert_line(&all, name);
     }
     let unknown = run_in(folder.path(), ["explain", "auth.scop"]);
     assert_eq!((unknown.status, unknown.stdout.as_str()), (2, ""));
@@ -433,7 +461,7 @@ fn several_contracts_come_from_the_variable_and_the_file_too() {
     let shown = run_in(folder.path(), ["contract"]);
     assert_eq!(shown.status, 0, "{}", shown.stderr);
     assert!(shown.stdout.starts_with("Tenant Management Interface 2.0\ndocument `built-in`\n"), "{}", shown.stdout);
-    assert!(shown.stdout.contains("\nVendor 7\ndocument `vendor.yaml`\n"), "{}", shown.stdout);
+    assert_line(&shown.stdout, "Vendor 7\ndocument `vendor.yaml`");
     let json: Value = serde_json::from_str(&run_in(folder.path(), ["contract", "--format", "json"]).stdout).unwrap();
     assert_eq!(json["contract"]["title"], "Tenant Management Interface + Vendor");
     assert_eq!(json["documents"][1]["operations"], 2);
@@ -540,7 +568,7 @@ fn the_page_about_contracts_lists_every_key_of_contrails_own() {
     found.retain(|key| !["x-contrail-", "x-contrail-copies"].contains(&key.as_str()));
     assert!(found.len() >= 10, "{found:?}");
     for key in found {
-        assert!(page.contains(&format!("| `{key}` |")), "docs/contracts.md does not list {key}");
+        assert!(page.contains(&format!("| `{key}` |")), "{}", page);
     }
 }
 

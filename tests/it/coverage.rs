@@ -68,7 +68,7 @@ fn every_report_of_coverage_names_what_was_never_touched_and_shows_no_value_of_t
     assert_eq!(ran.status, 1, "{}", ran.stderr);
     for format in FORMATS {
         let report = unescaped(format, &fs::read_to_string(folder.path().join(format!("r.{format}"))).unwrap());
-        assert!(report.contains("deletePet"), "{format}: {report}");
+        assert!(report.contains("deletePet"), "{}", report);
         assert!(!report.contains("zq81mxo2"), "{format}: {report}");
     }
     let json: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("r.json")).unwrap()).unwrap();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::command::run;
-use crate::support::golden::assert_output;
+use crate::support::golden::{assert_error, assert_line, assert_output};
 use crate::support::har;
 
 fn data(name: &str) -> String {
@@ -91,17 +91,26 @@ fn a_file_that_cannot_be_imported_is_refused_in_one_line_with_status_2() {
     fs::write(path("none.har"), r#"{"log":{"entries":[]}}"#).unwrap();
     fs::write(path("there.har"), "x").unwrap();
     for (arguments, expected) in [
-        (vec![path("none.har"), "--out".into(), path("new.har")], "name the tenant's origin with --upstream"),
-        (vec![data("chrome.har"), "--out".into(), path("there.har")], "--append adds to it, --overwrite replaces it"),
-        (vec!["-".into(), "--out".into(), path("new.har")], "name a file"),
+        (
+            vec![path("none.har"), "--out".into(), path("new.har")],
+            "contrail: no exchange in it has a path of the contract; name the tenant's origin with --upstream",
+        ),
+        (
+            vec![data("chrome.har"), "--out".into(), path("there.har")],
+            "contrail: FOLDER/there.har exists already; --append adds to it, --overwrite replaces it",
+        ),
+        (
+            vec!["-".into(), "--out".into(), path("new.har")],
+            "contrail: a recording is read more than once, and standard input comes only once; name a file",
+        ),
         (
             vec![data("chrome.har"), "--out".into(), path("new.har"), "--upstream".into(), "https://a/b".into()],
-            "write the tenant's origin, https://host, without a path",
+            "contrail: --upstream https://a/b: write the tenant's origin, https://host, without a path",
         ),
     ] {
         let ran = run([vec!["import".to_owned()], arguments].concat());
         assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
-        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+        assert_line(&ran.stderr, expected);
     }
     assert!(!folder.path().join("new.har").exists());
 }
@@ -121,11 +130,11 @@ fn entries_without_their_response_bodies_are_counted_and_the_first_of_them_named
     let name = export.display();
     let named: Vec<String> = (0..5).map(|index| format!("`{name}` entry {index}")).collect();
     let said = format!(
-        "7 entries lack their response bodies in the file, and replay never serves such an entry: {} and 2 more; export the \
-         file with content\n",
+        "7 entries lack their response bodies in the file, and replay never serves such an entry: {} and 2 more; \
+         export the file with content",
         named.join(", ")
     );
-    assert!(ran.status == 0 && ran.stderr.contains(&said), "{}", ran.stderr);
+    assert_error(&ran, 0, &said);
 }
 
 #[test]
@@ -195,7 +204,12 @@ fn what_a_tool_says_of_a_failure_loses_its_secrets_before_it_is_cut_and_on_the_c
     let listed = run(["replay", file, "--format", "json", "--", "true"]);
     let fixture = fs::read_to_string(&out).unwrap();
     assert!(fixture.contains("connect to https://user:!"), "{fixture}");
-    assert!(replayed.stderr.contains("is not whole: connect to https://user:!"), "{}", replayed.stderr);
+    assert_line(
+        &replayed.stderr,
+        "1 recorded exchange cannot be served: the recorded exchange is not whole: connect to \
+         https://user:!password-2!@proxy.example failed, for long for long for long for long for long for long for \
+         long for long for long for long for long for long for long for long for long for lo",
+    );
     for text in [&fixture, &imported.stderr, &json.stdout, &replayed.stderr, &listed.stderr] {
         for secret in ["Pr0xyPassw0rd77", &token[..8]] {
             assert!(!text.contains(secret), "{secret} is in {text}");

@@ -29,7 +29,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, rustls};
 
-use crate::support::tls::trusting;
+use crate::support::{golden::assert_line, tls::trusting};
 
 const HOST: &str = "tenant.example";
 
@@ -294,7 +294,7 @@ async fn other_targets_are_denied_and_neither_recorded_nor_reached() {
     ] {
         let (_, head) = raw(setup.forward, &request).await;
         assert!(head.starts_with("HTTP/1.1 403"), "{request}{head}");
-        assert!(head.contains("contrail-answer: tunnel-denied"), "{head}");
+        assert_line(&head, "contrail-answer: tunnel-denied");
     }
     assert!(setup.heard.ended.lock().unwrap().is_empty());
     assert!(tokio::time::timeout(Duration::from_millis(50), outside.accept()).await.is_err());
@@ -307,7 +307,8 @@ async fn what_is_denied_is_denied_by_its_name_and_only_an_allowed_target_is_look
     let deny = setup(Options::default()).await;
     for request in [denied, tunnel] {
         let (_, head) = raw(deny.forward, request).await;
-        assert!(head.starts_with("HTTP/1.1 403") && head.contains("contrail-answer: tunnel-denied"), "{head}");
+        assert_line(&head, "contrail-answer: tunnel-denied");
+        assert!(head.starts_with("HTTP/1.1 403"), "{head}");
     }
     let unknown = |_: &str, _| Err(std::io::Error::other("the nameserver was asked"));
     let allow = setup(Options { tunnel: Tunnel::Allow, look_up: unknown, ..Options::default() }).await;
@@ -336,10 +337,12 @@ async fn a_malformed_target_is_the_clients_fault() {
         "a:443/",
     ] {
         let (_, head) = raw(setup.forward, &format!("CONNECT {target} HTTP/1.1\r\nHost: x\r\n\r\n")).await;
-        assert!(head.starts_with("HTTP/1.1 400") && head.contains("contrail-answer: bad-"), "{target}: {head}");
+        assert!(head.contains("contrail-answer: bad-"), "{}", head);
+        assert!(head.starts_with("HTTP/1.1 400"), "{target}: {head}");
     }
     let (_, head) = raw(setup.forward, "GET /origin/form HTTP/1.1\r\nHost: tenant.example\r\n\r\n").await;
-    assert!(head.starts_with("HTTP/1.1 400") && head.contains("contrail-answer: no-absolute-form"), "{head}");
+    assert_line(&head, "contrail-answer: no-absolute-form");
+    assert!(head.starts_with("HTTP/1.1 400"), "{head}");
 }
 
 #[tokio::test]
@@ -367,9 +370,11 @@ async fn an_allowed_tunnel_passes_bytes_unseen_but_never_to_contrail_itself() {
         {
             let target = format!("{host}:{}", address.port());
             let (_, head) = raw(setup.forward, &format!("CONNECT {target} HTTP/1.1\r\nHost: x\r\n\r\n")).await;
-            assert!(head.starts_with("HTTP/1.1 403") && head.contains("contrail-answer"), "{target}: {head}");
+            assert_line(&head, "contrail-answer: own-address");
+            assert!(head.starts_with("HTTP/1.1 403"), "{target}: {head}");
             let (_, head) = raw(setup.forward, &format!("GET http://{target}/ HTTP/1.1\r\nHost: x\r\n\r\n")).await;
-            assert!(head.starts_with("HTTP/1.1 403") && head.contains("contrail-answer"), "{target}: {head}");
+            assert_line(&head, "contrail-answer: own-address");
+            assert!(head.starts_with("HTTP/1.1 403"), "{target}: {head}");
         }
     }
     assert!(setup.heard.ended.lock().unwrap().is_empty());
@@ -386,7 +391,8 @@ async fn a_forward_listener_with_credentials_wants_to_see_them() {
         "Proxy-Authorization: Basic ???\r\n",
     ] {
         let (_, head) = raw(setup.forward, &connect(auth)).await;
-        assert!(head.starts_with("HTTP/1.1 407") && head.contains("proxy-authenticate: Basic"), "{auth}{head}");
+        assert_line(&head, "proxy-authenticate: Basic realm=\"contrail\", charset=\"UTF-8\"");
+        assert!(head.starts_with("HTTP/1.1 407"), "{auth}{head}");
     }
     let (_, head) = raw(setup.forward, &connect("Proxy-Authorization: basic dXNlcjpww6Rzc3dvcmQ=\r\n")).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
@@ -449,7 +455,8 @@ async fn a_refused_connect_ends_its_connection_and_what_follows_it_is_no_request
         let follows = format!("GET http://tenant.example/x HTTP/1.1\r\nHost: a\r\nHost: b\r\n{proof}\r\n");
         let sent = format!("CONNECT {target} HTTP/1.1\r\nHost: x\r\n{proof}\r\n{follows}");
         let (mut stream, head) = raw(setup.forward, &sent).await;
-        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")) && head.contains("connection: close"), "{head}");
+        assert_line(&head, "connection: close");
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
         let mut rest = Vec::new();
         let _ = stream.read_to_end(&mut rest).await;
         assert!(!String::from_utf8_lossy(&rest).contains("HTTP/1.1 "), "{target}");

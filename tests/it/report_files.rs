@@ -4,6 +4,7 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 
 use crate::support::{
     command::{Ran, contrail, run_in},
+    golden::assert_golden,
     har,
 };
 
@@ -44,33 +45,34 @@ fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
 fn a_report_that_names_a_file_of_its_command_is_refused_and_nothing_changes() {
     let record = ["record", "--upstream", "sandbox", "--out"];
     let watch = ["watch", "--upstream", "sandbox"];
-    let cases: [(&[&str], &[&str], &str); 24] = [
-        (&["replay", "fx"], &["junit=fx/fx.har"], "recording"),
-        (&["replay", "fx"], &["junit=fx/other.har"], "recording"),
-        (&["replay", "fx"], &["json=./fx/../fx/getThing-01-response.json"], "recording"),
-        (&["replay", "fx/fx.har"], &["json=fx/getThing-01-response.json"], "recording"),
-        (&["replay", "one.har"], &["html=link.html"], "recording"),
-        (&["replay", "."], &["html=link.html"], "recording"),
-        (&["replay", "one.har"], &["html=soft.xml"], "recording"),
-        (&["replay", "fx", "one.har", "--jwks", "keys.json"], &["json=keys.json"], "key set"),
-        (&["verify", "one.har"], &["junit=one.har"], "recording"),
-        (&["verify", "fx"], &["json=fx/fx.har"], "recording"),
-        (&["verify", "one.har", "--head", "heads"], &["json=heads"], "head file"),
-        (&["verify", "one.har"], &["json=contrail.toml"], "settings file"),
-        (&[&record[..], &["new.har"]].concat(), &["json=new.har"], "fixture"),
-        (&[&record[..], &["new.har"]].concat(), &["json=dangling.xml"], "fixture"),
-        (&[&record[..], &["new.har"]].concat(), &["json=new.har.journal"], "journal"),
-        (&[&record[..], &["new.har"]].concat(), &["json=new.har.before.journal"], "journal"),
-        (&[&record[..], &["fx", "--overwrite"]].concat(), &["html=fx/x.har"], "fixture"),
-        (&[&record[..], &["fx", "--append"]].concat(), &["html=fx.journal"], "journal"),
-        (&[&record[..], &["new.har", "--seed", "seed.json"]].concat(), &["json=seed.json"], "seed"),
-        (&[&watch[..], &["--trail", "trail"]].concat(), &["json=trail/kept"], "trail"),
-        (&[&watch[..], &["--trail", "trail"]].concat(), &["json=trail/new.json"], "trail"),
-        (&[&watch[..], &["--trail", "trail", "--head-to", "heads"]].concat(), &["json=heads"], "head file"),
-        (&[&watch[..], &["--upstream-ca", "ca.pem"]].concat(), &["json=ca.pem"], "certificate"),
-        (&watch, &["junit=x", "json=./x"], "two reports"),
+    let cases: [(&[&str], &[&str]); 24] = [
+        (&["replay", "fx"], &["junit=fx/fx.har"]),
+        (&["replay", "fx"], &["junit=fx/other.har"]),
+        (&["replay", "fx"], &["json=./fx/../fx/getThing-01-response.json"]),
+        (&["replay", "fx/fx.har"], &["json=fx/getThing-01-response.json"]),
+        (&["replay", "one.har"], &["html=link.html"]),
+        (&["replay", "."], &["html=link.html"]),
+        (&["replay", "one.har"], &["html=soft.xml"]),
+        (&["replay", "fx", "one.har", "--jwks", "keys.json"], &["json=keys.json"]),
+        (&["verify", "one.har"], &["junit=one.har"]),
+        (&["verify", "fx"], &["json=fx/fx.har"]),
+        (&["verify", "one.har", "--head", "heads"], &["json=heads"]),
+        (&["verify", "one.har"], &["json=contrail.toml"]),
+        (&[&record[..], &["new.har"]].concat(), &["json=new.har"]),
+        (&[&record[..], &["new.har"]].concat(), &["json=dangling.xml"]),
+        (&[&record[..], &["new.har"]].concat(), &["json=new.har.journal"]),
+        (&[&record[..], &["new.har"]].concat(), &["json=new.har.before.journal"]),
+        (&[&record[..], &["fx", "--overwrite"]].concat(), &["html=fx/x.har"]),
+        (&[&record[..], &["fx", "--append"]].concat(), &["html=fx.journal"]),
+        (&[&record[..], &["new.har", "--seed", "seed.json"]].concat(), &["json=seed.json"]),
+        (&[&watch[..], &["--trail", "trail"]].concat(), &["json=trail/kept"]),
+        (&[&watch[..], &["--trail", "trail"]].concat(), &["json=trail/new.json"]),
+        (&[&watch[..], &["--trail", "trail", "--head-to", "heads"]].concat(), &["json=heads"]),
+        (&[&watch[..], &["--upstream-ca", "ca.pem"]].concat(), &["json=ca.pem"]),
+        (&watch, &["junit=x", "json=./x"]),
     ];
-    for (command, reports, named) in cases {
+    let mut all = String::new();
+    for (command, reports) in cases {
         let folder = place();
         let before = contents(folder.path());
         let mut arguments = command.to_vec();
@@ -82,9 +84,11 @@ fn a_report_that_names_a_file_of_its_command_is_refused_and_nothing_changes() {
         }
         let Ran { status, stderr, .. } = run_in(folder.path(), &arguments);
         let said = stderr.lines().find(|line| line.contains("contrail: --report: ")).unwrap_or_default();
-        assert!(status == 2 && said.contains(named), "{arguments:?}: {status} {stderr}");
+        assert_eq!(status, 2, "{arguments:?}: {stderr}");
+        all += &format!("$ contrail {}\n{said}\n", arguments.join(" "));
         assert_eq!(contents(folder.path()), before, "{arguments:?}");
     }
+    assert_golden("replay/a_report_that_would_replace_what_a_command_reads_or_writes.txt", &all);
 }
 
 #[test]
@@ -122,7 +126,7 @@ fn a_report_says_that_the_command_was_stopped_until_its_end_replaces_that() {
     let killed = contrail().current_dir(folder.path()).args(arguments("kill -9 $PPID")).output().unwrap();
     assert_eq!(killed.status.code(), None, "{killed:?}");
     for report in files() {
-        assert!(report.contains("contrail was stopped before the end of its work"), "{report}");
+        assert!(report.contains("contrail was stopped before the end of its work"), "{}", report);
     }
     assert!(files()[0].contains("<error") && files()[1].contains("\"status\":2"), "{:?}", files());
     let ran = run_in(folder.path(), arguments("true"));

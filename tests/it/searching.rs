@@ -3,7 +3,10 @@
 
 use std::{fs, path::Path};
 
-use crate::support::command::{Ran, run_in, run_with_input};
+use crate::support::{
+    command::{Ran, run_in, run_with_input},
+    golden::{assert_error, assert_line, assert_reported},
+};
 
 const SECRETS: [&str; 3] = ["Zq7cookieval0001Kx", "Zq7apikeyval0002Kx", "Zq7setcookie0003Kx"];
 
@@ -47,7 +50,7 @@ fn a_har_that_is_read_leniently_is_searched_by_its_structure() {
         fs::write(folder.join("a.har"), har(body)).unwrap();
         let scan = run_in(folder, ["scan", "a.har"]);
         assert_eq!(scan.status, 1, "{fault}: {}", scan.stderr);
-        assert!(scan.stdout.contains("/request/headers/1/value"), "{fault}: {}", scan.stdout);
+        assert_line(&scan.stdout, "a.har: /log/entries/0/request/headers/1/value: api-key (!api-key-2!)");
         assert_eq!(run_in(folder, ["redact", "--check", "a.har"]).status, 1, "{fault}");
         let ran = run_in(folder, ["redact", "a.har", "--out", "b.har"]);
         assert_eq!(ran.status, 0, "{fault}: {}", ran.stderr);
@@ -89,8 +92,11 @@ fn what_the_contract_names_as_an_api_key_is_a_secret_of_every_command() {
     let ran = |arguments: &[&str]| run_in(folder, arguments.iter().chain(&contract));
     let scan = ran(&["scan", "a.har"]);
     assert_eq!((scan.status, run_in(folder, ["scan", "a.har"]).status), (1, 0), "{}", scan.stderr);
-    for place in ["/request/headers/0/value: api-key", "/request/queryString/0/value: api-key"] {
-        assert!(scan.stdout.contains(place), "{}", scan.stdout);
+    for place in [
+        "a.har: /log/entries/0/request/headers/0/value: api-key (!api-key-1!)",
+        "a.har: /log/entries/0/request/queryString/0/value: api-key (!api-key-2!)",
+    ] {
+        assert_line(&scan.stdout, place);
     }
     assert_eq!(ran(&["redact", "a.har", "--out", "b.har"]).status, 0);
     assert_eq!(ran(&["import", "a.har", "--out", "c.har"]).status, 0);
@@ -110,34 +116,41 @@ fn a_recording_that_cannot_be_searched_is_never_called_free_of_secrets() {
     let utf16: Vec<u8> = String::from_utf8_lossy(&whole).encode_utf16().flat_map(u16::to_le_bytes).collect();
     let utf32: Vec<u8> = String::from_utf8_lossy(&whole).chars().flat_map(|c| u32::from(c).to_be_bytes()).collect();
     for (name, content, hint) in [
-        ("cut.har", whole[..whole.len() - 40].to_vec(), "it is a recording with a syntax error at byte"),
-        ("twice.har", [whole.clone(), whole.clone()].concat(), "it is a recording with a syntax error at byte"),
-        ("cut.json", whole[..whole.len() - 40].to_vec(), "it is a recording with a syntax error at byte"),
-        ("lead.har", [b"callback(", &whole[..]].concat(), "it is a recording with a syntax error at byte"),
-        ("bad.journal", b"{\"startedDateTime\":rubbish\n".to_vec(), "line 1 has a syntax error at byte"),
-        ("wide.har", utf16.clone(), "iconv -f UTF-16"),
-        ("marked.log", [b"\xff\xfe", &utf16[..]].concat(), "iconv -f UTF-16"),
-        ("wider.har", utf32, "iconv -f UTF-32"),
-        ("a.har.gz", b"\x1f\x8b\x08\0\0\0\0\0".to_vec(), "gunzip"),
-        ("a.zip", b"PK\x03\x04\0\0".to_vec(), "unzip"),
+        ("cut.har", whole[..whole.len() - 40].to_vec(), "it is a recording with a syntax error at byte 672"),
+        ("twice.har", [whole.clone(), whole.clone()].concat(), "it is a recording with a syntax error at byte 712"),
+        ("cut.json", whole[..whole.len() - 40].to_vec(), "it is a recording with a syntax error at byte 672"),
+        ("lead.har", [b"callback(", &whole[..]].concat(), "it is a recording with a syntax error at byte 0"),
+        ("bad.journal", b"{\"startedDateTime\":rubbish\n".to_vec(), "line 1 has a syntax error at byte 19"),
+        ("wide.har", utf16.clone(), "it is UTF-16, and HAR is UTF-8; convert it first (iconv -f UTF-16 -t UTF-8)"),
+        (
+            "marked.log",
+            [b"\xff\xfe", &utf16[..]].concat(),
+            "it is UTF-16, and HAR is UTF-8; convert it first (iconv -f UTF-16 -t UTF-8)",
+        ),
+        ("wider.har", utf32, "it is UTF-32, and HAR is UTF-8; convert it first (iconv -f UTF-32 -t UTF-8)"),
+        ("a.har.gz", b"\x1f\x8b\x08\0\0\0\0\0".to_vec(), "it is compressed with gzip; unpack it first (gunzip)"),
+        ("a.zip", b"PK\x03\x04\0\0".to_vec(), "it is a ZIP archive; unpack it first (unzip)"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         fs::write(folder.join(name), &content).unwrap();
         let scan = run_in(folder, ["scan", name]);
         assert_eq!(scan.status, 2, "{name}: {}", scan.stderr);
-        assert!(scan.stderr.contains(&format!("`{name}` was not searched: ")), "{name}: {}", scan.stderr);
-        assert!(scan.stderr.contains(hint) && !scan.stderr.contains("no secret"), "{name}: {}", scan.stderr);
+        assert_line(&scan.stderr, &format!("contrail: `{name}` was not searched: {hint}"));
+        assert!(!scan.stderr.contains("no secret"), "{name}: {}", scan.stderr);
         for arguments in
             [&["redact", name, "--out", "out"][..], &["redact", "--in-place", name], &["redact", "--check", name]]
         {
             let ran = run_in(folder, arguments);
             assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
             let said = match name {
-                "bad.journal" if arguments[1] != "--check" => "`bad.journal`, line 1: ",
-                _ => hint,
+                "bad.journal" if arguments[1] != "--check" => {
+                    "contrail: `bad.journal`, line 1: it cannot be read (it is not valid JSON)".to_owned()
+                }
+                _ if arguments[1] == "--check" => format!("contrail: `{name}` was not searched: {hint}"),
+                _ => format!("contrail: `{name}` cannot be searched for secrets, so nothing was written: {hint}"),
             };
-            assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+            assert_line(&ran.stderr, &said);
         }
         assert_eq!(read(folder, name), content);
         assert!(!folder.join("out").exists());
@@ -168,12 +181,15 @@ fn the_body_files_of_a_har_file_that_is_named_are_searched_and_redacted_with_it(
     let body = "client_secret=S3cret-0123456789abcdef";
     fs::write(folder.join("body.txt"), body).unwrap();
     let scan = run_in(folder, ["scan", "a.har"]);
-    assert!(scan.stdout.contains("body.txt:1: client-secret"), "{}", scan.stdout);
+    assert_line(&scan.stdout, "body.txt:1: client-secret (!client-secret-4!)");
     for arguments in [&["redact", "a.har", "--out", "b.har"][..], &["redact", "a.har"]] {
         let ran = run_in(folder, arguments);
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
-        assert!(ran.stderr.contains("`a.har` keeps bodies in 1 file beside it"), "{}", ran.stderr);
-        assert!(ran.stderr.contains("`contrail redact . --out FOLDER`"), "{}", ran.stderr);
+        assert_line(
+            &ran.stderr,
+            "contrail: `a.har` keeps bodies in 1 file beside it, which belong to the copy; redact its folder, \
+             `contrail redact . --out FOLDER`, or give `--in-place`",
+        );
     }
     assert!(!folder.join("b.har").exists());
     let ran = run_in(folder, ["redact", "--in-place", "a.har"]);
@@ -198,10 +214,10 @@ fn a_fixture_that_is_named_by_its_har_file_is_searched_and_redacted_whole() {
     let body = bodies.iter().find(|path| path.extension().is_some_and(|ending| ending != "har")).unwrap();
     fs::write(body, "client_secret=S3cret-0123456789abcdef").unwrap();
     let scan = run_in(folder, ["scan", "fx/fx.har"]);
-    assert!(scan.status == 1 && scan.stdout.contains("client-secret"), "{}", scan.stderr);
+    assert_reported(&scan, 1, "fx/undocumented-01-response.txt:1: client-secret (!client-secret-4!)");
     let ran = run_in(folder, ["redact", "--in-place", "fx/fx.har"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("client-secret 1"), "{}", ran.stderr);
+    assert_line(&ran.stderr, "1 secret taken out of 2 files: client-secret 1");
     assert_eq!(run_in(folder, ["scan", "fx/fx.har"]).status, 0);
     assert_eq!(run_in(folder, ["verify", "fx"]).status, 0);
     // One file of a fixture is a whole copy: packed.
@@ -243,11 +259,21 @@ fn import_leaves_a_recording_of_another_tool_as_it_is() {
     imported(folder);
     fs::write(folder.join("b.har"), har(TEXT)).unwrap();
     for (out, how, said) in [
-        ("b.har", "--append", "--append: `b.har` is another tool's recording, and no fixture"),
-        ("a.har", "--overwrite", "--overwrite: `a.har` is the recording to import, and would be lost"),
+        (
+            "b.har",
+            "--append",
+            "contrail: --append: `b.har` is another tool's recording, and no fixture; name a fixture of contrail, or \
+             a new path",
+        ),
+        (
+            "a.har",
+            "--overwrite",
+            "contrail: --overwrite: `a.har` is the recording to import, and would be lost; name another path for the \
+             fixture",
+        ),
     ] {
         let ran = run_in(folder, ["import", "a.har", "--out", out, how, "--upstream", "https://tenant.example"]);
-        assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+        assert_error(&ran, 2, said);
         assert_eq!(read(folder, out), har(TEXT));
     }
     // A fixture is added to, and another file is replaced, as before.
@@ -325,7 +351,12 @@ fn a_copy_does_not_replace_a_fixture_whose_journal_is_left_over() {
     fs::write(folder.join("other.journal"), entry).unwrap();
     let before = read(folder, "other/other.har");
     let ran = run_in(folder, ["redact", "fx", "--out", "other", "--overwrite"]);
-    assert!(ran.status == 2 && ran.stderr.contains("`other.journal` holds exchanges"), "{}", ran.stderr);
+    assert_error(
+        &ran,
+        2,
+        "contrail: `other.journal` holds exchanges of a recording that did not end, and the next recording would add \
+         them to `other`; keep them with `contrail pack other.journal --out ANOTHER.har`, then remove the journal",
+    );
     assert_eq!(read(folder, "other/other.har"), before);
 }
 

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use crate::support::{
     command::{Ran, run_in},
-    golden::assert_output,
+    golden::{assert_line, assert_output},
     process::Running,
 };
 
@@ -28,7 +28,13 @@ fn an_address_to_listen_on_without_a_host_or_a_port_is_refused_with_its_form() {
         ("127.0.0.1:99999", "its port is not from 0 to 65535"),
     ] {
         let said = refused(folder.path(), &["--listen", address]);
-        assert!(said.contains(&format!("--listen {address}: {wrong}; write HOST:PORT")), "{said}");
+        assert_line(
+            &said,
+            &format!(
+                "contrail: --listen {address}: {wrong}; write HOST:PORT, as in 127.0.0.1:8080 (this machine only) or \
+                 0.0.0.0:8080; port 0 takes a free one"
+            ),
+        );
     }
 }
 
@@ -36,7 +42,10 @@ fn an_address_to_listen_on_without_a_host_or_a_port_is_refused_with_its_form() {
 fn a_pattern_of_hosts_to_intercept_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let said = refused(folder.path(), &["--intercept", "*.example", "--", "true"]);
-    assert!(said.contains("--intercept *.example: patterns are not supported; name each host"), "{said}");
+    assert_line(
+        &said,
+        "contrail: --intercept *.example: patterns are not supported; name each host, as in --intercept api.example",
+    );
 }
 
 #[test]

@@ -4,7 +4,11 @@ use std::fs;
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 
-use crate::support::{command::run_in, golden::assert_output, har};
+use crate::support::{
+    command::run_in,
+    golden::{assert_line, assert_output},
+    har,
+};
 
 /// Whether a text holds a control character, other than a line end, or reverses the reading order.
 fn steers(text: &str) -> bool {
@@ -34,7 +38,11 @@ fn a_recordings_control_characters_are_escaped_in_every_text_that_is_printed() {
     for arguments in [&["verify", "x\u{1b}[2J.har"][..], &["audit", "x\u{1b}[2J.har"], &["scan", "x\u{1b}[2J.har"]] {
         let ran = run_in(folder.path(), arguments);
         if arguments[0] == "verify" {
-            assert!(ran.stdout.contains("rlp\\u{1b}[2J"), "the recording is read: {}", ran.stdout);
+            assert_line(
+                &ran.stdout,
+                "    x\\u{1b}[2J.har entry 0 (INSTANT): GET \
+                 https://tenant.example/api/v2/rate-limit-policies/rlp\\u{1b}[2J\\u{7}_1 -> 200",
+            );
         }
         assert!(!steers(&ran.stdout) && !steers(&ran.stderr), "{arguments:?}: {:?} {:?}", ran.stdout, ran.stderr);
     }

@@ -37,5 +37,9 @@ fn findings_about_the_request_do_not_hold_back_its_response() {
     assert!(admitted(&pipeline, answered(401)).is_ok());
     // The tenant let it in: that is the tenant's.
     let refused = admitted(&pipeline, answered(200)).unwrap_err();
-    assert!(refused.detail.contains("auth.unenforced"), "{}", refused.detail);
+    assert_eq!(
+        refused.detail,
+        "the tenant's response violates the contract: auth.unenforced at Authorization: expected the tenant to refuse \
+         a request without a token, saw `200`"
+    );
 }

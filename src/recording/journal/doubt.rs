@@ -30,7 +30,8 @@ pub(super) fn doubt(kept: &KeptHeads, end: &ChainHead, segments: &[PathBuf]) -> 
     if let Some(([first, _], segment)) = begun.first().filter(|([first, _], _)| first.seq > last.seq) {
         let (segment, begins, kept) = (segment.display(), first.seq, last.seq);
         return Ok(Some(format!(
-            "the begin of the trail is missing: `{segment}` begins after link {begins}, and the last head in `{file}` \
+            "the beginning of the trail is missing: `{segment}` begins after link {begins}, and the last head in \
+             `{file}` \
              has {kept}"
         )));
     }

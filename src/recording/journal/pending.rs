@@ -93,7 +93,7 @@ mod tests {
         for (named, said) in [(&other, "its name is none of a segment"), (&link, "it is no regular file")] {
             fs::write(&journal, line(named).unwrap()).unwrap();
             let error = named_in(&journal).unwrap_err();
-            assert!(std::error::Error::source(&error).unwrap().to_string().contains(said), "{error}");
+            assert_eq!(std::error::Error::source(&error).unwrap().to_string(), said);
         }
         let segment = folder.path().join("trail-00000001.journal");
         fs::write(&segment, "{\"startedDateTime\":1}\n{\"torn").unwrap();

@@ -138,7 +138,11 @@ fn a_trail_is_one_chain_across_its_segments_and_runs() {
             .unwrap_err()
             .to_string()
     });
-    assert!(said.unwrap().contains("another process"));
+    let at = folder.path().display();
+    assert_eq!(
+        said.unwrap(),
+        format!("another process is writing to the journal `{at}`; stop it, or record to another place")
+    );
 }
 
 #[test]

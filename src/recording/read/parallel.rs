@@ -257,7 +257,12 @@ mod tests {
         for at in [0, 3, 1500] {
             let (paths, ended) = paths(recording(2000, Some(at)), 3);
             assert_eq!(paths, expected(at));
-            assert!(ended.unwrap_err().to_string().contains(&format!("entry {at}:")));
+            assert_eq!(
+                ended.unwrap_err().to_string(),
+                format!(
+                    "`x.har`, entry {at}: its URL names no host; a recording holds absolute URLs (https://host/path)"
+                )
+            );
         }
     }
 
@@ -272,14 +277,17 @@ mod tests {
         let recording = Recording::new("x.har".into(), Box::new(BufReader::new(Cursor::new(file))), None).unwrap();
         let (paths, ended) = paths(recording, 2);
         assert_eq!(paths.len(), 2000);
-        assert!(ended.unwrap_err().to_string().contains("ends in the middle, after 2000 whole entries"));
+        assert_eq!(
+            ended.unwrap_err().to_string(),
+            "`x.har` ends in the middle, after 2000 whole entries; export or copy it again"
+        );
     }
 
     #[test]
     fn a_failure_of_ours_is_an_error_at_its_entry_and_what_the_sink_says_ends_it() {
         let panics = |entry: Entry| assert_ne!(entry.index, 1600);
         let ended = recording(2000, None).each(panics, |()| Ok::<(), ReadError>(()));
-        assert!(ended.unwrap_err().to_string().contains("entry 1600: contrail failed on it"));
+        assert_eq!(ended.unwrap_err().to_string(), "`x.har`, entry 1600: contrail failed on it; please report it");
 
         let mut taken = 0;
         let ended = recording(20_000, None).each(drop, |()| {

@@ -145,7 +145,11 @@ fn an_unsafe_request_misses_once_its_recorded_answers_are_given() {
     assert_eq!(body(&replay, &json("/x", "{ }")), "two");
     let miss = ask(&replay, &json("/x", "{}")).unwrap_err();
     assert_eq!(miss.reason, Reason::Exhausted { last: "a.har entry 1".to_owned(), recorded: 2 });
-    assert!(miss.detail().contains("--exhausted repeat"), "{}", miss.detail());
+    assert_eq!(
+        miss.detail(),
+        "`POST /x` was recorded 2 times (last: a.har entry 1) and is asked once more. `--exhausted repeat` gives the \
+         last answer again, `--exhausted loop` starts over; or record more with `contrail record --append`."
+    );
 }
 
 #[test]
@@ -258,15 +262,36 @@ fn an_answer_that_is_not_whole_is_never_served_and_the_miss_says_why() {
     silent.exchange.response = None;
     let replay = replay([truncated, withheld, broken, zero, silent]);
     for (path, why) in [
-        ("/truncated", "2 of 10 bytes"),
-        ("/withheld", "unparsable"),
-        ("/broken", "closed early"),
-        ("/zero", "status 0"),
-        ("/silent", "no answer"),
+        (
+            "/truncated",
+            "`GET /truncated` matches a.har entry 0, but only 2 of 10 bytes of the recorded answer were kept. Record \
+             it again with `contrail record --append` and a larger `--max-capture`.",
+        ),
+        (
+            "/withheld",
+            "`GET /withheld` matches a.har entry 1, but the body of the recorded answer is not in the recording \
+             (unparsable). Recording it again changes nothing while the tenant answers so: contrail keeps no body in \
+             which it cannot tell where secrets are.",
+        ),
+        (
+            "/broken",
+            "`GET /broken` matches a.har entry 2, but the recorded exchange is not whole: the connection closed \
+             early. Record it again with `contrail record --append`.",
+        ),
+        (
+            "/zero",
+            "`GET /zero` matches a.har entry 3, but no answer was recorded (status 0). Record it again with `contrail \
+             record --append`.",
+        ),
+        (
+            "/silent",
+            "`GET /silent` matches a.har entry 4, but no answer was recorded. Record it again with `contrail record \
+             --append`.",
+        ),
     ] {
         let miss = ask(&replay, &request("GET", path)).unwrap_err();
         assert_eq!(miss.word(), "unfit");
-        assert!(miss.detail().contains(why), "{}", miss.detail());
+        assert_eq!(miss.detail(), why);
     }
     assert!(replay.unused().is_empty(), "what cannot be served is not called unused");
     assert_eq!(replay.unfit().len(), 5);
@@ -337,7 +362,7 @@ fn recordings_are_merged_in_order_and_the_same_one_twice_counts_twice() {
 fn an_empty_recording_serves_nothing_and_says_so() {
     let miss = ask(&replay([]), &request("GET", "/x")).unwrap_err();
     assert_eq!((miss.reason.clone(), miss.nearest.len()), (Reason::Empty, 0));
-    assert!(miss.detail().contains("contrail record"), "{}", miss.detail());
+    assert_eq!(miss.detail(), "`GET /x` was asked, and nothing is recorded. Record it with `contrail record`.");
 }
 
 #[test]
@@ -400,7 +425,12 @@ fn answers_beyond_what_memory_holds_are_read_from_the_file_again_and_never_as_so
     assert_eq!(body(&replay, &request("GET", "/59")), bodies[59]);
     std::fs::write(folder.path().join("moved"), text.replace("59:59:", "59:95:")).unwrap();
     let miss = ask(&replay, &request("GET", "/59")).unwrap_err();
-    assert!(miss.detail().contains("was changed on the disk since it was first read"), "{}", miss.detail());
+    let expected = format!(
+        "`GET /59` matches big.har entry 59, but `{}`, entry 59, was changed on the disk since it was first read; \
+         start again. Leave the recording as it is while it is replayed.",
+        path.display()
+    );
+    assert_eq!(miss.detail(), expected);
     assert_eq!(body(&replay, &request("GET", "/58")), bodies[58]);
     assert!(replay.entries().any(|entry| entry.is_err()));
 }

@@ -79,5 +79,10 @@ fn the_nearest_of_thousands_is_found_wherever_it_stands() {
     let path = &miss.nearest[0].differences[0];
     assert_eq!((path.place.as_str(), path.option.as_deref()), ("path", None));
     assert_eq!(path.yours.as_deref(), Some("/api/v2/rate-limit-policies/rlp_2"));
-    assert!(miss.detail().contains("contrail record --append"), "{}", miss.detail());
+    assert_eq!(
+        miss.detail(),
+        "`GET /api/v2/rate-limit-policies/rlp_2` was not recorded. The nearest is a.har entry 5000 (`GET \
+         /api/v2/rate-limit-policies/rlp_1`). Record this request with `contrail record --append`, or replay with \
+         `--record-missing --upstream URL`."
+    );
 }

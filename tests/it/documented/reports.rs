@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::support::wire::send;
+use crate::support::{golden::assert_line, wire::send};
 
 const REPORTS: [&str; 4] =
     ["--report=json=r.json", "--report=junit=r.xml", "--report=html=r.html", "--report=text=r.txt"];
@@ -29,8 +29,12 @@ fn misses_and_denied_hosts_beyond_a_thousand_are_counted_together() {
         assert_eq!(json[further], 2, "{further}");
     }
     assert_eq!(json["summary"]["misses"], 1002);
-    for name in ["r.txt", "r.xml", "r.html"] {
-        assert!(read(name).contains("2 misses of "), "{name}");
+    for (name, line) in [
+        ("r.txt", "  and 2 misses of other requests"),
+        ("r.xml", "      <failure type=\"replay-miss\" message=\"2 misses of further requests\"></failure>"),
+        ("r.html", "<p>And 2 misses of other requests.</p>"),
+    ] {
+        assert_line(&read(name), line);
     }
 }
 

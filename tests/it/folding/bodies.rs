@@ -1,6 +1,7 @@
 //! Body files: the names that they keep, and the digests that hold them to their entries.
 
 use super::*;
+use crate::support::golden::assert_line;
 
 fn answer(path: &str, at: u64) -> Exchange {
     get(path, 200, &format!(r#"{{"is":"{path}"}}"#), at)
@@ -80,8 +81,10 @@ fn a_body_file_that_belongs_to_another_recording_is_refused_by_every_reader_with
     ] {
         let ran = run(arguments.iter().copied());
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
-        let said = "entry 0: the body file `getThing-01-response.json` was changed, or belongs to another recording";
-        assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+        let said = "contrail: `FOLDER/fx/fx.har`, entry 0: the body file `getThing-01-response.json` was changed, or \
+                    belongs to another recording; take the folder from where it was kept, or, if you edited the file \
+                    on purpose, accept it with `contrail redact --in-place FOLDER`";
+        assert_line(&ran.stderr, said);
     }
 }
 
@@ -111,7 +114,11 @@ fn line_endings_that_git_changed_are_named_as_such() {
     fs::write(&body, fs::read_to_string(&body).unwrap().replace('\n', "\r\n")).unwrap();
     let ran = run(["verify", &fx]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("has other line endings than were recorded; in git, `* -text`"), "{}", ran.stderr);
+    assert_line(
+        &ran.stderr,
+        "contrail: `FOLDER/fx/fx.har`, entry 0: the body file `getThing-01-response.json` has other line endings than \
+         were recorded; in git, `* -text` in the folder's .gitattributes keeps them, and a new checkout brings them back",
+    );
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
-use crate::support::command::{Ran, limited, run_in};
+use crate::support::{
+    command::{Ran, limited, run_in},
+    golden::{assert_error, assert_golden, assert_line, transcript},
+};
 
 fn path(workspace: &Workspace, name: &str) -> String {
     workspace.path(name).to_str().unwrap().to_owned()
@@ -67,8 +70,9 @@ fn a_folder_with_several_recordings_is_refused_by_writers_at_the_start() {
     ] {
         let ran = run(arguments.iter().copied());
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
-        let said = "the folder holds several recordings (`copy.har`, `one.har`); move all but one away";
-        assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+        let said = "contrail: `FOLDER/two`: the folder holds several recordings (`copy.har`, `one.har`); move all but \
+                    one away";
+        assert_line(&ran.stderr, said);
         assert!(!workspace.path("two.journal").exists(), "{arguments:?}");
     }
     assert_eq!(files(&workspace.path("two")), before);
@@ -89,15 +93,15 @@ fn a_name_that_fits_no_fixture_is_refused_before_anything_is_recorded() {
             let out = path(&workspace, out);
             let arguments = ["record", "--upstream", "sandbox", "--out", &out];
             let ran = run(arguments.into_iter().chain(how).chain(["--", "true"]));
-            assert_eq!(ran.status, 2, "{out}: {}", ran.stderr);
-            assert!(ran.stderr.contains(said), "{out}: {}", ran.stderr);
+            assert_error(&ran, 2, &format!("contrail: `{out}`: {said}"));
         }
     }
     // Elsewhere that is standard input or output.
     for arguments in [&["record", "--upstream", "sandbox"][..], &["import", "mine"]] {
         let ran = run_in(workspace.folder.path(), [arguments, &["--out", "-"]].concat());
-        let said = "a fixture does not go to standard output; name a folder, or a file that ends in .har";
-        assert!(ran.status == 2 && ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+        let said =
+            "contrail: `-`: a fixture does not go to standard output; name a folder, or a file that ends in .har";
+        assert_error(&ran, 2, said);
     }
     assert_eq!(files_below(workspace.folder.path()), ["mine/notes.md"]);
 }
@@ -152,7 +156,7 @@ fn a_place_that_cannot_be_written_is_refused_at_the_start() {
     if fs::write(workspace.path("two/probe"), "").is_err() {
         let ran = run(["record", "--upstream", "sandbox", "--out", &path(&workspace, "two"), "--append", "--", "true"]);
         assert_eq!(ran.status, 2, "{}", ran.stderr);
-        assert!(ran.stderr.contains("nothing can be written there (Permission denied"), "{}", ran.stderr);
+        assert_line(&ran.stderr, "nothing can be written there (Permission denied");
     }
     fs::set_permissions(workspace.path("two"), fs::Permissions::from_mode(0o700)).unwrap();
     // A file where a folder would have to be stops anyone.
@@ -175,6 +179,7 @@ fn a_file_that_cannot_be_written_whole_stays_as_it_was_under_every_command_that_
     workspace.fold(&[&journal], "fx.har");
     fs::write(workspace.path("secret.json"), format!("[{}{secret}]", format!("{secret},").repeat(100))).unwrap();
     let origin = "https://tenant.example";
+    let mut all = String::new();
     for (arguments, out) in [
         (&["pack", "fx.har", "--out", "out.har", "--overwrite"][..], "out.har"),
         (&["import", "fx.har", "--out", "out.har", "--overwrite", "--upstream", origin], "out.har"),
@@ -189,13 +194,13 @@ fn a_file_that_cannot_be_written_whole_stays_as_it_was_under_every_command_that_
         }
         let before = fs::read_to_string(workspace.path(out)).unwrap();
         let ran = cramped(&workspace, arguments);
-        assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains("File too large"), "{arguments:?}: {}", ran.stderr);
+        all += &transcript(&format!("contrail {}", arguments.join(" ")), &ran);
         assert_eq!(fs::read_to_string(workspace.path(out)).unwrap(), before, "{arguments:?}");
         let left: Vec<_> =
             folder_files(workspace.folder.path()).into_iter().filter(|name| name.starts_with('.')).collect();
         assert_eq!(left, [""; 0], "{arguments:?}");
     }
+    assert_golden("cli/a_full_disk.txt", &all);
 }
 
 #[test]

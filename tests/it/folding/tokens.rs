@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::support::har;
+use crate::support::{golden::assert_error, har};
 
 /// Twenty requests with a token of 242 scopes, of which one had expired meanwhile, and one with another token.
 fn imported(workspace: &Workspace) -> [PathBuf; 2] {
@@ -132,11 +132,15 @@ fn a_token_that_the_head_does_not_list_is_refused_by_its_name() {
     har["log"]["_contrail"]["tokens"].as_object_mut().unwrap().remove("!token-1!");
     fs::write(&one, har.to_string()).unwrap();
     let ran = run(["verify", one.to_str().unwrap()]);
-    let said = "entry 0: its token `!token-1!` is not in `log._contrail.tokens`; standard input and pipes need it before \
-         `log.entries`";
-    assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+    let said = "contrail: `FOLDER/one.har`, entry 0: its token `!token-1!` is not in `log._contrail.tokens`; standard \
+                input and pipes need it before `log.entries`";
+    assert_error(&ran, 2, said);
     har["log"]["_contrail"]["tokens"] = json!(["!token-1!"]);
     fs::write(&one, har.to_string()).unwrap();
     let ran = run(["verify", one.to_str().unwrap()]);
-    assert!(ran.status == 2 && ran.stderr.contains("`log._contrail.tokens` cannot be read"), "{}", ran.stderr);
+    assert_error(
+        &ran,
+        2,
+        "contrail: `FOLDER/one.har` is neither a HAR file nor a journal: `log._contrail.tokens` cannot be read",
+    );
 }

@@ -7,6 +7,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::{expand, frames};
 use crate::proxy::harness::{Harness, Setup, status, within};
+use crate::support::golden::assert_line;
 
 const GET: &str = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -60,7 +61,7 @@ async fn an_unusable_answer_is_a_502_and_the_next_request_gets_a_fresh_connectio
         let answer = client.message().await;
         let shown: String = sent.chars().take(100).collect();
         assert_eq!(status(&answer), 502, "{shown:?}: {answer}");
-        assert!(answer.contains("contrail-answer: upstream\r\n"), "{shown:?}: {answer}");
+        assert_line(&answer, "contrail-answer: upstream");
         let exchange = harness.ended().await.exchange;
         assert!(exchange.response.is_none() && exchange.transport.incomplete.is_some(), "{shown:?}");
         client.send(GET).await;
@@ -242,7 +243,7 @@ async fn an_answer_without_a_length_ends_with_its_connection_and_says_so_to_the_
     tenant.message().await;
     tenant.send("HTTP/1.0 200 OK\r\n\r\nabc").await;
     drop(tenant);
-    assert!(client.until("0\r\n\r\n").await.contains("\r\n3\r\nabc\r\n"));
+    assert_line(&client.until("0\r\n\r\n").await, "3\nabc");
     assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
 }
 
@@ -277,7 +278,7 @@ async fn a_body_behind_the_answer_to_head_reaches_nobody() {
     let mut tenant = harness.accept().await;
     tenant.message().await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil").await;
-    assert!(client.until("\r\n\r\n").await.contains("Content-Length: 4"));
+    assert_line(&client.until("\r\n\r\n").await, "Content-Length: 4");
     harness.ended().await;
     client.send(GET).await;
     let mut fresh = harness.accept().await;

@@ -12,6 +12,7 @@ use super::{
     },
 };
 use crate::proxy::harness::{Harness, Setup, Wire, status, within};
+use crate::support::golden::assert_line;
 
 const GET: &str = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
 const POST: &str = "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
@@ -132,7 +133,7 @@ async fn an_unusable_answer_over_http2_is_a_502_and_the_next_request_gets_a_good
         let mut tenant = Some(tenant).filter(|_| usable);
         let answer = client.message().await;
         assert_eq!(status(&answer), 502, "{what}: {answer}");
-        assert!(answer.contains("contrail-answer: upstream\r\n"), "{what}: {answer}");
+        assert_line(&answer, "contrail-answer: upstream");
         let exchange = harness.ended().await.exchange;
         assert!(exchange.response.is_none() && exchange.transport.incomplete.is_some(), "{what}");
         assert!(!exchange.transport.retried, "{what}");
@@ -226,7 +227,10 @@ async fn silence_over_http2_is_a_504_or_a_cut_and_the_connection_serves_nobody_e
             tenant.send(&head(":status=200|content-length=5")).await;
             tenant.send(&frame(DATA, 0, 1, b"abc")).await;
             assert!(client.rest().await.ends_with("\r\n\r\nabc"));
-            assert!(harness.ended().await.exchange.transport.incomplete.unwrap().contains("fell silent"));
+            assert_line(
+                &harness.ended().await.exchange.transport.incomplete.unwrap(),
+                "the upstream fell silent for 0.2 s in the middle of its response",
+            );
         } else {
             assert_eq!(status(&client.message().await), 504);
             harness.ended().await;
@@ -376,7 +380,10 @@ async fn a_client_that_goes_away_resets_its_stream_and_leaves_the_connection_to_
         }
         drop(client);
         while !matches!(tenant.next().await.unwrap(), (RESET, _, 1, _)) {}
-        assert!(harness.ended().await.exchange.transport.incomplete.unwrap().contains("client"));
+        assert_line(
+            &harness.ended().await.exchange.transport.incomplete.unwrap(),
+            "the client went away before the exchange was over",
+        );
         let mut client = harness.client().await;
         client.send(GET).await;
         assert_eq!(tenant.request().await, 3);

@@ -16,6 +16,7 @@ use tokio::{
 };
 
 use super::ways::{ProxyUnderTest, Way};
+use crate::support::golden::assert_line;
 use crate::{
     proxy::harness::{Wire, status},
     support::process::Running,
@@ -94,7 +95,8 @@ async fn two_thousand_connections_idle_or_busy_cost_little_memory_and_the_next_i
     }
     let idle = memory(proxy.running.id(), "VmRSS") - before;
     let turned_away = proxy.client(Way::Plain, false).await.rest().await;
-    assert!(status(&turned_away) == 503 && turned_away.contains("contrail-answer: max-connections"), "{turned_away}");
+    assert_line(&turned_away, "contrail-answer: max-connections");
+    assert!(status(&turned_away) == 503, "{turned_away}");
     for client in &mut clients {
         client.send(HELD).await;
     }
@@ -177,5 +179,9 @@ async fn where_few_files_may_be_open_there_are_fewer_connections_and_a_warning()
         assert_eq!(status(&client.message().await), 200);
     }
     let said = running.finish().stderr;
-    assert!(said.contains("at most 36 connections at a time instead of 1024"), "{said}");
+    assert_line(
+        &said,
+        " WARN at most 36 connections at a time instead of 1024: this process may open 200 files, and \
+         --max-connections 1024 needs 2176; raise the limit with `ulimit -n`",
+    );
 }

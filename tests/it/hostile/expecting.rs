@@ -5,6 +5,7 @@ use std::time::Duration;
 use contrail::upstream::live::Limits;
 
 use crate::proxy::harness::{Harness, Setup, status};
+use crate::support::golden::assert_line;
 
 const HEAD: &str = "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-Continue\r\n\r\n";
 const CONTINUE: &str = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -23,7 +24,7 @@ async fn a_client_that_waits_gets_100_when_the_upstream_wants_the_body() {
         let mut client = harness.client().await;
         client.send(&head).await;
         let mut tenant = harness.accept().await;
-        assert!(tenant.until("\r\n\r\n").await.contains("xpect: 100-Continue\r\n"));
+        assert_line(&tenant.until("\r\n\r\n").await, "Expect: 100-Continue");
         assert!(client.is_silent().await);
         tenant.send(CONTINUE).await;
         assert_eq!(client.until("\r\n\r\n").await, CONTINUE);

@@ -6,6 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use super::expand;
 use crate::proxy::harness::{Harness, Setup, Wire, within};
+use crate::support::golden::assert_line;
 
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub const DATA: u8 = 0;
@@ -248,7 +249,7 @@ async fn the_authority_of_http2_wins_over_a_host_that_differs() {
     let mut tenant = harness.accept().await;
     let got = tenant.message().await.to_lowercase();
     assert_eq!(got.matches("host: ").count(), 1, "{got}");
-    assert!(got.contains(&format!("host: {}\r\n", harness.upstream.local_addr().unwrap())), "{got}");
+    assert_line(&got, &format!("host: {}", harness.upstream.local_addr().unwrap()));
     tenant.send("HTTP/1.1 204 No Content\r\n\r\n").await;
     harness.ended().await;
 }

@@ -13,6 +13,7 @@ use super::{
     ways::{ProxyUnderTest, Tenant, Way},
 };
 use crate::proxy::harness::{Wire, status, within};
+use crate::support::golden::assert_line;
 
 /// A head of exactly so many bytes.
 fn head_of(bytes: usize) -> String {
@@ -64,8 +65,8 @@ async fn holds(command: &str) {
         let _ = within(client.0.write_all(request(most + 1).as_bytes())).await;
         let answer = client.rest().await;
         assert_eq!((status(&answer), answer.matches("HTTP/1.1 ").count()), (*beyond, 1), "{reason}: {answer}");
-        assert!(answer.contains(&format!("contrail-answer: {reason}\r\n")), "{answer}");
-        assert!(answer.contains("connection: close\r\n"), "{answer}");
+        assert_line(&answer, &format!("contrail-answer: {reason}"));
+        assert_line(&answer, "connection: close");
     }
     over_http2(&proxy, good).await;
     let (_, summary, _) = proxy.finish();

@@ -8,6 +8,7 @@ use super::{
     ways::{ProxyUnderTest, Tenant, Way},
 };
 use crate::proxy::harness::{status, within};
+use crate::support::golden::assert_line;
 use tokio::io::AsyncWriteExt as _;
 
 /// The bodies that are never whole upstream stand behind this.
@@ -42,7 +43,8 @@ async fn refused_heads(proxy: &ProxyUnderTest, way: Way) -> u64 {
         let reasons = [reason, "no-absolute-form"].map(|reason| format!("contrail-answer: {reason}\r\n"));
         let known = if way == Way::Absolute { &reasons[..] } else { &reasons[..1] };
         assert!(known.iter().any(|reason| answer.contains(reason)), "{shown}");
-        assert!(answer.contains("application/problem+json") && answer.contains("connection: close"), "{shown}");
+        assert_line(&answer, "content-type: application/problem+json");
+        assert_line(&answer, "connection: close");
         refused += 1;
     }
     refused
@@ -62,7 +64,8 @@ async fn legal_requests(proxy: &ProxyUnderTest, way: Way, status_of_good: u16) {
             let shown = String::from_utf8_lossy(&sent[..sent.len().min(120)]).into_owned();
             assert_eq!(status(&answer), status_of_good, "{way:?} {shown:?}: {answer}");
             if answer.contains("connection: close") || sent.windows(8).any(|window| window == b"HTTP/1.0") {
-                assert!(!again && shown.contains("HTTP/1.0"), "{way:?} {shown:?}: {answer}");
+                assert!(shown.contains("HTTP/1.0"), "{}", shown);
+                assert!(!again, "{way:?} {shown:?}: {answer}");
                 break;
             }
         }
@@ -78,7 +81,9 @@ async fn broken_bodies(proxy: &ProxyUnderTest, way: Way) {
         let answer = client.rest().await;
         let shown = format!("{way:?} {:?}: {answer}", &body[..body.len().min(80)]);
         assert_eq!((status(&answer), answer.matches("HTTP/1.1 ").count()), (*expected, 1), "{shown}");
-        assert!(answer.contains("contrail-answer: ") && answer.contains("connection: close"), "{shown}");
+        let reason = if *expected == 413 { "max-body" } else { "request-aborted" };
+        assert_line(&answer, &format!("contrail-answer: {reason}"));
+        assert_line(&answer, "connection: close");
     }
 }
 

@@ -9,6 +9,7 @@ use super::{
     frames::{Said, block, greeting, headers, said},
     ways::{self, Way},
 };
+use crate::support::golden::assert_line;
 use crate::{
     proxy::harness::{Harness, Setup, Wire, status, within},
     record::harness::{Workspace, entries},
@@ -28,12 +29,13 @@ async fn switched(harness: &Harness) -> (Wire, Wire) {
     client.send(ASK).await;
     let mut tenant = harness.accept().await;
     let got = tenant.message().await.to_lowercase();
-    assert!(got.contains("\r\nconnection: upgrade\r\n") && got.contains("\r\nupgrade: websocket\r\n"), "{got}");
+    assert_line(&got, "connection: upgrade");
+    assert_line(&got, "upgrade: websocket");
     tenant.send(SWITCH).await;
     let answer = client.until("\r\n\r\n").await.to_lowercase();
     assert!(answer.starts_with("http/1.1 101 switching protocols\r\n"), "{answer}");
-    for field in ["\r\nconnection: upgrade\r\n", "\r\nupgrade: websocket\r\n", "\r\nx-a: 1\r\n"] {
-        assert!(answer.contains(field), "{answer}");
+    for field in ["connection: upgrade", "upgrade: websocket", "x-a: 1"] {
+        assert_line(&answer, field);
     }
     assert!(!answer.contains("content-length") && !answer.contains("transfer-encoding"), "{answer}");
     (client, tenant)
@@ -96,7 +98,8 @@ async fn a_refused_switch_keeps_the_connection_for_requests_unless_bytes_came_ea
             assert!(tenant.message().await.starts_with("GET /next "));
         } else {
             let answer = client.rest().await;
-            assert!(answer.ends_with("no") && answer.contains("connection: close\r\n"), "{answer}");
+            assert_line(&answer, "connection: close");
+            assert!(answer.ends_with("no"), "{answer}");
             assert!(tenant.is_silent().await, "something of it was forwarded");
         }
         harness.ended().await;
@@ -170,7 +173,7 @@ async fn a_101_before_the_request_is_whole_is_a_502() {
 async fn refused(harness: &mut Harness, client: &mut Wire, tenant: &mut Wire, shown: &str) {
     let answer = client.message().await;
     assert_eq!(status(&answer), 502, "{shown:?}: {answer}");
-    assert!(answer.contains("contrail-answer: upstream\r\n"), "{shown:?}: {answer}");
+    assert_line(&answer, "contrail-answer: upstream");
     assert_eq!(tenant.rest().await, "", "{shown:?}");
     let exchange = harness.ended().await.exchange;
     assert!(exchange.response.is_none() && exchange.transport.incomplete.is_some(), "{shown:?}");
@@ -195,11 +198,10 @@ async fn of_several_protocols_only_those_worth_asking_for_go_on_and_any_of_them_
         .await;
     let mut tenant = harness.accept().await;
     let got = tenant.message().await.to_lowercase();
-    assert!(got.contains("\r\nupgrade: a/1, b\r\n") && got.contains("\r\nconnection: upgrade\r\n"), "{got}");
-    assert!(
-        !got.contains("h2c") && !got.contains("http2") && !got.contains("x-hop") && got.contains("x-stays"),
-        "{got}"
-    );
+    assert_line(&got, "upgrade: a/1, b");
+    assert_line(&got, "connection: upgrade");
+    assert_line(&got, "x-stays: 1");
+    assert!(!got.contains("h2c") && !got.contains("http2") && !got.contains("x-hop"), "{got}");
     tenant.send("HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: b\r\nContent-Length: 9\r\n\r\nhello").await;
     let answer = client.until("hello").await;
     assert!(!answer.to_lowercase().contains("content-length"), "{answer}");
@@ -369,7 +371,11 @@ async fn a_switch_is_recorded_without_what_followed_and_never_replayed_as_an_ans
         assert_eq!(client.until("words\n").await, "early private words\n");
     }
     let ran = running.finish();
-    assert!(ran.stderr.contains("neither judged nor recorded"), "{}", ran.stderr);
+    assert_line(
+        &ran.stderr,
+        "101 GET /chat - gap TIME ms (operation.undocumented); what follows the switch of protocols is neither judged \
+         nor recorded",
+    );
     let har = workspace.read("rec.har");
     assert!(!har.contains("private words") && !ran.stderr.contains("private words"));
     let entries = entries(&har);
@@ -381,6 +387,6 @@ async fn a_switch_is_recorded_without_what_followed_and_never_replayed_as_an_ans
     client.send(ASK).await;
     let answer = client.message().await;
     assert_eq!(status(&answer), 421, "{answer}");
-    assert!(answer.contains("switched the protocol"), "{answer}");
+    assert!(answer.contains("switched the protocol"), "{}", answer);
     assert_eq!(replaying.finish().status, 3);
 }

@@ -7,7 +7,7 @@ use std::{fs, net::TcpListener, os::unix::fs::symlink, path::Path};
 
 use crate::support::{
     command::{Ran, contrail, run_in},
-    golden::{assert_golden, masked},
+    golden::{assert_golden, transcript},
     har,
     process::Running,
 };
@@ -176,11 +176,6 @@ fn prepare(folder: &Path) {
             symlink("/etc/hostname", body).unwrap();
         }
     }
-}
-
-/// The command, its standard error and its exit status, as a golden holds them.
-fn transcript(command: &str, ran: &Ran) -> String {
-    format!("$ {command}\n{}status {}\n", masked(&ran.stderr), ran.status)
 }
 
 fn make(mistake: &Mistake) -> String {

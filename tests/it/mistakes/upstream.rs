@@ -4,10 +4,9 @@ use std::{fs, io::Read as _, net::TcpListener, sync::Arc, thread};
 
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned, crypto::ring};
 
-use super::transcript;
 use crate::support::{
     command::run_in,
-    golden::{assert_golden, masked},
+    golden::{assert_golden, masked, transcript},
     process::Running,
     wire::call,
 };

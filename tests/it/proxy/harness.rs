@@ -250,6 +250,13 @@ impl Wire {
     }
 }
 
+/// The detail of a problem that contrail answers with.
+pub fn detail(answer: &str) -> String {
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let problem: serde_json::Value = serde_json::from_str(body).unwrap();
+    problem["detail"].as_str().unwrap().to_owned()
+}
+
 /// The status line's number.
 pub fn status(answer: &str) -> u16 {
     answer.split(' ').nth(1).unwrap().parse().unwrap()

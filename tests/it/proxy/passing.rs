@@ -2,7 +2,8 @@
 
 use contrail::{exchange::Presence, proxy::HoldPolicy, upstream::Problem};
 
-use super::harness::{Harness, Setup, status};
+use super::harness::{Harness, Setup, detail, status};
+use crate::support::golden::assert_line;
 
 #[tokio::test]
 async fn the_client_has_the_first_half_of_a_body_before_the_upstream_goes_on() {
@@ -81,7 +82,7 @@ async fn the_answer_to_head_has_a_length_and_no_body() {
     let mut tenant = harness.accept().await;
     tenant.until("\r\n\r\n").await;
     tenant.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n").await;
-    assert!(client.until("\r\n\r\n").await.contains("10"));
+    assert_line(&client.until("\r\n\r\n").await, "Content-Length: 10");
     assert_eq!(harness.ended().await.exchange.transport.incomplete, None);
 }
 
@@ -149,7 +150,7 @@ async fn max_forwards_counts_down_and_ends_here_at_nothing() {
             .await;
         if let Some(got) = got {
             let mut tenant = harness.accept().await;
-            assert!(tenant.message().await.contains(&format!("Max-Forwards: {got}\r\n")), "{method} {sent}");
+            assert_line(&tenant.message().await, &format!("Max-Forwards: {got}"));
             tenant.send("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").await;
             harness.ended().await;
         }
@@ -172,9 +173,11 @@ async fn hop_by_hop_headers_end_at_the_proxy_in_both_directions() {
     for gone in ["x-hop", "keep-alive", "upgrade", "http2-settings", "proxy-authorization", "connection:"] {
         assert!(!got.contains(gone), "{gone} in {got}");
     }
-    assert!(got.contains("authorization: bearer t\r\n") && got.contains("x-end: 1\r\n"), "{got}");
+    assert_line(&got, "authorization: bearer t");
+    assert_line(&got, "x-end: 1");
     let answer = answer.to_lowercase();
-    assert!(!answer.contains("x-back") && !answer.contains("keep-alive") && answer.contains("x-stays: 1"), "{answer}");
+    assert_line(&answer, "x-stays: 1");
+    assert!(!answer.contains("x-back") && !answer.contains("keep-alive"), "{answer}");
     assert!(!ended.exchange.response.unwrap().headers.contains("x-back"));
 }
 
@@ -187,8 +190,9 @@ async fn header_names_keep_their_case_and_repeats_their_order() {
             "HTTP/1.1 200 OK\r\nSet-COOKIE: a=1\r\nSet-COOKIE: b=2\r\nContent-Length: 0\r\n\r\n",
         )
         .await;
-    assert!(got.contains("X-CasE: 1\r\n") && got.find("X-CasE: 1") < got.find("X-CasE: 2"), "{got}");
-    assert!(answer.contains("Set-COOKIE: a=1\r\nSet-COOKIE: b=2\r\n"), "{answer}");
+    assert_line(&got, "X-CasE: 1");
+    assert!(got.find("X-CasE: 1") < got.find("X-CasE: 2"), "{got}");
+    assert_line(&answer, "Set-COOKIE: a=1\nSet-COOKIE: b=2");
     let response = ended.exchange.response.unwrap();
     let cookies: Vec<_> = response.headers.get_all("set-cookie").collect();
     assert_eq!(cookies, ["a=1", "b=2"]);
@@ -301,7 +305,8 @@ async fn a_held_request_that_is_refused_never_reaches_the_upstream() {
     client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 2\r\n\r\nhi").await;
     let answer = client.message().await;
     assert_eq!(status(&answer), 400);
-    assert!(answer.contains("contrail-answer: enforce\r\n") && answer.contains("it breaks a rule"), "{answer}");
+    assert_line(&answer, "contrail-answer: enforce");
+    assert_eq!(detail(&answer), "it breaks a rule");
     let ended = harness.ended().await;
     assert_eq!(ended.exchange.transport.answered_by_contrail.as_deref(), Some("enforce"));
     assert_eq!(ended.exchange.request.body.content, "hi");
@@ -373,7 +378,8 @@ async fn what_is_too_large_to_judge_is_refused_under_enforce() {
     let mut client = harness.client().await;
     client.send("POST /x HTTP/1.1\r\nHost: p\r\nContent-Length: 5\r\n\r\nhello").await;
     let answer = client.message().await;
-    assert!(status(&answer) == 413 && answer.contains("contrail-answer: enforce"), "{answer}");
+    assert_line(&answer, "contrail-answer: enforce");
+    assert!(status(&answer) == 413, "{answer}");
     harness.ended().await;
     let (_, answer, _) = harness
         .exchange("GET /x HTTP/1.1\r\nHost: p\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")

@@ -6,7 +6,8 @@ use contrail::upstream::live;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::{TlsAcceptor, rustls};
 
-use super::harness::{Harness, Setup, status, within};
+use super::harness::{Harness, Setup, detail, status, within};
+use crate::support::golden::assert_line;
 
 struct Authority {
     pem: String,
@@ -57,8 +58,13 @@ async fn an_upstream_with_a_strangers_certificate_is_a_502() {
     client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
     assert!(within(stranger.acceptor.accept(harness.accept().await.0)).await.is_err());
     let answer = client.message().await;
-    assert!(status(&answer) == 502 && answer.contains("certificate"), "{answer}");
-    assert!(answer.contains("--upstream-ca FILE") && !answer.contains("Other("), "{answer}");
+    assert_line(
+        &detail(&answer),
+        "cannot reach https://127.0.0.1:PORT: its certificate names a trusted authority, and is not signed by it; \
+         --upstream-ca FILE names another to trust",
+    );
+    assert!(status(&answer) == 502, "{answer}");
+    assert!(!answer.contains("Other("), "{answer}");
     harness.ended().await;
 }
 
@@ -68,15 +74,18 @@ async fn an_upstream_that_accepts_and_shakes_no_hand_is_a_504_after_the_connect_
     let file = folder.path().join("ca.pem");
     std::fs::write(&file, authority().pem).unwrap();
     // The upstream itself, and a proxy on the way to it that never answers CONNECT.
-    for via in [false, true] {
+    let proxy = "the upstream proxy 127.0.0.1:PORT did not accept a connection in 0.1 s; --upstream-proxy names it; \
+                 `--upstream-proxy none` connects directly";
+    for (via, said) in [(false, "https://127.0.0.1:PORT did not accept a connection in 0.1 s"), (true, proxy)] {
         let limits = live::Limits { connect: Duration::from_millis(100), ..live::Limits::default() };
         let mut harness = Harness::with(Setup { https: Some(file.clone()), limits, via, ..Setup::default() }).await;
         let mut client = harness.client().await;
         client.send("GET /x HTTP/1.1\r\nHost: p\r\n\r\n").await;
         let mut silent = harness.accept().await;
         let answer = client.message().await;
-        assert!(status(&answer) == 504 && answer.contains("did not accept a connection in 0.1 s"), "{answer}");
-        assert!(answer.contains("contrail-answer: upstream-timeout\r\n"), "{answer}");
+        assert_line(&detail(&answer), said);
+        assert!(status(&answer) == 504, "{answer}");
+        assert_line(&answer, "contrail-answer: upstream-timeout");
         let mut rest = Vec::new();
         let _ = within(silent.0.read_to_end(&mut rest)).await;
         assert!(!rest.is_empty(), "it is given up");

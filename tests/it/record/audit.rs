@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::harness::{Workspace, get, token};
 use crate::support::{
     command::{Ran, run, run_with_input},
-    golden::assert_output,
+    golden::{assert_line, assert_output},
     har,
     wire::call,
 };
@@ -67,10 +67,13 @@ fn every_report_of_verify_states_the_chain_of_a_trail_as_an_audit_does() {
     let whole = of("verify", "trail");
     assert_eq!(whole[0]["entries"], 1);
     assert_eq!((&whole, &whole[0]["broken"]), (&of("audit", "trail"), &Value::Null));
-    assert!(report("text").contains("the chain of `trail` is whole: 1 entry, "), "{}", report("text"));
-    assert!(report("html").contains("the chain of `trail` is whole: 1 entry, "), "{}", report("html"));
+    assert_line(&report("text"), "the chain of `trail` is whole: 1 entry, 0 after its last link, head HASH");
+    assert_line(
+        &report("html"),
+        "<p class=good>the chain of `trail` is whole: 1 entry, 0 after its last link, head HASH</p>",
+    );
     let case = "<testcase classname=\"contrail.integrity\" name=\"the chain of trail is whole\" time=\"0.000\"";
-    assert!(report("junit").contains(&format!("{case}/>")), "{}", report("junit"));
+    assert_line(&report("junit"), &format!("    {case}/>"));
 
     let segment = workspace.path().join("trail/trail-00000001.journal");
     let text = fs::read_to_string(&segment).unwrap();
@@ -78,8 +81,8 @@ fn every_report_of_verify_states_the_chain_of_a_trail_as_an_audit_does() {
     let altered = of("verify", "trail");
     let broken = "the trail was altered at `trail/trail-00000001.journal`, line 2: this line was altered";
     assert_eq!((&altered, &altered[0]["broken"]), (&of("audit", "trail"), &json!(broken)));
-    assert!(report("text").contains(&format!("ALTERED: {broken}\n")), "{}", report("text"));
-    assert!(report("html").contains(broken), "{}", report("html"));
+    assert_line(&report("text"), &format!("ALTERED: {broken}"));
+    assert_line(&report("html"), &format!("<p class=bad>ALTERED: {broken}</p>"));
     let junit = report("junit");
     let failure = format!("{case}>\n      <failure type=\"integrity\" message=\"{broken}\"></failure>");
     assert!(junit.contains(&failure) && junit.contains("failures=\"1\""), "{junit}");
@@ -147,8 +150,8 @@ fn a_token_cannot_write_lines_of_its_own_into_an_audit() {
     let claims = json!({"azp": "me\u{1b}[2J\nadmin\n  holds everything", "scope": "read:clients a\u{1b}[8m"});
     let text = trail_of(&[(POLICY, claims)]).run(&["audit", "trail"]).stdout;
     assert!(!text.contains('\u{1b}') && !text.lines().any(|line| line == "admin"), "{text}");
-    assert!(text.contains("me\\u{1b}[2J\\nadmin\\n  holds everything"), "{text}");
-    assert!(text.contains("a\\u{1b}[8m"), "{text}");
+    assert_line(&text, "me\\u{1b}[2J\\nadmin\\n  holds everything");
+    assert_line(&text, "  holds       a\\u{1b}[8m read:clients");
 }
 
 #[test]
@@ -157,9 +160,10 @@ fn a_call_that_no_document_describes_may_need_any_scope_that_its_caller_holds() 
     assert_eq!(callers(&workspace)[0]["unneeded"], json!(["read:users"]));
     assert_eq!(callers(&workspace)[0]["callsWithoutDocumentedScope"], 1);
     let text = workspace.run(&["audit", "trail"]).stdout;
-    assert!(
-        text.contains("but         1 call went where the documentation does not show the required scope"),
-        "{text}"
+    assert_line(
+        &text,
+        "  but         1 call went where the documentation does not show the required scope; what is called unneeded \
+         may be needed there",
     );
 }
 
@@ -170,7 +174,9 @@ fn what_one_token_of_a_caller_lacked_no_other_token_of_it_hides() {
         let workspace = trail_of(&order.map(|at| (POLICY, json!({"azp": "me", "scope": scopes[at]}))));
         assert_eq!(callers(&workspace)[0]["lacks"], json!(["read:rate_limit_policies"]), "{order:?}");
         let text = workspace.run(&["audit", "trail"]).stdout;
-        assert!(text.contains("lacks       read:rate_limit_policies (in some of its tokens)"), "{text}");
+        let at = 1 - order[0];
+        let first = format!("first trail/trail-00000001.journal entry {at} (line {}, INSTANT)", 2 * at + 2);
+        assert_line(&text, &format!("  lacks       read:rate_limit_policies (in some of its tokens); {first}"));
     }
 }
 
@@ -223,7 +229,11 @@ fn signatures_of_tokens_that_labels_replace_are_unchecked_with_one_message() {
     for recording in ["trail", "fx.har"] {
         for command in ["verify", "audit"] {
             let ran = workspace.run(&[command, recording, "--jwks", "keys.json"]);
-            assert!(ran.stderr.contains("signatures: not checked in 2 exchanges"), "{command}: {}", ran.stderr);
+            assert_line(
+                &ran.stderr,
+                "contrail: signatures: not checked in 2 exchanges, where labels replace the tokens; record with \
+                 --jwks to check them, and verify without it",
+            );
             assert_eq!((ran.status, said(&ran)), (0, 1), "{command} {recording}: {}", ran.stderr);
             let ran = workspace.run(&[command, recording]);
             assert_eq!((ran.status, said(&ran)), (0, 0), "{command} {recording}: {}", ran.stderr);
@@ -249,6 +259,6 @@ fn signatures_of_tokens_that_labels_replace_are_unchecked_with_one_message() {
         assert_eq!(ran.status, i32::from(result == "bad"), "{}", ran.stdout);
         let ran = workspace.run(&["verify", "with.har", "--jwks", "keys.json"]);
         assert_eq!((ran.status, said(&ran)), (0, 1), "{}", ran.stderr);
-        assert!(ran.stdout.contains("  auth: 2 exchanges"), "{}", ran.stdout);
+        assert_line(&ran.stdout, "  auth: 2 exchanges (getConnectionProfileTemplates 2)");
     }
 }

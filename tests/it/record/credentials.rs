@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path};
 
-use crate::support::command::run_in;
+use crate::support::{
+    command::run_in,
+    golden::{assert_error, assert_line},
+};
 
 /// A client that asks for a token with what it finds in its environment, and sends its secret where no field tells it.
 const CLIENT: &str = r#"
@@ -54,7 +57,7 @@ fn a_secret_of_a_seed_is_never_shown() {
         super::harness::get(running.address, super::harness::TEMPLATES, &super::harness::token(running.address));
         let ran = running.finish();
         assert!(!ran.stderr.contains(super::harness::SECRET), "{}", ran.stderr);
-        assert!(ran.stderr.contains("sandbox client sandbox-full secret as in --seed"), "{}", ran.stderr);
+        assert_line(&ran.stderr, "sandbox client sandbox-full secret as in --seed");
     }
 }
 
@@ -77,7 +80,7 @@ fn a_command_gets_the_fittest_client_of_a_seed_and_a_line_states_what_that_may_n
         let command = ["--", "sh", "-c", "printf %s \"$CONTRAIL_SANDBOX_CLIENT_ID\" > id"];
         let ran =
             run_in(folder.path(), ["watch", "--upstream", "sandbox", "--seed", "seed.json"].into_iter().chain(command));
-        assert!(ran.status == 0 && ran.stderr.contains(&format!("{said}{add}")), "{}", ran.stderr);
+        assert_error(&ran, 0, &format!("{said}{add}"));
         assert_eq!(fs::read_to_string(folder.path().join("id")).unwrap(), id);
     }
 }

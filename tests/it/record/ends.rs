@@ -13,7 +13,11 @@ use nix::{
 };
 
 use super::harness::{Workspace, entries};
-use crate::support::{command::contrail, wire::read};
+use crate::support::{
+    command::contrail,
+    golden::{assert_error, assert_line},
+    wire::read,
+};
 
 const SANDBOX: [&str; 3] = ["watch", "--upstream", "sandbox"];
 
@@ -24,7 +28,7 @@ fn a_commands_exit_status_is_kept_and_its_output_untouched() {
     let ran = workspace.run(&[&SANDBOX[..], &["--", "sh", "-c", script]].concat());
     assert_eq!(ran.status, 7);
     assert_eq!(ran.stdout, "to\0out");
-    assert!(ran.stderr.contains("to-err"), "{}", ran.stderr);
+    assert_line(&ran.stderr, "to-err");
 }
 
 #[test]
@@ -57,10 +61,13 @@ fn a_command_that_is_not_there_or_not_executable_is_status_2() {
     let workspace = Workspace::new();
     let ran = workspace.run(&[&SANDBOX[..], &["--", "no-such-command-anywhere"]].concat());
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("cannot run `no-such-command-anywhere`: there is no such command"), "{}", ran.stderr);
+    assert_line(
+        &ran.stderr,
+        "contrail: cannot run `no-such-command-anywhere`: there is no such command; check its spelling and PATH",
+    );
     let ran = workspace.run(&[&SANDBOX[..], &["--", "./seed.json"]].concat());
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("cannot run `./seed.json`: it is not executable"), "{}", ran.stderr);
+    assert_line(&ran.stderr, "contrail: cannot run `./seed.json`: it is not executable");
 }
 
 #[test]
@@ -90,7 +97,13 @@ fn a_taken_port_is_status_2_and_one_line_that_says_what_to_do() {
     let ran = workspace.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--listen", &address]);
     assert_eq!(ran.status, 2);
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains(&format!("cannot listen on {address}")), "{}", ran.stderr);
+    assert_line(
+        &ran.stderr,
+        &format!(
+            "contrail: cannot listen on {address} (Address already in use (os error 98)); name another address with \
+             --listen, port 0 takes a free one"
+        ),
+    );
     assert!(!workspace.has("rec.har.journal") && !workspace.has("rec.har"));
 }
 
@@ -109,10 +122,10 @@ fn a_second_signal_does_not_wait_for_the_drain() {
     }
     kill(id, Signal::SIGTERM).unwrap();
     let ran = running.wait();
-    assert!(ran.stderr.contains("1 exchange"), "{}", ran.stderr);
+    assert_line(&ran.stderr, "1 exchange: 0 conform, 1 with gaps, 0 violate");
     let said = "NOTHING RECORDED: exchanges ended before the tenant answered: \
                 contrail stopped before the exchange was over: a second signal came";
-    assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+    assert_error(&ran, 2, said);
     assert!(!workspace.has("rec.har") && !workspace.has("rec.har.journal"));
 }
 

@@ -16,7 +16,7 @@ use nix::{
 use super::harness::{SECRET, TEMPLATES, Workspace, entries, get, objects, token};
 use crate::support::{
     command::{Ran, limited, run_in},
-    golden::assert_output,
+    golden::{assert_error, assert_line, assert_output},
     process::Running,
     wire::{call, read},
 };
@@ -44,12 +44,8 @@ fn a_recording_becomes_a_fixture_that_verifies_as_it_was_judged_and_its_journal_
         assert!(workspace.has(&format!("{out}.journal")));
         let ran = running.finish();
         assert_eq!(ran.status, 1, "{}", ran.stderr);
-        assert!(ran.stderr.contains("next: contrail replay rec"), "{}", ran.stderr);
-        assert!(
-            ran.stderr.contains("proof: replayed against itself, verified, scanned for secrets: good"),
-            "{}",
-            ran.stderr
-        );
+        assert_line(&ran.stderr, &format!("next: contrail replay {out}"));
+        assert_line(&ran.stderr, "proof: replayed against itself, verified, scanned for secrets: good");
         assert!(!workspace.has(&format!("{out}.journal")));
         assert_eq!(entries(&workspace.read(har)).len(), 3);
         assert!(!workspace.read(har).contains(SECRET) && !workspace.read(har).contains(&token));
@@ -117,12 +113,16 @@ fn a_path_that_is_not_utf_8_is_refused_before_anything_is_recorded() {
     let workspace = Workspace::new();
     let folder = workspace.path().join(OsStr::from_bytes(b"n\xff"));
     fs::create_dir(&folder).unwrap();
-    for (at, out) in [(workspace.path(), &b"n\xff/x"[..]), (workspace.path(), b"o\xff.har"), (&folder, b"x.har")] {
+    for (at, out, journal) in [
+        (workspace.path(), &b"n\xff/x"[..], "n\u{fffd}/x.journal"),
+        (workspace.path(), b"o\xff.har", "o\u{fffd}.har.journal"),
+        (&folder, b"x.har", "x.har.journal"),
+    ] {
         let arguments = ["record", "--upstream", "sandbox", "--out"].map(OsStr::new);
         let rest = [OsStr::from_bytes(out), OsStr::new("--"), OsStr::new("true")];
         let ran = run_in(at, arguments.into_iter().chain(rest));
         let said = "its path is not UTF-8, and a journal states the path of its fixture; name another";
-        assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+        assert_error(&ran, 2, &format!("contrail: `{journal}`: {said}"));
     }
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 }
@@ -143,7 +143,7 @@ fn recording_multipart_requests_again_changes_no_byte_and_any_boundary_replays()
         let running = workspace.start("record", &["--out", "rec.har", "--overwrite"]);
         assert_eq!(upload(running.address, boundary, &format!("run {}", boundary.len())), 401);
         let ran = running.finish();
-        assert!(ran.stderr.contains("scanned for secrets: good"), "{}", ran.stderr);
+        assert_line(&ran.stderr, "proof: replayed against itself, verified, scanned for secrets: good");
         files.push(workspace.read("rec.har"));
     }
     assert_eq!(files[0], files[1]);
@@ -170,7 +170,7 @@ fn what_a_client_has_whole_survives_a_kill_and_is_folded_at_the_next_start() {
 
     let running = workspace.start("record", &["--out", "rec.har", "--format", "json"]);
     assert_eq!(entries(&workspace.read("rec.har")).len(), 21);
-    assert!(workspace.read("rec.har").contains("\"unproven\": true"));
+    assert_line(&workspace.read("rec.har"), "      \"unproven\": true,");
     get(running.address, GROUPS, &token);
     let ran = running.finish();
     assert_eq!(objects(&ran, "recovered")[0]["recovered"], 21);
@@ -269,7 +269,10 @@ fn an_unknown_operation_is_refused_before_a_journal_is_made() {
             "nope",
         ]);
         assert_eq!(ran.status, 2);
-        assert!(ran.stderr.contains(&format!("{option} nope: the contract has no such operation")), "{}", ran.stderr);
+        assert_line(
+            &ran.stderr,
+            &format!("contrail: {option} nope: the contract has no such operation; `contrail contract` lists them"),
+        );
         assert!(!workspace.has("rec.har.journal"));
     }
 }
@@ -357,7 +360,11 @@ fn a_killed_recording_that_was_to_replace_entries_is_not_added_to_them() {
         }
         let ran = workspace.run(&["pack", "rec.har", "--out", "packed.har"]);
         assert_eq!(ran.status, 2);
-        assert!(ran.stderr.contains("a killed recording that was to replace entries of `rec.har`"), "{}", ran.stderr);
+        assert_line(
+            &ran.stderr,
+            "contrail: `rec.har.journal` holds a killed recording that was to replace entries of `rec.har`; pack one \
+             of the two: name the journal, or move it away",
+        );
         assert_eq!((workspace.read("rec.har"), workspace.read("rec.har.journal")), (fixture, journal));
         let ran = workspace.run(&["pack", "rec.har.journal", "--out", "packed.har"]);
         assert_eq!((ran.status, entries(&workspace.read("packed.har")).len()), (0, 2), "{}", ran.stderr);
@@ -378,9 +385,10 @@ fn a_whole_recording_that_was_killed_while_it_was_folded_replaces_what_it_was_to
         journal.write_all(b"{\"_fold\":{\"ended\":true}}\n").unwrap();
         drop(journal);
         let ran = workspace.run(&["record", "--upstream", "sandbox", "--out", "rec.har", "--append", "--", "true"]);
-        assert!(ran.stderr.contains("folded 2 exchanges of a left-over journal"), "{}", ran.stderr);
+        assert_line(&ran.stderr, "folded 2 exchanges of a left-over journal into rec.har; it is marked unproven");
         assert_eq!(operations(&workspace), expected);
-        assert!(workspace.read("rec.har").contains("\"unproven\": true") && !workspace.has("rec.har.journal"));
+        assert_line(&workspace.read("rec.har"), "      \"unproven\": true,");
+        assert!(!workspace.has("rec.har.journal"));
     }
 }
 
@@ -449,9 +457,10 @@ fn a_left_over_journal_is_named_by_what_reads_its_fixture_and_mixed_into_nothing
     ] {
         let ran = workspace.run(command);
         assert_eq!(ran.status, 2, "{command:?}: {}", ran.stderr);
-        let said = "`rec.har.journal` holds exchanges of a recording that did not end, and the next recording would add \
-                    them to `rec.har`; keep them with `contrail pack rec.har.journal --out ANOTHER.har`";
-        assert!(ran.stderr.contains(said), "{command:?}: {}", ran.stderr);
+        let said = "contrail: `rec.har.journal` holds exchanges of a recording that did not end, and the next \
+                    recording would add them to `rec.har`; keep them with `contrail pack rec.har.journal --out \
+                    ANOTHER.har`, then remove the journal";
+        assert_line(&ran.stderr, said);
         assert_eq!(both(), before, "{command:?}");
     }
     let ran = workspace.run(&["redact", "rec.har", "rec.har.journal", "--in-place"]);
@@ -541,7 +550,7 @@ fn a_full_disk_stops_no_traffic_and_is_reported_at_once_and_by_the_exit_status()
     let Ran { status, stderr, .. } = running.finish();
     assert_eq!(status, 2);
     assert_eq!(stderr.matches("ALARM: the journal cannot be written").count(), 1, "{stderr}");
-    assert!(stderr.contains("NOT RECORDED, because the journal could not be written"), "{stderr}");
+    assert_line(&stderr, "18 NOT RECORDED, because the journal could not be written");
     // What was written is whole.
     assert_eq!(workspace.run(&["verify", "trail"]).status, 1);
 }
@@ -554,7 +563,8 @@ fn a_left_over_journal_that_cannot_be_folded_stays_and_no_half_fixture_is_made()
     let arguments = "record --upstream sandbox --seed seed.json --out rec.har -- true".split(' ');
     let ran = limited("ulimit -f 1").current_dir(workspace.path()).args(arguments).output().unwrap();
     let Ran { status, stderr, .. } = ran.into();
-    assert!(status == 2 && stderr.contains("File too large"), "{stderr}");
+    assert_line(&stderr, "contrail: cannot write a temporary file for `rec.har`: File too large (os error 27)");
+    assert!(status == 2, "{stderr}");
     assert!(!workspace.has("rec.har"));
     assert_eq!(workspace.read("rec.har.journal"), journal);
 }
@@ -578,7 +588,7 @@ fn a_command_that_fails_before_anything_is_recorded_leaves_no_new_file_and_an_ol
     let old = workspace.read("old.har");
     for how in ["--append", "--overwrite"] {
         let ran = record(&["--out", "old.har", how], "false");
-        assert!(ran.status == 1 && ran.stderr.contains("NOTHING RECORDED"), "{}", ran.stderr);
+        assert_error(&ran, 1, "exit status 1: the command ended with status 1; NOTHING RECORDED");
         assert_eq!((workspace.read("old.har"), workspace.has("old.har.journal")), (old.clone(), false), "{how}");
     }
 }

@@ -6,7 +6,11 @@ use super::{
     harness::{TEMPLATES, Workspace, objects},
     trail::{SMALL, segments, trail, verify},
 };
-use crate::support::{command::Ran, golden::assert_output, wire::call};
+use crate::support::{
+    command::Ran,
+    golden::{assert_error, assert_line, assert_output},
+    wire::call,
+};
 
 /// What the exchanges of these tests break.
 const ALLOWED: [&str; 4] = ["--allow", "auth.missing", "--allow", "query.undocumented"];
@@ -46,15 +50,25 @@ fn a_torn_head_is_ended_by_the_next_start_and_skipped_with_a_word_by_readers() {
     for command in ["verify", "audit"] {
         let ran = workspace.run(&[command, "trail", "--head", "heads", "--allow", "auth.missing"]);
         assert_eq!(ran.status, 0, "{command}: {}", ran.stderr);
-        assert!(ran.stderr.contains("skipped 1 torn line of the kept heads `heads`"), "{command}: {}", ran.stderr);
-        assert!(ran.stdout.contains("is whole"), "{command}: {}", ran.stdout);
+        assert_line(
+            &ran.stderr,
+            "contrail: skipped 1 torn line of the kept heads `heads`: the write was cut short (a full disk, a power cut)",
+        );
+        assert_line(
+            &ran.stdout,
+            "the chain of `trail` is whole: 12 entries, 0 after its last link, head HASH, through 8 kept heads",
+        );
     }
     // What earlier versions made of a torn line: the next head right behind it.
     let text = workspace.read("heads");
     let torn = text.lines().nth(lines - 1).unwrap();
     fs::write(workspace.path().join("heads"), text.replace(&format!("{torn}\n"), torn)).unwrap();
     let ran = verify(&workspace, &["--head", "heads"]);
-    assert!(ran.status == 0 && ran.stderr.contains("skipped 1 torn line"), "{}", ran.stderr);
+    assert_error(
+        &ran,
+        0,
+        "contrail: skipped 1 torn line of the kept heads `heads`: the write was cut short (a full disk, a power cut)",
+    );
     assert_eq!(start(&workspace, &SMALL).status, 0);
 }
 
@@ -64,7 +78,11 @@ fn a_file_that_holds_anything_but_heads_is_not_added_to() {
     for rubbish in ["my notes\n", "{\"seq\":1}\n", "\u{0}\u{1}", "{\"log\":{\"entries\":[]}}"] {
         fs::write(workspace.path().join("notes"), rubbish).unwrap();
         let ran = start(&workspace, &["--trail", "trail", "--head-to", "notes"]);
-        assert!(ran.status == 2 && ran.stderr.contains("`notes`: it is no file of heads (line 1"), "{}", ran.stderr);
+        assert_error(
+            &ran,
+            2,
+            "contrail: `notes`: it is no file of heads (line 1 is no head); name another file for `--head-to`",
+        );
         assert_eq!(workspace.read("notes"), rubbish);
     }
     assert!(segments(&workspace).is_empty());
@@ -99,7 +117,7 @@ fn a_head_that_cannot_be_kept_is_named_as_that_and_not_as_the_journal() {
     fs::remove_file(workspace.path().join("heads")).unwrap();
     let ran = watch(&workspace, &["--trail", "trail", "--head-to", "heads", "--format", "json"], instead);
     let summary = &objects(&ran, "summary")[0]["summary"];
-    assert!(summary["head_error"].as_str().unwrap().contains("another file"), "{}", ran.stderr);
+    assert_line(summary["head_error"].as_str().unwrap(), "`heads`: another file has taken its place; move it away");
     assert!(summary["journal_error"].is_null(), "{}", ran.stderr);
 }
 
@@ -116,15 +134,19 @@ fn a_segment_that_was_removed_during_a_run_is_named_as_that() {
     let ran = watch(&workspace, &["--trail", "trail", "--trail-segment", "2000"], || {
         fs::remove_file(workspace.path().join("trail").join(&segments(&workspace)[0])).unwrap();
     });
-    let said = "the trail could not be read again: `trail/trail-00000001.journal`: No such file";
-    assert!(ran.status == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+    let said =
+        "the trail could not be read again: `trail/trail-00000001.journal`: No such file or directory (os error 2)";
+    assert_error(&ran, 2, said);
     assert!(!ran.stderr.contains("the journal could not be written"), "{}", ran.stderr);
     let workspace = Workspace::new();
     let ran = watch(&workspace, &["--trail", "trail", "--trail-segment", "2000", "--format", "json"], || {
         fs::rename(workspace.path().join("trail"), workspace.path().join("moved")).unwrap();
     });
     let summary = &objects(&ran, "summary")[0]["summary"];
-    assert!(summary["reread_error"].as_str().unwrap().contains("trail-00000001.journal"), "{}", ran.stderr);
+    assert_line(
+        summary["reread_error"].as_str().unwrap(),
+        "`trail/trail-00000001.journal`: No such file or directory (os error 2)",
+    );
     assert!(ran.status == 2 && summary["journal_error"].is_null(), "{}", ran.stderr);
 }
 
@@ -155,19 +177,35 @@ fn each_trail_is_held_to_the_heads_that_carry_its_id() {
     named(&workspace, "one");
     named(&workspace, "two");
     let (status, said) = check(&workspace, &["one", "two", "--head", "one.heads"]);
-    assert!(status == 0 && said.contains("through 1 kept head\n") && said.contains("through 0 kept heads"), "{said}");
+    assert_line(&said, "the chain of `one` is whole: 6 entries, 0 after its last link, head HASH, through 1 kept head");
+    assert_line(
+        &said,
+        "the chain of `two` is whole: 6 entries, 0 after its last link, head HASH, through 0 kept heads",
+    );
+    assert!(status == 0, "{said}");
     let (status, said) = check(&workspace, &["one", "two", "--head", "one.heads", "--head", "two.heads"]);
     assert!(status == 0 && said.matches("through 1 kept head\n").count() == 2, "{said}");
     let (status, said) = check(&workspace, &["one", "--head", "two.heads"]);
-    assert!(status == 1 && said.contains("none of the kept heads is of this trail"), "{said}");
+    assert_line(
+        &said,
+        "ALTERED: the trail was altered at `one/trail-00000001.journal`, line 1: none of the kept heads is of this \
+         trail; `two.heads` keeps heads of the trail ID: this one was written anew, or took its place",
+    );
+    assert!(status == 1, "{said}");
     // One that was put in the place of another is found out, whatever stands beside it.
     fs::remove_dir_all(workspace.path().join("one")).unwrap();
     watch(&workspace, &["--trail", "one"], || {});
     let (status, said) = check(&workspace, &["one", "two", "--head", "one.heads", "--head", "two.heads"]);
-    assert!(status == 1 && said.contains("altered at `one/trail-00000001.journal`, line 1: none of"), "{said}");
-    assert!(said.contains("`two` is whole"), "{said}");
+    assert_line(
+        &said,
+        "ALTERED: the trail was altered at `one/trail-00000001.journal`, line 1: none of the kept heads is of this \
+         trail; `one.heads` keeps heads of the trail ID: this one was written anew, or took its place",
+    );
+    assert!(status == 1, "{said}");
+    assert_line(&said, "the chain of `two` is whole: 6 entries, 0 after its last link, head HASH, through 1 kept head");
     let (status, said) = check(&workspace, &["two", "--head", "one.heads", "--head", "two.heads"]);
-    assert!(status == 2 && said.contains("which was not named"), "{said}");
+    assert_line(&said, "contrail: `one.heads` keeps heads of the trail ID, which was not named; name that trail, too");
+    assert!(status == 2, "{said}");
 }
 
 #[test]
@@ -190,44 +228,45 @@ fn a_start_on_a_trail_that_was_cut_or_written_anew_is_an_alarm_with_exit_status_
         for name in segments(workspace).into_iter().skip(2) {
             fs::remove_file(workspace.path().join("trail").join(name)).unwrap();
         }
-        "the trail was cut off: it ends after "
+        "the trail was cut off: it ends after LINKS links, and `heads` keeps a head with 20"
     };
     // As many links as before, with other content; then the same with more of them.
     let anew = |workspace: &Workspace| {
         rewrite(workspace, 0);
-        "the trail was written anew: `trail/trail-00000001.journal` does not go through the head with "
+        "the trail was written anew: `trail/trail-00000001.journal` does not go through the head with 4 links that \
+         `heads` keeps"
     };
     let longer = |workspace: &Workspace| {
         rewrite(workspace, 1);
-        "the trail was written anew: `trail/trail-00000001.journal` does not go through the head with "
+        "the trail was written anew: `trail/trail-00000001.journal` does not go through the head with 4 links that \
+         `heads` keeps"
     };
     let beheaded = |workspace: &Workspace| {
         let heads = workspace.read("heads");
         fs::write(workspace.path().join("heads"), heads.lines().next().unwrap().to_owned() + "\n").unwrap();
         fs::remove_file(workspace.path().join("trail").join(&segments(workspace)[0])).unwrap();
-        "the begin of the trail is missing: `trail/trail-00000002.journal` begins after link "
+        "the beginning of the trail is missing: `trail/trail-00000002.journal` begins after link 3, and the last head \
+         in `heads` has 1"
     };
     // What was kept before the first segment is compared with nothing, once later heads are kept.
     for (spoil, runs) in [(cut as fn(&Workspace) -> &'static str, 2), (anew, 2), (longer, 2), (beheaded, 1)] {
         let workspace = trail();
         let said = spoil(&workspace);
         for run in 0..runs {
+            let said = said.replace("LINKS", ["6", "16"][run]);
             let ran = watch(
                 &workspace,
                 &[&SMALL[..], &["--report", "junit=j.xml", "--report", "json=r.json"]].concat(),
                 || {},
             );
             assert!(ran.stderr.starts_with(&format!("ALARM: {said}")), "{run}: {}", ran.stderr);
-            let summed = "\nexit status 2: ALARM: the trail does not go through its kept heads\n";
-            assert!(ran.status == 2 && ran.stderr.contains(summed), "{run}: {}", ran.stderr);
-            assert!(ran.stderr.contains("\n6 exchanges: "), "the traffic goes on: {}", ran.stderr);
+            let alarm = "ALARM: the trail does not go through its kept heads";
+            assert_error(&ran, 2, &format!("exit status 2: {alarm}"));
+            assert_line(&ran.stderr, "6 exchanges: 0 conform, 0 with gaps, 6 violate");
             let exit = &serde_json::from_str::<serde_json::Value>(&workspace.read("r.json")).unwrap()["exit"];
-            assert!(exit["because"][0].as_str().unwrap().contains(said), "{exit}");
-            assert!(
-                workspace.read("j.xml").contains("does not go through its kept heads"),
-                "{}",
-                workspace.read("j.xml")
-            );
+            assert_eq!(exit["because"][0], format!("{alarm}: {said}"));
+            let error = format!("      <error type=\"trail\" message=\"{alarm}\">{said}</error>");
+            assert_line(&workspace.read("j.xml"), &error);
         }
         let ran = verify(&workspace, &["--head", "heads"]);
         assert!(ran.status == 1 && ran.stderr.contains("the trail was altered"), "{}", ran.stderr);
@@ -291,10 +330,15 @@ fn heads_that_cover_no_entry_prove_nothing_and_none_before_the_first_link_is_one
     let workspace = Workspace::new();
     assert_eq!(start(&workspace, &["--trail", "trail", "--head-to", "heads"]).status, 0);
     let (status, said) = check(&workspace, &["trail", "--head", "heads"]);
-    assert!(status == 2 && said.contains("through 0 kept heads"), "nothing was read: {said}");
+    assert_line(
+        &said,
+        "the chain of `trail` is whole: 0 entries, 0 after its last link, head HASH, through 0 kept heads",
+    );
+    assert!(status == 2, "nothing was read: {said}");
     fs::write(workspace.path().join("zero"), format!("{{\"seq\":0,\"hash\":\"{}\"}}", "0".repeat(64))).unwrap();
     let (status, said) = check(&workspace, &["trail", "--head", "zero"]);
-    assert!(status == 2 && said.contains("`zero` keeps no head"), "{said}");
+    assert_line(&said, "contrail: `zero` keeps no head, so nothing can be held to it; name the file of `--head-to`");
+    assert!(status == 2, "{said}");
 }
 
 #[test]
@@ -304,14 +348,28 @@ fn a_trail_of_an_earlier_version_keeps_its_heads_and_gets_an_id_at_its_next_star
     let heads = workspace.read("heads");
     assert!(!heads.contains("trail") && !workspace.read("trail/trail-00000001.journal").contains("\"trail\":"));
     let (status, said) = check(&workspace, &["trail", "--head", "heads"]);
-    assert!(status == 0 && said.contains("through 1 kept head\n"), "{said}");
+    assert_line(
+        &said,
+        "the chain of `trail` is whole: 2 entries, 0 after its last link, head HASH, through 1 kept head",
+    );
+    assert!(status == 0, "{said}");
     watch(&workspace, &["--trail", "trail", "--head-to", "heads"], || {});
-    assert!(workspace.read("heads").starts_with(&heads) && workspace.read("heads").contains("\"trail\":"));
+    assert!(workspace.read("heads").contains("\"trail\":"));
+    assert!(workspace.read("heads").starts_with(&heads));
     let (status, said) = check(&workspace, &["trail", "--head", "heads"]);
-    assert!(status == 0 && said.contains("through 3 kept heads"), "{said}");
+    assert_line(
+        &said,
+        "the chain of `trail` is whole: 8 entries, 0 after its last link, head HASH, through 3 kept heads",
+    );
+    assert!(status == 0, "{said}");
     named(&workspace, "two");
     let (status, said) = check(&workspace, &["trail", "two", "--head", "heads"]);
-    assert!(status == 2 && said.contains("do not name their trail"), "{said}");
+    assert_line(
+        &said,
+        "contrail: `heads` keeps heads that do not name their trail (an earlier version wrote them); check the trail \
+         that they are of by itself",
+    );
+    assert!(status == 2, "{said}");
 }
 
 fn copy(from: &str, to: &std::path::Path) {
@@ -337,7 +395,7 @@ fn the_reports_and_the_summary_name_a_head_and_a_trail_that_failed_at_the_end_of
     ] {
         let workspace = Workspace::new();
         let ran = watch(&workspace, &[&SMALL[..], &reports].concat(), || spoil(&workspace));
-        assert!(ran.stderr.contains(&format!("\nexit status 2: {what}")), "{}", ran.stderr);
+        assert_line(&ran.stderr, &format!("exit status 2: {what}"));
         let exit = &serde_json::from_str::<serde_json::Value>(&workspace.read("r.json")).unwrap()["exit"];
         assert!(exit["because"][0].as_str().unwrap().starts_with(&format!("{what}: ")), "{exit}");
         let junit = workspace.read("j.xml");

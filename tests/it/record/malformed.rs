@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::harness::{TEMPLATES, Workspace, objects};
 use crate::support::{
+    golden::assert_line,
     process::Running,
     wire::{Message, Origin, call},
 };
@@ -130,7 +131,7 @@ fn a_request_that_is_not_what_its_type_says_matches_byte_for_byte_but_for_its_se
         assert_eq!(send(record.address, index, text), 204);
     }
     let ran = record.finish();
-    assert!(ran.stderr.contains("good"), "{}", ran.stderr);
+    assert_line(&ran.stderr, "proof: replayed against itself, verified, scanned for secrets: good");
     assert!(!workspace.read("rec.har").contains(SECRET) && !workspace.read("rec.har").contains("123456"));
     let replay =
         Running::start(workspace.path(), ["replay", "rec.har", "--listen", "127.0.0.1:0", "--exhausted", "repeat"]);

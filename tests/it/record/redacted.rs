@@ -5,7 +5,11 @@ use std::{fs, path::Path};
 use serde_json::Value;
 
 use super::harness::{TEMPLATES, Workspace, get, token};
-use crate::support::{process::Running, wire::call};
+use crate::support::{
+    golden::{assert_error, assert_line},
+    process::Running,
+    wire::call,
+};
 
 const BODY: &[u8] = br#"{"payload":{"email":"ann@example.org","note":"order 4711-XY"}}"#;
 const ACTION: &str = "/api/v2/actions/actions/act_Enrich/test?order=4711-XY";
@@ -96,12 +100,13 @@ fn a_redacted_copy_of_a_trail_has_a_chain_of_its_own_that_verifies() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let head = |folder: &str| {
         let ran = workspace.run(&["verify", folder]);
-        assert!(ran.stderr.contains("is whole"), "{}", ran.stderr);
+        let whole = "is whole: 12 entries, 0 after its last link, head HASH";
+        assert_line(&ran.stderr, &format!("contrail: the chain of `{folder}` {whole}"));
         ran.stderr.trim().rsplit(' ').next().unwrap().to_owned()
     };
-    for head in [head("trail"), head("copy")] {
-        assert!(ran.stderr.contains(&head), "{head} is not in {}", ran.stderr);
-    }
+    let (old, new) = (head("trail"), head("copy"));
+    let own = format!("the copy of trail has a chain of its own, with the head {new} after 20 links");
+    assert_line(&ran.stderr, &format!("{own}; the head of the original is {old}"));
     let copy = text_of(&workspace.path().join("copy"));
     assert!(!copy.contains("4711-XY"));
     assert_eq!(verdicts(&workspace, "copy"), before);
@@ -143,7 +148,8 @@ fn a_trail_is_not_redacted_in_place_and_an_altered_one_gets_no_copy_that_verifie
         ("trail/trail-00000001.journal", "trail/trail-00000099.journal"),
     ] {
         let ran = workspace.run(&["redact", named, "--out", out]);
-        assert!(ran.status == 2 && ran.stderr.contains("belongs to a trail, whose chain"), "{}", ran.stderr);
+        let why = "belongs to a trail, whose chain the copy would break; name another";
+        assert_error(&ran, 2, &format!("contrail: --out: `{out}` {why}"));
     }
     assert_eq!(text_of(&workspace.path().join("trail")), original);
     let segment = workspace.path().join("trail/trail-00000001.journal");
@@ -151,7 +157,11 @@ fn a_trail_is_not_redacted_in_place_and_an_altered_one_gets_no_copy_that_verifie
     fs::write(&segment, altered).unwrap();
     let ran = workspace.run(&["redact", "trail", "--out", "copy"]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("line 2: this line was altered; nothing was written"), "{}", ran.stderr);
+    assert_line(
+        &ran.stderr,
+        "contrail: the trail was altered at `trail/trail-00000001.journal`, line 2: this line was altered; nothing \
+         was written, since the copy's chain would hide that",
+    );
     assert!(!workspace.has("copy"));
 }
 
@@ -173,7 +183,11 @@ fn entries_of_a_journal_are_redacted_as_entries_and_a_torn_last_line_is_left_out
     let before = verdicts(&workspace, "fx.journal");
     let ran = workspace.run(&["redact", "fx.journal", "--out", "same.journal"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("left out a torn last line of `fx.journal`"), "{}", ran.stderr);
+    assert_line(
+        &ran.stderr,
+        "contrail: left out a torn last line of `fx.journal` (22 bytes): contrail was killed while it wrote the \
+         exchange, or is still writing it",
+    );
     assert_eq!(workspace.read("same.journal"), whole);
 
     for rule in ["personal", "pointer:/payload/note", NOTE, "header:X-Note"] {
@@ -208,7 +222,10 @@ fn a_line_of_a_journal_that_is_no_entry_is_refused_with_its_number() {
     let ran = workspace.run(&["redact", "bad.journal", "--out", "out.journal"]);
     let line = whole.lines().count() + 1;
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains(&format!("`bad.journal`, line {line}:")), "{}", ran.stderr);
+    assert_line(
+        &ran.stderr,
+        &format!("contrail: `bad.journal`, line {line}: it cannot be read (it is not valid JSON)"),
+    );
     assert!(!workspace.has("out.journal"));
 }
 
@@ -246,9 +263,9 @@ fn a_body_file_that_was_edited_is_accepted_and_counted() {
     let text = fs::read_to_string(&body).unwrap();
     fs::write(&body, text.replacen('{', "{ \"edited\": true,", 1)).unwrap();
     let ran = workspace.run(&["redact", "--check", "fx"]);
-    assert!(ran.stderr.contains("would be accepted: 1 body file edited by hand"), "{}", ran.stderr);
+    assert_line(&ran.stderr, "would be accepted: 1 body file edited by hand (another digest than the HAR file states)");
     let ran = workspace.run(&["redact", "--in-place", "fx"]);
-    assert!(ran.status == 0 && ran.stderr.contains("accepted: 1 body file edited by hand"), "{}", ran.stderr);
+    assert_error(&ran, 0, "accepted: 1 body file edited by hand (another digest than the HAR file states)");
     let ran = workspace.run(&["redact", "--in-place", "fx"]);
     assert!(ran.status == 0 && !ran.stderr.contains("edited by hand"), "{}", ran.stderr);
 }
@@ -297,7 +314,10 @@ fn several_files_are_redacted_in_place_together_or_not_at_all() {
         .unwrap()
         .into();
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("File too large"), "{}", ran.stderr);
+    assert_line(
+        &ran.stderr,
+        "contrail: cannot write `FOLDER/all/b/.contrail-new/large.txt`: File too large (os error 27)",
+    );
     assert_eq!(["all", "all/b", "all/fx"].map(|folder| files(&workspace.path().join(folder))), before);
     let ran = workspace.run(&["redact", "--in-place", "all", "--redact", "personal"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
@@ -329,7 +349,10 @@ fn a_journal_that_is_being_written_is_not_redacted_in_place() {
     let before = workspace.read("fx.journal");
     let ran = workspace.run(&["redact", "--in-place", "fx.journal", "--redact", "personal"]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("another process is writing to the journal"), "{}", ran.stderr);
+    assert_line(
+        &ran.stderr,
+        "contrail: another process is writing to the journal `FOLDER/fx.journal`; stop it, or record to another place",
+    );
     assert_eq!(workspace.read("fx.journal"), before);
     assert_ne!(running.finish().status, 2);
 }

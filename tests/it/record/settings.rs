@@ -5,7 +5,7 @@ use std::fs;
 use super::harness::Workspace;
 use crate::support::{
     command::{Ran, contrail},
-    golden::assert_output,
+    golden::{assert_output, assert_transcripts},
     wire::{Origin, call},
 };
 
@@ -17,39 +17,23 @@ fn refused(workspace: &Workspace, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn an_upstream_with_a_path_is_refused_with_the_origin_to_write() {
-    let said = refused(&Workspace::new(), &["watch", "--upstream", "https://tenant.example/api/v2"]);
-    assert!(said.contains("write https://tenant.example and"), "{said}");
-}
-
-#[test]
-fn an_operation_that_the_contract_does_not_have_is_refused() {
-    let workspace = Workspace::new();
-    let said = refused(&workspace, &["watch", "--upstream", "sandbox", "--only", "getPolicy"]);
-    assert!(said.contains("--only getPolicy") && said.contains("contrail contract"), "{said}");
-    let said = refused(&workspace, &["record", "--out", "x", "--upstream", "sandbox", "--replace", "getPolicy"]);
-    assert!(said.contains("--replace getPolicy"), "{said}");
-}
-
-#[test]
-fn a_path_to_exclude_that_no_request_can_have_is_refused() {
-    let said = refused(&Workspace::new(), &["watch", "--upstream", "sandbox", "--exclude", "health"]);
-    assert!(said.contains("--exclude") && said.contains("a leading slash"), "{said}");
-}
-
-#[test]
-fn files_that_cannot_be_used_are_named() {
+fn an_option_that_cannot_be_used_is_refused_with_what_to_write() {
     let workspace = Workspace::new();
     fs::write(workspace.path().join("empty.pem"), "").unwrap();
-    for (option, file) in [
-        ("--upstream-ca", "empty.pem"),
-        ("--upstream-ca", "none.pem"),
-        ("--jwks", "none.json"),
-        ("--contract", "none.yaml"),
-    ] {
-        let said = refused(&workspace, &["watch", "--upstream", "https://127.0.0.1:1", option, file]);
-        assert!(said.contains(file), "{said}");
-    }
+    assert_transcripts(
+        "record/an_option_that_cannot_be_used_is_refused_with_what_to_write",
+        workspace.path(),
+        &[
+            "watch --upstream https://tenant.example/api/v2",
+            "watch --upstream sandbox --only getPolicy",
+            "record --out x --upstream sandbox --replace getPolicy",
+            "watch --upstream sandbox --exclude health",
+            "watch --upstream https://127.0.0.1:1 --upstream-ca empty.pem",
+            "watch --upstream https://127.0.0.1:1 --upstream-ca none.pem",
+            "watch --upstream https://127.0.0.1:1 --jwks none.json",
+            "watch --upstream https://127.0.0.1:1 --contract none.yaml",
+        ],
+    );
 }
 
 #[test]

@@ -3,7 +3,11 @@
 use std::fs;
 
 use super::harness::{SECRET, TEMPLATES, Workspace, get, objects, token};
-use crate::support::{command::Ran, wire::call};
+use crate::support::{
+    command::Ran,
+    golden::{assert_error, assert_line, assert_reported},
+    wire::call,
+};
 
 pub const SMALL: [&str; 6] = ["--trail", "trail", "--trail-segment", "2000", "--head-to", "heads"];
 
@@ -48,11 +52,15 @@ fn a_torn_last_line_of_a_trail_is_reported_by_its_next_start() {
     let last = segments(&workspace).pop().unwrap();
     change(&workspace, &last, |lines| lines.push("{\"startedDateTime\":\"20".to_owned()));
     let verified = verify(&workspace, &[]);
-    let said = format!("left out a torn last line of `trail/{last}` (22 bytes)");
-    assert!(verified.status == 0 && verified.stderr.contains(&said), "{}", verified.stderr);
+    let said = format!(
+        "contrail: left out a torn last line of `trail/{last}` (22 bytes): contrail was killed while it wrote the \
+         exchange, or is still writing it"
+    );
+    assert_error(&verified, 0, &said);
     let ran = workspace.start("watch", &SMALL).finish();
-    let said = "dropped a torn last line from the last segment of `trail` (22 bytes)";
-    assert!(ran.status == 0 && ran.stderr.contains(said), "{}", ran.stderr);
+    let said = "dropped a torn last line from the last segment of `trail` (22 bytes): contrail was killed while it \
+                wrote the exchange";
+    assert_error(&ran, 0, said);
     assert!(!verify(&workspace, &[]).stderr.contains("torn"));
 }
 
@@ -62,34 +70,42 @@ pub fn segments_rotate_at_the_configured_size_and_are_one_chain_with_the_heads_t
     assert!(segments(&workspace).len() > 4, "{:?}", segments(&workspace));
     let verified = verify(&workspace, &["--head", "heads"]);
     assert_eq!(verified.status, 0, "{}", verified.stderr);
-    assert!(verified.stderr.contains("is whole: 12 entries"), "{}", verified.stderr);
     let last = workspace.read("heads").lines().last().unwrap().to_owned();
     let head: serde_json::Value = serde_json::from_str(&last).unwrap();
-    assert!(verified.stderr.contains(head["hash"].as_str().unwrap()), "{}", verified.stderr);
+    let whole = format!("is whole: 12 entries, 0 after its last link, head {}", head["hash"].as_str().unwrap());
+    assert_line(&verified.stderr, &format!("contrail: the chain of `trail` {whole}, through 7 kept heads"));
     // One segment by itself is a part of the chain.
     let one = workspace.run(&["verify", &format!("trail/{}", segments(&workspace)[2])]);
-    assert!(one.stderr.contains("is whole"), "{}", one.stderr);
+    assert_line(
+        &one.stderr,
+        "contrail: the chain of `trail/trail-00000003.journal` is whole: 2 entries, 0 after its last link, head HASH; \
+         it is one segment by itself: what comes before it and after it is not checked",
+    );
 }
 
 #[test]
 fn what_was_altered_removed_or_reordered_is_named_with_exit_status_1() {
-    for (what, line, alter) in [
+    let altered = "this line was altered";
+    for (what, line, said, alter) in [
         (
             "altered",
             2,
+            altered,
             (|lines| lines[1] = lines[1].replace("\"status\":401", "\"status\":200")) as fn(&mut Vec<String>),
         ),
-        ("altered to no JSON", 2, |lines| lines[1] = lines[1].replacen('{', "[", 1)),
-        ("removed", 2, |lines| drop(lines.remove(1))),
-        ("reordered", 2, |lines| lines.swap(1, 3)),
-        ("its chain removed", 1, |lines| lines.retain(|line| !line.starts_with("{\"_chain\""))),
+        ("altered to no JSON", 2, altered, |lines| lines[1] = lines[1].replacen('{', "[", 1)),
+        ("removed", 2, "1 of the lines before this one was removed", |lines| drop(lines.remove(1))),
+        ("reordered", 2, altered, |lines| lines.swap(1, 3)),
+        ("its chain removed", 1, "a segment begins with the chain, and this line is none of it", |lines| {
+            lines.retain(|line| !line.starts_with("{\"_chain\""))
+        }),
     ] {
         let workspace = trail();
         let second = &segments(&workspace)[1];
         change(&workspace, second, alter);
         let verified = verify(&workspace, &[]);
-        let named = format!("the trail was altered at `trail/{second}`, line {line}: ");
-        assert!(verified.stderr.contains(&named), "{what}: {}", verified.stderr);
+        let named = format!("contrail: the trail was altered at `trail/{second}`, line {line}: {said}");
+        assert_line(&verified.stderr, &named);
         assert_eq!(verified.status, 1, "{what}: {}", verified.stderr);
     }
 }
@@ -97,13 +113,17 @@ fn what_was_altered_removed_or_reordered_is_named_with_exit_status_1() {
 #[test]
 fn a_segment_that_is_gone_is_missed() {
     let workspace = trail();
-    for gone in [0, 2] {
+    for (gone, at, batches) in [(0, 1, [0, 3]), (2, 3, [6, 9])] {
         let segment = workspace.path().join("trail").join(&segments(&workspace)[gone]);
         let text = fs::read(&segment).unwrap();
         fs::remove_file(&segment).unwrap();
         let verified = verify(&workspace, &[]);
         assert_eq!(verified.status, 1, "{}", verified.stderr);
-        assert!(verified.stderr.contains("lines before it were removed"), "{}", verified.stderr);
+        let name = format!("trail/{}", segments(&workspace)[at - 1]);
+        let [expected, got] = batches;
+        let said = format!("batch {expected} of the chain is expected here and this is batch {got}");
+        let rest = "lines before it were removed, or put elsewhere";
+        assert_line(&verified.stderr, &format!("contrail: the trail was altered at `{name}`, line 1: {said}; {rest}"));
         fs::write(segment, text).unwrap();
     }
 }
@@ -119,7 +139,11 @@ fn a_chain_alone_does_not_show_that_its_end_was_cut_off_and_a_kept_head_does() {
     assert_eq!(verify(&workspace, &[]).status, 0);
     let verified = verify(&workspace, &["--head", "heads"]);
     assert_eq!(verified.status, 1, "{}", verified.stderr);
-    assert!(verified.stderr.contains("the end was cut off"), "{}", verified.stderr);
+    assert_line(
+        &verified.stderr,
+        "contrail: the trail was altered at `trail/trail-00000007.journal`, line 1: the chain ends after 17 links, \
+         and the head that was kept elsewhere has 20; the end was cut off",
+    );
 }
 
 #[test]
@@ -132,8 +156,12 @@ pub fn segments_that_changed_places_are_altered_and_a_torn_end_is_not() {
     fs::rename(path("aside"), path(&names[2])).unwrap();
     let verified = verify(&workspace, &[]);
     assert_eq!(verified.status, 1, "{}", verified.stderr);
-    let named = format!("the trail was altered at `trail/{}`, line 1: ", names[1]);
-    assert!(verified.stderr.contains(&named), "{}", verified.stderr);
+    let named = format!(
+        "contrail: the trail was altered at `trail/{}`, line 1: batch 3 of the chain is expected here and this is \
+         batch 6; lines before it were removed, or put elsewhere",
+        names[1]
+    );
+    assert_line(&verified.stderr, &named);
 
     // What a killed process leaves is no alteration, and the next run goes on behind it.
     let workspace = trail();
@@ -155,7 +183,12 @@ fn an_audit_holds_a_trail_to_the_heads_that_were_kept_as_verify_does() {
     }
     assert_eq!(audit(&[]).status, 0);
     let cut = audit(&["--head", "heads"]);
-    assert!(cut.status == 1 && cut.stdout.contains("the end was cut off"), "{}{}", cut.stdout, cut.stderr);
+    assert_reported(
+        &cut,
+        1,
+        "ALTERED: the trail was altered at `trail/trail-00000002.journal`, line 5: the chain ends after 6 links, and \
+         the head that was kept elsewhere has 20; the end was cut off",
+    );
     assert_eq!(audit(&["--head", "nowhere"]).status, 2);
 }
 
@@ -163,9 +196,13 @@ fn an_audit_holds_a_trail_to_the_heads_that_were_kept_as_verify_does() {
 fn two_processes_do_not_write_to_one_trail_nor_to_one_fixture_from_two_trails() {
     let workspace = Workspace::new();
     let running = workspace.start("record", &["--out", "rec.har", "--trail", "trail"]);
-    for second in [&["watch", "--trail", "trail"][..], &["record", "--out", "rec.har", "--trail", "other"]] {
+    for (second, at) in [
+        (&["watch", "--trail", "trail"][..], "trail"),
+        (&["record", "--out", "rec.har", "--trail", "other"], "rec.har.journal"),
+    ] {
         let ran = workspace.run(&[second, &["--upstream", "sandbox", "--listen", "127.0.0.1:0"]].concat());
-        assert!(ran.status == 2 && ran.stderr.contains("another process is writing"), "{}", ran.stderr);
+        let said = format!("another process is writing to the journal `{at}`; stop it, or record to another place");
+        assert_error(&ran, 2, &format!("contrail: {said}"));
     }
     call(running.address, "GET", TEMPLATES, &[], b"");
     running.finish();
@@ -187,7 +224,12 @@ fn a_trail_that_was_written_anew_is_not_the_one_whose_head_was_kept() {
     for head in heads.lines().take(2) {
         fs::write(workspace.path().join("heads"), head).unwrap();
         let verified = verify(&workspace, &["--head", "heads"]);
-        assert!(verified.status == 1 && verified.stderr.contains("written anew"), "{}", verified.stderr);
+        assert_error(
+            &verified,
+            1,
+            "contrail: the trail was altered at `trail/trail-00000001.journal`, line 1: none of the kept heads is of \
+             this trail; `heads` keeps heads of the trail ID: this one was written anew, or took its place",
+        );
     }
 }
 
@@ -208,15 +250,21 @@ fn a_segment_by_itself_is_a_part_of_a_chain_and_nothing_else_is_claimed_of_it() 
     for command in ["verify", "audit"] {
         let ran = workspace.run(&[command, &segment, "--allow", "auth.missing"]);
         let said = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(
-            ran.status == 0 && said.contains("by itself: what comes before it and after it is not checked"),
-            "{said}"
+        assert_line(
+            &said,
+            "the chain of `trail/trail-00000003.journal` is whole: 2 entries, 0 after its last link, head HASH; it is \
+             one segment by itself: what comes before it and after it is not checked",
         );
+        assert!(ran.status == 0, "{said}");
         // A head that was kept of what comes later proves nothing of it, and accuses nobody.
         let ran = workspace.run(&[command, &segment, "--allow", "auth.missing", "--head", "heads"]);
         let said = format!("{}{}", ran.stdout, ran.stderr);
         assert!(ran.status == 0 && !said.contains("cut off"), "{said}");
-        assert!(said.contains("through 1 kept head"), "{said}");
+        assert_line(
+            &said,
+            "the chain of `trail/trail-00000003.journal` is whole: 2 entries, 0 after its last link, head HASH, \
+             through 1 kept head; it is one segment by itself: what comes before it and after it is not checked",
+        );
     }
     let ran = workspace.run(&["audit", &segment, "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -237,25 +285,31 @@ fn heads_that_hold_nothing_to_anything_are_refused() {
     fs::copy("fixtures/gaps.har", workspace.path().join("gaps.har")).unwrap();
     for command in ["verify", "audit"] {
         let ran = workspace.run(&[command, "trail", "--head", "none"]);
-        assert!(ran.status == 2 && ran.stderr.contains("`none` keeps no head"), "{}{}", ran.stdout, ran.stderr);
+        assert_error(
+            &ran,
+            2,
+            "contrail: `none` keeps no head, so nothing can be held to it; name the file of `--head-to`",
+        );
         let ran = workspace.run(&[command, "gaps.har", "--head", "heads"]);
-        assert!(ran.status == 2 && ran.stderr.contains("`gaps.har` is no trail"), "{}{}", ran.stdout, ran.stderr);
+        assert_error(&ran, 2, "contrail: `gaps.har` is no trail, so `--head` has no effect on it; check it without");
     }
 }
 
 #[test]
 fn what_was_added_to_a_link_or_to_the_end_of_an_earlier_segment_is_seen() {
-    for (what, alter) in [
-        ("a link's space", (|lines| lines[2] = lines[2].replace("}}\n", "}} \n")) as fn(&mut Vec<String>)),
-        ("a link's member", |lines| lines[2] = lines[2].replace("}}\n", ",\"x\":1}}\n")),
-        ("a torn line", |lines| lines.push("{\"startedDateTime\":\"20".to_owned())),
+    let link = "3: this line of the chain was altered";
+    let torn = "6: this line was added: the next segment was begun behind whole lines only";
+    for (said, alter) in [
+        (link, (|lines| lines[2] = lines[2].replace("}}\n", "}} \n")) as fn(&mut Vec<String>)),
+        (link, |lines| lines[2] = lines[2].replace("}}\n", ",\"x\":1}}\n")),
+        (torn, |lines| lines.push("{\"startedDateTime\":\"20".to_owned())),
     ] {
         let workspace = trail();
         let second = &segments(&workspace)[1];
         change(&workspace, second, alter);
         let verified = verify(&workspace, &[]);
-        let named = format!("the trail was altered at `trail/{second}`, line ");
-        assert!(verified.status == 1 && verified.stderr.contains(&named), "{what}: {}", verified.stderr);
+        let named = format!("contrail: the trail was altered at `trail/{second}`, line {said}");
+        assert_error(&verified, 1, &named);
     }
 }
 
@@ -276,7 +330,8 @@ fn a_head_is_not_kept_in_the_folder_of_its_own_trail() {
             "--",
             "true",
         ]);
-        assert!(ran.status == 2 && ran.stderr.contains("in the trail's folder"), "{file}: {}", ran.stderr);
+        let why = "where it proves nothing; name a file elsewhere for `--head-to`";
+        assert_error(&ran, 2, &format!("contrail: `{file}`: it is in the trail's folder, {why}"));
         assert!(segments(&workspace).is_empty(), "{file}");
     }
 }
@@ -292,7 +347,11 @@ fn a_second_process_cannot_write_to_a_trail_whose_lock_file_was_removed() {
         fs::remove_file(workspace.path().join("trail/lock")).unwrap();
         let before = segments(&workspace);
         let second = workspace.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--", "true"]);
-        assert!(second.status == 2 && second.stderr.contains("another process is writing"), "{}", second.stderr);
+        assert_error(
+            &second,
+            2,
+            "contrail: another process is writing to the journal `trail`; stop it, or record to another place",
+        );
         assert_eq!(segments(&workspace), before);
         call(running.address, "GET", TEMPLATES, &[], b"");
         running.finish();

@@ -14,6 +14,7 @@ use nix::{
 
 use super::harness::Workspace;
 use crate::support::{
+    golden::{assert_error, assert_line},
     process::Running,
     wire::{Message, read},
 };
@@ -99,14 +100,17 @@ fn what_several_workers_serve_is_recorded_once_and_before_a_client_has_it_whole(
         });
         let ran = running.finish();
         assert_eq!(ran.status, 0, "{}", ran.stderr);
-        assert!(ran.stderr.contains("168 exchanges: "), "{}", ran.stderr);
+        assert_line(&ran.stderr, "168 exchanges: 0 conform, 168 with gaps, 0 violate");
         for number in 0..8 {
             for nth in 0..20 {
                 assert_eq!(recorded(&workspace, &format!("/{number}/{nth}")), 1);
             }
         }
         let verified = workspace.run(&["verify", "trail"]);
-        assert!(verified.stderr.contains("is whole: 168 entries"), "{}", verified.stderr);
+        assert_line(
+            &verified.stderr,
+            "contrail: the chain of `trail` is whole: 168 entries, 0 after its last link, head HASH",
+        );
     }
 }
 
@@ -163,7 +167,7 @@ fn what_the_drain_cuts_on_any_worker_is_recorded_as_not_whole() {
     let running = workspace.start_at(tenant.local_addr().unwrap(), "watch", &options);
     let pairs = waiting(&running, &tenant);
     let ran = running.finish();
-    assert!(ran.stderr.contains("8 exchanges: "), "{}", ran.stderr);
+    assert_line(&ran.stderr, "8 exchanges: 0 conform, 8 with gaps, 0 violate");
     for (client, _) in &pairs {
         assert_eq!(BufReader::new(client).read_line(&mut String::new()).unwrap_or(0), 0);
     }
@@ -198,7 +202,12 @@ fn the_bound_of_connections_is_that_of_all_workers_together() {
 fn a_number_of_workers_out_of_range_is_status_2_and_says_the_range() {
     for wrong in ["0", "65", "-1", "two", ""] {
         let ran = Workspace::new().run(&["watch", "--upstream", "sandbox", &format!("--workers={wrong}")]);
-        assert_eq!(ran.status, 2, "{wrong}");
-        assert!(ran.stderr.contains("expected a whole number from 1 to 64"), "{}", ran.stderr);
+        let what = if wrong.is_empty() {
+            "`--workers` is empty".into()
+        } else {
+            format!("invalid value `{wrong}` for `--workers`")
+        };
+        let form = "expected a whole number from 1 to 64; see `contrail watch --help`";
+        assert_error(&ran, 2, &format!("contrail: {what}: {form}"));
     }
 }

@@ -121,13 +121,15 @@ fn what_was_recorded_in_part_is_never_served_as_whole() {
         ],
     );
     let replay = workspace.replay(&["a.har"]);
-    for (target, why) in [("cut", "2 of 10 bytes"), ("withheld", "unparsable"), ("zero", "closed early")] {
+    let mut details = Vec::new();
+    for target in ["cut", "withheld", "zero"] {
         let answer = ask(replay.address, &format!("/api/v2/{target}"));
         assert_eq!((answer.status(), answer.json()["reason"].clone()), (421, "unfit".into()));
-        assert!(answer.json()["detail"].as_str().unwrap().contains(why), "{}", answer.json());
+        details.push(answer.json()["detail"].as_str().unwrap().to_owned());
     }
     let ran = replay.finish();
     assert_eq!(ran.status, 3);
+    assert!(details.iter().all(|detail| ran.stderr.contains(detail)), "{details:?}");
     assert_output("replay/bodies/what_was_recorded_in_part_is_never_served_as_whole", &ran);
 }
 

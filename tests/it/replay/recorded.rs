@@ -4,7 +4,7 @@ use std::{collections::HashMap, fs, net::SocketAddr, path::Path, time::SystemTim
 
 use crate::support::{
     command::{Ran, contrail},
-    golden::assert_output,
+    golden::{assert_line, assert_output},
     process::Running,
     tenant::Live,
     wire::{self, Message, Origin, call},
@@ -85,7 +85,7 @@ fn record(folder: &Path, out: &str) -> Vec<Message> {
     let record = Running::start(folder, ["record", "--upstream", &upstream, "--out", out, "--listen", "127.0.0.1:0"]);
     let seen = Client::new(record.address, &|client| tenant.secret(client).to_owned()).play();
     let ran = record.finish();
-    assert!(ran.stderr.contains("scanned for secrets: good"), "{}", ran.stderr);
+    assert_line(&ran.stderr, "proof: replayed against itself, verified, scanned for secrets: good");
     seen
 }
 
@@ -223,7 +223,11 @@ fn ci_never_reaches_the_network_unless_it_is_forced_to() {
         ["replay", "fixture.har", "--listen", "127.0.0.1:0", "--record-missing", "--upstream", "http://127.0.0.1:1"];
     let ran = refused(&missing);
     assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
-    assert!(ran.stderr.contains("--force") && !ran.stderr.contains("listening"), "{}", ran.stderr);
+    assert_line(
+        &ran.stderr,
+        "contrail: --record-missing reaches the network, and this is CI (CI=true); --force allows it",
+    );
+    assert!(!ran.stderr.contains("listening"), "{}", ran.stderr);
     let forced = refused(&[&missing[..], &["--force", "--", "true"]].concat());
     assert_eq!(forced.status, 0, "{}", forced.stderr);
     for value in ["1", "True", "yes", "", "0", "False"] {

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use regex::Regex;
 
-use super::command::Ran;
+use super::command::{Ran, run_in};
 
 /// Compares `actual` with the file `tests/data/NAME`, whole.
 #[track_caller]
@@ -30,10 +30,53 @@ pub fn assert_output(name: &str, ran: &Ran) {
     assert_golden(&format!("{name}.txt"), &masked(&format!("{}{error}--- status {}\n", ran.stdout, ran.status)));
 }
 
+/// A command, its standard error and its exit status, as a golden holds them.
+pub fn transcript(command: &str, ran: &Ran) -> String {
+    format!("$ {command}\n{}status {}\n", masked(&ran.stderr), ran.status)
+}
+
+/// Runs each command in a folder; compares their standard error and exit status with the file `tests/data/NAME.txt`.
+#[track_caller]
+pub fn assert_transcripts(name: &str, folder: &Path, commands: &[&str]) {
+    let run = |command: &&str| transcript(&format!("contrail {command}"), &run_in(folder, command.split(' ')));
+    assert_golden(&format!("{name}.txt"), &commands.iter().map(run).collect::<String>());
+}
+
+/// The text has `expected` as whole lines. What differs between runs may be named by its placeholder ([`masked`]).
+#[track_caller]
+pub fn assert_line(text: &str, expected: &str) {
+    let masked = replaced(text, |mask| expected.contains(mask));
+    assert!(holds(text, expected) || holds(&masked, expected), "no line is\n{expected}\n--- in\n{text}");
+}
+
+fn holds(text: &str, expected: &str) -> bool {
+    let text = text.replace("\r\n", "\n");
+    format!("\n{text}\n").contains(&format!("\n{expected}\n"))
+}
+
+/// A run ended with this status, and its standard error has this line.
+#[track_caller]
+pub fn assert_error(ran: &Ran, status: i32, line: &str) {
+    assert_line(&ran.stderr, line);
+    assert_eq!(ran.status, status, "{}{}", ran.stdout, ran.stderr);
+}
+
+/// A run ended with this status, and its standard output has this line.
+#[track_caller]
+pub fn assert_reported(ran: &Ran, status: i32, line: &str) {
+    assert_line(&ran.stdout, line);
+    assert_eq!(ran.status, status, "{}{}", ran.stdout, ran.stderr);
+}
+
 /// The text with placeholders where runs differ: ports, durations, instants, hashes, ids, secrets, folders of tests, and
 /// the system's words for a name without an address.
 pub fn masked(text: &str) -> String {
-    const MASKS: [(&str, &str); 10] = [
+    replaced(text, |_| true)
+}
+
+/// The same with the placeholders that `wanted` picks.
+fn replaced(text: &str, wanted: impl Fn(&str) -> bool) -> String {
+    const MASKS: [(&str, &str); 11] = [
         (r"((?:127\.0\.0\.1|127\.1|0\.0\.0\.0|localhost):)[0-9]{5}", "${1}PORT"),
         (r"\b[0-9]+ ms\b", "TIME ms"),
         (r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z", "INSTANT"),
@@ -42,10 +85,12 @@ pub fn masked(text: &str) -> String {
         (r"\b[0-9a-f]{64}\b", "HASH"),
         (r"\b[0-9a-f]{32}\b", "ID"),
         (r"/tmp/\.tmp[A-Za-z0-9]+", "FOLDER"),
+        (r"\.draft-[A-Za-z0-9]{6}", ".draft-ID"),
         (r"(?m)^the disk was slow: .*\n", ""),
         (r"(failed to lookup address information): .*", "${1}: REASON"),
     ];
-    MASKS.iter().fold(text.to_owned(), |text, (pattern, mask)| {
+    let masks = MASKS.iter().filter(|(_, mask)| wanted(mask.trim_start_matches("${1}")));
+    masks.fold(text.to_owned(), |text, (pattern, mask)| {
         Regex::new(pattern).unwrap().replace_all(&text, *mask).into_owned()
     })
 }

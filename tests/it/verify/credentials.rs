@@ -1,7 +1,7 @@
 //! Tokens: where they are judged, when, and where nobody can.
 
 use super::*;
-use crate::support::golden::assert_output;
+use crate::support::golden::{assert_line, assert_output};
 
 #[test]
 fn a_stripped_header_is_named_only_where_the_contract_requires_a_credential() {
@@ -127,7 +127,7 @@ fn authorization_in_the_last_of_many_entries_settles_those_before_it() {
     entries.push(conforming());
     let (status, report) = verify_json(&entries, &[]);
     assert_eq!((status, &report["summary"]["violates"]), (1, &1500.into()));
-    assert!(verify_text(&entries, &[]).stdout.contains("auth.missing"));
+    assert_line(&verify_text(&entries, &[]).stdout, "  auth.missing  getRateLimitPolicy at Authorization  1500 times");
 }
 
 #[test]

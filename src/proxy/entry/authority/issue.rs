@@ -144,8 +144,8 @@ impl Authority {
         let key = fs::read_to_string(&key_path).map_err(of(&key_path))?;
         let key = KeyPair::from_pem(&key).map_err(|error| damaged(&key_path, &error))?;
         let certificate_path = folder.join(CERTIFICATE);
-        let certificate =
-            CertificateDer::from_pem_file(&certificate_path).map_err(|error| damaged(&certificate_path, &error))?;
+        let pem = fs::read(&certificate_path).map_err(of(&certificate_path))?;
+        let certificate = CertificateDer::from_pem_slice(&pem).map_err(|error| damaged(&certificate_path, &error))?;
         // A certificate holds its public key as it is.
         if memchr::memmem::find(&certificate, key.public_key_raw()).is_none() {
             return Err(damaged(&key_path, &"it is not the key of `ca.pem`"));
