@@ -281,10 +281,10 @@ fn exchanges_that_a_journal_states_as_not_recorded_are_counted_by_whatever_folds
     drop(running); // which kills it
     let stated = "{\"_unrecorded\":{\"exchanges\":3,\"from\":\"2026-11-22T10:00:00.000Z\",\"to\":\"2026-11-22T10:00:09.000Z\"}}\n";
     std::fs::write(workspace.path().join("fx.journal"), format!("{stated}{}", workspace.read("fx.journal"))).unwrap();
-    let said = "contrail: 3 exchanges could not be recorded (2026-11-22T10:00:00.000Z to 2026-11-22T10:00:09.000Z), \
-                so the fixture lacks them";
+    let said = "3 exchanges could not be recorded (2026-11-22T10:00:00.000Z to 2026-11-22T10:00:09.000Z), so the fixture \
+                lacks them";
     let ran = workspace.run(&["pack", "fx.journal", "--out", "packed.har"]);
-    assert_error(&ran, 0, said);
+    assert_error(&ran, 0, &format!("contrail: {said}"));
     let running = workspace.start("record", &["--out", "fx"]);
     get(running.address, TEMPLATES, &token);
     let ran = running.finish();
@@ -423,7 +423,7 @@ fn a_trail_and_its_copies_are_one_trail_wherever_they_are_named() {
     for (named, said) in [
         (vec!["trail", "all/copy"], "contrail: `all/copy` is a copy of `trail`; it is read once"),
         (vec!["all/copy", "trail", "--head", "heads"], "contrail: `trail` is a copy of `all/copy`; it is read once"),
-        (vec!["trail", "older"], "`older` is a copy of `trail`; it is read once"),
+        (vec!["trail", "older"], "contrail: `older` is a copy of `trail`; it is read once"),
         (vec!["older", "trail"], "contrail: `older` is a copy of `trail`; it is read once"),
         (vec!["overlap", "older"], "contrail: `older` holds 1 segment that `overlap` holds, too; each is read once"),
         (vec!["all/copy", &one], "contrail: `trail/trail-00000001.journal` is a copy of `all/copy`; it is read once"),

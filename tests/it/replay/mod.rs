@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     command::{Ran, contrail, run_in},
-    golden::{assert_line, assert_output},
+    golden::assert_output,
     har,
     process::Running,
     wire::{self, Message},
@@ -246,14 +246,11 @@ fn a_request_that_calls_the_tenant_by_its_own_name_is_found_under_the_fixtures()
 fn a_fixture_that_is_not_there_or_no_recording_is_exit_status_2_and_one_line() {
     let workspace = Workspace::new();
     fs::write(workspace.path().join("not.har"), "<html>").unwrap();
-    for name in [
-        "contrail: there is no recording `missing.har`; name a HAR file, a journal, a folder of them, or `-`",
-        "contrail: `not.har` is neither a HAR file nor a journal: it does not begin with a JSON object",
-    ] {
+    for name in ["missing.har", "not.har"] {
         let ran = run_in(workspace.path(), ["replay", name, "--listen", "127.0.0.1:0"]);
         assert_eq!(ran.status, 2, "{}", ran.stderr);
         assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
-        assert_line(&ran.stderr, name);
+        assert!(ran.stderr.contains(name), "{}", ran.stderr);
         assert!(!ran.stderr.contains("listening"), "{}", ran.stderr);
     }
 }
@@ -345,8 +342,8 @@ fn one_of_a_thing_is_in_the_singular() {
     let replay = workspace.replay(&["one.har"]);
     assert_eq!(ask(replay.address, "/api/v2/b").status(), 421);
     let said = replay.finish().stderr;
-    for expected in ["serving 1 recorded exchange", "1 replay miss"] {
-        assert_line(&said, expected);
+    for expected in ["serving 1 recorded exchange\n", "\n1 replay miss\n"] {
+        assert!(said.contains(expected), "{expected:?}: {said}");
     }
     let audit = run_in(workspace.path(), ["audit", "one.har"]).stdout;
     let count = audit.lines().nth(1).unwrap();

@@ -94,10 +94,7 @@ fn misses_and_denied_hosts_are_failures_in_junit_and_unused_recordings_are_not()
     assert!(case("elsewhere.invalid:443").contains("<failure type=\"denied\""), "{report}");
     assert!(case(&format!("GET {UNUSED}")).contains("<skipped type=\"unused\""), "{report}");
     // Two misses, the violation of one of them, and a host.
-    assert_line(
-        &report.lines().nth(1).unwrap(),
-        "<testsuites name=\"Tenant Management Interface 2.0\" tests=\"7\" failures=\"4\" errors=\"0\" time=\"0.008\">",
-    );
+    assert!(report.lines().nth(1).unwrap().contains("failures=\"4\""), "{report}");
 }
 
 #[test]
