@@ -85,7 +85,7 @@ fn a_report_that_names_a_file_of_its_command_is_refused_and_nothing_changes() {
         let Ran { status, stderr, .. } = run_in(folder.path(), &arguments);
         let said = stderr.lines().find(|line| line.contains("contrail: --report: ")).unwrap_or_default();
         assert_eq!(status, 2, "{arguments:?}: {stderr}");
-        all += &format!("$ contrail {}\n{said}\n", arguments.join(" "));
+        all += &["$ contrail ", &arguments.join(" "), "\n", said, "\n"].concat();
         assert_eq!(contents(folder.path()), before, "{arguments:?}");
     }
     assert_golden("replay/a_report_that_would_replace_what_a_command_reads_or_writes.txt", &all);

@@ -97,7 +97,7 @@ fn what_was_altered_removed_or_reordered_is_named_with_exit_status_1() {
         ("removed", 2, "1 of the lines before this one was removed", |lines| drop(lines.remove(1))),
         ("reordered", 2, altered, |lines| lines.swap(1, 3)),
         ("its chain removed", 1, "a segment begins with the chain, and this line is none of it", |lines| {
-            lines.retain(|line| !line.starts_with("{\"_chain\""))
+            lines.retain(|line| !line.starts_with("{\"_chain\""));
         }),
     ] {
         let workspace = trail();

@@ -77,7 +77,7 @@ fn a_fixture_with_an_entry_that_cannot_be_replayed_is_not_good_and_says_which_an
             let miss = call(replay.address, "GET", path, &[], b"");
             let detail = miss.json()["detail"].as_str().unwrap().to_owned();
             assert_eq!(miss.status(), 421);
-            details += &format!("{detail}\n");
+            details += &(detail.clone() + "\n");
             assert_eq!(detail.contains("--max-capture"), path == "/long", "{detail}");
         }
         assert_golden("record/what_cannot_be_replayed.txt", &details);
