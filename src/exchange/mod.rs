@@ -3,104 +3,22 @@
 //! The same value comes from the live proxy ([`crate::proxy`]) and from a file ([`crate::recording`]), so everything
 //! that works live works on files too. Bodies are reference-counted slices.
 //!
-//! Units: [`SystemTime`] and [`Duration`] in memory; sizes in bytes. Knows nothing of contracts, sockets or files.
+//! Units: [`SystemTime`](std::time::SystemTime) and [`Duration`](std::time::Duration) in memory; sizes in bytes.
+//! Knows nothing of contracts, sockets or files.
 
 mod body;
 mod by_token;
 mod credential;
 mod headers;
 pub(crate) mod media;
+mod pair;
 mod target;
 mod tenant;
-
-use std::time::{Duration, SystemTime};
 
 pub use body::{Body, DecodeLimits, Place, Presence, Withheld, is_at_or_below, is_redacted};
 pub(crate) use by_token::ByToken;
 pub use credential::{Credential, SignatureCheck, TokenFacts, TokenTime};
 pub use headers::{Headers, is_hop_by_hop};
+pub use pair::{Exchange, Request, Response, Timings, Transport, is_bodiless};
 pub use target::Target;
 pub use tenant::{TenantFacts, UnknownTenant};
-
-/// One request with its response.
-#[derive(Debug, Clone)]
-pub struct Exchange {
-    /// What the client sent (and, where contrail changed it on the way, what the tenant got).
-    pub request: Request,
-    /// What came back; `None` if no response head ever arrived.
-    pub response: Option<Response>,
-    /// The instant at which the request head had arrived; `None` in a fixture, which holds no run-time.
-    pub started: Option<SystemTime>,
-    /// How long the phases took.
-    pub timings: Timings,
-    /// How the transport ended.
-    pub transport: Transport,
-}
-
-/// A request.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// The method, as sent (case-sensitive).
-    pub method: http::Method,
-    /// Scheme, authority, raw path and raw query.
-    pub target: Target,
-    /// The protocol version.
-    pub version: http::Version,
-    /// Header fields in order, repeats kept.
-    pub headers: Headers,
-    /// The body, content coding removed where that was possible.
-    pub body: Body,
-    /// What the `Authorization` header says, decoded once; in a fixture the token's public facts.
-    pub credential: Credential,
-}
-
-/// A response.
-#[derive(Debug, Clone)]
-pub struct Response {
-    /// The status code.
-    pub status: u16,
-    /// The protocol version.
-    pub version: http::Version,
-    /// Header fields in order, repeats kept.
-    pub headers: Headers,
-    /// The body, content coding removed where that was possible.
-    pub body: Body,
-}
-
-/// Whether a response has no body by definition (RFC 9110, section 6.4.1).
-#[must_use]
-pub fn is_bodiless(method: &http::Method, status: u16) -> bool {
-    *method == http::Method::HEAD || matches!(status, 100..=199 | 204 | 304)
-}
-
-/// How long the phases of an exchange took; `None` where nobody measured.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Timings {
-    /// From the request's first byte upstream to its last.
-    pub send: Option<Duration>,
-    /// From the request's last byte to the response's first.
-    pub wait: Option<Duration>,
-    /// From the response's first byte to its last.
-    pub receive: Option<Duration>,
-}
-
-impl Timings {
-    /// The sum of what is known.
-    #[must_use]
-    pub fn total(&self) -> Duration {
-        [self.send, self.wait, self.receive].into_iter().flatten().sum()
-    }
-}
-
-/// How the transport ended, and what contrail did on the way.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Transport {
-    /// Why the exchange is not whole; `None` when it is. `transport.incomplete` comes from here.
-    pub incomplete: Option<String>,
-    /// The request was sent again on a fresh connection after a kept-alive one turned out closed.
-    pub retried: bool,
-    /// The `audience` that the client sent, where contrail rewrote it to the tenant's.
-    pub original_audience: Option<String>,
-    /// contrail answered itself (a value of the `Contrail-Answer` header); the tenant did not say this.
-    pub answered_by_contrail: Option<String>,
-}
