@@ -17,10 +17,9 @@ mod read;
 mod tests;
 mod texts;
 
-use std::sync::Arc;
-
 pub(crate) use disk::{is_at, resolved};
 pub use entry::attest::{Attested, attest, settle};
+pub use entry::decoded::{Entry, LaidOut, Note};
 pub use entry::encode::encode;
 pub(crate) use entry::files::{body_file_names, body_files};
 pub use entry::style::JournalContext;
@@ -59,47 +58,8 @@ pub use read::{Recording, open, open_up_to, sources};
 pub use read::{reader::EntryRef, reread::Rereader};
 pub use texts::{Head, is_journal, unsearchable};
 
-use crate::{exchange::Exchange, finding::Verdict};
-
 /// The version of contrail's own members in a file (`_contrail.version`).
 pub const VERSION: u32 = 1;
-
-/// One entry of a recording: an exchange, and what contrail wrote beside it (`_contrail`).
-#[derive(Debug, Clone)]
-pub struct Entry {
-    /// Its index in the file, from 0, among all entries of the file (those that are not HTTP included).
-    pub index: usize,
-    /// Its line in a journal, from 1.
-    pub line: Option<usize>,
-    /// The exchange. Bodies that were laid out for reading are compact again: their bytes are those that were recorded.
-    pub exchange: Exchange,
-    /// What contrail knew when it wrote the entry; `None` in another tool's file.
-    pub note: Option<Note>,
-}
-
-/// The `_contrail` member of an entry.
-#[derive(Debug, Clone, Default)]
-pub struct Note {
-    /// The verdict as it was given live. A fixture keeps of it only the operation.
-    pub verdict: Verdict,
-    /// Hash of the contract that gave the verdict; `None` in a fixture.
-    pub contract: Option<Arc<str>>,
-    /// What a later check cannot recompute from the file, because it lies at a place that is not whole there.
-    pub attested: Option<Attested>,
-    /// The upstream's origin; `None` in a fixture.
-    pub upstream: Option<Arc<str>>,
-    /// Bodies that are laid out for reading in the file.
-    pub laid_out: LaidOut,
-}
-
-/// Which bodies of an entry are laid out for reading in the file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LaidOut {
-    /// The request's.
-    pub request: bool,
-    /// The response's.
-    pub response: bool,
-}
 
 /// Today's date (UTC), as recordings state it: `2026-11-21`.
 #[must_use]

@@ -3,6 +3,7 @@
 pub(super) mod attest;
 pub(super) mod decode;
 mod decode_body;
+pub(super) mod decoded;
 pub(super) mod encode;
 pub(super) mod encode_note;
 pub(super) mod fault;

@@ -1,0 +1,43 @@
+//! An entry, decoded: the exchange, and what contrail wrote beside it.
+
+use std::sync::Arc;
+
+use super::attest::Attested;
+use crate::{exchange::Exchange, finding::Verdict};
+
+/// One entry of a recording: an exchange, and what contrail wrote beside it (`_contrail`).
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Its index in the file, from 0, among all entries of the file (those that are not HTTP included).
+    pub index: usize,
+    /// Its line in a journal, from 1.
+    pub line: Option<usize>,
+    /// The exchange. Bodies that were laid out for reading are compact again: their bytes are those that were recorded.
+    pub exchange: Exchange,
+    /// What contrail knew when it wrote the entry; `None` in another tool's file.
+    pub note: Option<Note>,
+}
+
+/// The `_contrail` member of an entry.
+#[derive(Debug, Clone, Default)]
+pub struct Note {
+    /// The verdict as it was given live. A fixture keeps of it only the operation.
+    pub verdict: Verdict,
+    /// Hash of the contract that gave the verdict; `None` in a fixture.
+    pub contract: Option<Arc<str>>,
+    /// What a later check cannot recompute from the file, because it lies at a place that is not whole there.
+    pub attested: Option<Attested>,
+    /// The upstream's origin; `None` in a fixture.
+    pub upstream: Option<Arc<str>>,
+    /// Bodies that are laid out for reading in the file.
+    pub laid_out: LaidOut,
+}
+
+/// Which bodies of an entry are laid out for reading in the file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LaidOut {
+    /// The request's.
+    pub request: bool,
+    /// The response's.
+    pub response: bool,
+}
