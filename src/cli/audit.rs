@@ -19,7 +19,7 @@ use crate::{
     recording::Entry,
     redact::{Judged, Redactor},
     report::{
-        Exit, Place, Reason,
+        ExchangeRef, Exit, Reason,
         audit::{About, Audit, name_of},
     },
     token::Jwks,
@@ -184,7 +184,7 @@ impl Reading<'_> {
         let verdict = self.judge.settled(&mut exchange, note.as_ref());
         let judged = self.redactor.redact(Judged::new(exchange, verdict));
         if self.args.selects(&judged) {
-            let place = Place { source, entry: index, line, outside, ..Place::default() };
+            let place = ExchangeRef { source, entry: index, line, outside, ..ExchangeRef::default() };
             audit.exchange(place, &judged, &self.judge.contract);
         } else {
             audit.left_out();

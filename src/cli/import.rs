@@ -13,7 +13,7 @@ use crate::{
     exchange::Exchange,
     pipeline::ContractShapes,
     plural::plural,
-    recording::{self, Check, FoldOptions, FoldSource, Folded, Keep, Place, Renew, Take},
+    recording::{self, Check, FixturePath, FoldOptions, FoldSource, Folded, Keep, Renew, Take},
     redact::Redactor,
     upstream::{Origin, masked},
     visible::visible,
@@ -54,7 +54,7 @@ pub struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let contract = args.contract.load()?;
     sources::refuse_pipes(&args.recordings)?;
-    let place = Place::prepare(&args.out)?;
+    let place = FixturePath::prepare(&args.out)?;
     let there = place.is_taken();
     if there && !args.append && !args.overwrite {
         let out = args.out.display();

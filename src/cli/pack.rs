@@ -10,7 +10,7 @@ use crate::{
     contract::CheckOptions,
     exchange::Exchange,
     plural::plural,
-    recording::{self, Check, FoldOptions, FoldSource, Journal, Keep, Place, Take},
+    recording::{self, Check, FixturePath, FoldOptions, FoldSource, Journal, Keep, Take},
     redact::Redactor,
 };
 
@@ -70,7 +70,7 @@ struct Found {
 
 fn repack(from: &Path, to: &Path, overwrite: bool, contract: &ContractArgs) -> Result<Outcome, Failure> {
     sources::refuse_pipes(&[from])?;
-    let place = Place::prepare(to)?;
+    let place = FixturePath::prepare(to)?;
     let found = find(from)?;
     if !overwrite && place.is_taken() {
         return Err(format!("`{}` exists already; add --overwrite to replace it", to.display()).into());

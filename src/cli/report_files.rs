@@ -14,9 +14,9 @@ use super::{
 };
 use crate::{
     config,
-    recording::{self, Journal, Place, SetAside, resolved},
+    recording::{self, FixturePath, Journal, SetAside, resolved},
     redact::{Plan, Redactor},
-    report::{Collector, Exit, Kind, Reason, Request, Title},
+    report::{Collector, Exit, Reason, ReportFormat, Request, Title},
     visible::visible,
 };
 
@@ -75,7 +75,7 @@ impl Used {
     /// A fixture that is written, and its journals.
     pub(super) fn fixture(&mut self, path: &Path) {
         self.places.push(("fixture", path.to_owned(), Extent::Recording));
-        if let Ok(place) = Place::find(path) {
+        if let Ok(place) = FixturePath::find(path) {
             self.file("fixture", place.har());
         }
         let journal = Journal::path_for(path);
@@ -161,8 +161,8 @@ pub(super) fn wanted(reports: &[Request], format: Format) -> Result<Vec<Request>
     }
     if printed == 0 {
         let kind = match format {
-            Format::Text => Kind::Text,
-            Format::Json => Kind::Json,
+            Format::Text => ReportFormat::Text,
+            Format::Json => ReportFormat::Json,
         };
         wanted.insert(0, Request { kind, file: None });
     }
@@ -172,7 +172,7 @@ pub(super) fn wanted(reports: &[Request], format: Format) -> Result<Vec<Request>
 /// Writes the reports of a command: to files, then to standard output. `write` writes one, in colour or not.
 pub(super) fn write_all(
     requests: &[Request],
-    mut write: impl FnMut(Kind, &mut dyn io::Write, bool) -> io::Result<()>,
+    mut write: impl FnMut(ReportFormat, &mut dyn io::Write, bool) -> io::Result<()>,
 ) -> Result<(), Failure> {
     if let Some(reason) = self::write(requests, |kind, to| write(kind, to, false)).into_iter().next() {
         return Err(reason.what.into());
@@ -189,7 +189,7 @@ pub(super) fn write_all(
 /// Writes the reports that go to files; gives those that could not be written. A folder that went meanwhile is made again.
 pub(super) fn write(
     requests: &[Request],
-    mut write: impl FnMut(Kind, &mut dyn io::Write) -> io::Result<()>,
+    mut write: impl FnMut(ReportFormat, &mut dyn io::Write) -> io::Result<()>,
 ) -> Vec<Reason> {
     let mut unwritten = Vec::new();
     for request in requests {
@@ -234,7 +234,7 @@ pub(super) fn or_failure(
 
 /// Writes reports of a command that could not do its work; gives those that could not be written.
 fn write_failure(requests: &[Request], reason: Reason) -> Vec<Reason> {
-    let listed = requests.iter().any(|request| request.kind == Kind::Json);
+    let listed = requests.iter().any(|request| request.kind == ReportFormat::Json);
     let mut collector = Collector::new(Title::default(), Vec::new(), listed);
     let status = Outcome { failed: true, ..Outcome::CLEAN }.status();
     collector.ended(Exit { status, reasons: vec![reason] });

@@ -18,14 +18,14 @@ use super::{
     options::{OutputArgs, contract::plan},
     printer::warn,
     report_files::{self, Used},
-    sources::Seen,
+    sources::NamedFiles,
 };
 use crate::{
     plural::plural,
     recording,
     redact::{Cleaned, Redactor, Sighting},
     report::{
-        Kind,
+        ReportFormat,
         scan::{Hit, Scanned},
     },
 };
@@ -125,7 +125,7 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
     });
     let scanned = Scanned { files: contents.len() - unsearched.len(), hits: hits.collect() };
     report_files::write_all(&wanted, |kind, to, _| scanned.write(kind, to))?;
-    if wanted.iter().any(|request| request.file.is_none() && request.kind == Kind::Text) {
+    if wanted.iter().any(|request| request.file.is_none() && request.kind == ReportFormat::Text) {
         summarise(&scanned);
     }
     if unread > 0 {
@@ -176,7 +176,7 @@ pub(super) fn unsearched(contents: &[&Content]) -> Vec<(String, String)> {
 /// and below. Symbolic links are followed; one that leads nowhere is named by a warning.
 pub(super) fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
-    let mut seen = Seen::default();
+    let mut seen = NamedFiles::default();
     for path in named {
         if path.as_os_str() == "-" {
             files.extend(seen.once(path, std::slice::from_ref(path)));

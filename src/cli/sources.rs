@@ -14,7 +14,7 @@ use crate::recording::{self, Journal};
 /// a folder) is to be read once; a warning states that.
 pub(super) fn recordings(arguments: &[PathBuf]) -> Result<Vec<&Path>, Failure> {
     warn_of_journals(arguments);
-    let mut seen = Seen::default();
+    let mut seen = NamedFiles::default();
     let mut named = Vec::new();
     for path in arguments {
         let all = recording::sources(path)?;
@@ -81,7 +81,7 @@ fn same(path: &Path, other: &Path) -> bool {
 
 /// Files that were named so far, and by which argument.
 #[derive(Default)]
-pub(super) struct Seen(HashMap<File, PathBuf>);
+pub(super) struct NamedFiles(HashMap<File, PathBuf>);
 
 /// What a path leads to, whatever its spelling.
 #[derive(PartialEq, Eq, Hash)]
@@ -91,7 +91,7 @@ pub(super) enum File {
     Inode(u64, u64),
 }
 
-impl Seen {
+impl NamedFiles {
     /// Those of an argument's files that were not named before; a warning about the others.
     pub(super) fn once(&mut self, argument: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
         let mut again: Option<(&Path, PathBuf, usize)> = None;

@@ -29,7 +29,7 @@ use crate::{
     plural::plural,
     recording::{self, Entry, Note, ReadError, Recording, settle},
     redact::{Judged, Redactor},
-    report::{Collector, Exit, Integrity, Kind, Place, Reason, Request, Unauthenticated, Unremarkable},
+    report::{Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request, Unauthenticated, Unremarkable},
     token::{self, Jwks, TokenCache},
 };
 
@@ -76,7 +76,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     judge.options.max_depth = args.max_depth;
     let wanted = report_files::wanted(&args.report, args.format)?;
     let failing = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
-    let listed = wanted.iter().any(|request| request.kind == Kind::Json);
+    let listed = wanted.iter().any(|request| request.kind == ReportFormat::Json);
     let mut collector = Collector::new(super::options::contract::title(&judge.contract), failing, listed)
         .with_baseline(args.policy.baseline()?);
     let redactor = Redactor::new(plan(&judge.contract, &[])?);
@@ -190,7 +190,7 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
         let open = !settled && !checked.by_contrail && !by_contrail;
         let unauthenticated = checked.unauthenticated.filter(|_| open);
         let Verified { index: entry, line, outside, .. } = checked;
-        let place = Place { source: &name, entry, line, outside, ..Place::default() };
+        let place = ExchangeRef { source: &name, entry, line, outside, ..ExchangeRef::default() };
         match checked.said {
             Remark::Nothing { counted, searched } => {
                 if let Some(exchange) = searched {

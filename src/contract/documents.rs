@@ -129,7 +129,7 @@ impl Contract {
     }
 
     /// Where the API keys stand that the security schemes of the documents declare, with the name there.
-    pub fn api_keys(&self) -> impl Iterator<Item = (model::Place, &str)> {
+    pub fn api_keys(&self) -> impl Iterator<Item = (model::ParameterIn, &str)> {
         self.documents().iter().flat_map(|document| compile::api_keys(document.document()))
     }
 

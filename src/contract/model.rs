@@ -87,7 +87,7 @@ pub struct Parameter {
     /// Its name, case-sensitive but in a header.
     pub name: Arc<str>,
     /// Where it stands.
-    pub place: Place,
+    pub place: ParameterIn,
     /// Whether a request without it breaks the contract.
     pub required: bool,
     /// Whether an empty value is taken for none (`allowEmptyValue`).
@@ -173,7 +173,7 @@ impl Parameter {
 
 /// Where a parameter stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ParameterIn {
     /// In the path.
     Path,
     /// In the query.
@@ -318,7 +318,7 @@ pub(crate) enum Scheme {
     /// An API key in a header, a query parameter or a cookie.
     ApiKey {
         /// Where it stands.
-        place: Place,
+        place: ParameterIn,
         /// The name there.
         name: Box<str>,
     },
@@ -342,7 +342,7 @@ impl Security {
     /// Whether a name of the query is that of an API key.
     pub(crate) fn names_in_query(&self, field: &str) -> bool {
         let is_key =
-            |scheme: &Scheme| matches!(scheme, Scheme::ApiKey { place: Place::Query, name } if **name == *field);
+            |scheme: &Scheme| matches!(scheme, Scheme::ApiKey { place: ParameterIn::Query, name } if **name == *field);
         self.alternatives.iter().any(|one| one.others.iter().any(is_key))
     }
 }

@@ -159,7 +159,7 @@ fn perform(action: &Map<String, Value>, version: Version, document: &mut Value) 
         }
         (None, None) => return Ok(None),
     };
-    let mut kinds = places.iter().filter_map(|place| refs::at(document, place)).map(Kind::of);
+    let mut kinds = places.iter().filter_map(|place| refs::at(document, place)).map(NodeKind::of);
     let first = kinds.next();
     if version == Version::V1_1 && kinds.any(|kind| Some(kind) != first) {
         return Err(format!("`target` `{target}` selects nodes of different kinds"));
@@ -171,7 +171,9 @@ fn perform(action: &Map<String, Value>, version: Version, document: &mut Value) 
             (Value::Object(_), _) => return Err(format!("`{place}` is an object, so `{keyword}` has to be one too")),
             (Value::Array(items), Value::Array(more)) => items.extend(more.iter().cloned()),
             (Value::Array(items), one) => items.push(one.clone()),
-            (node, change) if version == Version::V1_1 && Kind::of(change) == Kind::Scalar => *node = change.clone(),
+            (node, change) if version == Version::V1_1 && NodeKind::of(change) == NodeKind::Scalar => {
+                *node = change.clone();
+            }
             _ if version == Version::V1_1 => {
                 return Err(format!("`{place}` is neither an object nor a list, so `{keyword}` has to be none either"));
             }
@@ -196,13 +198,13 @@ fn expression<'a>(action: &'a Map<String, Value>, key: &str) -> Result<Option<(&
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum NodeKind {
     Object,
     List,
     Scalar,
 }
 
-impl Kind {
+impl NodeKind {
     fn of(value: &Value) -> Self {
         match value {
             Value::Object(_) => Self::Object,
@@ -228,7 +230,7 @@ fn merge(node: &mut Value, change: &Value, version: Version, place: &str) -> Res
         (Value::Array(items), Value::Array(more)) => items.extend(more.iter().cloned()),
         // The specification's own structured example names members without a value on the way.
         (Value::Object(_) | Value::Array(_), Value::Null) if version == Version::V1_0 => {}
-        (node, change) if version == Version::V1_1 && Kind::of(node) != Kind::of(change) => {
+        (node, change) if version == Version::V1_1 && NodeKind::of(node) != NodeKind::of(change) => {
             return Err(format!("`{place}` and what is merged into it are of different kinds"));
         }
         (node, change) => *node = change.clone(),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     ContractDocument,
-    model::{self, Place, Relation},
+    model::{self, ParameterIn, Relation},
     refs,
 };
 use crate::finding::{Rule, Unchecked};
@@ -17,11 +17,13 @@ impl ContractDocument {
         let operations = || self.model().operations.iter();
         let places: Vec<String> = match rule {
             Rule::OperationUndocumented => operations().map(|operation| operation.at.to_string()).collect(),
-            Rule::PathParameter => self.parameters(|place| place == Place::Path),
-            Rule::QueryParameter => self.parameters(|place| matches!(place, Place::Query | Place::QueryString)),
-            Rule::HeaderParameter => self.parameters(|place| place == Place::Header),
-            Rule::CookieParameter => self.parameters(|place| place == Place::Cookie),
-            Rule::QueryUndocumented => self.parameters(|place| place == Place::Query),
+            Rule::PathParameter => self.parameters(|place| place == ParameterIn::Path),
+            Rule::QueryParameter => {
+                self.parameters(|place| matches!(place, ParameterIn::Query | ParameterIn::QueryString))
+            }
+            Rule::HeaderParameter => self.parameters(|place| place == ParameterIn::Header),
+            Rule::CookieParameter => self.parameters(|place| place == ParameterIn::Cookie),
+            Rule::QueryUndocumented => self.parameters(|place| place == ParameterIn::Query),
             Rule::RequestContentType
             | Rule::RequestBody
             | Rule::RequestBodyMalformed
@@ -105,7 +107,7 @@ impl ContractDocument {
         places.filter(|at| self.at(at).is_some_and(&fits)).collect()
     }
 
-    fn parameters(&self, fits: impl Fn(Place) -> bool) -> Vec<String> {
+    fn parameters(&self, fits: impl Fn(ParameterIn) -> bool) -> Vec<String> {
         let mut places = Vec::new();
         for operation in self.model().operations.iter().filter(|one| one.parameters.iter().any(|held| fits(held.place)))
         {

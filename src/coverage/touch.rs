@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     contract::{MediaRange, Operation, below, model::response_keys, schema::is_known_value},
-    exchange::{Body, Exchange, Headers, Place, is_at_or_below, is_redacted, media},
+    exchange::{Body, Exchange, Headers, Pointer, is_at_or_below, is_redacted, media},
     json::{Document, Kind, Node, push_pointer},
     redact::{Judged, Redacted},
 };
@@ -164,7 +164,7 @@ impl Touched<'_> {
     }
 
     /// A value that these schemas describe, at a place of its body.
-    fn node(&mut self, schemas: &[String], value: Node<'_>, redacted: &[Place], at: &mut String, depth: usize) {
+    fn node(&mut self, schemas: &[String], value: Node<'_>, redacted: &[Pointer], at: &mut String, depth: usize) {
         if depth == MAX_DEPTH || is_redacted(redacted, at) {
             return;
         }

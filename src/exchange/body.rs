@@ -22,7 +22,7 @@ pub struct Body {
     /// Bytes on the wire, content coding included; `None` where nobody counted.
     pub wire_size: Option<u64>,
     /// Places whose values were replaced by labels.
-    pub redacted: Vec<Place>,
+    pub redacted: Vec<Pointer>,
     /// It is not what its type declares, so that its labels have no other place than the whole.
     pub malformed: bool,
     /// What [`Body::document`] read.
@@ -104,11 +104,11 @@ impl Withheld {
 
 /// A place inside a body whose value was replaced by a label: a JSON pointer (RFC 6901); for forms and multipart
 /// bodies `/name` of the field (escaped as in a pointer); the empty string for the body as a whole.
-pub type Place = String;
+pub type Pointer = String;
 
 /// Whether a place is redacted, or lies below one that is.
 #[must_use]
-pub fn is_redacted(redacted: &[Place], at: &str) -> bool {
+pub fn is_redacted(redacted: &[Pointer], at: &str) -> bool {
     redacted.iter().any(|place| is_at_or_below(at, place))
 }
 

@@ -15,7 +15,7 @@ mod pair;
 mod target;
 mod tenant;
 
-pub use body::{Body, DecodeLimits, Place, Presence, Withheld, is_at_or_below, is_redacted};
+pub use body::{Body, DecodeLimits, Pointer, Presence, Withheld, is_at_or_below, is_redacted};
 pub(crate) use by_token::ByToken;
 pub use credential::{Credential, SignatureCheck, TokenFacts, TokenTime};
 pub use headers::{Headers, is_hop_by_hop};

@@ -154,7 +154,7 @@ impl<'d> Described<'d> {
         let get = |key: &str| self.response.and_then(|response| response.get(key));
         let phrase = || http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
         let description =
-            get("description").cloned().unwrap_or_else(|| phrase().unwrap_or("Seen in recorded traffic").into());
+            get("description").cloned().unwrap_or_else(|| phrase().unwrap_or("Sightings in recorded traffic").into());
         head.insert("description".to_owned(), description);
         if let Some(headers) = get("headers").and_then(Value::as_object) {
             let reference = |name: &String| {

@@ -8,8 +8,8 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    evidence::{Cited, Seen},
-    places::{self, Place},
+    evidence::{Cited, Sightings},
+    places::{self, SchemaPlace},
     scopes::{Call, Calls, Words},
     shape::Shape,
 };
@@ -45,7 +45,7 @@ pub(super) struct Answers {
     /// Pointer of the operation that had it first.
     pub(super) operation: Box<str>,
     pub(super) status: u16,
-    pub(super) seen: Seen,
+    pub(super) seen: Sightings,
     /// By media type.
     pub(super) bodies: BTreeMap<String, Bodies>,
     pub(super) without_body: u64,
@@ -65,9 +65,9 @@ pub(super) struct Bodies {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Beyond {
     /// Further values of a set of known ones.
-    pub(super) values: BTreeMap<String, Seen>,
+    pub(super) values: BTreeMap<String, Sightings>,
     /// Further fields of an object.
-    pub(super) fields: BTreeMap<String, (Seen, Shape)>,
+    pub(super) fields: BTreeMap<String, (Sightings, Shape)>,
 }
 
 impl Learner {
@@ -139,7 +139,7 @@ impl Learner {
             Entry::Vacant(free) => free.insert(Answers {
                 operation: operation.at.clone(),
                 status: response.status,
-                seen: Seen::new(cited),
+                seen: Sightings::new(cited),
                 bodies: BTreeMap::new(),
                 without_body: 0,
                 unread: 0,
@@ -187,16 +187,16 @@ impl Learner {
                 continue;
             };
             match place {
-                Place::Known(schema) if value.kind() == Kind::String => {
+                SchemaPlace::Known(schema) if value.kind() == Kind::String => {
                     let values = &mut self.schemas.entry((number, schema)).or_default().values;
                     let text = value.as_str().unwrap_or_default();
                     if let Some(seen) = values.get_mut(&*text) {
                         seen.again(cited);
                     } else if values.len() < MAX_VALUES {
-                        values.insert(text.into_owned(), Seen::new(cited));
+                        values.insert(text.into_owned(), Sightings::new(cited));
                     }
                 }
-                Place::Further { object, name } => {
+                SchemaPlace::Further { object, name } => {
                     let fields = &mut self.schemas.entry((number, object)).or_default().fields;
                     let has_room = fields.len() < MAX_FIELDS;
                     let shape = match fields.entry(name) {
@@ -205,13 +205,15 @@ impl Learner {
                             seen.again(cited);
                             shape
                         }
-                        Entry::Vacant(free) if has_room => &mut free.insert((Seen::new(cited), Shape::default())).1,
+                        Entry::Vacant(free) if has_room => {
+                            &mut free.insert((Sightings::new(cited), Shape::default())).1
+                        }
                         Entry::Vacant(_) => continue,
                     };
                     let below = |place: &String| place.strip_prefix(at).map(str::to_owned);
                     shape.add(value, &body.redacted.iter().filter_map(below).collect::<Vec<_>>());
                 }
-                Place::Known(_) => {}
+                SchemaPlace::Known(_) => {}
             }
         }
     }

@@ -27,13 +27,13 @@ impl Cited {
 
 /// How often something was seen, and when.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct Sightings {
     pub(super) count: u64,
     pub(super) first: Cited,
     last: Option<SystemTime>,
 }
 
-impl Seen {
+impl Sightings {
     pub(super) fn new(first: &Cited) -> Self {
         Self { count: 1, first: first.clone(), last: first.at }
     }

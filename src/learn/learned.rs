@@ -8,7 +8,7 @@ use super::{
     Learner,
     answers::{self, Fact},
     collector::{Answers, Beyond},
-    evidence::Seen,
+    evidence::Sightings,
     scopes::{Calls, Decision},
 };
 use crate::{
@@ -160,7 +160,7 @@ impl Learned {
     }
 }
 
-fn evidence(seen: &Seen, counted: &str) -> Map<String, Value> {
+fn evidence(seen: &Sightings, counted: &str) -> Map<String, Value> {
     let mut evidence = Map::new();
     evidence.insert(counted.to_owned(), seen.count.into());
     seen.instants(&mut evidence);

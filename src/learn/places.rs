@@ -54,7 +54,7 @@ pub(super) fn body_schema(document: &Value, listed: &Listed<'_>, response: &Resp
 
 /// What a schema has at a place of a value.
 #[derive(Debug, PartialEq)]
-pub(super) enum Place {
+pub(super) enum SchemaPlace {
     /// A set of known values (`x-contrail-known-values`), in the schema at this pointer.
     Known(String),
     /// Nothing: the object's schema at this pointer does not name the field.
@@ -62,7 +62,7 @@ pub(super) enum Place {
 }
 
 /// Finds the place of the value at `at` of a body of this schema.
-pub(super) fn of_value(document: &Value, schema: &str, at: &str) -> Option<Place> {
+pub(super) fn of_value(document: &Value, schema: &str, at: &str) -> Option<SchemaPlace> {
     let mut schemas = expand(document, vec![schema.to_owned()]);
     let mut tokens = pointer_tokens(at).peekable();
     while let Some(token) = tokens.next() {
@@ -87,13 +87,13 @@ pub(super) fn of_value(document: &Value, schema: &str, at: &str) -> Option<Place
                 })
             };
             let object = schemas.iter().find(is_open).filter(|_| tokens.peek().is_none())?;
-            return Some(Place::Further { object: object.clone(), name: token.into_owned() });
+            return Some(SchemaPlace::Further { object: object.clone(), name: token.into_owned() });
         }
         schemas = expand(document, next);
     }
     let known =
         |schema: &String| document.pointer(schema).is_some_and(|node| node.get("x-contrail-known-values").is_some());
-    schemas.into_iter().find(known).map(Place::Known)
+    schemas.into_iter().find(known).map(SchemaPlace::Known)
 }
 
 /// The schemas and all that they are composed of, references followed.

@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::evidence::{Cited, Seen};
+use super::evidence::{Cited, Sightings};
 use crate::exchange::Response;
 
 /// Most tenants of an operation; and of each tenant, sets of scopes of accepted calls, differing refusals, and paths.
@@ -36,8 +36,8 @@ pub(super) struct Calls {
 /// The calls to one tenant: the origin of the requests.
 #[derive(Debug, Clone, Default)]
 struct Tenant {
-    accepted: BTreeMap<Scopes, Seen>,
-    refused: BTreeMap<Refusal, Seen>,
+    accepted: BTreeMap<Scopes, Sightings>,
+    refused: BTreeMap<Refusal, Sightings>,
     /// Of accepted calls, as hashes.
     paths: HashSet<u64>,
 }
@@ -192,7 +192,7 @@ impl Calls {
         evidence.insert("set-aside".to_owned(), sum(&|one| one.set_aside).into());
         evidence.insert("unread".to_owned(), self.unread.into());
         let all = self.tenants.values().flat_map(|tenant| tenant.accepted.values().chain(tenant.refused.values()));
-        if let Some(span) = all.cloned().reduce(Seen::merge) {
+        if let Some(span) = all.cloned().reduce(Sightings::merge) {
             span.instants(&mut evidence);
         }
         if let Some(scope) = scope {
@@ -205,11 +205,11 @@ impl Calls {
 }
 
 /// Counts something; `true` if there is no room for it.
-fn count<K: Ord>(counts: &mut BTreeMap<K, Seen>, key: K, cited: &Cited) -> bool {
+fn count<K: Ord>(counts: &mut BTreeMap<K, Sightings>, key: K, cited: &Cited) -> bool {
     if let Some(seen) = counts.get_mut(&key) {
         seen.again(cited);
     } else if counts.len() < MAX_SETS {
-        counts.insert(key, Seen::new(cited));
+        counts.insert(key, Sightings::new(cited));
     } else {
         return true;
     }
@@ -231,7 +231,7 @@ struct Weighed<'a> {
     /// Those of them that no counted refusal had.
     candidates: Vec<&'a str>,
     /// Refusals that count.
-    counted: Vec<(&'a Refusal, &'a Seen)>,
+    counted: Vec<(&'a Refusal, &'a Sightings)>,
     /// A refusal says that a scope is missing, and its token held all that an accepted one held.
     contradicts: bool,
 }
@@ -249,7 +249,7 @@ impl<'a> Weighed<'a> {
             if explains {
                 return refusal.explained;
             }
-            let alike = |(other, _): &(&Refusal, &Seen)| other.path == refusal.path || other.text == refusal.text;
+            let alike = |(other, _): &(&Refusal, &Sightings)| other.path == refusal.path || other.text == refusal.text;
             tenant.paths.contains(&refusal.path) && !aside.iter().any(alike)
         };
         let (counted, other): (Vec<_>, Vec<_>) = refused.into_iter().partition(|(refusal, _)| counts(refusal));
@@ -277,7 +277,7 @@ impl<'a> Weighed<'a> {
     /// each other scope that all accepted ones have.
     fn deciding(&self, scope: &str) -> Vec<Value> {
         let mut cited = Vec::new();
-        let mut cite = |what: &str, seen: &Seen| {
+        let mut cite = |what: &str, seen: &Sightings| {
             let mut one = seen.first.json();
             one["outcome"] = what.into();
             if !cited.contains(&one) {

@@ -38,12 +38,12 @@ impl Enforce {
 
 /// The message that is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum HeldMessage {
     Request,
     Response,
 }
 
-impl Held {
+impl HeldMessage {
     /// The status of what stands in for it.
     fn status(self) -> StatusCode {
         match self {
@@ -54,23 +54,23 @@ impl Held {
 }
 
 /// Whether a judged message passes.
-pub(super) fn passes(verdict: &Verdict, held: Held) -> bool {
+pub(super) fn passes(verdict: &Verdict, held: HeldMessage) -> bool {
     blocking(verdict, held).next().is_none()
 }
 
 /// The findings that hold a message back. For a response, those about the request do not count: that one has passed.
-fn blocking(verdict: &Verdict, held: Held) -> impl Iterator<Item = &Finding> {
+fn blocking(verdict: &Verdict, held: HeldMessage) -> impl Iterator<Item = &Finding> {
     verdict.findings.iter().filter(move |finding| {
-        finding.rule.kind() == Kind::Violation && (held == Held::Request || is_about_response(finding.rule.id()))
+        finding.rule.kind() == Kind::Violation && (held == HeldMessage::Request || is_about_response(finding.rule.id()))
     })
 }
 
 /// What the client gets for a message that does not pass.
-pub(super) fn refusal(judged: &Redacted<Judged>, held: Held) -> Problem {
+pub(super) fn refusal(judged: &Redacted<Judged>, held: HeldMessage) -> Problem {
     let blocking: Vec<_> = blocking(&judged.verdict, held).collect();
     // Redaction changes what a finding says, and drops none.
     let Some(first) = blocking.first() else { return unjudged(held) };
-    let who = if held == Held::Request { "the request" } else { "the tenant's response" };
+    let who = if held == HeldMessage::Request { "the request" } else { "the tenant's response" };
     let at = if first.at.is_empty() { String::new() } else { format!(" at {}", first.at) };
     let detail = format!("{who} violates the contract: {}{at}: {}", first.rule, first.message());
     let findings: Vec<WrittenFinding<'_>> = blocking.into_iter().map(WrittenFinding::from).collect();
@@ -78,7 +78,7 @@ pub(super) fn refusal(judged: &Redacted<Judged>, held: Held) -> Problem {
 }
 
 /// A message that could not be judged, which `--enforce` never lets through.
-pub(super) fn unjudged(held: Held) -> Problem {
+pub(super) fn unjudged(held: HeldMessage) -> Problem {
     let detail = "the check failed on this message, and --enforce lets nothing through unjudged; please report it";
     Problem::new(held.status(), "enforce", detail)
 }

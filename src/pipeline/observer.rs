@@ -7,7 +7,7 @@ use http::HeaderMap;
 use super::{
     console,
     disk::unrecorded,
-    enforce::{self, Held},
+    enforce::{self, HeldMessage},
     judge,
     run::Pipeline,
 };
@@ -41,8 +41,8 @@ impl Observer for Pipeline {
     fn admit_request(&self, exchange: &mut Exchange) -> Result<(), Problem> {
         match self.judge.admit(exchange) {
             None => Ok(()),
-            Some(Err(judge::Panicked)) => Err(enforce::unjudged(Held::Request)),
-            Some(Ok(verdict)) if enforce::passes(&verdict, Held::Request) => Ok(()),
+            Some(Err(judge::Panicked)) => Err(enforce::unjudged(HeldMessage::Request)),
+            Some(Ok(verdict)) if enforce::passes(&verdict, HeldMessage::Request) => Ok(()),
             Some(Ok(verdict)) => Err(self.refusal(exchange, verdict)),
         }
     }
@@ -87,7 +87,9 @@ impl Pipeline {
     fn refusal(&self, exchange: &Exchange, verdict: Verdict) -> Problem {
         self.process_batches();
         let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.redact(Judged::new(exchange.clone(), verdict))));
-        redacted
-            .map_or_else(|_| enforce::unjudged(Held::Request), |redacted| enforce::refusal(&redacted, Held::Request))
+        redacted.map_or_else(
+            |_| enforce::unjudged(HeldMessage::Request),
+            |redacted| enforce::refusal(&redacted, HeldMessage::Request),
+        )
     }
 }

@@ -9,7 +9,7 @@ use super::{
     batches::{Batch, Pending, Waiting},
     console,
     disk::unrecorded,
-    enforce::{self, Held},
+    enforce::{self, HeldMessage},
     judge::Attestation,
     run::{Pipeline, State},
     writing::MAX_QUEUED,
@@ -18,7 +18,7 @@ use crate::{
     exchange::Exchange,
     proxy::{Committed, Completed, Observer as _},
     redact::{Judged, Redacted},
-    report::{self, LIVE, Place},
+    report::{self, ExchangeRef, LIVE},
     upstream::{AnswerMeta, Difference, Miss, Near},
 };
 
@@ -138,7 +138,7 @@ impl Pipeline {
         let passes = !held
             || of
                 .as_ref()
-                .is_some_and(|(judged, panicked)| !panicked && enforce::passes(&judged.verdict, Held::Response));
+                .is_some_and(|(judged, panicked)| !panicked && enforce::passes(&judged.verdict, HeldMessage::Response));
         let is_recorded = self.is_recorded(&notes);
         let redacted = of.and_then(|(judged, panicked)| {
             let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &notes, is_recorded)?;
@@ -146,8 +146,8 @@ impl Pipeline {
         });
         if let Some(waiting) = waiting.as_mut().filter(|_| !passes) {
             let refusal = match &redacted {
-                Some((redacted, _, false)) => enforce::refusal(redacted, Held::Response),
-                _ => enforce::unjudged(Held::Response),
+                Some((redacted, _, false)) => enforce::refusal(redacted, HeldMessage::Response),
+                _ => enforce::unjudged(HeldMessage::Response),
             };
             waiting.refused = Some(Box::new(refusal));
         }
@@ -175,7 +175,7 @@ impl Pipeline {
         state.counts.exchange(&judged.exchange, &notes, panicked);
         let miss = notes.miss.as_deref().map(report_miss);
         let entry = usize::try_from(state.counts.exchanges - 1).unwrap_or(0);
-        let place = Place { source: LIVE, entry, miss: miss.as_ref(), ..Place::default() };
+        let place = ExchangeRef { source: LIVE, entry, miss: miss.as_ref(), ..ExchangeRef::default() };
         if let Err(error) = state.collector.exchange(place, &judged, None) {
             tracing::warn!(%error, "the report's temporary file cannot be written");
         }

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     contract::Contract,
     redact::{Counters, Judged, Redacted, Redactor},
-    report::{Collector, Place, Title},
+    report::{Collector, ExchangeRef, Title},
 };
 
 /// What a pipeline is made of.
@@ -189,7 +189,7 @@ impl Pipeline {
     /// # Errors
     ///
     /// The temporary file of a JSON report could not be written.
-    pub fn collect(&self, place: Place<'_>, judged: &Redacted<Judged>) -> io::Result<()> {
+    pub fn collect(&self, place: ExchangeRef<'_>, judged: &Redacted<Judged>) -> io::Result<()> {
         self.lock().collector.exchange(place, judged, None)
     }
 

@@ -9,7 +9,7 @@ use super::{
     Observer, Settings,
     capture::{BodyCapture, Budget},
 };
-use crate::upstream::{Failure, FailureKind, Kind, Upstream};
+use crate::upstream::{Failure, FailureKind, Upstream, UpstreamKind};
 
 /// A proxy: settings, the upstream that answers, and the observer that listens. Shared by all its connections.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Proxy {
     /// Why exchanges in progress are cut, once contrail does that.
     pub(super) cut: OnceLock<&'static str>,
     pub(super) upstream: Arc<dyn Upstream>,
-    /// The upstream is [`Kind::Live`].
+    /// The upstream is [`UpstreamKind::Live`].
     pub(super) is_live: bool,
     pub(super) observer: Arc<dyn Observer>,
 }
@@ -54,7 +54,7 @@ impl Proxy {
             captured,
             exchanges: AtomicUsize::new(0),
             cut: OnceLock::new(),
-            is_live: upstream.kind() == Kind::Live,
+            is_live: upstream.kind() == UpstreamKind::Live,
             upstream,
             observer,
         }))

@@ -311,9 +311,14 @@ pub(super) fn write_all(redactor: &Redactor, judged: Judged, folder: &std::path:
         fold(std::slice::from_ref(&source), &folder.join(target), &options).unwrap();
     }
     let mut collector = Collector::new(Title { title: "t".into(), ..Title::default() }, Vec::new(), true);
-    collector.exchange(report::Place { source: "a", ..report::Place::default() }, &redacted, None).unwrap();
+    collector.exchange(report::ExchangeRef { source: "a", ..report::ExchangeRef::default() }, &redacted, None).unwrap();
     let mut written: Vec<(String, String)> = Vec::new();
-    for kind in [report::Kind::Text, report::Kind::Json, report::Kind::Junit, report::Kind::Html] {
+    for kind in [
+        report::ReportFormat::Text,
+        report::ReportFormat::Json,
+        report::ReportFormat::Junit,
+        report::ReportFormat::Html,
+    ] {
         let mut out = Vec::new();
         collector.write(kind, redactor, &mut out, false).unwrap();
         written.push((format!("{kind:?}"), String::from_utf8(out).unwrap()));

@@ -35,7 +35,7 @@ pub type RedactFailure = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// One recorded exchange: what finding and telling it needs. The rest of it is elsewhere.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct RecordedExchange {
     /// Method and target of its request, without the origin. Holds no secret.
     pub(super) asked: Box<str>,
     /// Its index in its recording.
@@ -58,7 +58,7 @@ pub(super) struct Held {
 }
 
 #[cfg(test)]
-impl Held {
+impl RecordedExchange {
     /// Whether its answer is in memory.
     pub(super) fn has_answer(&self) -> bool {
         self.answer.is_some()
@@ -203,7 +203,7 @@ pub(super) struct Bucket {
 
 /// Entries of one method and path.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct RouteEntries {
     /// The masks in use, most specific first.
     masks: Vec<u32>,
     /// In recorded order.
@@ -215,11 +215,11 @@ pub(super) struct Line {
 pub(super) struct Index {
     pub(super) rules: Arc<Rules>,
     pub(super) sources: Vec<Source>,
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<RecordedExchange>,
     pub(super) callers: Callers,
     caller_cache: CallerCache<CallerId>,
     pub(super) buckets: Vec<Bucket>,
-    pub(super) lines: HashMap<Key, Line>,
+    pub(super) lines: HashMap<Key, RouteEntries>,
     /// The lines in recorded order, for looking for near ones.
     pub(super) line_order: Vec<Key>,
     masks: Vec<Mask>,
@@ -275,7 +275,7 @@ impl Index {
         }
         if !self.lines.contains_key(&line_key) {
             let ignored = self.ignore_set(ignored);
-            self.lines.insert(line_key, Line { masks: Vec::new(), entries: Vec::new(), ignored });
+            self.lines.insert(line_key, RouteEntries { masks: Vec::new(), entries: Vec::new(), ignored });
             self.line_order.push(line_key);
         }
         if let Some(line) = self.lines.get_mut(&line_key) {
@@ -302,7 +302,7 @@ impl Index {
             Kept::There(_) if self.shelved.is_full() => None,
             _ => prepared.answer.and_then(|answer| self.shelved.keep(answer)),
         };
-        self.held.push(Held {
+        self.held.push(RecordedExchange {
             asked: prepared.asked,
             index: prepared.index,
             source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX),
@@ -384,7 +384,7 @@ impl Index {
 
     /// The lines of a documented operation, then those of others, each in recorded order; with each, whether it is of
     /// another.
-    pub(super) fn lines_near(&self, operation: Option<&Arc<str>>) -> impl Iterator<Item = (bool, &Line)> {
+    pub(super) fn lines_near(&self, operation: Option<&Arc<str>>) -> impl Iterator<Item = (bool, &RouteEntries)> {
         let lines = self.by_operation.get_or_init(|| {
             let mut lines: HashMap<Option<Arc<str>>, Vec<usize>> = HashMap::new();
             for (place, key) in self.line_order.iter().enumerate() {

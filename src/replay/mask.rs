@@ -12,7 +12,7 @@ use std::{
 use super::ignore::{IgnoreSet, tokens};
 use crate::recording::fixture::request_parts::{Content, Field, Pair, Parts, Value};
 use crate::{
-    exchange::{Place, Request},
+    exchange::{Pointer, Request},
     json::{self, Kind, Node},
     redact,
 };
@@ -23,7 +23,7 @@ pub(super) struct Mask {
     /// Any body, the least specific; sorts last.
     pub(super) any_body: bool,
     /// Places in the body.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<Pointer>,
     /// A body that has no places because it is malformed: its text with labels, each of which stands for any text.
     pub(super) text: Option<String>,
     /// Query parameters, by decoded name.

@@ -127,8 +127,8 @@ impl Upstream for Recorded {
         Some(self.respond(request))
     }
 
-    fn kind(&self) -> upstream::Kind {
-        upstream::Kind::Memory
+    fn kind(&self) -> upstream::UpstreamKind {
+        upstream::UpstreamKind::Memory
     }
 }
 

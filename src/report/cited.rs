@@ -12,7 +12,7 @@ pub const LIVE: &str = "live";
 
 /// One exchange as a report names it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Place<'a> {
+pub struct ExchangeRef<'a> {
     /// The file, as it was named; [`LIVE`] for what goes through the proxy.
     pub source: &'a str,
     /// Index in that file.
@@ -49,7 +49,7 @@ pub struct Cited {
 }
 
 impl Cited {
-    pub(super) fn new(place: Place<'_>, judged: &Redacted<Judged>) -> Self {
+    pub(super) fn new(place: ExchangeRef<'_>, judged: &Redacted<Judged>) -> Self {
         let exchange = &judged.exchange;
         let started = exchange.started.and_then(|started| jiff::Timestamp::try_from(started).ok());
         Self {

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{
-    Baseline, Covered, Exit, Facts, Integrity, Place, Proof, Reason, Run, Stale, Tally, Title, Unauthenticated,
+    Baseline, Covered, ExchangeRef, Exit, Facts, Integrity, Proof, Reason, Run, Stale, Tally, Title, Unauthenticated,
     Unremarkable, Unused, baseline::failing, spool::Spool,
 };
 use crate::{
@@ -152,7 +152,7 @@ impl Collector {
     /// The temporary file of the JSON report could not be written.
     pub fn exchange(
         &mut self,
-        place: Place<'_>,
+        place: ExchangeRef<'_>,
         judged: &Redacted<Judged>,
         unauthenticated: Option<Unauthenticated>,
     ) -> io::Result<()> {
@@ -183,7 +183,7 @@ impl Collector {
 
     /// Counts an exchange without a finding; not for a collector that lists exchanges. The rest as
     /// [`Collector::exchange`].
-    pub fn unremarkable(&mut self, place: Place<'_>, counted: &Unremarkable, other: Option<Unauthenticated>) {
+    pub fn unremarkable(&mut self, place: ExchangeRef<'_>, counted: &Unremarkable, other: Option<Unauthenticated>) {
         debug_assert!(!self.lists());
         if self.open.is_none() && other.is_some() {
             self.open = Some((Half::new(false), Half::new(false)));
@@ -266,7 +266,12 @@ impl Collector {
     }
 }
 
-fn put(half: &mut Half, place: Place<'_>, judged: &Redacted<Judged>, other: Option<Unauthenticated>) -> io::Result<()> {
+fn put(
+    half: &mut Half,
+    place: ExchangeRef<'_>,
+    judged: &Redacted<Judged>,
+    other: Option<Unauthenticated>,
+) -> io::Result<()> {
     half.tally.add(place, judged, other);
     match &mut half.listed {
         Some(spool) => spool.add(place, judged, other),

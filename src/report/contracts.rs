@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    Cited, Kind as Format, Place, Title,
+    Cited, ExchangeRef, ReportFormat, Title,
     cases::{Level, Suite, Trouble},
     page::{Part, Piece, Tone, code, text},
     plain,
@@ -60,7 +60,7 @@ struct Violation {
 impl Failing {
     /// An exchange with its verdict under the new contract.
     #[must_use]
-    pub fn new(place: Place<'_>, operation: Option<&str>, judged: &Redacted<Judged>) -> Self {
+    pub fn new(place: ExchangeRef<'_>, operation: Option<&str>, judged: &Redacted<Judged>) -> Self {
         let findings = judged.verdict.findings.iter().filter(|finding| finding.kind() == Kind::Violation);
         let violation =
             |finding: &Finding| Violation { rule: finding.rule, at: finding.at.clone(), message: finding.message() };
@@ -125,10 +125,10 @@ impl Changes {
     /// # Errors
     ///
     /// `to` failed.
-    pub fn write(&self, kind: Format, to: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, kind: ReportFormat, to: &mut dyn Write) -> io::Result<()> {
         match kind {
-            Format::Text => self.text(to),
-            Format::Json => writeln!(to, "{:#}", self.json()),
+            ReportFormat::Text => self.text(to),
+            ReportFormat::Json => writeln!(to, "{:#}", self.json()),
             _ => {
                 let names = self.contracts.iter().map(|(name, _)| name);
                 let sources: Vec<String> = names.chain(&self.recordings).cloned().collect();

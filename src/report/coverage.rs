@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Kind, Reason, Title,
+    Reason, ReportFormat, Title,
     cases::{Level, Suite, Trouble},
     csv::Csv,
     page::{Page, Part as Section, Tone, code, text},
@@ -45,11 +45,11 @@ impl Covered<'_> {
     /// # Errors
     ///
     /// Those of `to`.
-    pub fn write(&self, kind: Kind, to: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, kind: ReportFormat, to: &mut dyn Write) -> io::Result<()> {
         match kind {
-            Kind::Text => self.text(to),
-            Kind::Json => writeln!(to, "{:#}", self.json()),
-            Kind::Csv => self.csv().write(to),
+            ReportFormat::Text => self.text(to),
+            ReportFormat::Json => writeln!(to, "{:#}", self.json()),
+            ReportFormat::Csv => self.csv().write(to),
             _ => {
                 let reasons = self.below().map(|below| Reason::shown("coverage", sentence(below))).collect();
                 let fill = |page: &mut Page| {

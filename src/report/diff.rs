@@ -15,7 +15,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    Cited, Kind as Format,
+    Cited, ReportFormat,
     cases::{Level, Suite, Trouble},
     page::{self, Cell, Page, Part, Tone},
     plain,
@@ -300,10 +300,10 @@ impl Comparison {
     /// # Errors
     ///
     /// `to` failed.
-    pub fn write(&self, kind: Format, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, kind: ReportFormat, names: [&str; 2], to: &mut dyn Write) -> io::Result<()> {
         match kind {
-            Format::Text => self.text(names, to),
-            Format::Json => self.json(names, to),
+            ReportFormat::Text => self.text(names, to),
+            ReportFormat::Json => self.json(names, to),
             _ => {
                 let fill = |page: &mut Page| {
                     page.sentences.push(vec![page::text(self.summary(names))]);

@@ -42,12 +42,12 @@ mod xml;
 
 pub use self::{
     baseline::{Baseline, Covered, Known},
-    cited::{Cited, LIVE, Place},
+    cited::{Cited, ExchangeRef, LIVE},
     collector::Collector,
     exit::{Exit, Reason},
     facts::{Facts, Title, verdict_name},
     integrity::Integrity,
-    request::{Kind, Request},
+    request::{ReportFormat, Request},
     run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Stale, Unused},
     spool::WrittenFinding,
     tally::{Group, Recorded, Sample, Tally, Unauthenticated, Unremarkable},

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Cited, Exit, Facts, Kind, Reason, Run, Tally, Title, cases::Suite, page::Page, rendered::Report};
+use super::{Cited, Exit, Facts, Reason, ReportFormat, Run, Tally, Title, cases::Suite, page::Page, rendered::Report};
 
 impl Cited {
     /// An entry of which only the request's line and the status are known.
@@ -15,7 +15,7 @@ impl Cited {
 
 /// Writes a report of such a command, in a format that is not its own. `found` is whether it ends with status 1.
 pub(super) fn write(
-    kind: Kind,
+    kind: ReportFormat,
     heading: &str,
     sources: &[String],
     found: bool,
@@ -29,7 +29,7 @@ pub(super) fn write(
 
 /// The same under a title, with the reasons for status 1.
 pub(super) fn with_reasons(
-    kind: Kind,
+    kind: ReportFormat,
     title: &Title,
     sources: &[String],
     reasons: Vec<Reason>,

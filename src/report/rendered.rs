@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{
-    Collector, Facts, Kind,
+    Collector, Facts, ReportFormat,
     cases::{self, Suite},
     csv::Csv,
     github, html, json, junit, markdown,
@@ -19,11 +19,17 @@ impl Collector {
     /// # Errors
     ///
     /// `to` or the temporary file of the JSON report failed.
-    pub fn write(&mut self, kind: Kind, redactor: &Redactor, to: &mut dyn Write, colour: bool) -> io::Result<()> {
+    pub fn write(
+        &mut self,
+        kind: ReportFormat,
+        redactor: &Redactor,
+        to: &mut dyn Write,
+        colour: bool,
+    ) -> io::Result<()> {
         let (facts, exchanges) = self.facts(redactor);
         match kind {
-            Kind::Text => text::write(&facts, to, colour),
-            Kind::Json => json::write(&facts, exchanges, redactor, to),
+            ReportFormat::Text => text::write(&facts, to, colour),
+            ReportFormat::Json => json::write(&facts, exchanges, redactor, to),
             _ => Report { page: Page::of(&facts), suites: cases::of(&facts) }.write(kind, &facts, to),
         }
     }
@@ -38,15 +44,15 @@ pub(super) struct Report {
 
 impl Report {
     /// Writes it; text and JSON are the command's own.
-    pub(super) fn write(&self, kind: Kind, facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn write(&self, kind: ReportFormat, facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         match kind {
-            Kind::Text | Kind::Json => Ok(()),
-            Kind::Html => html::write(&self.page, to),
-            Kind::Markdown => markdown::write(&self.page, to),
-            Kind::Junit => junit::write(facts, &self.suites, to),
-            Kind::Sarif => sarif::write(facts, &self.suites, to),
-            Kind::Github => github::write(&self.suites, to),
-            Kind::Csv => Csv::of(&self.suites).write(to),
+            ReportFormat::Text | ReportFormat::Json => Ok(()),
+            ReportFormat::Html => html::write(&self.page, to),
+            ReportFormat::Markdown => markdown::write(&self.page, to),
+            ReportFormat::Junit => junit::write(facts, &self.suites, to),
+            ReportFormat::Sarif => sarif::write(facts, &self.suites, to),
+            ReportFormat::Github => github::write(&self.suites, to),
+            ReportFormat::Csv => Csv::of(&self.suites).write(to),
         }
     }
 }

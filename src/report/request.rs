@@ -4,7 +4,7 @@ use std::{path::PathBuf, str::FromStr};
 
 /// A kind of report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Kind {
+pub enum ReportFormat {
     /// For people, on a terminal.
     Text,
     /// Every exchange with its findings, for machines.
@@ -27,7 +27,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// Which kind.
-    pub kind: Kind,
+    pub kind: ReportFormat,
     /// Where to; `None` for standard output.
     pub file: Option<PathBuf>,
 }
@@ -42,7 +42,7 @@ impl FromStr for Request {
             Some((_, "")) => return Err("the file name after `=` is empty; write FORMAT=FILE".to_owned()),
             Some((kind, file)) => (kind, Some(PathBuf::from(file))),
         };
-        let kind = <Kind as clap::ValueEnum>::from_str(kind, false).map_err(|_| {
+        let kind = <ReportFormat as clap::ValueEnum>::from_str(kind, false).map_err(|_| {
             let formats = "text, json, html, markdown, junit, sarif, github and csv";
             format!("`{kind}` is no report format; there are {formats}")
         })?;

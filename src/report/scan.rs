@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    Cited, Kind,
+    Cited, ReportFormat,
     cases::{Level, Suite, Trouble},
     page::{Part, Tone, code, text},
     plain,
@@ -52,10 +52,10 @@ impl Scanned {
     /// # Errors
     ///
     /// Those of `to`.
-    pub fn write(&self, kind: Kind, to: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, kind: ReportFormat, to: &mut dyn Write) -> io::Result<()> {
         match kind {
-            Kind::Text => self.text(to),
-            Kind::Json => {
+            ReportFormat::Text => self.text(to),
+            ReportFormat::Json => {
                 let all = json!({"summary": {"files": self.files, "hits": self.hits.len()}, "hits": self.hits});
                 writeln!(to, "{all}")
             }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tempfile::SpooledTempFile;
 
 use super::{
-    Cited, Place, Unauthenticated,
+    Cited, ExchangeRef, Unauthenticated,
     tally::{conclusion, is_auth},
     verdict_name,
 };
@@ -68,7 +68,7 @@ impl Spool {
 
     pub(super) fn add(
         &mut self,
-        place: Place<'_>,
+        place: ExchangeRef<'_>,
         judged: &Redacted<Judged>,
         other: Option<Unauthenticated>,
     ) -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde::Serialize;
 
-use super::{Cited, Place};
+use super::{Cited, ExchangeRef};
 use crate::{
     finding::{Blame, Conclusion, Finding, Kind, Rule, UNDOCUMENTED, Unchecked, UncheckedSet, Verdict},
     redact::{Judged, Redacted, Redactor},
@@ -149,7 +149,7 @@ pub struct Sample {
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, place: Place<'_>, judged: &Redacted<Judged>, other: Option<Unauthenticated>) {
+    pub(super) fn add(&mut self, place: ExchangeRef<'_>, judged: &Redacted<Judged>, other: Option<Unauthenticated>) {
         let verdict = &judged.verdict;
         let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !is_auth(finding.rule));
         self.count_verdict(
@@ -167,14 +167,14 @@ impl Tally {
     }
 
     /// Counts an exchange without a finding.
-    pub(super) fn count(&mut self, place: Place<'_>, counted: &Unremarkable) {
+    pub(super) fn count(&mut self, place: ExchangeRef<'_>, counted: &Unremarkable) {
         let Unremarkable { operation, unchecked, blame, took } = counted;
         self.count_verdict(place, Conclusion::Conforms, operation.as_deref(), *unchecked, *blame, *took);
     }
 
     fn count_verdict(
         &mut self,
-        place: Place<'_>,
+        place: ExchangeRef<'_>,
         conclusion: Conclusion,
         operation: Option<&str>,
         unchecked: UncheckedSet,
@@ -217,7 +217,7 @@ impl Tally {
         &mut self.operations[at].1
     }
 
-    fn group(&mut self, place: Place<'_>, judged: &Redacted<Judged>, finding: &Finding) {
+    fn group(&mut self, place: ExchangeRef<'_>, judged: &Redacted<Judged>, finding: &Finding) {
         let request = &judged.exchange.request;
         let key = Key {
             rule: finding.rule,

@@ -6,7 +6,7 @@ use crate::{
     redact::{Plan, Redactor},
 };
 
-fn written(collector: &mut Collector, kind: Kind) -> String {
+fn written(collector: &mut Collector, kind: ReportFormat) -> String {
     let mut out = Vec::new();
     collector.write(kind, &Redactor::new(Plan::default()), &mut out, false).unwrap();
     String::from_utf8(out).unwrap()
@@ -20,8 +20,16 @@ fn collector() -> Collector {
     )
 }
 
-const ALL: &[Kind] =
-    &[Kind::Text, Kind::Json, Kind::Html, Kind::Markdown, Kind::Junit, Kind::Sarif, Kind::Github, Kind::Csv];
+const ALL: &[ReportFormat] = &[
+    ReportFormat::Text,
+    ReportFormat::Json,
+    ReportFormat::Html,
+    ReportFormat::Markdown,
+    ReportFormat::Junit,
+    ReportFormat::Sarif,
+    ReportFormat::Github,
+    ReportFormat::Csv,
+];
 
 #[test]
 fn a_failed_proof_is_named_with_each_problem_in_every_report_and_fails_in_junit() {
@@ -35,9 +43,9 @@ fn a_failed_proof_is_named_with_each_problem_in_every_report_and_fails_in_junit(
             assert!(report.contains(problem), "{problem} is not in the {kind:?} report: {report}");
         }
     }
-    let junit = written(&mut failed, Kind::Junit);
+    let junit = written(&mut failed, ReportFormat::Junit);
     assert!(junit.contains("tests=\"1\" failures=\"1\" skipped=\"0\""), "{junit}");
-    let json: serde_json::Value = serde_json::from_str(&written(&mut failed, Kind::Json)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&written(&mut failed, ReportFormat::Json)).unwrap();
     assert_eq!(json["proof"], serde_json::json!({"good": false, "problems": problems}));
 }
 
@@ -45,7 +53,7 @@ fn a_failed_proof_is_named_with_each_problem_in_every_report_and_fails_in_junit(
 fn a_good_proof_passes_in_junit_and_a_run_without_one_has_no_such_case() {
     let mut good = collector();
     good.proved(Proof { good: true, problems: Vec::new(), note: None });
-    let junit = written(&mut good, Kind::Junit);
+    let junit = written(&mut good, ReportFormat::Junit);
     assert!(junit.contains("tests=\"1\" failures=\"0\" skipped=\"0\""), "{junit}");
     for &kind in ALL {
         let report = written(&mut collector(), kind);
@@ -60,7 +68,7 @@ fn the_page_names_what_it_is_about_and_what_made_it() {
     let mut collector = collector();
     collector.source("a <b>.har");
     collector.upstream("https://tenant.example");
-    let page = written(&mut collector, Kind::Html);
+    let page = written(&mut collector, ReportFormat::Html);
     let tool = format!("by contrail {}", env!("CARGO_PKG_VERSION"));
     for named in ["<h1>T 1</h1>", "sha256:ab", "a &lt;b&gt;.har", "https://tenant.example", &tool, " UTC"] {
         assert!(page.contains(named), "{named} is not in {page}");
@@ -116,9 +124,12 @@ fn a_trail_without_a_chain_passes_nowhere_and_what_it_lacks_is_in_every_report()
     for &kind in ALL {
         let report = written(&mut collector, kind);
         assert!(report.contains("bare/x.gz") && !report.contains("<p class=good"), "{kind:?}: {report}");
-        assert!(kind == Kind::Json || report.contains("NOT RECORDED: 3 exchanges from 2025-"), "{kind:?}: {report}");
+        assert!(
+            kind == ReportFormat::Json || report.contains("NOT RECORDED: 3 exchanges from 2025-"),
+            "{kind:?}: {report}"
+        );
     }
-    let junit = written(&mut collector, Kind::Junit);
+    let junit = written(&mut collector, ReportFormat::Junit);
     assert!(junit.contains("tests=\"3\" failures=\"0\" skipped=\"3\" errors=\"0\""), "{junit}");
     for (name, kind) in [
         ("the chain of bare is whole", "unproven"),

@@ -66,8 +66,8 @@ impl<T: Answers> Upstream for T {
         })
     }
 
-    fn kind(&self) -> upstream::Kind {
-        upstream::Kind::Memory
+    fn kind(&self) -> upstream::UpstreamKind {
+        upstream::UpstreamKind::Memory
     }
 }
 

@@ -21,11 +21,11 @@ pub struct TokenCache {
     key: hmac::Key,
     skew: Duration,
     keys: Option<Arc<Jwks>>,
-    held: Mutex<Held>,
+    held: Mutex<Tokens>,
 }
 
 #[derive(Default)]
-struct Held {
+struct Tokens {
     /// By the whole value of the header.
     recent: Recent<Decoded>,
     all: Generations,
@@ -111,7 +111,7 @@ impl TokenCache {
         recent.len() + older.len()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Held> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Tokens> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

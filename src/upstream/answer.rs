@@ -46,14 +46,14 @@ pub trait Upstream: Send + Sync + fmt::Debug {
     }
 
     /// What kind it is.
-    fn kind(&self) -> Kind {
-        Kind::Live
+    fn kind(&self) -> UpstreamKind {
+        UpstreamKind::Live
     }
 }
 
 /// Kinds of upstreams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum UpstreamKind {
     /// It sends requests to a network. The proxy keeps the spelling of header names (HTTP/1), listens for informational
     /// responses, and bounds the requests that are with it.
     Live,

@@ -17,7 +17,7 @@ mod problem;
 mod request;
 pub mod routes;
 
-pub use answer::{Answer, AnswerFuture, AnswerMeta, Denied, Kind, RequestKey, Upstream};
+pub use answer::{Answer, AnswerFuture, AnswerMeta, Denied, RequestKey, Upstream, UpstreamKind};
 pub use body::{BodyError, MessageBody, RequestBody, Response, ResponseBody};
 pub use failure::{Failure, FailureKind};
 pub use miss::{Difference, Miss, Near, Reason};

@@ -20,32 +20,32 @@ pub(super) fn is_broken(contract: &Contract) -> bool {
 }
 
 /// A place of the contract, and what there is to report about it.
-struct Line {
+struct Row {
     at: String,
     what: String,
 }
 
 /// Lines of one kind from all documents.
-fn lines<'c>(contract: &'c Contract, of: impl Fn(&'c ContractDocument) -> Vec<(String, String)>) -> Vec<Line> {
+fn lines<'c>(contract: &'c Contract, of: impl Fn(&'c ContractDocument) -> Vec<(String, String)>) -> Vec<Row> {
     let of_one = |document: &'c ContractDocument| {
-        of(document).into_iter().map(|(at, what)| Line { at: located(contract, document, &at), what })
+        of(document).into_iter().map(|(at, what)| Row { at: located(contract, document, &at), what })
     };
     contract.documents().iter().flat_map(of_one).collect()
 }
 
-fn broken(contract: &Contract) -> Vec<Line> {
+fn broken(contract: &Contract) -> Vec<Row> {
     lines(contract, |document| {
         document.unusable_places().map(|place| (place.at.clone(), place.reason.clone())).collect()
     })
 }
 
-fn not_judged(contract: &Contract) -> Vec<Line> {
+fn not_judged(contract: &Contract) -> Vec<Row> {
     lines(contract, |document| {
         document.not_implemented().iter().map(|aspect| (aspect.at.clone(), aspect.what.clone())).collect()
     })
 }
 
-fn contradictory(contract: &Contract) -> Vec<Line> {
+fn contradictory(contract: &Contract) -> Vec<Row> {
     lines(contract, ContractDocument::broken_examples)
 }
 
@@ -106,7 +106,7 @@ pub(super) fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> 
     }
 }
 
-fn section(title: &str, lines: &[Line], out: &mut impl Write) -> io::Result<()> {
+fn section(title: &str, lines: &[Row], out: &mut impl Write) -> io::Result<()> {
     if !lines.is_empty() {
         writeln!(out, "\n{title}")?;
     }
@@ -117,7 +117,7 @@ fn section(title: &str, lines: &[Line], out: &mut impl Write) -> io::Result<()> 
 }
 
 pub(super) fn as_json(contract: &Contract) -> Value {
-    let all = |lines: Vec<Line>, name: &str| {
+    let all = |lines: Vec<Row>, name: &str| {
         lines.into_iter().map(|line| json!({"at": line.at, (name): line.what})).collect::<Vec<_>>()
     };
     let (broken, warnings) = (broken(contract), contract.warnings());

@@ -17,7 +17,7 @@ use crate::{
     recording::Entry,
     redact::{Judged, Redactor},
     report::{
-        Place,
+        ExchangeRef,
         contracts::{Changes, Failing},
     },
 };
@@ -125,7 +125,7 @@ impl Judges {
             }
             let request = &one.exchange.request;
             let operation = self.new.contract.operation_id(request.method.as_str(), request.target.path());
-            let place = Place { source: &name, entry: one.index, line: one.line, ..Place::default() };
+            let place = ExchangeRef { source: &name, entry: one.index, line: one.line, ..ExchangeRef::default() };
             let judged = redactor.redact(Judged::new(one.exchange, one.verdict));
             candidates.push((fails, Failing::new(place, operation.as_deref(), &judged)));
             Ok(())

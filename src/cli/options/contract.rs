@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    contract::{BUILT_IN, Contract, ContractError, UnusablePlace, model::Place as KeyPlace},
+    contract::{BUILT_IN, Contract, ContractError, UnusablePlace, model::ParameterIn},
     redact::{Plan, PlanError},
     report::Title,
     visible::visible,
@@ -114,7 +114,7 @@ pub(in crate::cli) fn plan(contract: &Contract, rules: &[String]) -> Result<Plan
 /// The plan with the API keys of a further contract.
 pub(in crate::cli) fn with_keys(plan: Plan, contract: &Contract) -> Plan {
     let named = |wanted| contract.api_keys().filter(move |(place, _)| *place == wanted).map(|(_, name)| name);
-    plan.with_api_keys(named(KeyPlace::Header), named(KeyPlace::Query))
+    plan.with_api_keys(named(ParameterIn::Header), named(ParameterIn::Query))
 }
 
 /// How reports identify a contract.

@@ -147,7 +147,7 @@ impl JudgeArgs {
     /// `--baseline` cannot be read.
     pub fn collector(&self, title: Title) -> Result<Collector, Failure> {
         let failing = Rule::ALL.iter().copied().filter(|rule| self.policy.fails_on_rule(*rule)).collect();
-        let listed = self.report.iter().any(|request| request.kind == report::Kind::Json);
+        let listed = self.report.iter().any(|request| request.kind == report::ReportFormat::Json);
         Ok(Collector::new(title, failing, listed).with_baseline(self.policy.baseline()?))
     }
 

@@ -10,7 +10,7 @@ use crate::{
         },
     },
     contract::Contract,
-    recording::{self, Keep, Place, Renew},
+    recording::{self, FixturePath, Keep, Renew},
 };
 
 /// Proxy and check traffic, and record it as a fixture
@@ -78,7 +78,7 @@ pub(super) fn renewal(args: &Args) -> Renew<'_> {
 
 /// Whether there is a fixture already; if so, the options have to say what becomes of it.
 pub(super) fn exists(args: &Args) -> Result<bool, Failure> {
-    let there = Place::prepare(&args.out)?.is_taken();
+    let there = FixturePath::prepare(&args.out)?.is_taken();
     if !there || args.append || args.overwrite || !args.replace.is_empty() {
         return Ok(there);
     }

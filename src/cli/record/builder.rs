@@ -21,8 +21,8 @@ use crate::{
     pipeline,
     plural::plural,
     recording::{
-        self, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Place, Prove, Renew, Renewal,
-        Staged, Take, Unrecorded, WriteError, fold,
+        self, Check, FixturePath, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Prove, Renew,
+        Renewal, Staged, Take, Unrecorded, WriteError, fold,
     },
     redact::Redactor,
     report::{Proof, Reason},
@@ -260,7 +260,7 @@ impl FixtureBuilder {
 
     /// The fixture's HAR file.
     fn har(&self) -> Result<PathBuf, WriteError> {
-        Ok(Place::find(&self.out)?.har().to_path_buf())
+        Ok(FixturePath::find(&self.out)?.har().to_path_buf())
     }
 
     /// The requests that the fixture holds now, each with the number of its entries.

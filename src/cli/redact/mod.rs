@@ -107,7 +107,7 @@ fn write(
 ) -> Result<(), Failure> {
     let fixtures: Vec<Own> = args.files.iter().filter_map(|named| Own::at(named)).collect();
     if let Some(out) = &args.out {
-        recording::Place::writable(out)?;
+        recording::FixturePath::writable(out)?;
         sources::refuse_journals(out, &[])?;
     }
     let mut journals = Journals::check(args, items)?;
@@ -154,7 +154,7 @@ fn is_taken(out: &Path) -> bool {
         Ok(there) => there.is_file() && there.len() > 0,
         Err(_) => false,
     };
-    is_there || recording::Place::find(out).is_ok_and(|place| place.is_taken())
+    is_there || recording::FixturePath::find(out).is_ok_and(|place| place.is_taken())
 }
 
 /// Puts a cleaned file where it goes, or among the `changes`.

@@ -23,7 +23,7 @@ use crate::{
     },
     contract::CheckOptions,
     pipeline::{self, Outcome, SharedJournal},
-    recording::{Journal, JournalContext, Place, Renew},
+    recording::{FixturePath, Journal, JournalContext, Renew},
     replay::{Recorded, RecordedOr},
     report::{Proof, Reason},
     upstream::Upstream,
@@ -66,7 +66,7 @@ impl Missing {
         let [fixture] = args.fixtures.as_slice() else {
             return Err("--record-missing adds to one fixture; name one".into());
         };
-        let place = Place::prepare(fixture)?;
+        let place = FixturePath::prepare(fixture)?;
         let ready = upstream.ready(&args.proxy, &terms.contract)?;
         let builder = FixtureBuilder {
             out: fixture.clone(),

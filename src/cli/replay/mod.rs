@@ -30,7 +30,7 @@ use super::{
 use crate::{
     contract::CheckOptions,
     exchange::{DecodeLimits, TenantFacts},
-    recording::{self, Entry, EntryRef, Place, ReadError, TENANT_ORIGIN},
+    recording::{self, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN},
     redact,
     replay::{Builder, Recorded, Replay, Settings, Strangers},
     report::{Reason, Unused},
@@ -173,7 +173,7 @@ fn load(args: &Args, terms: &Arc<Pending>) -> Result<Replay, Failure> {
         sources::warn_of_journals(&args.fixtures);
     }
     for named in &args.fixtures {
-        if args.missing.record_missing && !Place::find(named)?.is_taken() {
+        if args.missing.record_missing && !FixturePath::find(named)?.is_taken() {
             continue; // what is asked for makes it
         }
         for source in recording::sources(named)? {

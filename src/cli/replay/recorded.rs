@@ -9,7 +9,7 @@ use crate::{
     recording::{Entry, settle},
     redact::{Judged as JudgedExchange, Redacted},
     replay::{RecordedExchange, Replay},
-    report::{Place, Stale},
+    report::{ExchangeRef, Stale},
 };
 
 /// Most recorded exchanges that are kept for the end; the others are counted.
@@ -59,7 +59,7 @@ pub(super) fn judge(
         let recorded_as = note.and_then(|note| note.verdict.operation);
         let outside = !contract.covers(exchange.request.target.path());
         let redacted = pipeline.redactor().redact(JudgedExchange::new(exchange, verdict));
-        pipeline.collect(Place { source, entry: index, line, outside, recorded: true, miss: None }, &redacted)?;
+        pipeline.collect(ExchangeRef { source, entry: index, line, outside, recorded: true, miss: None }, &redacted)?;
         judged.stale.extend(why_stale(&redacted, recorded_as.as_deref(), policy).map(|(is_gone, why)| {
             let request = &redacted.exchange.request;
             let request = format!("{} {}", request.method, request.target.path_and_query);

@@ -12,7 +12,7 @@ use crate::{
         params::{self, Form},
         schema::{GapKind, Judged, Schema},
     },
-    exchange::{Body, Headers, Place, is_at_or_below, is_redacted, media},
+    exchange::{Body, Headers, Pointer, is_at_or_below, is_redacted, media},
     finding::{Finding, Rule, Unchecked},
     json::{Document, Kind, reads_as_another_scalar},
 };
@@ -300,7 +300,7 @@ impl Check<'_> {
         None
     }
 
-    fn judge_document(&mut self, side: Side, schema: &Schema, document: &Document, redacted: &[Place]) {
+    fn judge_document(&mut self, side: Side, schema: &Schema, document: &Document, redacted: &[Pointer]) {
         let (exchange, options) = (self.exchange, self.options);
         let Ok(judged) = schema.judge(document, &|text| Self::is_tenant_origin(exchange, options, text)) else {
             self.unchecked.insert(side.unchecked);
@@ -310,7 +310,14 @@ impl Check<'_> {
     }
 
     /// Takes over the verdict on a document; `place` is where that stands in the body.
-    pub(super) fn report(&mut self, side: Side, judged: Judged, document: &Document, redacted: &[Place], place: &str) {
+    pub(super) fn report(
+        &mut self,
+        side: Side,
+        judged: Judged,
+        document: &Document,
+        redacted: &[Pointer],
+        place: &str,
+    ) {
         if judged.partial {
             self.unchecked.insert(side.unchecked);
         }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashSet};
 use super::state::Check;
 use crate::{
     contract::{
-        model::{Parameter, Place, Says},
+        model::{Parameter, ParameterIn, Says},
         params::{self, BadEncoding, Form, Judgement, Text},
     },
     exchange::{Credential, media},
@@ -24,12 +24,12 @@ struct Given<'p, 'q> {
 }
 
 impl<'a> Check<'a> {
-    fn parameters(&self, place: Place) -> impl Iterator<Item = &'a Parameter> + use<'a> {
+    fn parameters(&self, place: ParameterIn) -> impl Iterator<Item = &'a Parameter> + use<'a> {
         self.operation.parameters.iter().filter(move |parameter| parameter.place == place)
     }
 
     pub(super) fn path(&mut self) {
-        for parameter in self.parameters(Place::Path) {
+        for parameter in self.parameters(ParameterIn::Path) {
             let raw = self.matched.raw.iter().find(|(name, _)| *name == &*parameter.name).map(|(_, raw)| *raw);
             let Some(raw) = raw else { continue };
             match params::decode_plain(raw) {
@@ -66,13 +66,13 @@ impl<'a> Check<'a> {
 
     pub(super) fn query(&mut self) {
         let raw = self.exchange.request.target.query().unwrap_or_default();
-        if let Some(parameter) = self.parameters(Place::QueryString).next() {
+        if let Some(parameter) = self.parameters(ParameterIn::QueryString).next() {
             self.query_string(parameter, raw);
             return;
         }
         let mut undocumented: Vec<Cow<'_, str>> = Vec::new();
         let mut known: HashSet<Cow<'_, str>> = HashSet::new();
-        let parameters = self.parameters(Place::Query);
+        let parameters = self.parameters(ParameterIn::Query);
         let mut given: Vec<Given<'_, '_>> =
             parameters.map(|parameter| Given { parameter, texts: Vec::new(), fields: Vec::new(), bad: None }).collect();
         for pair in params::pairs(raw.as_bytes()) {
@@ -169,7 +169,7 @@ impl<'a> Check<'a> {
     }
 
     pub(super) fn header_parameters(&mut self) {
-        for parameter in self.parameters(Place::Header) {
+        for parameter in self.parameters(ParameterIn::Header) {
             let Some(text) = media::joined(&self.exchange.request.headers, &parameter.name) else {
                 self.missing(Rule::HeaderParameter, parameter);
                 continue;
@@ -186,7 +186,7 @@ impl<'a> Check<'a> {
     }
 
     pub(super) fn cookies(&mut self) {
-        let mut parameters = self.parameters(Place::Cookie).peekable();
+        let mut parameters = self.parameters(ParameterIn::Cookie).peekable();
         if parameters.peek().is_none() {
             return;
         }

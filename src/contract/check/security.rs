@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::state::Check;
 use crate::{
     contract::{
-        model::{Alternative, Place, Scheme},
+        model::{Alternative, ParameterIn, Scheme},
         params,
     },
     exchange::{Credential, Exchange, SignatureCheck, TokenFacts, TokenTime, media},
@@ -21,7 +21,7 @@ const AT: &str = "Authorization";
 
 /// What is known of the caller's right to the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Permission {
     /// The document has the request refused, and says why.
     Refuse(&'static str),
     /// The token is good and carries the documented scope.
@@ -32,32 +32,32 @@ pub(super) enum Standing {
 
 impl<'a> Check<'a> {
     /// Judges the credentials.
-    pub(super) fn security(&mut self) -> Standing {
+    pub(super) fn security(&mut self) -> Permission {
         let security = &self.operation.security;
         if security.alternatives.is_empty() {
             // Set where the document's own words are unusable.
             self.touch(Unchecked::Auth);
-            return Standing::Unknown;
+            return Permission::Unknown;
         }
         if security.is_bearer_only() {
             return self.bearer(&security.alternatives.iter().collect::<Vec<_>>());
         }
         if !self.options.auth {
             self.unchecked.insert(Unchecked::Auth);
-            return Standing::Unknown;
+            return Permission::Unknown;
         }
         self.alternatives(&security.alternatives)
     }
 
     /// Finds the alternative that the request satisfies.
-    fn alternatives(&mut self, alternatives: &'a [Alternative]) -> Standing {
+    fn alternatives(&mut self, alternatives: &'a [Alternative]) -> Permission {
         let shown = |one: &Alternative| {
             let all = one.others.iter().map(|scheme| self.shows(scheme));
             all.fold(Shown::Yes, Ord::min)
         };
         let alone = alternatives.iter().filter(|one| one.bearer.is_none()).map(shown).max();
         if alone == Some(Shown::Yes) {
-            return Standing::Unknown;
+            return Permission::Unknown;
         }
         let with_token: Vec<(&Alternative, Shown)> = alternatives
             .iter()
@@ -74,12 +74,12 @@ impl<'a> Check<'a> {
         }
         if alone == Some(Shown::Unseen) {
             self.unchecked.insert(Unchecked::Auth);
-            return Standing::Unknown;
+            return Permission::Unknown;
         }
         if self.exchange.request.credential == Credential::Unknown {
             // A producer that leaves the Authorization header out of a file may leave out any other credential.
             self.unchecked.insert(Unchecked::Auth);
-            return Standing::Unknown;
+            return Permission::Unknown;
         }
         let expected = alternatives.iter().map(described).collect::<Vec<_>>().join(", or ");
         let missing =
@@ -91,7 +91,7 @@ impl<'a> Check<'a> {
             _ => AT.to_owned(),
         };
         self.find(Finding::new(Rule::AuthMissing, at, expected));
-        Standing::Refuse("without the credentials that the document asks for")
+        Permission::Refuse("without the credentials that the document asks for")
     }
 
     /// Whether the request carries a credential.
@@ -102,13 +102,13 @@ impl<'a> Check<'a> {
             (Scheme::Unseen(_), _) | (Scheme::Http(_), Credential::Unknown) => Shown::Unseen,
             (Scheme::Http(wanted), Credential::OtherScheme(held)) => is(wanted.eq_ignore_ascii_case(held)),
             (Scheme::Http(_), _) => Shown::No,
-            (Scheme::ApiKey { place: Place::Header, name }, credential) => {
+            (Scheme::ApiKey { place: ParameterIn::Header, name }, credential) => {
                 if name.eq_ignore_ascii_case(AT) && *credential == Credential::Unknown {
                     return Shown::Unseen;
                 }
                 is(request.headers.get(name).is_some_and(|value| !value.is_empty()))
             }
-            (Scheme::ApiKey { place: Place::Cookie, name }, credential) => {
+            (Scheme::ApiKey { place: ParameterIn::Cookie, name }, credential) => {
                 // A producer that leaves the Authorization header out of a file leaves the cookies out.
                 if *credential == Credential::Unknown && !request.headers.contains("cookie") {
                     return Shown::Unseen;
@@ -127,7 +127,7 @@ impl<'a> Check<'a> {
     }
 
     /// Judges the bearer token by alternatives that take one.
-    fn bearer(&mut self, alternatives: &[&Alternative]) -> Standing {
+    fn bearer(&mut self, alternatives: &[&Alternative]) -> Permission {
         let bearers = || alternatives.iter().filter_map(|one| one.bearer.as_ref());
         let jwt = bearers().all(|bearer| bearer.jwt);
         let mut scopes: Vec<&[Box<str>]> = bearers().map(|bearer| &bearer.scopes[..]).collect();
@@ -138,60 +138,60 @@ impl<'a> Check<'a> {
         self.touch(Unchecked::RequiredScope);
         if !self.options.auth {
             self.unchecked.insert(Unchecked::Auth);
-            return Standing::Unknown;
+            return Permission::Unknown;
         }
         match &self.exchange.request.credential {
             Credential::Unknown => {
                 self.unchecked.insert(Unchecked::Auth);
-                Standing::Unknown
+                Permission::Unknown
             }
             Credential::Missing => {
                 self.find(Finding::new(Rule::AuthMissing, AT, "a bearer token"));
-                Standing::Refuse("without a token")
+                Permission::Refuse("without a token")
             }
             Credential::OtherScheme(scheme) => {
                 let finding = Finding::new(Rule::AuthMissing, AT, "a bearer token");
                 self.find(if scheme.is_empty() { finding } else { finding.seen(scheme.clone()) });
-                Standing::Refuse("without a bearer token")
+                Permission::Refuse("without a bearer token")
             }
             Credential::Malformed(reason) if reason == NO_TOKEN && !jwt => {
                 self.find(Finding::new(Rule::AuthMissing, AT, "a bearer token"));
-                Standing::Refuse("without a bearer token")
+                Permission::Refuse("without a bearer token")
             }
             Credential::Malformed(_) if !jwt => {
                 // The document does not state that it is a JWT, so nobody can read its time and its scopes.
                 self.unchecked.insert(Unchecked::Auth);
-                Standing::Unknown
+                Permission::Unknown
             }
             Credential::Malformed(reason) => {
                 self.find(Finding::new(Rule::AuthMalformed, AT, format!("a JWT: {reason}")));
-                Standing::Refuse("with a malformed token")
+                Permission::Refuse("with a malformed token")
             }
             Credential::Encrypted => {
                 self.unchecked.insert(Unchecked::RequiredScope);
                 self.unchecked.insert(Unchecked::Auth);
-                Standing::Unknown
+                Permission::Unknown
             }
             Credential::Token(facts) => self.token(facts, &scopes, jwt),
         }
     }
 
-    fn token(&mut self, facts: &TokenFacts, alternatives: &[&[Box<str>]], jwt: bool) -> Standing {
-        let mut standing = Standing::Unknown;
+    fn token(&mut self, facts: &TokenFacts, alternatives: &[&[Box<str>]], jwt: bool) -> Permission {
+        let mut standing = Permission::Unknown;
         match time(facts, self.exchange, self.options.clock_skew) {
             TokenTime::Valid => {}
             TokenTime::Expired => {
                 self.find(Finding::new(Rule::AuthExpired, AT, "a token before its `exp`"));
-                standing = Standing::Refuse("with an expired token");
+                standing = Permission::Refuse("with an expired token");
             }
             TokenTime::NotYet => {
                 self.find(Finding::new(Rule::AuthExpired, AT, "a token from its `nbf` on"));
-                standing = Standing::Refuse("with a token that is not yet valid");
+                standing = Permission::Refuse("with a token that is not yet valid");
             }
         }
         if facts.signature == SignatureCheck::Bad {
             self.find(Finding::new(Rule::AuthSignature, AT, "a signature that one of the given keys verifies"));
-            standing = Standing::Refuse("with a token whose signature fails");
+            standing = Permission::Refuse("with a token whose signature fails");
         }
         if facts.signature == SignatureCheck::NotChecked && self.options.signatures {
             self.unchecked.insert(Unchecked::Auth);
@@ -204,8 +204,8 @@ impl<'a> Check<'a> {
         let held = facts.scopes.as_deref().unwrap_or_default();
         let holds = |scope: &str| held.iter().any(|one| one == scope);
         if alternatives.iter().any(|scopes| scopes.iter().all(|scope| holds(scope))) {
-            if standing == Standing::Unknown {
-                standing = Standing::Holds;
+            if standing == Permission::Unknown {
+                standing = Permission::Holds;
             }
         } else if !alternatives.is_empty() {
             let texts: Vec<String> =
@@ -221,7 +221,7 @@ impl<'a> Check<'a> {
                 [] => Finding::new(Rule::AuthScope, AT, format!("{expected}, and the token holds no scope")),
                 several => Finding::new(Rule::AuthScope, AT, expected).seen(several.join(" ")),
             });
-            standing = Standing::Refuse("with a token that lacks the documented scope");
+            standing = Permission::Refuse("with a token that lacks the documented scope");
         }
         if let Some(catalogue) = &self.model.scopes {
             for scope in held.iter().filter(|scope| !catalogue.contains(scope.as_str())) {
@@ -232,14 +232,14 @@ impl<'a> Check<'a> {
     }
 
     /// What the tenant made of the credential.
-    pub(super) fn enforcement(&mut self, standing: Standing) {
+    pub(super) fn enforcement(&mut self, standing: Permission) {
         let Some(response) = self.answer() else { return };
         match (standing, response.status) {
-            (Standing::Refuse(why), 200..300) => {
+            (Permission::Refuse(why), 200..300) => {
                 let expected = format!("the tenant to refuse a request {why}");
                 self.find(Finding::new(Rule::AuthUnenforced, AT, expected).seen(response.status.to_string()));
             }
-            (Standing::Holds, 403) if self.operation.responses.find(403).is_some_and(|said| said.scope_missing) => {
+            (Permission::Holds, 403) if self.operation.responses.find(403).is_some_and(|said| said.scope_missing) => {
                 let expected = "no 403 for a token that carries the documented scope";
                 self.find(Finding::new(Rule::AuthRefused, AT, expected).seen("403"));
             }
@@ -261,8 +261,8 @@ enum Shown {
 fn described(alternative: &Alternative) -> String {
     let other = |scheme: &Scheme| match scheme {
         Scheme::Http(scheme) => format!("`{scheme}` credentials"),
-        Scheme::ApiKey { place: Place::Header, name } => format!("an API key in the header `{name}`"),
-        Scheme::ApiKey { place: Place::Cookie, name } => format!("an API key in the cookie `{name}`"),
+        Scheme::ApiKey { place: ParameterIn::Header, name } => format!("an API key in the header `{name}`"),
+        Scheme::ApiKey { place: ParameterIn::Cookie, name } => format!("an API key in the cookie `{name}`"),
         Scheme::ApiKey { name, .. } => format!("an API key in the query parameter `{name}`"),
         Scheme::Unseen(name) => format!("`{name}`"),
     };

@@ -8,7 +8,9 @@ use super::{
 };
 use crate::contract::{
     MediaRange,
-    model::{Content, Header, Notation, Operation, Parameter, Place, RequestBody, Response, Responses, Says, Status},
+    model::{
+        Content, Header, Notation, Operation, Parameter, ParameterIn, RequestBody, Response, Responses, Says, Status,
+    },
     refs,
     schema::Schema,
 };
@@ -287,8 +289,8 @@ fn are_the_same(was: &Operation, old: &Parameter, is: &Operation, new: &Paramete
     };
     old.place == new.place
         && match old.place {
-            Place::Path => position(was, old).is_some() && position(was, old) == position(is, new),
-            Place::Header => old.name.eq_ignore_ascii_case(&new.name),
+            ParameterIn::Path => position(was, old).is_some() && position(was, old) == position(is, new),
+            ParameterIn::Header => old.name.eq_ignore_ascii_case(&new.name),
             _ => old.name == new.name,
         }
 }
@@ -297,13 +299,13 @@ fn named(parameter: &Parameter) -> String {
     format!("{} parameter `{}`", place_name(parameter.place), parameter.name)
 }
 
-pub(super) fn place_name(place: Place) -> &'static str {
+pub(super) fn place_name(place: ParameterIn) -> &'static str {
     match place {
-        Place::Path => "path",
-        Place::Query => "query",
-        Place::QueryString => "querystring",
-        Place::Header => "header",
-        Place::Cookie => "cookie",
+        ParameterIn::Path => "path",
+        ParameterIn::Query => "query",
+        ParameterIn::QueryString => "querystring",
+        ParameterIn::Header => "header",
+        ParameterIn::Cookie => "cookie",
     }
 }
 

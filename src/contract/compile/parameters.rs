@@ -12,7 +12,7 @@ use crate::{
     contract::{
         ContractError,
         error::invalid,
-        model::{Header, Notation, Parameter, Place, Says, Spread},
+        model::{Header, Notation, Parameter, ParameterIn, Says, Spread},
         params::Style,
         refs,
     },
@@ -44,31 +44,31 @@ impl<'d> Compiler<'d> {
     pub(super) fn parameter(&mut self, at: &str, parameter: &'d Value) -> Result<Option<Parameter>, ContractError> {
         let name = text(parameter, at, "name")?;
         let (place, usual, allowed): (_, _, &[Style]) = match text(parameter, at, "in")? {
-            "path" => (Place::Path, Style::Simple, &[Style::Simple, Style::Label, Style::Matrix]),
+            "path" => (ParameterIn::Path, Style::Simple, &[Style::Simple, Style::Label, Style::Matrix]),
             "query" => {
                 let delimited = &[Style::Form, Style::SpaceDelimited, Style::PipeDelimited, Style::DeepObject];
-                (Place::Query, Style::Form, delimited)
+                (ParameterIn::Query, Style::Form, delimited)
             }
-            "querystring" => (Place::QueryString, Style::Form, &[]),
-            "header" => (Place::Header, Style::Simple, &[Style::Simple]),
-            "cookie" => (Place::Cookie, Style::Form, &[Style::Form, Style::Cookie]),
+            "querystring" => (ParameterIn::QueryString, Style::Form, &[]),
+            "header" => (ParameterIn::Header, Style::Simple, &[Style::Simple]),
+            "cookie" => (ParameterIn::Cookie, Style::Form, &[Style::Form, Style::Cookie]),
             other => return Err(invalid(at, format!("`in: {other}` is no place of a parameter"))),
         };
         let ignored = ["accept", "content-type", "authorization"];
-        if place == Place::Header && ignored.iter().any(|ignored| name.eq_ignore_ascii_case(ignored)) {
+        if place == ParameterIn::Header && ignored.iter().any(|ignored| name.eq_ignore_ascii_case(ignored)) {
             return Ok(None);
         }
         let flag = |key: &str| parameter.get(key).and_then(Value::as_bool);
         let notation = self.notation(at, parameter, usual, allowed);
         let says = if notation.is_some() { self.says(at, parameter)? } else { Says::NotRead };
         let notation = notation.unwrap_or(Notation { style: usual, explode: false, allow_reserved: false });
-        let is_named = matches!(place, Place::Query | Place::Cookie);
+        let is_named = matches!(place, ParameterIn::Query | ParameterIn::Cookie);
         let spread = if is_named && matches!(says, Says::Schema(_)) { self.spread(at, notation) } else { None };
         Ok(Some(Parameter {
             name: name.into(),
             place,
-            required: place == Place::Path || flag("required").unwrap_or(false),
-            allow_empty: place == Place::Query && flag("allowEmptyValue").unwrap_or(false),
+            required: place == ParameterIn::Path || flag("required").unwrap_or(false),
+            allow_empty: place == ParameterIn::Query && flag("allowEmptyValue").unwrap_or(false),
             notation,
             spread,
             says,

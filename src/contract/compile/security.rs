@@ -9,7 +9,7 @@ use super::{
 use crate::contract::{
     ContractError,
     error::invalid,
-    model::{Alternative, Catalogue, Place, Scheme, Security},
+    model::{Alternative, Catalogue, ParameterIn, Scheme, Security},
     refs,
     route::base_path,
 };
@@ -134,16 +134,16 @@ fn flows(document: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Where the declared API keys stand, with the name there.
-pub(in crate::contract) fn api_keys(document: &Value) -> impl Iterator<Item = (Place, &str)> {
+pub(in crate::contract) fn api_keys(document: &Value) -> impl Iterator<Item = (ParameterIn, &str)> {
     schemes(document, "apiKey")
         .filter_map(|scheme| Some((place_of_key(scheme.get("in")?.as_str()?)?, scheme.get("name")?.as_str()?)))
 }
 
-fn place_of_key(name: &str) -> Option<Place> {
+fn place_of_key(name: &str) -> Option<ParameterIn> {
     Some(match name {
-        "header" => Place::Header,
-        "query" => Place::Query,
-        "cookie" => Place::Cookie,
+        "header" => ParameterIn::Header,
+        "query" => ParameterIn::Query,
+        "cookie" => ParameterIn::Cookie,
         _ => return None,
     })
 }

@@ -18,7 +18,7 @@ use std::{
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use self::references::{Kind, PATH_ITEMS, SCHEMAS, schemas_of_file, visit};
+use self::references::{ObjectKind, PATH_ITEMS, SCHEMAS, schemas_of_file, visit};
 use super::{document, refs};
 use crate::json::unescape_pointer;
 
@@ -50,11 +50,11 @@ pub(super) fn join(file: &Path, document: &mut Value) -> Reasons {
     };
     files.entries(document);
     let root = files.root.clone();
-    visit(document, Kind::OTHER, false, &mut |reference, section, resource| {
+    visit(document, ObjectKind::OTHER, false, &mut |reference, section, resource| {
         files.rewrite(reference, &root, section, resource);
     });
     while let Some(mut part) = files.queue.pop_front() {
-        let kind = Kind { section: Some(part.section), names: false };
+        let kind = ObjectKind { section: Some(part.section), names: false };
         visit(&mut part.value, kind, false, &mut |reference, section, resource| {
             files.rewrite(reference, &part.file, section, resource);
         });
@@ -122,7 +122,7 @@ impl Files {
             entries.extend(object(document.get(key)).map(|entry| (format!("/{key}"), PATH_ITEMS, entry)));
         }
         for (key, held) in object(document.get("components")) {
-            let Some(section) = Kind::of(Kind::OTHER, key, held).section else { continue };
+            let Some(section) = ObjectKind::of(ObjectKind::OTHER, key, held).section else { continue };
             let parent = refs::below("/components", &[key]);
             entries.extend(object(Some(held)).map(|entry| (parent.clone(), section, entry)));
         }

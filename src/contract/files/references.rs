@@ -12,14 +12,14 @@ pub(super) const PATH_ITEMS: &str = "pathItems";
 
 /// What stands at a place, by the keywords that lead there.
 #[derive(Clone, Copy)]
-pub(super) struct Kind {
+pub(super) struct ObjectKind {
     /// The section of `components` that holds such objects; `None` for what has none.
     pub(super) section: Option<&'static str>,
     /// The members are such objects, under names that the author chose.
     pub(super) names: bool,
 }
 
-impl Kind {
+impl ObjectKind {
     pub(super) const OTHER: Self = Self { section: None, names: false };
 
     /// What a member of such an object is.
@@ -53,19 +53,19 @@ impl Kind {
 /// its base.
 pub(super) fn visit(
     value: &mut Value,
-    kind: Kind,
+    kind: ObjectKind,
     resource: bool,
     found: &mut impl FnMut(&mut String, &'static str, bool),
 ) {
     match value {
         Value::Array(items) => {
             for item in items {
-                visit(item, Kind { names: false, ..kind }, resource, found);
+                visit(item, ObjectKind { names: false, ..kind }, resource, found);
             }
         }
         Value::Object(members) if kind.names => {
             for member in members.values_mut() {
-                visit(member, Kind { names: false, ..kind }, resource, found);
+                visit(member, ObjectKind { names: false, ..kind }, resource, found);
             }
         }
         Value::Object(members) => {

@@ -74,7 +74,7 @@ enum ScanState {
 
 /// The part of the read bytes that hyper may see.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen {
+struct Visible {
     /// Up to here.
     pass: usize,
     then: Then,
@@ -97,14 +97,14 @@ impl Scanner {
     }
 
     /// Takes read bytes; calls `good_head` for each head that ended in them, and returns how far they are good.
-    fn feed(&mut self, bytes: &[u8], mut good_head: impl FnMut(HeadFacts)) -> Seen {
+    fn feed(&mut self, bytes: &[u8], mut good_head: impl FnMut(HeadFacts)) -> Visible {
         let mut at = 0;
         let mut pass = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];
             match self.state {
-                ScanState::Tunnel => return Seen { pass: bytes.len(), then: Then::More },
-                ScanState::Upgrade => return Seen { pass, then: Then::More },
+                ScanState::Tunnel => return Visible { pass: bytes.len(), then: Then::More },
+                ScanState::Upgrade => return Visible { pass, then: Then::More },
                 ScanState::Body(left) => {
                     let skipped = skip(rest, left);
                     at += usize::try_from(skipped).unwrap_or(rest.len());
@@ -124,7 +124,7 @@ impl Scanner {
                         if then == Then::More && matches!(self.state, ScanState::Size | ScanState::Trailers) {
                             pass = bytes.len();
                         }
-                        return Seen { pass, then };
+                        return Visible { pass, then };
                     };
                     at += line.bytes.len();
                     let taken = if self.line.is_empty() {
@@ -136,7 +136,7 @@ impl Scanner {
                     };
                     match taken {
                         Then::More => {}
-                        then => return Seen { pass, then },
+                        then => return Visible { pass, then },
                     }
                     if self.state != ScanState::Fields {
                         pass = at;
@@ -147,7 +147,7 @@ impl Scanner {
                 }
             }
         }
-        Seen { pass, then: Then::More }
+        Visible { pass, then: Then::More }
     }
 
     /// What comes behind a request.
@@ -266,7 +266,7 @@ impl<IO> Strict<IO> {
     fn look(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
         let state = &self.state;
         let read = &buf.filled()[before..];
-        let Seen { pass, then } = self.scanner.feed(read, |facts| state.head(Ok(facts)));
+        let Visible { pass, then } = self.scanner.feed(read, |facts| state.head(Ok(facts)));
         if self.held.is_empty() {
             self.held.extend_from_slice(&read[pass..]);
             buf.set_filled(before + pass);

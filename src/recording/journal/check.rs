@@ -106,7 +106,8 @@ fn check<R: BufRead>(
             return Ok(Some(check.checked));
         }
     }
-    check.checked.unsealed = check.pending.iter().filter(|pending| !matches!(pending.kind, Kind::Blank)).count() as u64;
+    check.checked.unsealed =
+        check.pending.iter().filter(|pending| !matches!(pending.kind, LineKind::Blank)).count() as u64;
     let seq = check.checked.head.seq;
     if let Some(kept) = check.kept.last().filter(|kept| whole && kept.seq > seq) {
         let reason = format!(
@@ -146,10 +147,10 @@ struct Pending {
     segment: PathBuf,
     line: usize,
     digest: String,
-    kind: Kind,
+    kind: LineKind,
 }
 
-enum Kind {
+enum LineKind {
     Entry,
     Unrecorded(Unrecorded),
     /// Nothing, which readers skip.
@@ -158,7 +159,7 @@ enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl LineKind {
     fn of(line: &[u8]) -> Self {
         match Unrecorded::parse(line) {
             Some(unrecorded) => Self::Unrecorded(unrecorded),
@@ -224,7 +225,7 @@ impl Check {
             }
             // A killed process leaves a torn last line, which counts for nothing.
             if is_whole {
-                let (digest, kind) = (line_digest(line), Kind::of(line));
+                let (digest, kind) = (line_digest(line), LineKind::of(line));
                 self.pending.push(Pending { segment: segment.to_path_buf(), line: number, digest, kind });
             }
             return None;
@@ -252,12 +253,12 @@ impl Check {
     fn step(&mut self, link: Link) -> Result<(), &'static str> {
         for pending in self.pending.drain(..) {
             match pending.kind {
-                Kind::Unrecorded(unrecorded) => match self.checked.unrecorded.get_mut(MAX_UNRECORDED - 1) {
+                LineKind::Unrecorded(unrecorded) => match self.checked.unrecorded.get_mut(MAX_UNRECORDED - 1) {
                     Some(last) => last.merge(&unrecorded),
                     None => self.checked.unrecorded.push(unrecorded),
                 },
-                Kind::Blank => {}
-                Kind::Entry | Kind::Unknown => self.checked.entries += 1,
+                LineKind::Blank => {}
+                LineKind::Entry | LineKind::Unknown => self.checked.entries += 1,
             }
         }
         self.covers |= self.checked.entries > 0;
@@ -292,7 +293,7 @@ fn compare(link: &Link, head: &ChainHead, pending: &[Pending], segment: &Path, l
         // A line of no known kind among those that no link covers was a link.
         let of_link = pending.len().saturating_sub(link.lines.len());
         if let Some(altered) =
-            pending[..of_link].iter().find(|pending| matches!(pending.kind, Kind::Unknown | Kind::Blank))
+            pending[..of_link].iter().find(|pending| matches!(pending.kind, LineKind::Unknown | LineKind::Blank))
         {
             let reason = "this line was altered".to_owned();
             return Some(Broken { segment: altered.segment.clone(), line: altered.line, reason });

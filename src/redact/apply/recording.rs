@@ -17,7 +17,7 @@ use crate::{
         find::{
             detect::{DEPTH, is_listed_value, listed_kind},
             grammar::{Parsed, Unparsable},
-            names::{self, Place},
+            names::{self, FieldContext},
             walk::{Places, Token, Walk},
         },
         kind::{self, Kind},
@@ -201,7 +201,7 @@ impl Redactor {
                 marks.extend(self.learn(text.as_bytes(), Kind::Cookie).map(|id| Mark::value(0..text.len(), id)));
             }
             Pairs::Parameters => {
-                let kind = names::by_name(name, Place::Parameter)
+                let kind = names::by_name(name, FieldContext::Parameter)
                     .filter(|_| !name.eq_ignore_ascii_case("key") || kind::is_opaque(text.as_bytes()))
                     .or_else(|| self.plan.is_key_parameter(name).then_some(Kind::ApiKey));
                 match kind {

@@ -2,7 +2,7 @@
 
 use super::{
     emit::Emit,
-    names::{self, Place},
+    names::{self, FieldContext},
     steps::looked,
 };
 use crate::redact::{
@@ -55,7 +55,7 @@ pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
         // `.` joins names in properties files (`app.client.secret=`); the last one counts.
         let last = name.rsplit('.').next().unwrap_or_default();
         let assigned = sign.as_bytes() == b"=";
-        let place = if assigned { Place::Parameter } else { Place::Text };
+        let place = if assigned { FieldContext::Parameter } else { FieldContext::Text };
         let Some(kind) = names::by_name(last, place).or_else(|| names::by_name(name, place)) else { continue };
         let bare = kind == Kind::Code && last.eq_ignore_ascii_case("code") || kind == Kind::ApiKey && last == "key";
         if (bare || !assigned) && from + MAX_PREFIX < plain_until {

@@ -4,7 +4,7 @@ use super::{
     detect::DEPTH,
     fields::last_name,
     grammar::{Grammar, Parsed},
-    names::{self, Place},
+    names::{self, FieldContext},
     walk::Places,
 };
 use crate::{
@@ -86,7 +86,7 @@ impl Redactor {
             if let Some(colon) = memchr::memchr(b':', line) {
                 let name = String::from_utf8_lossy(line[..colon].trim_ascii()).into_owned();
                 let value = line[colon + 1..].trim_ascii();
-                if let Some(kind) = names::by_name(last_name(&name), Place::Parameter) {
+                if let Some(kind) = names::by_name(last_name(&name), FieldContext::Parameter) {
                     let from =
                         start + colon + 1 + (line.len() - colon - 1 - line[colon + 1..].trim_ascii_start().len());
                     out.extend(self.learn(value, kind).map(|id| Mark::value(from..from + value.len(), id)));

@@ -6,7 +6,7 @@ use std::{borrow::Cow, cell::LazyCell, ops::Range, sync::Arc};
 use super::{
     hints::{self, Hints},
     named,
-    names::{self, JWK_PRIVATE, OAUTH, Place},
+    names::{self, FieldContext, JWK_PRIVATE, OAUTH},
     shapes,
     suspects::Suspects,
     walk::{Places, Token, Walk},
@@ -222,7 +222,7 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
                 continue;
             }
             let Some(text) = name.as_str() else { continue };
-            let kind = names::by_name(&text, Place::Member)
+            let kind = names::by_name(&text, FieldContext::Member)
                 .or_else(|| (JWK_PRIVATE.contains(&&*text) && *has_key_type).then_some(Kind::PrivateKey))
                 .or_else(|| {
                     let code = text.eq_ignore_ascii_case("code");

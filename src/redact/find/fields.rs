@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     detect::{DEPTH, is_listed_name, is_listed_value},
-    names::{self, Place},
+    names::{self, FieldContext},
 };
 use crate::{
     exchange::media::{self, Field},
@@ -51,7 +51,7 @@ pub(in crate::redact) fn is_plain_field(field: &[u8]) -> bool {
     let name = field.split(|byte| *byte == b'=').next().unwrap_or_default();
     std::str::from_utf8(name).is_ok_and(|name| {
         let last = last_name(name);
-        names::by_name(last, Place::Parameter).is_none() && names::personal(last).is_none()
+        names::by_name(last, FieldContext::Parameter).is_none() && names::personal(last).is_none()
     })
 }
 
@@ -80,7 +80,7 @@ impl Redactor {
             let place = field_place(&name);
             let before = out.len();
             let last = last_name(&name);
-            let kind = names::by_name(last, Place::Parameter)
+            let kind = names::by_name(last, FieldContext::Parameter)
                 .filter(|_| !last.eq_ignore_ascii_case("key") || kind::is_opaque(value))
                 .or_else(|| {
                     pairs.kind(last, value, || {

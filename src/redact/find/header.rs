@@ -7,7 +7,7 @@ use http::{HeaderName, header};
 use super::{
     fields::fields,
     header_names,
-    names::{self, Place},
+    names::{self, FieldContext},
 };
 use crate::redact::{
     Redactor, coding,
@@ -93,8 +93,8 @@ impl Redactor {
             } else if let Some(kind) = announced.take() {
                 marks.extend(self.learn(text, kind).map(|id| Mark::part(range, id)));
             } else {
-                announced =
-                    names::by_name(name, Place::Member).or_else(|| header_names::by_header(&name.to_ascii_lowercase()));
+                announced = names::by_name(name, FieldContext::Member)
+                    .or_else(|| header_names::by_header(&name.to_ascii_lowercase()));
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::redact::kind::Kind;
 
 /// Where a name stands; a few names mean a secret only in some places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::redact) enum Place {
+pub(in crate::redact) enum FieldContext {
     /// A form field, a query parameter, a multipart part.
     Parameter,
     /// A member of a JSON object.
@@ -19,12 +19,12 @@ pub(in crate::redact) enum Place {
 }
 
 /// What the name of a field states about its value; names are compared without case, `-`, `_` and blanks.
-pub(in crate::redact) fn by_name(name: &str, place: Place) -> Option<Kind> {
+pub(in crate::redact) fn by_name(name: &str, place: FieldContext) -> Option<Kind> {
     let mut short = [0; MAX_NAME];
     let name = folded(name, &mut short);
     match LISTED.get(name) {
         Some(Listed::Secret(kind)) => Some(*kind),
-        Some(Listed::Parameter(kind)) if place == Place::Parameter => Some(*kind),
+        Some(Listed::Parameter(kind)) if place == FieldContext::Parameter => Some(*kind),
         Some(Listed::Harmless) => None,
         _ => {
             let last = name.last();
@@ -67,7 +67,7 @@ const FOLDED: [u8; 256] = {
 /// What a whole name means.
 enum Listed {
     Secret(Kind),
-    /// Only as a [`Place::Parameter`].
+    /// Only as a [`FieldContext::Parameter`].
     Parameter(Kind),
     Harmless,
 }
@@ -206,7 +206,7 @@ pub(in crate::redact) const OAUTH: &[&str] =
 pub(in crate::redact) fn by_listed_name(name: &str) -> Option<Kind> {
     let is_field =
         || name.len() <= MAX_NAME && (memchr::memchr(b'-', name.as_bytes()).is_some() || name.starts_with("x_"));
-    by_name(name, Place::Member).or_else(|| by_header(&name.to_ascii_lowercase()).filter(|_| is_field()))
+    by_name(name, FieldContext::Member).or_else(|| by_header(&name.to_ascii_lowercase()).filter(|_| is_field()))
 }
 
 /// What the name of a field states about a person.
@@ -250,7 +250,7 @@ mod tests {
             ("private_key", Kind::PrivateKey),
             ("webhookSecret", Kind::Secret),
         ] {
-            assert_eq!(by_name(name, Place::Member), Some(kind), "{name}");
+            assert_eq!(by_name(name, FieldContext::Member), Some(kind), "{name}");
         }
     }
 
@@ -297,8 +297,8 @@ mod tests {
             "issuing_country",
             "resident_postal_code",
         ] {
-            assert_eq!(by_name(name, Place::Member), None, "{name}");
-            assert_eq!(by_name(name, Place::Parameter), None, "{name}");
+            assert_eq!(by_name(name, FieldContext::Member), None, "{name}");
+            assert_eq!(by_name(name, FieldContext::Parameter), None, "{name}");
         }
     }
 
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_code_is_a_secret_in_a_form_and_an_error_name_in_json() {
-        assert_eq!(by_name("code", Place::Parameter), Some(Kind::Code));
-        assert_eq!(by_name("code", Place::Member), None);
+        assert_eq!(by_name("code", FieldContext::Parameter), Some(Kind::Code));
+        assert_eq!(by_name("code", FieldContext::Member), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     emit::Emit,
-    names::{self, Place},
+    names::{self, FieldContext},
     steps::looked,
 };
 use crate::redact::{kind::Kind, label};
@@ -69,7 +69,7 @@ fn kind_after(name: &[u8]) -> Option<Kind> {
     if BEFORE_CODES.contains(&short.as_str()) {
         return Some(Kind::Code);
     }
-    names::by_name(name, Place::Member).filter(|_| !short.ends_with('s'))
+    names::by_name(name, FieldContext::Member).filter(|_| !short.ends_with('s'))
 }
 
 /// Whether a segment looks drawn at random: a word of it mixes letters and digits, or it is a UUID. The name of a file is

@@ -2,7 +2,7 @@
 
 use super::{
     emit::Emit,
-    names::{self, Place},
+    names::{self, FieldContext},
 };
 use crate::redact::{
     kind::{self, Kind},
@@ -52,7 +52,7 @@ pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
         for hit in expression.captures_iter(text) {
             let (Some(name), Some(value)) = (hit.get(1), hit.get(2)) else { continue };
             let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
-            if let Some(kind) = names::by_name(name, Place::Text)
+            if let Some(kind) = names::by_name(name, FieldContext::Text)
                 && (is_typed || kind::is_opaque(value.as_bytes()))
                 && !label::holds(value.as_bytes())
             {

@@ -42,7 +42,7 @@ pub(in crate::redact) struct Word {
 
 /// A word, and the pairs that stand for it.
 #[derive(Debug)]
-struct Held {
+struct WordWindow {
     word: Word,
     /// Where in the word the pairs begin (−1: with the byte before it).
     from: isize,
@@ -52,7 +52,7 @@ struct Held {
 /// Words whose pairs are looked for together.
 #[derive(Debug, Default)]
 struct Group {
-    words: Vec<Held>,
+    words: Vec<WordWindow>,
     /// Of each word the window's bytes, [folded](fold), and which of them count.
     windows: Vec<(u32, u32)>,
 }
@@ -123,7 +123,7 @@ impl Prefilter {
             }
         }
         let parities = words.into_iter().flat_map(|word| [(word.clone(), 0), (word, 1)]);
-        let mut held: Vec<Held> = parities.map(|(word, parity)| Held::new(word, parity)).collect();
+        let mut held: Vec<WordWindow> = parities.map(|(word, parity)| WordWindow::new(word, parity)).collect();
         held.sort_by(|one, two| frequency(&two.window).total_cmp(&frequency(&one.window)));
         // A word joins the group in which a first and a second pair come together by accident least often with it.
         let mut common: [Common; WORDS] = Default::default();
@@ -242,7 +242,7 @@ fn fold(bytes: usize) -> u32 {
 }
 
 impl Group {
-    fn push(&mut self, held: Held) {
+    fn push(&mut self, held: WordWindow) {
         let bytes = u32::from_le_bytes(held.window.map(Option::unwrap_or_default));
         let mask = u32::from_le_bytes(held.window.map(|byte| byte.map_or(0, |_| u8::MAX)));
         self.windows.push((fold(bytes as usize), mask));
@@ -257,7 +257,7 @@ impl Group {
     }
 }
 
-impl Held {
+impl WordWindow {
     fn new(word: Word, parity: isize) -> Self {
         let (from, window) = rarest(&word, parity);
         Self { word, from, window }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     emit::Emit,
-    names::{self, Place},
+    names::{self, FieldContext},
     steps::looked,
 };
 use crate::redact::{kind::Kind, label};
@@ -38,7 +38,7 @@ fn find_elements(text: &[u8], emit: &mut Emit<'_>) {
         // What is inside of it may be an element, too.
         from = name.end();
         let name = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
-        if let Some(kind) = names::by_name(name, Place::Text)
+        if let Some(kind) = names::by_name(name, FieldContext::Text)
             && !value.as_bytes().trim_ascii().is_empty()
             && !label::holds(value.as_bytes())
         {
@@ -56,7 +56,7 @@ fn find_named(text: &[u8], emit: &mut Emit<'_>) {
     let (Some(tag), Some(attribute), Some(entry)) = (&*TAG, &*ATTRIBUTE, &*ENTRY) else { return };
     let kind_of = |name: &[u8]| {
         let name = std::str::from_utf8(name).ok()?;
-        names::by_listed_name(name).or_else(|| names::by_name(name, Place::Parameter))
+        names::by_listed_name(name).or_else(|| names::by_name(name, FieldContext::Parameter))
     };
     let mut found = |range: Range<usize>, kind: Kind| {
         let value = &text[range.clone()];

@@ -18,7 +18,7 @@ use crate::{
     plural::plural,
     redact::{Judged, Redacted, Redactor},
     report::{
-        Baseline, Exit, Facts, Group, Integrity, Kind as Format, Place, Run, Tally, Title,
+        Baseline, ExchangeRef, Exit, Facts, Group, Integrity, ReportFormat, Run, Tally, Title,
         baseline::{Listed, failing},
         cases,
         page::{self, Page},
@@ -115,7 +115,7 @@ impl Audit {
     }
 
     /// Adds an exchange.
-    pub fn exchange(&mut self, place: Place<'_>, judged: &Redacted<Judged>, contract: &Contract) {
+    pub fn exchange(&mut self, place: ExchangeRef<'_>, judged: &Redacted<Judged>, contract: &Contract) {
         let exchange = &judged.exchange;
         if let Some(started) = exchange.started {
             self.first = Some(self.first.map_or(started, |first| first.min(started)));
@@ -139,7 +139,7 @@ impl Audit {
     /// # Errors
     ///
     /// Those of `to`.
-    pub fn write(&self, kind: Format, about: &About<'_>, to: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, kind: ReportFormat, about: &About<'_>, to: &mut dyn Write) -> io::Result<()> {
         let facts = Facts {
             title: &about.title,
             tally: &self.tally,
@@ -152,9 +152,9 @@ impl Audit {
             made: String::new(),
         };
         match kind {
-            Format::Text => self.text(about, to),
-            Format::Json => self.json(about, to),
-            Format::Csv => tables::csv(&self.callers, self.findings()).write(to),
+            ReportFormat::Text => self.text(about, to),
+            ReportFormat::Json => self.json(about, to),
+            ReportFormat::Csv => tables::csv(&self.callers, self.findings()).write(to),
             _ => {
                 let mut page = Page::of(&facts);
                 page.sentences.splice(0..0, self.head(about).into_iter().skip(1).map(|line| vec![page::text(line)]));

@@ -134,7 +134,7 @@ fn files(path: &Path) -> BTreeMap<String, String> {
 
 fn entries(path: &Path) -> Vec<Value> {
     let har: Value =
-        serde_json::from_str(&fs::read_to_string(recording::Place::find(path).unwrap().har()).unwrap()).unwrap();
+        serde_json::from_str(&fs::read_to_string(recording::FixturePath::find(path).unwrap().har()).unwrap()).unwrap();
     har["log"]["entries"].as_array().unwrap().clone()
 }
 
@@ -247,7 +247,7 @@ fn recording_equal_answers_again_changes_no_byte_and_touches_no_file() {
         workspace.fold(&[&first], to);
         let before = files(&workspace.path(to));
         let modified =
-            |path: &Path| fs::metadata(recording::Place::find(path).unwrap().har()).unwrap().modified().unwrap();
+            |path: &Path| fs::metadata(recording::FixturePath::find(path).unwrap().har()).unwrap().modified().unwrap();
         let stamp = modified(&workspace.path(to));
         let next_day = FoldOptions { today: "2027-01-01", ..workspace.options() };
         let folded = workspace.fold_with(&[&again], to, &next_day);

@@ -88,7 +88,7 @@ fn labels_of_two_recordings_are_kept_apart_and_numbered_anew() {
 
 /// The labels of tokens in a fixture, in its order, each once.
 fn token_labels(path: &Path) -> Vec<String> {
-    let text = fs::read_to_string(recording::Place::find(path).unwrap().har()).unwrap();
+    let text = fs::read_to_string(recording::FixturePath::find(path).unwrap().har()).unwrap();
     let mut labels = Vec::new();
     for part in text.split("!token-").skip(1) {
         let label = format!("!token-{}!", part.split('!').next().unwrap());

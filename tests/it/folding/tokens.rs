@@ -26,7 +26,7 @@ fn imported(workspace: &Workspace) -> [PathBuf; 2] {
 }
 
 fn text_of(fixture: &Path) -> String {
-    fs::read_to_string(recording::Place::find(fixture).unwrap().har()).unwrap()
+    fs::read_to_string(recording::FixturePath::find(fixture).unwrap().har()).unwrap()
 }
 
 /// A fixture as it was written before: each entry with the facts of its token.

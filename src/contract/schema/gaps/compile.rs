@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     known::known,
-    table::{Additional, Branch, Choice, Condition, Coverage, Entry, Pattern, Reach, Selection},
+    table::{Additional, Branch, Choice, Condition, Coverage, Pattern, Reach, SchemaEntry, Selection},
     types::Types,
 };
 use crate::contract::{
@@ -17,12 +17,12 @@ use crate::contract::{
     },
 };
 
-/// Bound on the schemas that [`Entry::closure`] lists.
+/// Bound on the schemas that [`SchemaEntry::closure`] lists.
 const MAX_CLOSURE: usize = 64;
 
 struct Compiler<'c> {
     changes: &'c Changes,
-    entries: Vec<Entry>,
+    entries: Vec<SchemaEntry>,
     /// Index of each schema by its pointer, so that references may lead in circles.
     known: HashMap<String, usize>,
     /// Schemas that have an index and no entry yet.
@@ -51,10 +51,14 @@ impl Coverage {
         while let Some(pointer) = compiler.todo.pop_front() {
             let mut entry = match refs::at(document, &pointer) {
                 Some(Value::Object(schema)) => compiler.entry(&pointer, schema),
-                Some(Value::Bool(false)) => Entry { additional: Additional::Closed, ..Entry::default() },
-                Some(_) => Entry { silent: true, ..Entry::default() },
+                Some(Value::Bool(false)) => SchemaEntry { additional: Additional::Closed, ..SchemaEntry::default() },
+                Some(_) => SchemaEntry { silent: true, ..SchemaEntry::default() },
                 // The walker cannot follow this reference. It may lead anywhere.
-                None => Entry { silent: true, reach: Reach { circle: true, ..Reach::default() }, ..Entry::default() },
+                None => SchemaEntry {
+                    silent: true,
+                    reach: Reach { circle: true, ..Reach::default() },
+                    ..SchemaEntry::default()
+                },
             };
             entry.reach.broken |= broken.contains(&pointer);
             let index = compiler.at(pointer);
@@ -68,14 +72,14 @@ impl Coverage {
     /// Works out what does not depend on the value.
     fn prepare(&mut self) {
         self.mark_recursion();
-        let looks = |entry: &Entry| {
+        let looks = |entry: &SchemaEntry| {
             !entry.known.is_empty() || entry.nullable.is_some() || entry.choices.iter().any(|choice| choice.undecided)
         };
         for index in self.leading_to(looks) {
             self.entries[index].looks_at_all = true;
         }
         let depends =
-            |entry: &Entry| !entry.choices.is_empty() || entry.condition.is_some() || !entry.dependent.is_empty();
+            |entry: &SchemaEntry| !entry.choices.is_empty() || entry.condition.is_some() || !entry.dependent.is_empty();
         let dependent: HashSet<usize> = self.leading_to(depends).into_iter().collect();
         for index in 0..self.entries.len() {
             if !dependent.contains(&index) {
@@ -86,7 +90,7 @@ impl Coverage {
     }
 
     /// All schemas from which one that fits is reached for the same value.
-    fn leading_to(&self, fits: impl Fn(&Entry) -> bool) -> Vec<usize> {
+    fn leading_to(&self, fits: impl Fn(&SchemaEntry) -> bool) -> Vec<usize> {
         let mut sources = vec![Vec::new(); self.entries.len()];
         for (index, entry) in self.entries.iter().enumerate() {
             for target in entry.same_value() {
@@ -138,7 +142,7 @@ impl Coverage {
 
 /// The strongly connected component of each schema (Tarjan's algorithm, without recursion). A component has a higher
 /// number than those that it leads to.
-fn circles(entries: &[Entry]) -> Vec<usize> {
+fn circles(entries: &[SchemaEntry]) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let targets: Vec<Vec<usize>> = entries.iter().map(|entry| entry.leads_to().collect()).collect();
     let mut circle = vec![NONE; entries.len()];
@@ -191,20 +195,20 @@ impl Compiler<'_> {
             return *index;
         }
         let index = self.entries.len();
-        self.entries.push(Entry::default());
+        self.entries.push(SchemaEntry::default());
         self.known.insert(pointer.clone(), index);
         self.todo.push_back(pointer);
         index
     }
 
-    fn entry(&mut self, pointer: &str, schema: &Map<String, Value>) -> Entry {
-        let mut entry = Entry {
+    fn entry(&mut self, pointer: &str, schema: &Map<String, Value>) -> SchemaEntry {
+        let mut entry = SchemaEntry {
             types: types(schema.get("type")),
             silent: !schema.keys().any(|keyword| says_something(keyword)),
             refers: schema.keys().filter(|keyword| says_something(keyword)).all(|keyword| refers(keyword)),
             unnamed: schema.get("x-contrail-unnamed-keys").and_then(unnamed),
             known: known(schema.get("x-contrail-known-values")),
-            ..Entry::default()
+            ..SchemaEntry::default()
         };
         let names = |keyword: &str| schema.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys);
         let items = |keyword: &str| 0..schema.get(keyword).and_then(Value::as_array).map_or(0, Vec::len);

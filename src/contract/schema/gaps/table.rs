@@ -13,14 +13,14 @@ use crate::{
 
 /// The walker's table: every schema of a document that can be reached from the places in use.
 pub(in crate::contract::schema) struct Coverage {
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<SchemaEntry>,
     /// JSON pointers of the branches of choices and conditions; the judge decides which hold.
     pub(in crate::contract::schema) branches: Vec<String>,
 }
 
 /// What one schema object says about where things belong.
 #[derive(Default)]
-pub(super) struct Entry {
+pub(super) struct SchemaEntry {
     pub(super) types: Types,
     /// It is silent, so that anything goes.
     pub(super) silent: bool,
@@ -69,7 +69,7 @@ impl Reach {
     }
 }
 
-impl Entry {
+impl SchemaEntry {
     pub(super) fn branches(&self) -> impl Iterator<Item = &Branch> {
         let choices = self.choices.iter().flat_map(|choice| &choice.branches);
         choices.chain(self.condition.iter().map(|condition| &condition.test))
@@ -171,7 +171,7 @@ impl Coverage {
     /// By branch, whether it reaches a schema with an unusable place.
     pub(in crate::contract::schema) fn broken_branches(&self) -> Vec<bool> {
         let mut broken = vec![false; self.branches.len()];
-        for branch in self.entries.iter().flat_map(Entry::branches) {
+        for branch in self.entries.iter().flat_map(SchemaEntry::branches) {
             broken[branch.judge] = self.entries[branch.entry].reach.broken;
         }
         broken

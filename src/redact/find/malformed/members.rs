@@ -7,7 +7,7 @@ use crate::redact::{
     find::{
         emit::Emit,
         hints::may_hint,
-        names::{self, JWK_PRIVATE, OAUTH, Place},
+        names::{self, FieldContext, JWK_PRIVATE, OAUTH},
     },
     kind::{self, Kind},
 };
@@ -99,7 +99,7 @@ impl Reading<'_> {
     fn kind(&self, name: Range<usize>, assigned: bool) -> Option<Kind> {
         let run = std::str::from_utf8(&self.text[name.clone()]).unwrap_or_default();
         let short = run.rsplit('.').next().unwrap_or_default();
-        let place = if assigned { Place::Parameter } else { Place::Member };
+        let place = if assigned { FieldContext::Parameter } else { FieldContext::Member };
         let by_name = |name: &str| {
             if self.named.contains(&name) {
                 return Some(Kind::Custom);

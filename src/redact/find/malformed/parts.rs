@@ -4,7 +4,7 @@ use super::extent::{MAX_NAME, skip};
 use crate::redact::{
     find::{
         emit::Emit,
-        names::{self, Place},
+        names::{self, FieldContext},
     },
     kind::Kind,
 };
@@ -32,8 +32,8 @@ pub(super) fn find(text: &[u8], named: &[&str], emit: &mut Emit<'_>) {
         let name = name.split(';').next().unwrap_or_default().trim_matches(['"', '\'', ' ', '\t']);
         let last = name.rsplit(['[', '.']).map(|part| part.trim_end_matches(']')).find(|part| !part.is_empty());
         let kind = named.contains(&name).then_some(Kind::Custom);
-        let kind =
-            kind.or_else(|| last.and_then(|last| names::by_name(last, Place::Parameter).or(names::personal(last))));
+        let kind = kind
+            .or_else(|| last.and_then(|last| names::by_name(last, FieldContext::Parameter).or(names::personal(last))));
         let Some(kind) = kind else { continue };
         if head_end.is_some_and(|end| end < sign) {
             head_end = gap(sign);
