@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use super::*;
+use serde_json::{Value, json};
+
+use super::join;
+use crate::contract::document;
 
 /// Joins the files of a folder, of which the first is the document; gives it with the reasons, in order.
 fn joined(files: &[(&str, &str)]) -> (Value, Vec<String>) {
