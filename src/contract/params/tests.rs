@@ -1,7 +1,12 @@
+use std::borrow::Cow;
+
 use serde_json::json;
 
 use super::*;
-use crate::contract::schema::Schemas;
+use crate::contract::{
+    model::{Notation, Says},
+    schema::{Schema, Schemas},
+};
 
 fn schema(text: &str) -> Schema {
     let document = json!({ "s": serde_json::from_str::<serde_json::Value>(text).unwrap() });

@@ -1,0 +1,152 @@
+//! The judging of parameters by the styles and schemas that their document names.
+
+use std::borrow::Cow;
+
+use super::{
+    judgement::Judgement,
+    style::{self, Sent, Shape, Style},
+    value::Value,
+};
+use crate::{
+    contract::{
+        model::{Notation, Parameter, Says, Spread},
+        schema::Schema,
+    },
+    json::Document,
+};
+
+/// Bound on the fields that one parameter gathers.
+const MAX_FIELDS: usize = 1000;
+
+/// A value of a parameter as it was sent, and decoded.
+pub(in crate::contract) type Text<'t> = (&'t str, Cow<'t, str>);
+
+fn sent<'t>((raw, text): &Text<'t>, notation: Notation, form: bool) -> Sent<'t> {
+    Sent { raw, text: text.clone(), form, reserved: notation.allow_reserved }
+}
+
+/// Judges one text. `form`: a plus sign was read as a space.
+pub(in crate::contract) fn judge_text(
+    name: &str,
+    notation: Notation,
+    says: &Says,
+    text: &Text<'_>,
+    form: bool,
+) -> Judgement {
+    let schema = match says {
+        Says::Nothing | Says::Text(None) => return Judgement::default(),
+        Says::NotRead | Says::Form(_) => return Judgement::OPEN,
+        Says::Json(schema) => return judge_json(schema.as_ref(), &text.1),
+        Says::Text(Some(schema)) => return judge_plain(schema, &text.1),
+        Says::Schema(schema) => schema,
+    };
+    let is_plain = !matches!(notation.style, Style::Label | Style::Matrix);
+    if is_plain && certainly_conforms(schema, &text.1) {
+        return Judgement::default();
+    }
+    match style::value(notation.style, notation.explode, name, &Shape::of(schema), &sent(text, notation, form)) {
+        Some(value) => Judgement::of(value.judge(schema, &|_| false)),
+        None => Judgement::breach(format!("the style `{}`", notation.style.name())),
+    }
+}
+
+fn certainly_conforms(schema: &Schema, text: &str) -> bool {
+    if schema.integer_certainly_conforms(text) {
+        return true;
+    }
+    let types = schema.types();
+    types.string()
+        && !types.array()
+        && !types.object()
+        && schema.violations_of_text(text).is_ok_and(|violations| violations.is_empty())
+}
+
+/// Judges plain text.
+pub(in crate::contract) fn judge_plain(schema: &Schema, text: &str) -> Judgement {
+    Judgement::of(Value::Text(Cow::Borrowed(text), schema.types()).judge(schema, &|_| false))
+}
+
+fn judge_json(schema: Option<&Schema>, text: &str) -> Judgement {
+    match (Document::parse(text.as_bytes().to_vec()), schema) {
+        (Err(error), _) if error.fault.is_limit() => Judgement::OPEN,
+        (Err(error), _) => Judgement::breach(format!("well-formed JSON: {error}")),
+        (Ok(_), None) => Judgement::default(),
+        (Ok(document), Some(schema)) => match schema.judge(&document, &|_| false) {
+            Ok(judged) => Judgement::of_judged(&document, judged),
+            Err(_) => Judgement::OPEN,
+        },
+    }
+}
+
+/// Judges the values of a parameter of a query or of cookies, in which a name may come several times.
+pub(in crate::contract) fn judge_texts(parameter: &Parameter, texts: &[Text<'_>], form: bool) -> Judgement {
+    let Parameter { name, notation, says, .. } = parameter;
+    if let [one] = texts
+        && (parameter.allow_empty && one.1.is_empty())
+    {
+        return Judgement::default();
+    }
+    let (schema, explode) = match says {
+        Says::Schema(schema) => (schema, notation.explode),
+        Says::Nothing => return Judgement::default(),
+        _ => return alone(texts, |one| judge_text(name, *notation, says, one, form)),
+    };
+    let shape = Shape::of(schema);
+    let types = shape.types();
+    if !(explode && types.array()) {
+        // Where nothing names a type, a list may be meant.
+        if texts.len() > 1 && types.unknown() {
+            return Judgement::OPEN;
+        }
+        return alone(texts, |one| judge_text(name, *notation, says, one, form));
+    }
+    let mut readings = vec![shape.list(texts.iter().map(|(_, text)| text.clone()))];
+    if let [one] = texts {
+        if one.1.is_empty() {
+            readings.push(Value::List(Vec::new()));
+        }
+        if types.scalar_or_unknown() || notation.style != Style::Form {
+            let notation = Notation { explode: false, ..*notation };
+            readings.extend(style::value(notation.style, false, name, &shape, &sent(one, notation, form)));
+        }
+    }
+    let judged = Judgement::of(Value::either(readings).and_then(|value| value.judge(schema, &|_| false)));
+    // The specification defines `deepObject` for objects alone.
+    if notation.style == Style::DeepObject && judged.breach.is_some() { Judgement::OPEN } else { judged }
+}
+
+fn alone(texts: &[Text<'_>], judge: impl Fn(&Text<'_>) -> Judgement) -> Judgement {
+    match texts {
+        [one] => judge(one),
+        _ => Judgement::breach("this parameter once"),
+    }
+}
+
+/// Judges a parameter that is an object whose members have names of their own: their names and texts.
+pub(in crate::contract) fn judge_fields<'t>(
+    parameter: &Parameter,
+    fields: &[(Cow<'t, str>, Cow<'t, str>)],
+) -> Judgement {
+    let Says::Schema(schema) = &parameter.says else { return Judgement::OPEN };
+    if fields.len() > MAX_FIELDS {
+        return Judgement::OPEN;
+    }
+    let shape = Shape::of(schema);
+    let (value, beyond) = match &parameter.spread {
+        Some(Spread::Keys { .. }) => (style::members_of(&shape, fields), false),
+        _ => match deep_fields(&parameter.name, fields) {
+            Some(fields) => style::deep(&shape, &fields),
+            None => return Judgement::OPEN,
+        },
+    };
+    let judged = Judgement::of(value.judge(schema, &|_| false));
+    if beyond && judged.breach.is_some() { Judgement::OPEN } else { judged }
+}
+
+/// Keys and text of each field.
+type DeepField<'t> = (Vec<Cow<'t, str>>, Cow<'t, str>);
+
+fn deep_fields<'t>(name: &str, fields: &[(Cow<'t, str>, Cow<'t, str>)]) -> Option<Vec<DeepField<'t>>> {
+    let deep = |(field, text): &(Cow<'t, str>, Cow<'t, str>)| Some((style::keys(name, field)?, text.clone()));
+    fields.iter().map(deep).collect()
+}
