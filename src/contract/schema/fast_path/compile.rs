@@ -12,15 +12,15 @@ use std::{
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-use super::{
-    Branch, Choice, FEW, FastPath, Format, Holding, Kinds, Members, Named, Others, Plain, Select, Shape, formats,
+use super::table::{
+    Branch, Choice, FEW, FastPath, Format, Holding, Kinds, Members, Named, Others, Plain, Select, Shape,
 };
 use crate::{
     contract::{
         refs::{self, below},
         schema::{
             discriminator::{From, Selector},
-            gaps, judge,
+            formats, gaps, judge,
             judged::{Changes, NULLABLE},
         },
     },

@@ -1,0 +1,278 @@
+//! The look at a value, by the shapes of the table.
+
+use std::{borrow::Cow, cell::RefCell, sync::Arc};
+
+use ahash::AHashMap;
+use jsonschema::Validator;
+
+use super::table::{Branch, Choice, FastPath, Holding, Items, Members, Others, Plain, Select, Shape, Text, is_among};
+use crate::json::{Kind, Node, Tape, TapeNode};
+
+/// The fast path's outcome for a value. Of several parts of a value the greatest counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::contract::schema) enum Outcome {
+    /// It conforms, and nothing about it is undocumented.
+    Conforms,
+    /// It conforms. Something about it may be undocumented.
+    Valid,
+    /// Anything may be.
+    Doubt,
+    /// It does not conform.
+    Violates,
+}
+
+impl Outcome {
+    fn of(holds: bool) -> Self {
+        if holds { Self::Conforms } else { Self::Violates }
+    }
+}
+
+impl FastPath {
+    /// Looks at the values of one document.
+    pub(in crate::contract::schema) fn look<'g>(&'g self, is_origin: &'g dyn Fn(&str) -> bool) -> Look<'g> {
+        Look { shapes: &self.shapes, is_origin, decided: RefCell::default() }
+    }
+
+    /// Whether a text outside of any document certainly conforms; known values are not compared.
+    pub(in crate::contract::schema) fn text_certainly_conforms(&self, shape: usize, text: &str) -> bool {
+        match &self.shapes[shape] {
+            Shape::Anything => true,
+            Shape::Scalar(kinds) => kinds.has(Kind::String),
+            Shape::Plain(plain) => {
+                let judges = |judge: &Arc<Validator<Tape>>| judge.is_valid(TapeNode::Text(text));
+                plain.kinds.has(Kind::String)
+                    && plain.text.takes(text.as_bytes(), TapeNode::Text(text))
+                    && plain.asked.iter().all(judges)
+            }
+            Shape::Doubt | Shape::Choice(_) | Shape::Select(_) => false,
+        }
+    }
+
+    /// Whether the text of a parameter stands for an integer that certainly conforms.
+    pub(in crate::contract::schema) fn integer_certainly_conforms(&self, shape: usize, text: &str) -> bool {
+        match &self.shapes[shape] {
+            Shape::Plain(plain) if !plain.kinds.has(Kind::String) && plain.kinds.has(Kind::Number) => {
+                plain.asked.is_empty() && small(text).is_some_and(|number| plain.bounds(number))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Looks at the values of one document.
+pub(in crate::contract::schema) struct Look<'g> {
+    shapes: &'g [Shape],
+    is_origin: &'g dyn Fn(&str) -> bool,
+    /// Outcomes of choices, by shape and place of the value, so that no depth of choices multiplies the work.
+    decided: RefCell<AHashMap<(usize, usize), Outcome>>,
+}
+
+impl Look<'_> {
+    /// The fast path's outcome for a value. Recurses as deep as the value is.
+    pub(in crate::contract::schema) fn outcome(&self, index: usize, value: Node<'_>) -> Outcome {
+        match &self.shapes[index] {
+            Shape::Doubt => Outcome::Doubt,
+            Shape::Anything => Outcome::Conforms,
+            Shape::Scalar(kinds) => Outcome::of(kinds.has(value.kind())),
+            Shape::Choice(choice) => self.choice(index, choice, value),
+            Shape::Select(select) => self.select(select, value),
+            Shape::Plain(plain) => self.plain(plain, value),
+        }
+    }
+
+    fn choice(&self, index: usize, choice: &Choice, value: Node<'_>) -> Outcome {
+        let kind = value.kind();
+        if choice.nullable && kind == Kind::Null {
+            return Outcome::Doubt;
+        }
+        let mut likely = choice.branches.iter().filter(|branch| branch.is_likely(kind, value));
+        let Some(first) = likely.next() else { return Outcome::Violates };
+        let Some(second) = likely.next() else { return self.outcome(first.shape, value) };
+        let key = (index, value.span().start);
+        if let Some(decided) = self.decided.borrow().get(&key) {
+            return *decided;
+        }
+        let branches = [first, second].into_iter().chain(likely);
+        let decided = self.several(choice.holding, branches.filter(|branch| branch.has_required(value)), value);
+        self.decided.borrow_mut().insert(key, decided);
+        decided
+    }
+
+    fn several<'b>(&self, holding: Holding, branches: impl Iterator<Item = &'b Branch>, value: Node<'_>) -> Outcome {
+        let (mut count, mut doubt, mut worst) = (0, false, Outcome::Conforms);
+        for branch in branches {
+            match self.outcome(branch.shape, value) {
+                Outcome::Violates => {}
+                Outcome::Doubt => doubt = true,
+                held => {
+                    count += 1;
+                    worst = worst.max(held);
+                }
+            }
+        }
+        match (holding, count) {
+            (Holding::One, 2..) => Outcome::Violates,
+            (Holding::Any | Holding::Undecided, 1..) if doubt => Outcome::Valid,
+            _ if doubt => Outcome::Doubt,
+            (_, 0) => Outcome::Violates,
+            (Holding::Undecided, 2..) => Outcome::Valid,
+            _ => worst,
+        }
+    }
+
+    fn select(&self, select: &Select, value: Node<'_>) -> Outcome {
+        let otherwise = || self.outcome(select.otherwise, value);
+        let Some(told) = value.get(&select.property) else { return otherwise() };
+        let Some(told) = told.plain_text() else { return Outcome::Doubt };
+        let case = select.cases.iter().find(|(held, _)| held.as_bytes() == told);
+        match case.map(|(_, shape)| self.outcome(*shape, value)) {
+            Some(outcome) if !select.children || outcome <= Outcome::Valid => outcome,
+            _ => otherwise().max(Outcome::Valid),
+        }
+    }
+
+    fn plain(&self, plain: &Plain, value: Node<'_>) -> Outcome {
+        let kind = value.kind();
+        if plain.nullable && kind == Kind::Null {
+            return Outcome::Doubt;
+        }
+        if !plain.kinds.has(kind) {
+            return Outcome::Violates;
+        }
+        let outcome = match kind {
+            Kind::Null | Kind::Boolean => Outcome::Conforms,
+            Kind::Number => plain.number(value),
+            Kind::String => self.text(&plain.text, value),
+            Kind::Array => self.items(&plain.items, value),
+            Kind::Object => self.members(&plain.members, value),
+        };
+        if plain.asked.iter().all(|judge| judge.is_valid(TapeNode::Value(value))) { outcome } else { Outcome::Violates }
+    }
+
+    fn text(&self, text: &Text, value: Node<'_>) -> Outcome {
+        if text.asks_nothing() {
+            return Outcome::Conforms;
+        }
+        let held = plain_or_unescaped(value);
+        if !text.takes(&held, TapeNode::Value(value)) {
+            return Outcome::Violates;
+        }
+        let is_known = text.known.is_empty()
+            || value.as_str().is_some_and(|held| text.known.iter().any(|known| known.matches(&held, self.is_origin)));
+        if is_known { Outcome::Conforms } else { Outcome::Valid }
+    }
+
+    fn items(&self, items: &Items, value: Node<'_>) -> Outcome {
+        let count = value.len();
+        if count < items.fewest || items.most.is_some_and(|most| count > most) {
+            return Outcome::Violates;
+        }
+        let mut worst = Outcome::Conforms;
+        match items.each {
+            Others::Covered => {}
+            Others::Scalar(kinds) => return Outcome::of(value.items().all(|item| kinds.has(item.kind()))),
+            each => {
+                for item in value.items() {
+                    worst = worst.max(self.other(each, item));
+                    if worst == Outcome::Violates {
+                        break;
+                    }
+                }
+            }
+        }
+        worst
+    }
+
+    fn members(&self, members: &Members, value: Node<'_>) -> Outcome {
+        let count = value.len();
+        if count < members.fewest || members.most.is_some_and(|most| count > most) {
+            return Outcome::Violates;
+        }
+        let mut seen = 0;
+        // Members mostly come in the order in which they are documented.
+        let mut expected = 0;
+        let mut worst = Outcome::Conforms;
+        for (name, member) in value.entries() {
+            let others = match members.find(&plain_or_unescaped(name), expected) {
+                None => members.others,
+                Some(index) => {
+                    let named = &members.named[index];
+                    expected = index + 1;
+                    seen |= named.bit;
+                    named.shape
+                }
+            };
+            worst = worst.max(self.other(others, member));
+            if worst == Outcome::Violates {
+                return worst;
+            }
+        }
+        if seen == members.required { worst } else { Outcome::Violates }
+    }
+
+    #[inline]
+    fn other(&self, others: Others, value: Node<'_>) -> Outcome {
+        match others {
+            Others::Gap => Outcome::Valid,
+            Others::Closed => Outcome::Violates,
+            Others::Covered => Outcome::Conforms,
+            Others::Scalar(kinds) => Outcome::of(kinds.has(value.kind())),
+            Others::Shape(shape) => self.outcome(shape, value),
+            Others::Unnamed(shape) => self.outcome(shape, value).max(Outcome::Valid),
+        }
+    }
+}
+
+/// A string's value.
+#[inline]
+fn plain_or_unescaped(value: Node<'_>) -> Cow<'_, [u8]> {
+    match value.plain_text() {
+        Some(text) => Cow::Borrowed(text),
+        None => Cow::Owned(value.as_str().unwrap_or_default().into_owned().into_bytes()),
+    }
+}
+
+impl Branch {
+    /// False only where the value breaks the branch for certain, by its type or by a member that decides.
+    fn is_likely(&self, kind: Kind, value: Node<'_>) -> bool {
+        let tells = |(name, values): &(Box<str>, Vec<Box<str>>)| {
+            let is_called = |held: Node<'_>| held.plain_text().is_some_and(|held| held == name.as_bytes());
+            let mut called = value.entries().filter(|(held, _)| is_called(*held));
+            called.next().is_none_or(|(_, told)| match told.plain_text() {
+                Some(text) => is_among(values, text),
+                // With escapes, nobody knows; what is no string is none of these texts.
+                None => told.kind() == Kind::String,
+            })
+        };
+        self.kinds.has(kind) && (kind != Kind::Object || self.telling.iter().all(tells))
+    }
+
+    fn has_required(&self, value: Node<'_>) -> bool {
+        value.kind() != Kind::Object || self.required.iter().all(|name| value.get(name).is_some())
+    }
+}
+
+impl Plain {
+    fn number(&self, value: Node<'_>) -> Outcome {
+        if self.takes_any_number() {
+            return Outcome::Conforms;
+        }
+        let number = value.as_number().and_then(small);
+        number.map_or(Outcome::Doubt, |number| Outcome::of(self.bounds(number)))
+    }
+
+    fn bounds(&self, number: i64) -> bool {
+        self.least.is_none_or(|least| number >= least) && self.most.is_none_or(|most| number <= most)
+    }
+}
+
+/// The integer that a number's text is, if it is written as one, plainly, and small.
+fn small(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    if !matches!(digits, [b'0'] | [b'1'..=b'9', ..]) || digits.len() > 15 {
+        return None;
+    }
+    let digit = |value, byte: &u8| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte & 15));
+    let value = digits.iter().try_fold(0, digit)?;
+    Some(if digits.len() < text.len() { -value } else { value })
+}

@@ -1,0 +1,236 @@
+//! The table of shapes: what the schemas of a document ask of values.
+
+use std::sync::Arc;
+
+use jsonschema::Validator;
+
+use crate::{
+    contract::schema::gaps::Known,
+    json::{Kind, Tape, TapeNode},
+};
+
+/// Up to here a name is looked for from the first to the last.
+pub(super) const FEW: usize = 8;
+
+/// The fast path's table: every set of schemas of a document that applies to a value together.
+pub(in crate::contract::schema) struct FastPath {
+    /// By index; a shape may refer to itself.
+    pub(super) shapes: Vec<Shape>,
+}
+
+/// What is asked of a value by all schemas that speak of it together.
+pub(super) enum Shape {
+    /// One look decides nothing.
+    Doubt,
+    /// Anything goes, at any depth.
+    Anything,
+    /// Scalars of these types, whatever they are.
+    Scalar(Kinds),
+    /// Branches of which one or more have to hold.
+    Choice(Choice),
+    /// A member selects the shape.
+    Select(Box<Select>),
+    Plain(Box<Plain>),
+}
+
+/// The branches of `oneOf` or `anyOf`.
+pub(super) struct Choice {
+    pub(super) holding: Holding,
+    /// Null is in doubt (`nullable`).
+    pub(super) nullable: bool,
+    pub(super) branches: Vec<Branch>,
+}
+
+/// How many branches hold.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Holding {
+    One,
+    Any,
+    /// One, but a keyword without a check decides which: several may seem to.
+    Undecided,
+}
+
+/// A member whose value selects what is asked.
+pub(super) struct Select {
+    pub(super) property: Box<str>,
+    pub(super) cases: Vec<(Box<str>, usize)>,
+    /// Where the member is absent.
+    pub(super) otherwise: usize,
+    /// The cases are schemas that extend this one, and a value has to conform to none of them.
+    pub(super) children: bool,
+}
+
+/// A branch of `oneOf` or `anyOf`.
+pub(super) struct Branch {
+    /// The types that it takes.
+    pub(super) kinds: Kinds,
+    /// Members that an object has to have.
+    pub(super) required: Vec<Box<str>>,
+    /// Members that are one of a few texts where they are there.
+    pub(super) telling: Vec<(Box<str>, Vec<Box<str>>)>,
+    /// What it asks together with the rest of its set.
+    pub(super) shape: usize,
+}
+
+#[derive(Default)]
+pub(super) struct Plain {
+    pub(super) kinds: Kinds,
+    /// Null is in doubt (`nullable`).
+    pub(super) nullable: bool,
+    /// Numbers are whole.
+    pub(super) whole: bool,
+    pub(super) least: Option<i64>,
+    pub(super) most: Option<i64>,
+    pub(super) text: Text,
+    pub(super) members: Members,
+    pub(super) items: Items,
+    /// Judges for single keywords.
+    pub(super) asked: Vec<Arc<Validator<Tape>>>,
+}
+
+/// JSON types, as a set of [`Kind`]s.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kinds(pub(super) u8);
+
+impl Kinds {
+    pub(super) const ALL: Self = Self(0b11_1111);
+
+    pub(super) fn of(kind: Kind) -> Self {
+        Self(1 << kind as u8)
+    }
+
+    pub(super) fn has(self, kind: Kind) -> bool {
+        self.0 & Self::of(kind).0 != 0
+    }
+}
+
+impl Default for Kinds {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+/// What is asked of a string.
+#[derive(Default)]
+pub(super) struct Text {
+    pub(super) shortest: usize,
+    pub(super) longest: Option<usize>,
+    pub(super) allowed: Option<Vec<Box<str>>>,
+    /// Documented values of an open set; empty where there is none.
+    pub(super) known: Vec<Known>,
+    pub(super) formats: Vec<Format>,
+}
+
+/// A format with a reading of ours for its usual form; the judge is asked about every other.
+pub(super) struct Format {
+    pub(super) is_plain: fn(&[u8]) -> bool,
+    pub(super) judge: Arc<Validator<Tape>>,
+}
+
+/// What is asked of an object.
+#[derive(Default)]
+pub(super) struct Members {
+    pub(super) fewest: usize,
+    pub(super) most: Option<usize>,
+    /// In the order of the document.
+    pub(super) named: Vec<Named>,
+    /// The same names, sorted, with their indices into `named`; empty where there are few.
+    pub(super) sorted: Vec<(Box<str>, usize)>,
+    /// The bits of all required members.
+    pub(super) required: u64,
+    pub(super) others: Others,
+}
+
+pub(super) struct Named {
+    pub(super) name: Box<str>,
+    /// Its bit among the required members; 0 if it is none.
+    pub(super) bit: u64,
+    pub(super) shape: Others,
+}
+
+/// What becomes of a member without a name, or of an item.
+#[derive(Default, Clone, Copy, PartialEq)]
+pub(super) enum Others {
+    /// It is a gap.
+    #[default]
+    Gap,
+    /// It must not be.
+    Closed,
+    /// It is there on purpose, and nothing below it is looked at.
+    Covered,
+    /// As [`Shape::Scalar`].
+    Scalar(Kinds),
+    Shape(usize),
+    /// A shape of a member whose name is not shown.
+    Unnamed(usize),
+}
+
+/// What is asked of an array.
+#[derive(Default)]
+pub(super) struct Items {
+    pub(super) fewest: usize,
+    pub(super) most: Option<usize>,
+    pub(super) each: Others,
+}
+
+impl Plain {
+    /// Whether no scalar of its types breaks it, and it takes no others.
+    pub(super) fn is_scalar(&self) -> bool {
+        let takes = |kind| self.kinds.has(kind);
+        self.asked.is_empty()
+            && !self.nullable
+            && !takes(Kind::Object)
+            && !takes(Kind::Array)
+            && (!takes(Kind::String) || self.text.asks_nothing())
+            && (!takes(Kind::Number) || self.takes_any_number())
+    }
+
+    pub(super) fn takes_any_number(&self) -> bool {
+        !self.whole && self.least.is_none() && self.most.is_none()
+    }
+}
+
+impl Text {
+    pub(super) fn asks_nothing(&self) -> bool {
+        self.shortest == 0
+            && self.longest.is_none()
+            && self.allowed.is_none()
+            && self.known.is_empty()
+            && self.formats.is_empty()
+    }
+
+    /// Whether a text conforms, but for its known values; `value` is the same for a judge.
+    pub(super) fn takes(&self, text: &[u8], value: TapeNode<'_>) -> bool {
+        self.fits(text)
+            && self.allowed.as_ref().is_none_or(|allowed| is_among(allowed, text))
+            && self.formats.iter().all(|format| (format.is_plain)(text) || format.judge.is_valid(value))
+    }
+
+    /// Whether it has as many characters as it may have; they are counted where the bytes do not decide.
+    pub(super) fn fits(&self, text: &[u8]) -> bool {
+        let (least, most) = (text.len().div_ceil(4), text.len());
+        if least >= self.shortest && self.longest.is_none_or(|longest| most <= longest) {
+            return true;
+        }
+        let characters = text.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+        characters >= self.shortest && self.longest.is_none_or(|longest| characters <= longest)
+    }
+}
+
+impl Members {
+    pub(super) fn find(&self, name: &[u8], expected: usize) -> Option<usize> {
+        let is_called = |named: &Named| named.name.as_bytes() == name;
+        if self.named.get(expected).is_some_and(is_called) {
+            return Some(expected);
+        }
+        if self.sorted.is_empty() {
+            return self.named.iter().position(is_called);
+        }
+        let at = self.sorted.binary_search_by(|(held, _)| held.as_bytes().cmp(name)).ok()?;
+        Some(self.sorted[at].1)
+    }
+}
+
+pub(super) fn is_among(texts: &[Box<str>], text: &[u8]) -> bool {
+    texts.iter().any(|held| held.as_bytes() == text)
+}
