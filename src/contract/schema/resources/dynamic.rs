@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value, json};
 
-use super::{Resolved, Resources, to_pointer};
+use super::{edit::to_pointer, found::Resources, resolved::Resolved};
 use crate::contract::{
     refs::{self, below},
     schema::keywords,
