@@ -1,9 +1,11 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use proptest::prelude::*;
+use serde::{Deserialize, Deserializer, de::Visitor};
 use serde_json::error::Category;
 
 use super::*;
+use crate::json::strings;
 
 /// Each way in which a member is read.
 #[derive(Debug, PartialEq, Deserialize)]
