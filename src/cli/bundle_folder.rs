@@ -36,7 +36,7 @@ impl BundleFolder {
         // A user who can write here can make CMD trust any certificate authority.
         let private = Permissions::from_mode(0o700);
         let folder = tempfile::Builder::new().prefix(PREFIX).permissions(private).tempdir()?;
-        let lock = create(&folder.path().join(LOCK))?;
+        let lock = private_file(&folder.path().join(LOCK))?;
         lock.try_lock()?;
         Ok(Self { folder, _lock: lock })
     }
@@ -48,7 +48,7 @@ impl BundleFolder {
     /// The system's.
     pub(super) fn write(&self, name: &str, parts: &[&[u8]]) -> io::Result<PathBuf> {
         let path = self.folder.path().join(name);
-        let mut file = create(&path)?;
+        let mut file = private_file(&path)?;
         for part in parts {
             file.write_all(part)?;
             file.write_all(b"\n")?;
@@ -57,7 +57,8 @@ impl BundleFolder {
     }
 }
 
-fn create(path: &Path) -> io::Result<File> {
+/// A new file that only its owner can read.
+pub(super) fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
@@ -99,7 +100,7 @@ mod tests {
             folder
         };
         let locked = |name: &str, mode: u32, age: u64| {
-            let lock = create(&made(name, mode).join(LOCK)).unwrap();
+            let lock = private_file(&made(name, mode).join(LOCK)).unwrap();
             lock.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
             lock
         };

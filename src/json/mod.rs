@@ -33,8 +33,8 @@ pub use node::{Entries, Items, Node};
 pub use pointer::{pointer_tokens, push_pointer, unescape_pointer};
 pub use represent::{Leaf, Tape, TapeNode};
 pub use slot::Kind;
-pub(crate) use write::reads_as_another_scalar;
 pub use write::{quote, splice};
+pub(crate) use write::{reads_as_another_scalar, second};
 
 #[cfg(test)]
 mod tests;

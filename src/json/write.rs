@@ -235,6 +235,11 @@ pub(crate) fn instant(at: Option<SystemTime>, none: &str, out: &mut Vec<u8>) {
     }
 }
 
+/// An instant to the second in UTC (RFC 3339), as reports cite it; `None` beyond the year 9999.
+pub(crate) fn second(at: SystemTime) -> Option<String> {
+    Timestamp::try_from(at).ok().map(|at| format!("{at:.0}"))
+}
+
 /// Replaces spans (ascending, not overlapping) of `source`.
 #[must_use]
 pub fn splice(source: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {

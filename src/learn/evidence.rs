@@ -4,6 +4,8 @@ use std::{sync::Arc, time::SystemTime};
 
 use serde_json::{Map, Value, json};
 
+use crate::json::second;
+
 /// Where an exchange stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cited {
@@ -18,7 +20,7 @@ pub(super) struct Cited {
 impl Cited {
     pub(super) fn json(&self) -> Value {
         let mut cited = json!({"file": *self.file, "entry": self.entry});
-        if let Some(at) = self.at.and_then(instant) {
+        if let Some(at) = self.at.and_then(second) {
             cited["at"] = at.into();
         }
         cited
@@ -60,14 +62,9 @@ impl Sightings {
     /// Adds the first and the last instant, where they are known.
     pub(super) fn instants(&self, evidence: &mut Map<String, Value>) {
         for (name, at) in [("first", self.first.at), ("last", self.last)] {
-            if let Some(at) = at.and_then(instant) {
+            if let Some(at) = at.and_then(second) {
                 evidence.insert(name.to_owned(), at.into());
             }
         }
     }
-}
-
-/// In RFC 3339, to the second.
-fn instant(at: SystemTime) -> Option<String> {
-    jiff::Timestamp::try_from(at).ok().map(|at| format!("{at:.0}"))
 }

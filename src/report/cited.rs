@@ -5,7 +5,10 @@ use std::fmt;
 use serde::Serialize;
 
 use super::Miss;
-use crate::redact::{Judged, Redacted, Redactor};
+use crate::{
+    json,
+    redact::{Judged, Redacted, Redactor},
+};
 
 /// The source of what goes through the proxy.
 pub const LIVE: &str = "live";
@@ -51,12 +54,11 @@ pub struct Cited {
 impl Cited {
     pub(super) fn new(place: ExchangeRef<'_>, judged: &Redacted<Judged>) -> Self {
         let exchange = &judged.exchange;
-        let started = exchange.started.and_then(|started| jiff::Timestamp::try_from(started).ok());
         Self {
             source: place.source.to_owned(),
             entry: place.entry,
             line: place.line,
-            started: started.map(|started| format!("{started:.0}")),
+            started: exchange.started.and_then(json::second),
             method: exchange.request.method.to_string(),
             url: exchange.request.target.to_string(),
             status: exchange.response.as_ref().map_or(0, |response| response.status),

@@ -2,9 +2,8 @@
 
 use std::{
     ffi::OsStr,
-    fs::{File, OpenOptions},
+    fs::File,
     io::Write as _,
-    os::unix::fs::OpenOptionsExt as _,
     path::Path,
     process::{Output, Stdio},
     time::Duration,
@@ -20,7 +19,7 @@ use tokio::{
 };
 
 use super::line::Line;
-use crate::cli::Failure;
+use crate::cli::{Failure, bundle_folder::private_file};
 
 /// The name of the fixture in the demo's folder.
 pub(super) const FIXTURE: &str = "tenant";
@@ -39,11 +38,6 @@ fn command(folder: &Path) -> Result<Command, Failure> {
     }
     command.current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);
     Ok(command)
-}
-
-/// A new file that only its owner can read.
-pub(super) fn file(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// The command that these arguments name.
@@ -76,7 +70,7 @@ impl Server {
         let name = name(arguments);
         let mut child = command(folder)?.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let stderr = child.stderr.take().ok_or("a child without standard error")?;
-        let log = file(log)?;
+        let log = private_file(log)?;
         let mut server = Self { child, lines: BufReader::new(stderr).lines(), log, address: String::new() };
         let mut said = Vec::new();
         loop {

@@ -18,7 +18,7 @@ use super::{
     screen::Screen,
 };
 use crate::{
-    cli::{ContractArgs, Failure},
+    cli::{ContractArgs, Failure, bundle_folder::private_file},
     mock::{Mock, Sample},
     plural::plural,
     sandbox,
@@ -115,7 +115,7 @@ async fn verify(folder: &Path, options: &[OsString], count: usize, screen: &mut 
     screen.say(&format!("\n$ contrail verify {FIXTURE} --contract …\n"))?;
     let arguments = arguments(&["verify", FIXTURE, "--format", "json"], options);
     let output = child::run(folder, &arguments).await?;
-    child::file(&folder.join("verify.json"))?.write_all(&output.stdout)?;
+    private_file(&folder.join("verify.json"))?.write_all(&output.stdout)?;
     let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
         format!("`contrail verify` gave no report ({error}): {}", String::from_utf8_lossy(&output.stderr))
     })?;

@@ -33,7 +33,7 @@ use self::{
     screen::Screen,
     script::{Act, Step},
 };
-use super::{ContractArgs, Failure, Outcome};
+use super::{ContractArgs, Failure, Outcome, bundle_folder::private_file};
 use crate::sandbox::{self, Misbehaviour, Seed, Tenant};
 
 /// Run record, verify and replay end to end offline, against the sandbox tenant
@@ -202,7 +202,7 @@ fn exposed(folder: &Path, secrets: &[String]) -> Result<Option<PathBuf>, Failure
 async fn verify(folder: &Path, results: &[StepResult], screen: &mut Screen) -> Result<(), Failure> {
     screen.say(&format!("\n$ contrail verify {FIXTURE}\n"))?;
     let output = child::run(folder, &["verify", FIXTURE, "--format", "json"]).await?;
-    child::file(&folder.join("verify.json"))?.write_all(&output.stdout)?;
+    private_file(&folder.join("verify.json"))?.write_all(&output.stdout)?;
     let said: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
         format!("`contrail verify` gave no report ({error}): {}", String::from_utf8_lossy(&output.stderr))
     })?;

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     contract::Contract,
     finding::{Kind, Rule, UNDOCUMENTED},
+    json::second,
     plural::plural,
     redact::{Judged, Redacted, Redactor},
     report::{
@@ -265,5 +266,5 @@ fn list<'a>(out: &mut dyn Write, heading: &str, groups: impl Iterator<Item = &'a
 }
 
 fn instant(time: SystemTime) -> String {
-    jiff::Timestamp::try_from(time).map_or_else(|_| "an instant out of range".to_owned(), |time| format!("{time:.0}"))
+    second(time).unwrap_or_else(|| "an instant out of range".to_owned())
 }
