@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::walked;
+use super::walk::{is_recording_name, walked};
 use crate::recording::{
     ReadError, ReadFault, SetAside,
     journal::{
@@ -142,7 +142,7 @@ fn unread(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut unread = Vec::new();
     for item in fs::read_dir(folder)? {
         let item = item?;
-        let is_read = super::is_recording_name(&item.path()) && !SetAside::is_name(&item.path());
+        let is_read = is_recording_name(&item.path()) && !SetAside::is_name(&item.path());
         if !item.path().is_dir() && item.file_name() != LOCK && !is_read {
             unread.push(item.path());
         }
