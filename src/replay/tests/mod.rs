@@ -2,7 +2,10 @@ mod matching;
 mod nearest;
 mod tokens;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use http::{HeaderName, HeaderValue, Method, Version};
 
@@ -10,8 +13,11 @@ use super::*;
 use crate::{
     contract::Contract,
     exchange::{
-        Body, Credential, Exchange, Headers, Presence, Response, Target, Timings, TokenFacts, Transport, Withheld,
+        Body, Credential, Exchange, Headers, Presence, Request, Response, Target, Timings, TokenFacts, Transport,
+        Withheld,
     },
+    recording::{Entry, ReadError, fixture::request_parts::Parts},
+    upstream::{Miss, Reason},
 };
 
 fn headers(fields: &[(&str, &str)]) -> Headers {

@@ -1,0 +1,311 @@
+//! Recordings, ready to answer: which recorded answer a request gets, and what was never asked.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::{Mutex, PoisonError},
+    time::SystemTime,
+};
+
+use super::{
+    caller::{Caller, CallerCache, CallerId},
+    index::Index,
+    sequence::{Choice, Exhausted, Sequence},
+    serve::{self, Answer},
+    token_endpoint::{Reply, TokenEndpoint},
+};
+use crate::recording::fixture::request_parts::Parts;
+use crate::{
+    exchange::Request,
+    recording::{Entry, ReadError},
+    upstream::{Miss, Reason, RequestKey},
+};
+
+/// Recordings, ready to answer.
+pub struct Replay {
+    pub(super) index: Index,
+    tokens: TokenEndpoint,
+    exhausted: Option<Exhausted>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Requests that were found as they came, by their bytes.
+    found: HashMap<Box<[u8]>, Found>,
+    sequence: Sequence,
+    caller_cache: CallerCache<Option<CallerId>>,
+    /// Entries whose loose match is printed already.
+    said: HashSet<u32>,
+}
+
+/// What is known of requests of the same bytes.
+#[derive(Debug, Clone)]
+struct Found {
+    bucket: u32,
+    key: RequestKey,
+}
+
+/// A recorded answer, and remarks to print beside it.
+#[derive(Debug, Clone)]
+pub struct Served {
+    /// What goes out.
+    pub answer: Answer,
+    /// The answer is from a recording of contrail's own, so there is no secret in it.
+    pub clean: bool,
+    /// Shared by requests of the same bytes.
+    pub same_request: Option<RequestKey>,
+    /// What the match needed (once per entry), where a fresh token's scopes come from. Never a secret.
+    pub remarks: Vec<String>,
+}
+
+/// A recorded exchange.
+#[derive(Debug, Clone)]
+pub struct RecordedExchange<'a> {
+    /// The name of its recording.
+    pub source: &'a str,
+    /// Whether any entry of its recording that another tool wrote carries an `Authorization` header.
+    pub carries_authorization: bool,
+    /// The exchange.
+    pub entry: Cow<'a, Entry>,
+}
+
+/// A recorded exchange that does not replay as itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unproven {
+    /// The recording and the entry's index in it.
+    pub entry: String,
+    /// Method and target.
+    pub request: String,
+    /// What happens instead.
+    pub instead: String,
+}
+
+impl Replay {
+    /// Answers by `index`; nothing was asked yet.
+    pub(super) fn new(index: Index, tokens: TokenEndpoint, exhausted: Option<Exhausted>) -> Self {
+        Self { index, tokens, exhausted, state: Mutex::default() }
+    }
+
+    /// Answers `request`. `redact` replaces secrets by the plan that made the recording: it is asked where the request as it
+    /// came was not recorded, and for what a miss shows.
+    ///
+    /// A place that the recording holds redacted matches any value of its type, so that most requests match as they
+    /// came. The n-th time that a request is asked, it gets the n-th recorded answer. A miss consumes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Miss`] if nothing fits, every answer has been given, or what fits cannot be served.
+    pub fn answer(
+        &self,
+        request: &Request,
+        redact: &dyn Fn(&Request) -> Request,
+        now: SystemTime,
+    ) -> Result<Served, Box<Miss>> {
+        if self.index.rules.tenant.is_token_request(&request.method, request.target.path())
+            && let Reply::Token { answer, stands_for, remarks } = self.tokens.reply(&self.index, request, now)
+        {
+            let mut state = self.state();
+            for entry in stands_for {
+                state.sequence.mark(entry);
+            }
+            return Ok(Served { answer, clean: false, same_request: None, remarks });
+        }
+        let (bucket, same_request) = self.find(request, redact)?;
+        let exhausted =
+            self.exhausted.unwrap_or(if request.method.is_safe() { Exhausted::Repeat } else { Exhausted::Miss });
+        let mut state = self.state();
+        let known = || self.index.callers.known(&Caller::of(&request.credential));
+        let caller = state.caller_cache.of(&request.credential, known);
+        let entry = match state.sequence.next(&self.index, bucket, caller, &request.headers, exhausted) {
+            Choice::Serve(entry) => entry,
+            Choice::Exhausted(last) => {
+                let recorded = self.recorded(bucket, caller);
+                let reason = Reason::Exhausted { last: self.index.name(last), recorded };
+                return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), last)));
+            }
+            Choice::Conditional(entry) => {
+                let status = self.index.held[entry as usize].status;
+                let why = format!("it is the {status} to a conditional or Range request, and this request is neither");
+                let advice = "Record this one, too, with `contrail record --append`.";
+                let reason = Reason::Unservable { entry: self.index.name(entry), why, advice };
+                return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), entry)));
+            }
+            Choice::Unservable(entry) => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
+        };
+        let answer = match self.index.answer(entry) {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return Err(Box::new(self.unservable_miss(entry, &redact(request)))),
+            Err(error) => {
+                let advice = "Leave the recording as it is while it is replayed.";
+                let reason = Reason::Unservable { entry: self.index.name(entry), why: error.to_string(), advice };
+                return Err(Box::new(Miss::of_entry(&self.index, reason, &redact(request), entry)));
+            }
+        };
+        let mask = self.index.mask(bucket);
+        let mut remarks = Vec::new();
+        if !mask.is_exact() && state.said.insert(entry) {
+            remarks.push(format!("matches {} although {}", self.index.name(entry), mask.describe()));
+        }
+        Ok(Served { answer, clean: self.index.held[entry as usize].by_contrail, same_request, remarks })
+    }
+
+    /// Of a token request, whether one of the same client is recorded; `None` for any other request.
+    #[must_use]
+    pub fn known_token(&self, request: &Request) -> Option<bool> {
+        let is_token_request = self.index.rules.tenant.is_token_request(&request.method, request.target.path());
+        is_token_request.then(|| self.tokens.knows(request))
+    }
+
+    /// The hosts, with ports, that the recorded requests went to.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = &String> {
+        self.index.hosts.iter()
+    }
+
+    /// Whether a request is one to the tenant by its method and path: one with both is recorded, or documented.
+    pub(crate) fn resembles(&self, request: &Request) -> bool {
+        let parts = Parts::of(request);
+        let recorded = self.index.lines_of(&parts).any(|line| self.index.lines.contains_key(&line));
+        recorded || (self.index.rules.operation_of)(request.method.as_str(), request.target.path()).is_some()
+    }
+
+    /// How many exchanges are recorded.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.index.held.len()
+    }
+
+    /// The names of the recordings.
+    pub fn sources(&self) -> impl Iterator<Item = &str> {
+        self.index.sources.iter().map(|source| &*source.name)
+    }
+
+    /// Whether nothing is recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.index.held.is_empty()
+    }
+
+    /// The recorded exchanges in recorded order, read again where they are not in memory.
+    pub fn entries(&self) -> impl Iterator<Item = Result<RecordedExchange<'_>, ReadError>> {
+        (0_u32..).zip(&self.index.held).map(|(number, held)| {
+            let source = &self.index.sources[held.source as usize];
+            let entry = self.index.entry(number)?;
+            Ok(RecordedExchange { source: &source.name, carries_authorization: source.carries_authorization, entry })
+        })
+    }
+
+    /// The recorded exchanges that are the same request: as it came, else redacted.
+    fn find(
+        &self,
+        request: &Request,
+        redact: &dyn Fn(&Request) -> Request,
+    ) -> Result<(u32, Option<RequestKey>), Box<Miss>> {
+        /// Maximum requests found by their bytes; beyond it, the cache starts anew.
+        const MAX_FOUND: usize = 16_384;
+        let sent = self.index.rules.keys.sent(request);
+        if let Some(Found { bucket, key }) = self.state().found.get(&*sent) {
+            return Ok((*bucket, Some(key.clone())));
+        }
+        if let Some(bucket) = self.index.find(&Parts::of(request)) {
+            let found = &mut self.state().found;
+            if found.len() >= MAX_FOUND {
+                found.clear();
+            }
+            let key = RequestKey::default();
+            found.insert((*sent).into(), Found { bucket, key: key.clone() });
+            return Ok((bucket, Some(key)));
+        }
+        let redacted = redact(request);
+        let parts = Parts::of(&redacted);
+        let bucket = self.index.find(&parts);
+        let bucket = bucket.ok_or_else(|| Box::new(Miss::unknown(&self.index, &redacted, &parts)))?;
+        Ok((bucket, None))
+    }
+
+    /// Replays the recordings against themselves: every recorded request, asked in recorded order, has to get its own
+    /// answer. Returns those that do not, with what they get instead. What cannot be served at all is in
+    /// [`Replay::unfit`]; nothing is used up.
+    #[must_use]
+    pub fn proof(&self) -> Vec<Unproven> {
+        let mut sequence = Sequence::default();
+        let mut unproven = Vec::new();
+        for (entry, held) in (0_u32..).zip(&self.index.held) {
+            if held.unfit.is_some() || self.is_token_line(&held.asked) {
+                continue;
+            }
+            let instead = match self.index.request(entry) {
+                Err(error) => error.to_string(),
+                Ok(request) => {
+                    let caller = self.index.callers.known(&Caller::of(&request.credential));
+                    match self.index.find(&Parts::of(&request)) {
+                        None => "it matches nothing".to_owned(),
+                        Some(bucket) => {
+                            match sequence.next(&self.index, bucket, caller, &request.headers, Exhausted::Miss) {
+                                Choice::Serve(other) if other == entry => continue,
+                                Choice::Serve(other) => format!("it gets the answer of {}", self.index.name(other)),
+                                Choice::Exhausted(_) | Choice::Unservable(_) | Choice::Conditional(_) => {
+                                    "there is no answer left for it".to_owned()
+                                }
+                            }
+                        }
+                    }
+                }
+            };
+            unproven.push(Unproven { entry: self.index.name(entry), request: held.asked.to_string(), instead });
+        }
+        unproven
+    }
+
+    /// Recorded exchanges that were never requested (and could have been served), with their method and target.
+    #[must_use]
+    pub fn unused(&self) -> Vec<(String, String)> {
+        let state = self.state();
+        (0_u32..)
+            .zip(&self.index.held)
+            .filter(|(entry, held)| held.unfit.is_none() && state.sequence.served(*entry) == 0)
+            .map(|(entry, held)| (self.index.name(entry), held.asked.to_string()))
+            .collect()
+    }
+
+    /// Recorded exchanges that are never served, by the reason.
+    #[must_use]
+    pub fn unfit(&self) -> BTreeMap<String, Vec<(String, String)>> {
+        let mut reasons: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+        for (entry, held) in (0_u32..).zip(&self.index.held) {
+            if let Some(why) = &held.unfit {
+                reasons.entry(why.to_string()).or_default().push((self.index.name(entry), held.asked.to_string()));
+            }
+        }
+        reasons
+    }
+
+    fn unservable_miss(&self, entry: u32, redacted: &Request) -> Miss {
+        let unfit = self.index.held[entry as usize].unfit.as_deref();
+        let why = unfit.unwrap_or("no answer was recorded").to_owned();
+        let advice = self.index.entry(entry).map_or("", |entry| serve::advice(&entry.exchange));
+        Miss::of_entry(&self.index, Reason::Unservable { entry: self.index.name(entry), why, advice }, redacted, entry)
+    }
+
+    fn recorded(&self, bucket: u32, caller: Option<u32>) -> usize {
+        let entries = &self.index.buckets[bucket as usize].entries;
+        let own = entries.iter().filter(|entry| Some(self.index.held[**entry as usize].caller) == caller).count();
+        if own > 0 { own } else { entries.len() }
+    }
+
+    /// Whether a request line is one of the token endpoint.
+    fn is_token_line(&self, asked: &str) -> bool {
+        let path = asked.strip_prefix("POST ").and_then(|target| target.split('?').next());
+        path.is_some_and(|path| self.index.rules.tenant.is_token_path(path))
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Replay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Replay").field("entries", &self.index.held.len()).finish_non_exhaustive()
+    }
+}
