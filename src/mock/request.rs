@@ -5,7 +5,9 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    Mock, body, exchange_of,
+    Mock,
+    answers::exchange_of,
+    body,
     generate::{Direction, Generator, Style},
     text::{escaped, path_value, query_pairs, simple},
 };

@@ -1,6 +1,14 @@
-use http::{HeaderMap, Method};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, Method};
+use serde_json::{Value, json};
 
 use super::*;
+use crate::{
+    contract::Contract,
+    sandbox::{Answer, Answers as _, Ask},
+};
 
 fn mock(document: Value) -> Mock {
     Mock::new(Arc::new(Contract::from_document(document).unwrap()), None, 0).unwrap()

@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::SystemTime};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::{Mock, problem};
+use super::{Mock, answers::problem};
 use crate::{
     contract::model::Catalogue,
     sandbox::{Answer, Ask},
