@@ -26,7 +26,7 @@ use crate::{
 const STAGES: [(&str, &str); 5] = [
     ("credential", "contrail::token::cache::TokenCache::credential"),
     ("match", "contrail::replay::Replay::answer"),
-    ("check", "contrail::contract::Contract::check"),
+    ("check", "contrail::contract::documents::Contract::check"),
     ("redaction", "contrail::redact::redactor::Redactor>::redact"),
     ("entry", "contrail::pipeline::journal::Journal>::add"),
 ];
