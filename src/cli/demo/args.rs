@@ -1,0 +1,32 @@
+//! The options of `demo`.
+
+use std::{
+    fs,
+    os::unix::fs::DirBuilderExt as _,
+    path::{Path, PathBuf},
+};
+
+use crate::cli::{ContractArgs, Failure};
+
+/// Run record, verify and replay end to end offline, against the sandbox tenant
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Output folder, empty or new [default: a new temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) contract: ContractArgs,
+}
+
+/// An empty folder.
+pub(super) fn folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    let Some(folder) = asked else {
+        return Ok(tempfile::Builder::new().prefix("contrail-demo-").tempdir()?.keep());
+    };
+    let cannot = |error| format!("cannot use {} for --out: {error}", folder.display());
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(cannot)?;
+    if fs::read_dir(folder).map_err(cannot)?.next().is_some() {
+        return Err(format!("{} is not empty; name a new folder with --out", folder.display()).into());
+    }
+    Ok(folder.canonicalize().map_err(cannot)?)
+}
