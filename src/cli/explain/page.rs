@@ -1,0 +1,73 @@
+//! The page of the rules, `docs/rules.md`.
+
+use std::fmt::Write as _;
+
+use super::{
+    explained::{Explained, InForce},
+    name::Name,
+    show::lines,
+};
+use crate::finding::{Rule, Unchecked};
+
+/// The text in lines of a page; those of a list item are indented below its text.
+fn page_lines(text: &str, indent: &str) -> String {
+    const WIDTH: usize = 98;
+    lines(text, WIDTH - indent.len()).join(&format!("\n{indent}"))
+}
+
+/// `docs/rules.md`.
+#[must_use]
+pub fn markdown() -> String {
+    let mut out = String::from(
+        "# Rules\n\n\
+         A finding is a *violation* if the documentation states something and the exchange contradicts it,\n\
+         and a *gap* if the documentation is silent. Sections are those of the tenant's documentation.\n\
+         `contrail explain RULE` prints the same text; with `--contract` it cites that contract.\n\n\
+         At the token endpoint (section 5) contrail reports gaps and `transport.incomplete` only. What would\n\
+         be a violation of its request body leaves `request-body` unchecked.\n\n\
+         | rule | kind | when |\n|---|---|---|\n",
+    );
+    for rule in Rule::ALL {
+        let anchor: String = rule.id().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+        let _ = writeln!(out, "| [`{}`](#{anchor}) | {} | {} |", rule.id(), rule.kind().name(), rule.summary());
+    }
+    for rule in Rule::ALL {
+        let explained = InForce(None).explain(Name::Rule(*rule));
+        let _ = write!(
+            out,
+            "\n## {}\n\n*{}*: {}.\n\n{}\n\n- {}\n- {}\n- {}\n",
+            rule.id(),
+            rule.kind().name(),
+            rule.summary(),
+            page_lines(explained.means, ""),
+            page_lines(&format!("**Source:** {}", explained.source), "  "),
+            page_lines(&format!("**Example:** {}", explained.example.unwrap_or_default()), "  "),
+            page_lines(&format!("**What now:** {}", explained.now), "  ")
+        );
+    }
+    out.push_str(
+        "\n# What can be unchecked\n\nEvery exchange lists what could not be checked (`unchecked`), so that a green result never claims\nmore \
+         than was checked.\n\n| name | why | what would let it be checked |\n|---|---|---|\n",
+    );
+    for name in Unchecked::ALL {
+        let Explained { means, source, now, .. } = InForce(None).explain(Name::Aspect(name));
+        let why = format!("{means} {source}");
+        let _ = writeln!(out, "| `{}` | {} | {now} |", name.name(), why.trim_end());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_page_holds_what_explain_prints() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rules.md");
+        if std::env::var_os("UPDATE_GOLDENS").is_some() {
+            std::fs::write(file, markdown()).unwrap();
+        }
+        let page = std::fs::read_to_string(file).unwrap();
+        assert!(page == markdown(), "docs/rules.md is out of date; run with UPDATE_GOLDENS=1 and review the change");
+    }
+}
