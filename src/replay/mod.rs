@@ -1,7 +1,7 @@
 //! Replay: answers from recordings, without a socket.
 //!
 //! Recorded entries make a [`Replay`]; a request (with its secrets already replaced by the plan that made the
-//! recording) gets an answer or a [`Miss`] that explains itself. Matching is by method, raw path, decoded query and
+//! recording) gets an answer or a [`Miss`](crate::upstream::Miss) that explains itself. Matching is by method, raw path, decoded query and
 //! body by value, never by headers; among entries of one identity the caller's own come first; the same request asked
 //! again gets the next recorded answer, counted per request.
 //!
