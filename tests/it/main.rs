@@ -18,6 +18,7 @@ mod demo;
 mod diff;
 mod documentation;
 mod documented;
+mod explain;
 mod fixtures;
 mod folding;
 mod fuzz;
