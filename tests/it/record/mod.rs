@@ -9,6 +9,7 @@ pub mod harness;
 mod heads;
 mod interrupted;
 mod killed;
+mod leftover;
 mod lines;
 mod malformed;
 mod nothing;
