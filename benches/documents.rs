@@ -1,12 +1,16 @@
-//! How fast the answers of any document are judged: MB/s of the slowest schemas of each.
+//! How fast the traffic of any document is judged, beside that of the built-in contract.
 //!
 //! ```text
 //! cargo bench --bench documents -- --documents DIR [--bytes N] [--slowest N] [--only TEXT]
 //! ```
 //!
-//! Each operation's answer is the sandbox's, with its longest list repeated up to a size; then the same with a member that
-//! nothing documents in the last item, which the fast path leaves to the judge and the gap walker. Without a folder, the
-//! built-in contract is measured. A figure is the best of several runs of one thread, reading the JSON included.
+//! - An exchange: a request and an answer of the sandbox, its longest list repeated up to 1 KB. The time of one check, the
+//!   token known already, as a ratio to the built-in contract's.
+//! - An answer: its longest list repeated up to a size, in MB/s; then the same with a member that nothing documents in
+//!   the last item, which the fast path leaves to the gap walker. What cannot grow to 64 KB is counted and left out.
+//!
+//! A figure is the best of several runs of one thread, reading the JSON included. Medians are those of a document's
+//! operations. With `--bytes 0` only exchanges are measured.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)] // a table of speeds
 
@@ -14,21 +18,29 @@ use std::{
     collections::HashSet,
     path::PathBuf,
     sync::Arc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use bytes::Bytes;
 use contrail::{
-    contract::{Contract, schema::Schema},
+    contract::{CheckOptions, Contract, schema::Schema},
+    exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport},
     json::Document,
-    mock::Mock,
+    mock::{Mock, Sample},
     sandbox::{Answers as _, Ask},
+    token::TokenCache,
 };
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Version};
 use serde_json::{Value, json};
 
 /// Bound on the time for one figure.
-const BUDGET: Duration = Duration::from_millis(200);
+const BUDGET: Duration = Duration::from_millis(50);
+
+/// Smallest answer whose speed counts, in bytes: a smaller one is all start and end.
+const LARGE: usize = 64 << 10;
+
+/// Size up to which the answer of an exchange grows, in bytes.
+const EXCHANGE: usize = 1 << 10;
 
 struct Options {
     documents: Vec<PathBuf>,
@@ -40,34 +52,59 @@ struct Options {
 struct Figure {
     name: String,
     bytes: usize,
-    /// Bytes per microsecond.
-    speed: f64,
+    /// The best of several runs.
+    time: Duration,
     note: &'static str,
+}
+
+impl Figure {
+    /// In bytes per microsecond.
+    fn speed(&self) -> f64 {
+        self.bytes as f64 / self.micros()
+    }
+
+    fn micros(&self) -> f64 {
+        self.time.as_secs_f64() * 1e6
+    }
+}
+
+/// What the sandbox answers to a request of an operation.
+struct Answered {
+    sample: Sample,
+    schema: Schema,
+    status: u16,
+    /// Several of them, the first to that request.
+    answers: Vec<Value>,
 }
 
 fn main() {
     let options = options();
-    let contracts = match &options.documents[..] {
-        [] => vec![(contrail::contract::BUILT_IN.to_owned(), Contract::built_in())],
-        files => files.iter().map(|file| (file.display().to_string(), load(file))).collect(),
-    };
-    for (name, contract) in contracts {
+    let named = |file: &PathBuf| (file.display().to_string(), load(file));
+    let built_in = (contrail::contract::BUILT_IN.to_owned(), Contract::built_in());
+    let mut reference = None;
+    for (name, contract) in std::iter::once(built_in).chain(options.documents.iter().map(named)) {
         contract.prepare();
-        let bodies = bodies(&contract, options.bytes, &options.only);
-        let (plain, with_gap): (Vec<_>, Vec<_>) = bodies
-            .iter()
-            .map(|(id, schema, body)| {
-                let figure = |value: &Value| measure(id, schema, value);
-                (figure(body), figure(&with_unknown_member(body)))
+        let only = if reference.is_none() { "" } else { &*options.only };
+        let answered = answered(&contract, only);
+        let exchanges = answered.iter().map(|answered| measure_exchange(&contract, answered)).collect();
+        let median = print_exchanges(&name, exchanges, reference, options.slowest);
+        reference.get_or_insert(median);
+        let large = answered.iter().filter_map(|one| Some((one, grown(one.answers.clone(), options.bytes)?)));
+        let (plain, with_gap): (Vec<_>, Vec<_>) = large
+            .filter(|(_, body)| body.to_string().len() >= LARGE)
+            .map(|(Answered { sample, schema, .. }, body)| {
+                let figure = |value: &Value| measure_answer(&sample.operation, schema, value);
+                (figure(&body), figure(&with_unknown_member(&body)))
             })
             .unzip();
-        print(&name, plain, options.slowest);
-        print(&format!("{name}, with a gap"), with_gap, options.slowest);
+        let small = answered.len() - plain.len();
+        print_answers(&name, plain, small, options.slowest);
+        print_answers(&format!("{name}, with a gap"), with_gap, small, options.slowest);
     }
 }
 
 fn options() -> Options {
-    let mut options = Options { documents: Vec::new(), bytes: 1 << 20, slowest: 5, only: String::new() };
+    let mut options = Options { documents: Vec::new(), bytes: 1 << 20, slowest: 3, only: String::new() };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().unwrap_or_else(|| panic!("{arg} needs a value"));
@@ -91,35 +128,33 @@ fn load(file: &PathBuf) -> Arc<Contract> {
     Contract::load(std::slice::from_ref(file), &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Operations with the schema of their success and an answer.
-fn bodies(contract: &Arc<Contract>, bytes: usize, only: &str) -> Vec<(String, Schema, Value)> {
+/// Operations with the schema of their success and answers of JSON.
+fn answered(contract: &Arc<Contract>, only: &str) -> Vec<Answered> {
     let mocks: Vec<Mock> =
         (0..4).map(|seed| Mock::new(Arc::clone(contract), None, seed).expect("randomness for a key")).collect();
-    let mut bodies = Vec::new();
-    for (id, sample) in mocks[0].samples().into_iter().filter(|(id, _)| id.contains(only)) {
+    let mut all = Vec::new();
+    for (_, sample) in mocks[0].samples().into_iter().filter(|(id, _)| id.contains(only)) {
         let Some(sample) = sample else { continue };
         let path = sample.target.split('?').next().unwrap_or_default();
         let Some(found) = contract.find(sample.method.as_str(), path) else { continue };
         let Some(success) = found.operation.responses.success() else { continue };
         let Some(schema) = success.content.iter().find_map(|content| content.schema.clone()) else { continue };
-        let headers: HeaderMap = sample
-            .headers
-            .iter()
-            .filter_map(|(name, value)| Some((name.parse::<HeaderName>().ok()?, value.parse::<HeaderValue>().ok()?)))
-            .collect();
+        let headers: HeaderMap = fields(&sample).collect();
         let ask = Ask { method: &sample.method, target: &sample.target, headers: &headers, body: &sample.body };
-        let mut answers: Vec<Value> = Vec::new();
-        for mock in &mocks {
-            let answer = mock.answer_now(&ask);
-            if answer.status.is_success() {
-                answers.extend(serde_json::from_slice::<Value>(&answer.body));
-            }
+        let (mut status, mut answers) = (0, Vec::new());
+        for answer in mocks.iter().map(|mock| mock.answer_now(&ask)).filter(|answer| answer.status.is_success()) {
+            status = answer.status.as_u16();
+            answers.extend(serde_json::from_slice::<Value>(&answer.body));
         }
-        if let Some(body) = grown(answers, bytes) {
-            bodies.push((id, schema, body));
+        if !answers.is_empty() {
+            all.push(Answered { sample, schema, status, answers });
         }
     }
-    bodies
+    all
+}
+
+fn fields(sample: &Sample) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    sample.headers.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)))
 }
 
 /// The first answer, its longest list filled with the items of all of them up to a size.
@@ -178,10 +213,45 @@ fn with_unknown_member(body: &Value) -> Value {
     body
 }
 
-fn measure(id: &str, schema: &Schema, value: &Value) -> Figure {
+fn measure_exchange(contract: &Contract, answered: &Answered) -> Figure {
+    let Answered { sample, status, .. } = answered;
+    let answer = grown(answered.answers.clone(), EXCHANGE).unwrap_or_default().to_string();
+    let (bytes, answer) = (answer.len() + sample.body.len(), Bytes::from(answer));
+    let headers: Headers = fields(sample).collect();
+    let now = SystemTime::now();
+    let credential = TokenCache::new(Duration::ZERO, None).credential(&headers, now);
+    let request = Request {
+        method: sample.method.clone(),
+        target: Target::new("https", "tenant.example", &*sample.target),
+        version: Version::HTTP_11,
+        headers,
+        body: Body::default(),
+        credential,
+    };
+    let json = [(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"))].into_iter().collect();
+    let response = Response { status: *status, version: Version::HTTP_11, headers: json, body: Body::default() };
+    let mut exchange = Exchange {
+        request,
+        response: Some(response),
+        started: Some(now),
+        timings: Timings::default(),
+        transport: Transport::default(),
+    };
+    let options = CheckOptions::default();
+    let mut check = || {
+        // A body keeps what was read of it.
+        exchange.request.body = Body::whole(sample.body.clone());
+        exchange.response.as_mut().expect("an answer").body = Body::whole(answer.clone());
+        contract.check(&exchange, &options)
+    };
+    let note = if check().findings.is_empty() { "no finding" } else { "findings" };
+    Figure { name: sample.operation.clone(), bytes, time: best(64, &mut check), note }
+}
+
+fn measure_answer(id: &str, schema: &Schema, value: &Value) -> Figure {
     let text = Bytes::from(value.to_string());
     let is_origin = |_: &str| false;
-    let judge = || {
+    let mut judge = || {
         let document = Document::parse(text.clone()).expect("JSON");
         schema.judge(&document, &is_origin)
     };
@@ -191,31 +261,52 @@ fn measure(id: &str, schema: &Schema, value: &Value) -> Figure {
         Ok(_) => "conforms",
         Err(_) => "not judged",
     };
-    let repeat = (64_000 / text.len()).max(1);
-    let (started, mut best) = (Instant::now(), Duration::MAX);
-    while started.elapsed() < BUDGET {
-        let one = Instant::now();
-        for _ in 0..repeat {
-            let _ = std::hint::black_box(judge());
-        }
-        best = best.min(one.elapsed());
-    }
-    let speed = (text.len() * repeat) as f64 / (best.as_secs_f64() * 1e6);
-    Figure { name: id.to_owned(), bytes: text.len(), speed, note }
+    Figure { name: id.to_owned(), bytes: text.len(), time: best(1, &mut judge), note }
 }
 
-fn print(name: &str, mut figures: Vec<Figure>, slowest: usize) {
-    figures.sort_by(|a, b| a.speed.total_cmp(&b.speed));
+/// The time of one run, the best of several times so many.
+fn best<T>(runs: u32, one: &mut impl FnMut() -> T) -> Duration {
+    let (started, mut best) = (Instant::now(), Duration::MAX);
+    while started.elapsed() < BUDGET {
+        let begun = Instant::now();
+        for _ in 0..runs {
+            let _ = std::hint::black_box(one());
+        }
+        best = best.min(begun.elapsed());
+    }
+    best / runs
+}
+
+/// Exchanges of some bytes without findings, and their median in microseconds.
+fn print_exchanges(name: &str, mut figures: Vec<Figure>, reference: Option<f64>, slowest: usize) -> f64 {
+    let all = figures.len();
+    figures.retain(|figure| figure.note == "no finding" && (EXCHANGE / 4..EXCHANGE * 2).contains(&figure.bytes));
+    figures.sort_by_key(|figure| std::cmp::Reverse(figure.time));
+    let Some(median) = figures.get(figures.len() / 2).map(Figure::micros) else { return f64::NAN };
+    let ratio = median / reference.unwrap_or(median);
+    println!("{name}: {} exchanges of {all}; median {median:.2} µs, {ratio:.2} × the built-in's", figures.len());
+    for figure in figures.iter().take(slowest) {
+        println!("  {:>7.2} µs {:>9} bytes  {}", figure.micros(), figure.bytes, figure.name);
+    }
+    median
+}
+
+fn print_answers(name: &str, mut figures: Vec<Figure>, small: usize, slowest: usize) {
+    figures.sort_by(|a, b| a.speed().total_cmp(&b.speed()));
     let mut seen = HashSet::new();
     let notes: Vec<&str> = figures.iter().map(|figure| figure.note).filter(|note| seen.insert(*note)).collect();
     let counts: Vec<String> = notes
         .iter()
         .map(|note| format!("{} {note}", figures.iter().filter(|figure| figure.note == *note).count()))
         .collect();
-    let median = figures.get(figures.len() / 2).map_or(0.0, |figure| figure.speed);
-    let below = figures.iter().filter(|figure| figure.speed < 50.0).count();
-    println!("{name}: {} answers ({}); median {median:.0} MB/s; below 50: {below}", figures.len(), counts.join(", "));
+    let median = figures.get(figures.len() / 2).map_or(0.0, Figure::speed);
+    let below = figures.iter().filter(|figure| figure.speed() < 50.0).count();
+    println!(
+        "{name}: {} answers ({}), {small} too small; median {median:.0} MB/s; below 50: {below}",
+        figures.len(),
+        counts.join(", ")
+    );
     for figure in figures.iter().take(slowest) {
-        println!("  {:>7.1} MB/s {:>9} bytes  {}  {}", figure.speed, figure.bytes, figure.note, figure.name);
+        println!("  {:>7.1} MB/s {:>9} bytes  {}  {}", figure.speed(), figure.bytes, figure.note, figure.name);
     }
 }
