@@ -33,10 +33,15 @@ pub struct Model {
 pub struct Catalogue(Vec<Box<str>>);
 
 impl Catalogue {
-    /// Whether a scope is declared.
-    #[must_use]
-    pub fn contains(&self, scope: &str) -> bool {
-        self.0.binary_search_by(|held| (**held).cmp(scope)).is_ok()
+    /// The scopes that are not declared. A token's come sorted: the one after the last declared one is compared first.
+    pub fn undeclared<'s>(&self, scopes: &'s [String]) -> impl Iterator<Item = &'s String> {
+        let mut next = 0;
+        scopes.iter().filter(move |scope| {
+            let is_next = self.0.get(next).is_some_and(|held| **held == ***scope);
+            let found = if is_next { Ok(next) } else { self.0.binary_search_by(|held| (**held).cmp(scope)) };
+            next = found.map_or(next, |at| at + 1);
+            found.is_err()
+        })
     }
 
     /// The declared scopes.

@@ -224,7 +224,7 @@ impl<'a> Check<'a> {
             standing = Permission::Refuse("with a token that lacks the documented scope");
         }
         if let Some(catalogue) = &self.model.scopes {
-            for scope in held.iter().filter(|scope| !catalogue.contains(scope.as_str())) {
+            for scope in catalogue.undeclared(held) {
                 self.find(Finding::new(Rule::AuthScopeUndeclared, AT, "a declared scope").seen(scope.clone()));
             }
         }
