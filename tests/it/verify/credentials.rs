@@ -14,18 +14,12 @@ fn a_stripped_header_is_named_only_where_the_contract_requires_a_credential() {
     )
     .unwrap();
     let open = folder.path().join("open.yaml");
-    let verified = |path| verify_text(&[get(path, None, 200, "")], &["--contract", open.to_str().unwrap()]).stdout;
-    let (open, keyed) = (verified("/open"), verified("/keyed"));
-    assert!(!open.contains("no request in it carries Authorization"), "{open}");
-    assert!(
-        keyed.contains("no request in it carries Authorization") && keyed.contains("  auth: 1 exchange"),
-        "{keyed}"
-    );
+    let verified = |path| verify_text(&[get(path, None, 200, "")], &["--contract", open.to_str().unwrap()]);
     let tenant = verify_text(&[get("/api/v2/rate-limit-policies/rlp_1", None, 200, POLICY)], &[]);
-    assert_output(
-        "verify/credentials/a_stripped_header_is_named_only_where_the_contract_requires_a_credential",
-        &tenant,
-    );
+    for (contract, ran) in [("open", verified("/open")), ("keyed", verified("/keyed")), ("tenant", tenant)] {
+        let name = "verify/credentials/a_stripped_header_is_named_only_where_the_contract_requires_a_credential";
+        assert_output(&format!("{name}-{contract}"), &ran);
+    }
 }
 
 #[test]
@@ -93,7 +87,10 @@ fn one_authorization_at_the_end_of_the_file_makes_its_lack_a_violation_from_the_
     assert_eq!(report["summary"]["violates"], 2);
     let indices: Vec<&Value> = report["exchanges"].as_array().unwrap().iter().map(|e| &e["entry"]).collect();
     assert_eq!(indices, [0, 1, 2]);
-    assert!(!verify_text(&[get(path, None, 200, POLICY), conforming()], &[]).stdout.contains("strips"));
+    assert_output(
+        "verify/credentials/one_authorization_makes_its_lack_a_violation",
+        &verify_text(&[get(path, None, 200, POLICY), conforming()], &[]),
+    );
 }
 
 #[test]

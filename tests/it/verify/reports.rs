@@ -89,11 +89,12 @@ fn a_secret_is_gone_from_samples_that_came_before_it_was_recognised() {
     login["request"]["method"] = "POST".into();
     login["request"]["postData"] = serde_json::json!({"mimeType": "application/x-www-form-urlencoded",
         "text": format!("grant_type=client_credentials&client_id=x&client_secret={late}&audience=%2Fapi%2Fv2%2F")});
-    for options in [&["--format", "text"][..], &["--format", "json"]] {
-        let ran = verify_text(&[early.clone(), login.clone()], options);
-        assert!(ran.stdout.contains("query.undocumented"), "{}", ran.stdout);
-        assert!(!ran.stdout.contains(late), "{}", ran.stdout);
-    }
+    let entries = [early, login];
+    let ran = verify_text(&entries, &[]);
+    assert_output("verify/reports/a_secret_is_gone_from_samples_that_came_before_it_was_recognised", &ran);
+    let (_, report) = verify_json(&entries, &[]);
+    assert_eq!(rules(&report, 0), ["query.undocumented", "response.body.undocumented"]);
+    assert!(!report.to_string().contains(late), "{report}");
 }
 
 #[test]
