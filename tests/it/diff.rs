@@ -8,7 +8,7 @@ use super::support::{
     command::{Ran, run_in},
     har,
 };
-use crate::support::golden::{assert_line, assert_output};
+use crate::support::golden::assert_output;
 
 const POLICY: &str = "/api/v2/rate-limit-policies/rlp_1";
 
@@ -105,10 +105,7 @@ fn ignored_places_do_not_count_and_secrets_are_not_shown() {
     let a = [get("/api/v2/x", r#"{"client_secret":"hunter-one-0815","at":1,"deep":[{"id":1,"n":1}]}"#)];
     let b = [get("/api/v2/x", r#"{"client_secret":"hunter-two-0815","at":2,"deep":[{"id":2,"n":2}]}"#)];
     let ran = diff(&a, &b, &["--ignore", "pointer:/at", "--ignore", "pointer:/deep/*/id"]);
-    assert_eq!(ran.status, 1);
-    assert_line(&ran.stdout, "  response body at `/deep/*/n`: 1 → 2");
-    assert!(!ran.stdout.contains("`/at`"), "{}", ran.stdout);
-    assert!(!ran.stdout.contains("hunter") && !ran.stdout.contains("client_secret"), "{}", ran.stdout);
+    assert_output("diff/ignored_places_do_not_count_and_secrets_are_not_shown", &ran);
     let ran = diff(&a, &b, &["--ignore", "body"]);
     assert_eq!(ran.status, 0, "{}", ran.stdout);
 }

@@ -4,6 +4,7 @@ use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::json;
 
 use super::*;
+use crate::support::golden::assert_line;
 
 const TEMPLATES: &str = "/api/v2/connection-profiles/templates";
 
@@ -113,7 +114,7 @@ fn what_is_learned_from_a_fixture_is_what_its_folder_teaches() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let of = |name: &str| run_in(&root, ["learn", name]).stdout.replace("operations/operations.har", "operations");
     assert_eq!(of("operations"), of("operations/operations.har"));
-    assert!(of("operations").contains("getConnectionProfileTemplates answers 200"), "{}", of("operations"));
+    assert_line(&of("operations"), "    description: getConnectionProfileTemplates answers 200");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::command::Running;
-use crate::support::command::run_in;
+use crate::support::{command::run_in, golden::assert_line};
 
 const SHOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/contracts/shop.yaml");
 
@@ -48,7 +48,7 @@ fn the_mocks_own_answers_conform_to_each_document() {
         let out = index.to_string();
         let ran = run_in(folder.path(), ["demo", "--contract", document, "--out", &out]);
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
-        assert!(ran.stdout.contains("All steps gave the expected result"), "{}", ran.stdout);
+        assert_line(&ran.stdout, "All steps gave the expected result, in TIME s.");
         let verified =
             run_in(&folder.path().join(&out), ["verify", "--contract", document, "--format", "json", "tenant"]);
         let report: Value = serde_json::from_str(&verified.stdout).unwrap();
