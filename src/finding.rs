@@ -57,6 +57,12 @@ macro_rules! rules {
                 match self { $(Self::$variant => Kind::$kind,)* }
             }
 
+            /// Whether it is one of the `auth.*` rules, which need the `Authorization` header.
+            #[must_use]
+            pub fn is_auth(self) -> bool {
+                self.id().starts_with("auth.")
+            }
+
             /// One line: when it fires.
             #[must_use]
             pub fn summary(self) -> &'static str {

@@ -11,15 +11,14 @@ const FRAGMENT: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'%').add(b'<').add(b'>').add(b'`').add(b'^').add(b'{').add(b'}').add(b'|');
 
 /// Longest chain of references that is followed before it is called a loop.
-pub(super) const LONGEST_CHAIN: usize = 64;
+pub(super) const MAX_CHAIN: usize = 64;
 
 /// Every `$ref` of the document that names nothing in it.
 pub(super) fn dangling(document: &Value) -> Vec<UnusablePlace> {
     let mut dangling = Vec::new();
     walk(document, &mut |at, object| {
         let Some(target) = object.get("$ref").and_then(Value::as_str) else { return };
-        let named = self::target(target);
-        if named.is_none_or(|pointer| self::at(document, &pointer).is_none()) && !is_meta_schema(target) {
+        if resolve(document, target).is_none() && !is_meta_schema(target) {
             dangling.push(UnusablePlace::dangling(at, target));
         }
     });
@@ -38,7 +37,7 @@ pub(crate) fn follow<'a>(
     mut value: &'a Value,
 ) -> Result<(String, &'a Value), ContractError> {
     let mut place = at.to_owned();
-    for _ in 0..LONGEST_CHAIN {
+    for _ in 0..MAX_CHAIN {
         let Some(target) = value.get("$ref").and_then(Value::as_str) else { return Ok((place, value)) };
         let named = self::target(target);
         match named.and_then(|pointer| self::at(document, &pointer).map(|value| (pointer, value))) {
@@ -59,6 +58,11 @@ pub(crate) fn followed<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
 pub(crate) fn target(reference: &str) -> Option<String> {
     let fragment = reference.strip_prefix('#')?;
     percent_encoding::percent_decode_str(fragment).decode_utf8().ok().map(Into::into)
+}
+
+/// What a reference within the document names.
+pub(super) fn resolve<'v>(document: &'v Value, reference: &str) -> Option<&'v Value> {
+    at(document, &target(reference)?)
 }
 
 /// Whether a reference leads to a meta-schema of JSON Schema, which the judge brings along.

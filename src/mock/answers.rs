@@ -130,7 +130,7 @@ impl Mock {
     fn refuse(&self, call: &Call<'_>, finding: &Finding) -> Answer {
         let wanted: &[u16] = match finding.rule {
             Rule::AuthScope => &[403],
-            rule if rule.id().starts_with("auth.") => &[401, 403],
+            rule if rule.is_auth() => &[401, 403],
             Rule::RequestContentType => &[415, 400, 422],
             Rule::PathParameter => &[400, 404, 422],
             _ => &[400, 422],

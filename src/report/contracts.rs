@@ -15,11 +15,10 @@ use super::{
     cases::{Level, Suite, Trouble},
     page::{Part, Piece, Tone, code, text},
     plain,
-    tally::is_auth,
 };
 use crate::{
     contract::compare::{Change, Impact},
-    finding::{Finding, Kind, Rule},
+    finding::{Finding, Kind, Rule, UNDOCUMENTED},
     plural::plural,
     redact::{Judged, Redacted, Redactor},
     visible::visible,
@@ -74,7 +73,7 @@ impl Failing {
     /// The same without what nobody can judge where the file's producer leaves out `Authorization`.
     #[must_use]
     pub fn without_auth(mut self) -> Self {
-        self.violations.retain(|found| !is_auth(found.rule));
+        self.violations.retain(|found| !found.rule.is_auth());
         self
     }
 }
@@ -262,7 +261,7 @@ impl Changes {
             suites.entry(name).or_insert_with(|| suite(name)).add_again(format!("{}{at}", change.kind), trouble);
         }
         for one in &self.failing {
-            let name = one.operation.as_deref().unwrap_or("undocumented");
+            let name = one.operation.as_deref().unwrap_or(UNDOCUMENTED);
             let suite = suites.entry(name).or_insert_with(|| suite(name));
             for found in &one.violations {
                 let trouble = Trouble::new(Level::Failure, found.rule.id(), &found.message);

@@ -5,11 +5,7 @@ use std::io::{self, BufRead as _, BufReader, Seek, SeekFrom, Write};
 use serde::Serialize;
 use tempfile::SpooledTempFile;
 
-use super::{
-    Cited, ExchangeRef, Unauthenticated,
-    tally::{conclusion, is_auth},
-    verdict_name,
-};
+use super::{Cited, ExchangeRef, Unauthenticated, tally::conclusion, verdict_name};
 use crate::{
     finding::{Blame, Finding, Unchecked},
     redact::{Judged, Redacted, Redactor},
@@ -74,7 +70,7 @@ impl Spool {
     ) -> io::Result<()> {
         let verdict = &judged.verdict;
         let Cited { line, started, method, url, status, .. } = Cited::new(place, judged);
-        let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !is_auth(finding.rule));
+        let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !finding.rule.is_auth());
         let exchange = Exchange {
             source: place.source,
             entry: place.entry,

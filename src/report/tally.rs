@@ -151,7 +151,7 @@ pub struct Sample {
 impl Tally {
     pub(super) fn add(&mut self, place: ExchangeRef<'_>, judged: &Redacted<Judged>, other: Option<Unauthenticated>) {
         let verdict = &judged.verdict;
-        let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !is_auth(finding.rule));
+        let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !finding.rule.is_auth());
         self.count_verdict(
             place,
             conclusion(findings()),
@@ -357,11 +357,6 @@ impl Tally {
         let counts = self.operations.iter().map(|(operation, counts)| (&**operation, count(counts)));
         counts.filter(|(_, count)| *count > 0).collect()
     }
-}
-
-/// Whether this is one of the `auth.*` rules, which cannot be judged where the header was stripped.
-pub(super) fn is_auth(rule: Rule) -> bool {
-    rule.id().starts_with("auth.")
 }
 
 pub(super) fn conclusion<'a>(findings: impl Iterator<Item = &'a Finding>) -> Conclusion {

@@ -83,7 +83,7 @@ impl Fails {
         let violations = || verdict.findings.iter().filter(|finding| finding.kind() == Kind::Violation);
         Self {
             at_all: violations().next().is_some(),
-            without_auth: violations().any(|finding| !finding.rule.id().starts_with("auth.")),
+            without_auth: violations().any(|finding| !finding.rule.is_auth()),
         }
     }
 }

@@ -100,6 +100,6 @@ fn without_messages(redacted: Redacted<JudgedExchange>) -> JudgedExchange {
 
 /// What was attested about authentication does not count where it is not checked.
 fn without_authentication(verdict: &mut Verdict) {
-    verdict.findings.retain(|finding| !finding.rule.id().starts_with("auth."));
+    verdict.findings.retain(|finding| !finding.rule.is_auth());
     verdict.unchecked.insert(Unchecked::Auth);
 }

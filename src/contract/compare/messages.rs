@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     change::{Change, Impact, Role, change},
-    schema::Walk,
+    schema::{ANYTHING, Walk},
 };
 use crate::contract::{
     MediaRange,
@@ -53,28 +53,18 @@ impl Messages<'_, '_> {
                 self.add(impact, kind, &place, message);
                 continue;
             };
-            match (old.required, parameter.required) {
-                (false, true) => {
-                    let message = "the parameter is required now";
-                    self.add(Impact::Breaking, "request-parameter-became-required", &place, message);
-                }
-                (true, false) => {
-                    let message = "the parameter is optional now";
-                    self.add(Impact::NonBreaking, "request-parameter-became-optional", &place, message);
-                }
-                _ => {}
-            }
-            match (old.allow_empty, parameter.allow_empty) {
-                (true, false) => {
-                    let message = "no empty value is allowed now";
-                    self.add(Impact::Breaking, "request-parameter-allow-empty-unset", &place, message);
-                }
-                (false, true) => {
-                    let message = "an empty value is allowed now";
-                    self.add(Impact::NonBreaking, "request-parameter-allow-empty-set", &place, message);
-                }
-                _ => {}
-            }
+            self.flag(
+                (old.required, parameter.required),
+                &place,
+                (Impact::Breaking, "request-parameter-became-required", "the parameter is required now"),
+                (Impact::NonBreaking, "request-parameter-became-optional", "the parameter is optional now"),
+            );
+            self.flag(
+                (old.allow_empty, parameter.allow_empty),
+                &place,
+                (Impact::NonBreaking, "request-parameter-allow-empty-set", "an empty value is allowed now"),
+                (Impact::Breaking, "request-parameter-allow-empty-unset", "no empty value is allowed now"),
+            );
             self.notations(Role::Parameter, (old.notation, parameter.notation), &place);
             self.says(Role::Parameter, (&old.says, &parameter.says), &place);
         }
@@ -97,12 +87,27 @@ impl Messages<'_, '_> {
         }
     }
 
+    /// Adds what a flag became; nothing where it stays as it was.
+    fn flag(
+        &mut self,
+        (was, is): (bool, bool),
+        place: &str,
+        set: (Impact, &'static str, &'static str),
+        unset: (Impact, &'static str, &'static str),
+    ) {
+        let (impact, kind, message) = match (was, is) {
+            (false, true) => set,
+            (true, false) => unset,
+            _ => return,
+        };
+        self.add(impact, kind, place, message);
+    }
+
     /// A message without a schema is one of which the contract states nothing.
     fn schemas(&mut self, role: Role, was: Option<&Schema>, is: Option<&Schema>, place: &str) {
-        static NOTHING: Value = Value::Bool(true);
         let found = |document, schema: Option<&Schema>| match schema {
-            Some(schema) => refs::at(document, &schema.pointer()).unwrap_or(&NOTHING),
-            None => &NOTHING,
+            Some(schema) => refs::at(document, &schema.pointer()).unwrap_or(&ANYTHING),
+            None => &ANYTHING,
         };
         let (old, new) = self.documents;
         let (was, is) = (found(old, was), found(new, is));
@@ -116,15 +121,12 @@ impl Messages<'_, '_> {
                 RequestBody::Documented { content, required },
                 RequestBody::Documented { content: new, required: now },
             ) => {
-                match (required, now) {
-                    (false, true) => {
-                        self.add(Impact::Breaking, "request-body-became-required", BODY, "the body is required now");
-                    }
-                    (true, false) => {
-                        self.add(Impact::NonBreaking, "request-body-became-optional", BODY, "the body is optional now");
-                    }
-                    _ => {}
-                }
+                self.flag(
+                    (*required, *now),
+                    BODY,
+                    (Impact::Breaking, "request-body-became-required", "the body is required now"),
+                    (Impact::NonBreaking, "request-body-became-optional", "the body is optional now"),
+                );
                 self.contents(Role::RequestBody, content, new, BODY);
             }
             (_, RequestBody::Documented { required: true, .. }) => {
@@ -259,17 +261,12 @@ impl Messages<'_, '_> {
                 self.add(impact, kind, &place, "the contract does not have the header any more");
                 continue;
             };
-            match (header.required, new.required) {
-                (true, false) => {
-                    let message = "the header is optional now";
-                    self.add(Impact::Breaking, "response-header-became-optional", &place, message);
-                }
-                (false, true) => {
-                    let message = "the header is required now";
-                    self.add(Impact::NonBreaking, "response-header-became-required", &place, message);
-                }
-                _ => {}
-            }
+            self.flag(
+                (header.required, new.required),
+                &place,
+                (Impact::NonBreaking, "response-header-became-required", "the header is required now"),
+                (Impact::Breaking, "response-header-became-optional", "the header is optional now"),
+            );
             self.notations(Role::ResponseHeader, (header.notation, new.notation), &place);
             self.says(Role::ResponseHeader, (&header.says, &new.says), &place);
         }

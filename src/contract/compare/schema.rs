@@ -21,6 +21,9 @@ use crate::{
     plural::plural,
 };
 
+/// The schema that a contract without one stands for: anything is allowed.
+pub(super) static ANYTHING: Value = Value::Bool(true);
+
 /// Keywords that are compared by what they allow.
 const COMPARED: [&str; 25] = [
     "type",
@@ -357,8 +360,7 @@ impl<'a, 'c> Walk<'a, 'c> {
     }
 
     fn items(&mut self, old: &'a Map<String, Value>, new: &'a Map<String, Value>, at: &At) {
-        static NOTHING: Value = Value::Bool(true);
-        let items = |schema: &'a Map<String, Value>| schema.get("items").unwrap_or(&NOTHING);
+        let items = |schema: &'a Map<String, Value>| schema.get("items").unwrap_or(&ANYTHING);
         self.schemas(items(old), items(new), &at.below("*"));
     }
 
@@ -462,15 +464,10 @@ impl<'a> Same<'a> {
                     && old.iter().all(|(name, old)| new.get(name).is_some_and(|new| self.schemas(old, new)))
             }
             _ if keyword == "$ref" => match (old.as_str(), new.as_str()) {
-                (Some(one), Some(other)) => {
-                    let found = |document: &'a Value, reference: &str| {
-                        refs::target(reference).and_then(|pointer| refs::at(document, &pointer))
-                    };
-                    match (found(self.old, one), found(self.new, other)) {
-                        (Some(old), Some(new)) => self.schemas(old, new),
-                        _ => one == other,
-                    }
-                }
+                (Some(one), Some(other)) => match (refs::resolve(self.old, one), refs::resolve(self.new, other)) {
+                    (Some(old), Some(new)) => self.schemas(old, new),
+                    _ => one == other,
+                },
                 _ => old == new,
             },
             _ => old == new,
@@ -481,10 +478,10 @@ impl<'a> Same<'a> {
 /// What a schema leads to, as long as nothing beside the reference restricts anything.
 fn target<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     let mut schema = schema;
-    for _ in 0..refs::LONGEST_CHAIN {
+    for _ in 0..refs::MAX_CHAIN {
         let Some(Value::String(reference)) = schema.get("$ref") else { break };
         let alone = schema.as_object().is_some_and(|schema| schema.keys().all(|key| key == "$ref" || !restricts(key)));
-        let Some(found) = refs::target(reference).and_then(|pointer| refs::at(document, &pointer)) else { break };
+        let Some(found) = refs::resolve(document, reference) else { break };
         if !alone {
             break;
         }
@@ -495,9 +492,9 @@ fn target<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
 
 /// The keywords of a schema that holds no reference any more.
 fn members(schema: &Value) -> Option<&Map<String, Value>> {
-    static ANYTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+    static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
     match schema {
-        Value::Bool(true) => Some(&ANYTHING),
+        Value::Bool(true) => Some(&EMPTY),
         Value::Object(members) if !members.contains_key("$ref") => Some(members),
         _ => None,
     }

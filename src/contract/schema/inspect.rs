@@ -342,7 +342,7 @@ impl Inspector<'_> {
         };
         if refs::is_meta_schema(target) {
             self.found.meta_schemas.insert(target.to_owned());
-        } else if refs::target(target).is_none_or(|to| refs::at(self.document, &to).is_none()) {
+        } else if refs::resolve(self.document, target).is_none() {
             self.unusable(pointer, "$ref", UnusablePlace::dangling(pointer, target).reason);
         }
     }
