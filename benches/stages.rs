@@ -16,7 +16,7 @@ use contrail::{
     json::Document,
     pipeline::ContractShapes,
     recording::{Entry, JournalContext, encode},
-    redact::{Judged, Plan, Redactor},
+    redact::{JudgedExchange, Plan, Redactor},
     replay::{Builder, Exhausted, Replay, Settings},
     token::TokenCache,
 };
@@ -99,10 +99,10 @@ fn exchange(name: &str) -> Exchange {
     }
 }
 
-fn judged(exchange: Exchange) -> Judged {
+fn judged(exchange: Exchange) -> JudgedExchange {
     let verdict = Contract::built_in().check(&exchange, &CheckOptions::default());
     assert!(verdict.findings.is_empty(), "the mix conforms: {:?}", verdict.findings);
-    Judged::new(exchange, verdict)
+    JudgedExchange::new(exchange, verdict)
 }
 
 fn redactor() -> Redactor {

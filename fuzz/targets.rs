@@ -22,9 +22,9 @@ use contrail::{
     exchange::{
         Body, Credential, DecodeLimits, Exchange, Headers, Presence, Request, Response, Target, Timings, Transport,
     },
-    json::{self, Document, Fault},
+    json::{self, Document, SyntaxFault},
     recording::{self, Identity, Journal, JournalContext, Recording},
-    redact::{self, Judged, Redactor},
+    redact::{self, JudgedExchange, Redactor},
     replay::{Builder, Replay, Settings},
     token::{self, TokenCache},
 };
@@ -59,7 +59,8 @@ pub fn json(data: &[u8]) {
         Ok(document) => document,
         Err(error) => {
             assert!(error.offset <= data.len(), "{error}");
-            let stricter = matches!(error.fault, Fault::DuplicateKey | Fault::TooDeep | Fault::TooLong);
+            let stricter =
+                matches!(error.fault, SyntaxFault::DuplicateKey | SyntaxFault::TooDeep | SyntaxFault::TooLong);
             assert!(theirs.is_err() || stricter, "{error}, and serde_json takes it");
             return;
         }
@@ -447,7 +448,7 @@ fn through(mut exchange: Exchange, redactor: &Redactor) -> Vec<u8> {
         exchange.timings = Timings::default();
     }
     let verdict = Contract::built_in().check(&exchange, &CheckOptions::default());
-    let once = redactor.redact(Judged::new(exchange, verdict));
+    let once = redactor.redact(JudgedExchange::new(exchange, verdict));
     let mut line = Vec::new();
     recording::encode(&once, None, &context(), &mut line);
     assert_eq!(line.iter().position(|byte| *byte == b'\n'), Some(line.len() - 1), "one line");
@@ -456,7 +457,7 @@ fn through(mut exchange: Exchange, redactor: &Redactor) -> Vec<u8> {
     let entry = entries.next().expect("there is an entry").expect("what was written can be read");
     assert!(entries.next().is_none());
     let verdict = entry.note.expect("our own line has a note").verdict;
-    let again = redactor.redact(Judged::new(entry.exchange, verdict));
+    let again = redactor.redact(JudgedExchange::new(entry.exchange, verdict));
     let mut second = Vec::new();
     recording::encode(&again, None, &context(), &mut second);
     assert_eq!(without_places(&second), without_places(&line), "written, read and written again");

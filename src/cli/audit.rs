@@ -17,7 +17,7 @@ use crate::{
     exchange::Credential,
     finding::{Rule, UNDOCUMENTED},
     recording::Entry,
-    redact::{Judged, Redactor},
+    redact::{JudgedExchange, Redactor},
     report::{
         ExchangeRef, Exit, Reason,
         audit::{About, Audit, name_of},
@@ -135,7 +135,7 @@ impl Args {
     }
 
     /// Whether an exchange counts. One without an instant is on neither side of a bound.
-    fn selects(&self, judged: &Judged) -> bool {
+    fn selects(&self, judged: &JudgedExchange) -> bool {
         let started = judged.exchange.started;
         let client = || name_of(&judged.exchange.request.credential);
         let operation = judged.verdict.operation.as_deref().unwrap_or(UNDOCUMENTED);
@@ -181,8 +181,8 @@ impl Reading<'_> {
     fn take(&self, source: &str, entry: Entry, audit: &mut Audit) {
         let Entry { index, line, mut exchange, note } = entry;
         let outside = !self.judge.contract.covers(exchange.request.target.path());
-        let verdict = self.judge.settled(&mut exchange, note.as_ref());
-        let judged = self.redactor.redact(Judged::new(exchange, verdict));
+        let verdict = self.judge.verdict(&mut exchange, note.as_ref());
+        let judged = self.redactor.redact(JudgedExchange::new(exchange, verdict));
         if self.args.selects(&judged) {
             let place = ExchangeRef { source, entry: index, line, outside, ..ExchangeRef::default() };
             audit.exchange(place, &judged, &self.judge.contract);

@@ -16,7 +16,7 @@ use crate::{
     coverage::{Items, Minimum},
     finding::Verdict,
     recording,
-    redact::{Judged, Redactor},
+    redact::{JudgedExchange, Redactor},
     report::coverage::Covered,
 };
 
@@ -69,7 +69,7 @@ fn coverage(args: &Args) -> Result<Outcome, Failure> {
 fn read(source: &Source, redactor: &Redactor, items: &mut Items) -> Result<(), Failure> {
     let mut recording = recording::open_up_to(&source.path, source.length)?;
     for entry in recording.by_ref() {
-        items.exchange(&redactor.redact(Judged::new(entry?.exchange, Verdict::default())));
+        items.exchange(&redactor.redact(JudgedExchange::new(entry?.exchange, Verdict::default())));
     }
     verify::report_torn(&source.path, recording.head().torn);
     Ok(())

@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     if folded.nothing {
         return Err(nothing(&folded, &args.out, there).into());
     }
-    say(&folded, &origin, &args.out, &redactor);
+    print_summary(&folded, &origin, &args.out, &redactor);
     Ok(Outcome::CLEAN)
 }
 
@@ -190,7 +190,7 @@ fn sites(elsewhere: &BTreeMap<String, usize>) -> String {
 /// Sites that are named.
 const LISTED: usize = 10;
 
-fn say(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
+fn print_summary(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
     for (journal, bytes) in &folded.torn {
         super::verify::report_torn(journal, *bytes);
     }

@@ -19,7 +19,7 @@ use crate::{
     learn::Learner,
     plural::plural,
     recording::Entry,
-    redact::{Judged, Redactor},
+    redact::{JudgedExchange, Redactor},
     visible::visible,
 };
 
@@ -114,8 +114,8 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, learner: &mut Learn
     let file: Arc<str> = source.path.display().to_string().into();
     for entry in recording.by_ref() {
         let Entry { index, mut exchange, note, .. } = entry?;
-        let verdict = judge.settled(&mut exchange, note.as_ref());
-        learner.exchange(&file, index, &redactor.redact(Judged::new(exchange, verdict)));
+        let verdict = judge.verdict(&mut exchange, note.as_ref());
+        learner.exchange(&file, index, &redactor.redact(JudgedExchange::new(exchange, verdict)));
     }
     verify::report_torn(&source.path, recording.head().torn);
     verify::report_unproven(&file, recording.head().unproven);

@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use self::messages::complain;
 pub use self::{
     options::{ContractArgs, Format},
-    outcome::{Ended, Failure, Outcome},
+    outcome::{CommandStatus, Failure, Outcome},
     parse::command,
 };
 use crate::config::Sources;

@@ -10,7 +10,7 @@ pub struct Outcome {
     /// Replay misses.
     pub misses: bool,
     /// How a wrapped command failed, if it did; its status takes precedence over contrail's own.
-    pub command: Option<Ended>,
+    pub command: Option<CommandStatus>,
     /// Part of the work failed; the message is printed already.
     pub failed: bool,
 }
@@ -33,7 +33,7 @@ impl Outcome {
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct CommandStatus {
     /// Its status, or 128 + n if signal n ended it.
     pub status: u8,
     /// The signal that ended it.
@@ -42,7 +42,7 @@ pub struct Ended {
     pub interrupted: bool,
 }
 
-impl Ended {
+impl CommandStatus {
     /// How it ended, in words.
     pub(super) fn in_words(self) -> String {
         match self.signal {

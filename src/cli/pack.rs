@@ -61,7 +61,7 @@ pub(super) fn run_unpack(args: &UnpackArgs) -> Result<Outcome, Failure> {
 }
 
 /// What there is to pack.
-struct Found {
+struct PackInput {
     sources: Vec<FoldSource>,
     /// The day that it states itself; none if a journal is part of it.
     recorded: Option<String>,
@@ -130,14 +130,14 @@ fn trail(path: &Path) -> Result<Option<Vec<PathBuf>>, Failure> {
 }
 
 /// The recording at `path`, with the journal beside it that was not folded yet.
-fn find(path: &Path) -> Result<Found, Failure> {
+fn find(path: &Path) -> Result<PackInput, Failure> {
     let journal = Some(Journal::path_for(path)).filter(|journal| journal.exists() && !Journal::is_folded(journal));
     let mut sources = Vec::new();
     let mut recorded = None;
     let mut unproven = false;
     if let Some(segments) = trail(path)? {
         let whole = FoldSource { paths: segments, take: Take::All };
-        return Ok(Found { sources: vec![whole], recorded: None, unproven: true });
+        return Ok(PackInput { sources: vec![whole], recorded: None, unproven: true });
     }
     if path.exists() || journal.is_none() {
         let inside = recording::sources(path)?;
@@ -172,5 +172,5 @@ fn find(path: &Path) -> Result<Found, Failure> {
         recorded = None;
         unproven = true;
     }
-    Ok(Found { sources, recorded, unproven })
+    Ok(PackInput { sources, recorded, unproven })
 }

@@ -87,7 +87,7 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
         ExitCode::from(if error.use_stderr() { 2 } else { 0 })
     })?;
     if let Command::Diff(args) = &mut cli.command {
-        args.settle(&sources);
+        args.set_mode(&sources);
     }
     cli.command.check(ends_in_dashes, &sources).map_err(|wrong| complain(&*Failure::from(wrong), &sources))?;
     Ok((cli, sources))

@@ -145,7 +145,7 @@ impl<W: Write> Printer<W> {
         self.colour
     }
 
-    fn settle<T>(&mut self, result: io::Result<T>, dropped: T) -> io::Result<T> {
+    fn closed_or<T>(&mut self, result: io::Result<T>, dropped: T) -> io::Result<T> {
         match result {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 self.closed = true;
@@ -163,7 +163,7 @@ impl<W: Write> Write for Printer<W> {
             return Ok(bytes.len());
         }
         let result = self.inner.write(bytes);
-        self.settle(result, bytes.len())
+        self.closed_or(result, bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -171,7 +171,7 @@ impl<W: Write> Write for Printer<W> {
             return Ok(());
         }
         let result = self.inner.flush();
-        self.settle(result, ())
+        self.closed_or(result, ())
     }
 }
 

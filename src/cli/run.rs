@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::{sync::watch, task::JoinSet};
 
 use super::{
-    Ended, Failure, Format,
+    CommandStatus, Failure, Format,
     environment::Environment,
     listeners::Open,
     options::{contract::warn_of_unusable_places, limits::ProxyArgs},
@@ -38,7 +38,7 @@ impl Observer for NoObserver {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunEnd {
     /// How the wrapped command ended, if there was one.
-    pub command: Option<Ended>,
+    pub command: Option<CommandStatus>,
     /// What the command got to find the listeners by, as in `CONTRAIL_URL=http://127.0.0.1:41234`.
     pub given: Vec<String>,
     /// The lines that say where it listened.
@@ -48,13 +48,13 @@ pub struct RunEnd {
 impl RunEnd {
     /// How the wrapped command failed, if it did.
     #[must_use]
-    pub fn failure(&self) -> Option<Ended> {
+    pub fn failure(&self) -> Option<CommandStatus> {
         self.command.filter(|ended| ended.status != 0)
     }
 
     /// How the wrapped command came to an end before its work was done: it failed, or contrail was stopped.
     #[must_use]
-    pub fn cut_short(&self) -> Option<Ended> {
+    pub fn cut_short(&self) -> Option<CommandStatus> {
         self.command.filter(|ended| ended.status != 0 || ended.interrupted)
     }
 }

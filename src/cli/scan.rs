@@ -53,7 +53,7 @@ pub struct Args {
 }
 
 /// A secret in a file, ready to be printed.
-struct Found {
+struct FoundSecret {
     source: String,
     line: Option<usize>,
     sighting: Sighting,
@@ -109,7 +109,7 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
         let lines = OnceCell::new();
         content.parts(&redactor, |line, cleaned| {
             unread += cleaned.withheld;
-            found.extend(cleaned.sightings.into_iter().map(|sighting| Found {
+            found.extend(cleaned.sightings.into_iter().map(|sighting| FoundSecret {
                 line: line.or_else(|| content.line_of(&sighting, lines.get_or_init(|| content.line_ends()))),
                 source: content.name.clone(),
                 sighting,

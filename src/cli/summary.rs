@@ -107,11 +107,11 @@ pub(super) fn reports(outcome: &mut Outcome, redactor: &Redactor, requests: &[re
 }
 
 /// Says something on standard error before the summary: a line for people, or an object with it and with this member.
-pub(super) fn event(format: Format, name: &str, value: impl Into<Value>, said: &str) {
+pub(super) fn event(format: Format, name: &str, value: impl Into<Value>, sentences: &str) {
     let line = match format {
-        Format::Text => visible(said).into_owned(),
+        Format::Text => visible(sentences).into_owned(),
         Format::Json => {
-            let members = [(name.to_owned(), value.into()), ("message".to_owned(), said.into())];
+            let members = [(name.to_owned(), value.into()), ("message".to_owned(), sentences.into())];
             Value::Object(members.into_iter().collect()).to_string()
         }
     };
@@ -181,7 +181,7 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
             run.misses().map(|missed| format!("{} ({}, {} in all)", missed.request, missed.reason, missed.count)),
         );
     }
-    for (count, one, many) in said(outcome, dropped) {
+    for (count, one, many) in sentences(outcome, dropped) {
         if count > 0 {
             let _ = writeln!(out, "{count} {}", if count == 1 { one } else { many });
         }
@@ -262,9 +262,9 @@ pub(super) fn list(text: &mut String, lines: impl Iterator<Item = String>) {
 }
 
 /// The sentence about a count, in the singular and in the plural.
-fn said(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 11] {
+fn sentences(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static str); 11] {
     let (secrets, counts) = (&outcome.secrets, &outcome.counts);
-    let any = |count, said| (count, said, said);
+    let any = |count, sentences| (count, sentences, sentences);
     [
         (
             secrets.forgotten,

@@ -73,10 +73,10 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
     let own = Own::of(&heads, &readable)?;
     let found = found.into_iter().map(|(argument, (trail, id))| {
         let checked = check(&trail, id.as_deref(), &own)?;
-        Ok(Found { argument, trail, id, checked, known: Vec::new() })
+        Ok(InspectedTrail { argument, trail, id, checked, known: Vec::new() })
     });
     let mut found = found.collect::<Result<Vec<_>, Failure>>()?;
-    settle_copies(&mut found)?;
+    resolve_copies(&mut found)?;
     let mut inspected = Vec::new();
     let mut seen = HashSet::new();
     for (at, (path, others)) in arguments.into_iter().enumerate() {
@@ -86,7 +86,7 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
         let mut one = Inspected { name, trails: Vec::new(), others: others_named, merged, sources: Vec::new() };
         // Only trails with a chain are merged into those of another argument.
         let mut chained = merged;
-        for Found { trail, checked, known, .. } in trails {
+        for InspectedTrail { trail, checked, known, .. } in trails {
             chained |= checked.is_some();
             one.sources.extend(trail.segments.iter().enumerate().map(|(at, segment)| Source {
                 path: segment.clone(),
@@ -117,7 +117,7 @@ pub(super) fn inspect(named: &[PathBuf], heads: &[PathBuf]) -> Result<Vec<Inspec
 }
 
 /// A trail, and the result of its check.
-struct Found {
+struct InspectedTrail {
     /// The index of the argument that named it.
     argument: usize,
     trail: TrailFiles,
@@ -126,7 +126,7 @@ struct Found {
     known: Vec<Arc<TrailLines>>,
 }
 
-impl Found {
+impl InspectedTrail {
     fn is_broken(&self) -> bool {
         self.checked.as_ref().is_some_and(|checked| checked.broken.is_some())
     }
@@ -140,7 +140,7 @@ impl Found {
 
 /// Trails with one id that are not one chain are copies of which some were altered. Their common lines count once, with
 /// a whole one if there is any. Of two whole ones that differ, one was written anew, and nothing says which.
-fn settle_copies(found: &mut [Found]) -> Result<(), Failure> {
+fn resolve_copies(found: &mut [InspectedTrail]) -> Result<(), Failure> {
     let mut order: Vec<usize> = (0..found.len()).collect();
     order.sort_by_key(|at| {
         let links = found[*at].checked.as_ref().map(|checked| checked.head.seq);

@@ -27,8 +27,8 @@ use crate::{
     finding::{Rule, Unchecked, Verdict},
     json,
     plural::plural,
-    recording::{self, Entry, Note, ReadError, Recording, settle},
-    redact::{Judged, Redactor},
+    recording::{self, Entry, Note, ReadError, Recording, reconcile},
+    redact::{JudgedExchange, Redactor},
     report::{Collector, ExchangeRef, Exit, Integrity, Reason, ReportFormat, Request, Unauthenticated, Unremarkable},
     token::{self, Jwks, TokenCache},
 };
@@ -149,7 +149,7 @@ struct Verified {
     carries_authorization: bool,
     /// The other outcome, as long as nobody knows whether the file's producer strips the header.
     unauthenticated: Option<Unauthenticated>,
-    said: Remark,
+    remark: Remark,
 }
 
 /// What there is to report of an exchange.
@@ -157,7 +157,7 @@ enum Remark {
     /// That it was there. `searched` is the exchange, if it may hold secrets.
     Nothing { counted: Unremarkable, searched: Option<Box<Exchange>> },
     /// Something of it.
-    Something(Box<Judged>),
+    Something(Box<JudgedExchange>),
 }
 
 fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Collector) -> Result<(), Failure> {
@@ -165,33 +165,33 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
     let recording = judge.open(source)?;
     let by_contrail = recording.head().by_contrail;
     let listed = collector.lists();
-    // Settled as soon as an entry carries the header, else at the end: see `Collector`. Threads that check may learn of it
+    // Decided as soon as an entry carries the header, else at the end: see `Collector`. Threads that check may learn of it
     // late, and then give an outcome too many.
-    let (mut settled, told) = (false, AtomicBool::new(false));
+    let (mut decided, known) = (false, AtomicBool::new(false));
     let work = |entry: Entry| {
         let Entry { index, line, mut exchange, note } = entry;
         let outside = !judge.contract.covers(exchange.request.target.path());
-        let verdict = judge.settled(&mut exchange, note.as_ref());
-        let open = note.is_none() && !by_contrail && !told.load(Ordering::Relaxed);
+        let verdict = judge.verdict(&mut exchange, note.as_ref());
+        let open = note.is_none() && !by_contrail && !known.load(Ordering::Relaxed);
         let unauthenticated = open.then(|| judge.unauthenticated(&mut exchange));
         let carries_authorization = exchange.request.headers.contains("authorization");
-        let said = match Unremarkable::of(&verdict, exchange.timings.total()).filter(|_| !listed) {
+        let remark = match Unremarkable::of(&verdict, exchange.timings.total()).filter(|_| !listed) {
             Some(counted) => Remark::Nothing { counted, searched: note.is_none().then(|| Box::new(exchange)) },
-            None => Remark::Something(Box::new(Judged::new(exchange, verdict))),
+            None => Remark::Something(Box::new(JudgedExchange::new(exchange, verdict))),
         };
-        Verified { index, line, outside, by_contrail: note.is_some(), carries_authorization, unauthenticated, said }
+        Verified { index, line, outside, by_contrail: note.is_some(), carries_authorization, unauthenticated, remark }
     };
     let ended = recording.each(work, |checked| -> Result<(), Failure> {
-        if !settled && checked.carries_authorization {
+        if !decided && checked.carries_authorization {
             collector.end_of_file(&name, false)?;
-            settled = true;
-            told.store(true, Ordering::Relaxed);
+            decided = true;
+            known.store(true, Ordering::Relaxed);
         }
-        let open = !settled && !checked.by_contrail && !by_contrail;
+        let open = !decided && !checked.by_contrail && !by_contrail;
         let unauthenticated = checked.unauthenticated.filter(|_| open);
         let Verified { index: entry, line, outside, .. } = checked;
         let place = ExchangeRef { source: &name, entry, line, outside, ..ExchangeRef::default() };
-        match checked.said {
+        match checked.remark {
             Remark::Nothing { counted, searched } => {
                 if let Some(exchange) = searched {
                     redactor.recognise(&exchange);
@@ -203,7 +203,7 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
         Ok(())
     })?;
     collector.source(&name);
-    collector.end_of_file(&name, !settled && !ended.head.by_contrail)?;
+    collector.end_of_file(&name, !decided && !ended.head.by_contrail)?;
     collector.skipped(ended.skipped as u64);
     report_torn(&source.path, ended.head.torn);
     report_unproven(&name, ended.head.unproven);
@@ -278,7 +278,7 @@ impl Judge {
     }
 
     /// The verdict on an entry: what the file gives on its own, with what was attested.
-    pub(super) fn settled(&self, exchange: &mut Exchange, note: Option<&Note>) -> Verdict {
+    pub(super) fn verdict(&self, exchange: &mut Exchange, note: Option<&Note>) -> Verdict {
         self.credential(exchange, note.is_none());
         let forgotten = note.is_some() && self.forget_signature(&mut exchange.request);
         if self.keys.is_some() && is_unsigned(&exchange.request) {
@@ -286,7 +286,7 @@ impl Judge {
         }
         let verdict = self.contract.check(exchange, &self.options);
         let unchecked = forgotten && verdict.unchecked.contains(Unchecked::Auth);
-        let mut verdict = settle(verdict, note.and_then(|note| note.attested.as_ref()), self.contract.hash());
+        let mut verdict = reconcile(verdict, note.and_then(|note| note.attested.as_ref()), self.contract.hash());
         if unchecked {
             verdict.unchecked.insert(Unchecked::Auth);
         }

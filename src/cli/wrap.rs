@@ -17,7 +17,7 @@ use nix::{
 };
 use tokio::process::{Child, Command};
 
-use super::{Failure, environment::Environment, outcome::Ended, signals::Signals};
+use super::{Failure, environment::Environment, outcome::CommandStatus, signals::Signals};
 
 /// Runs the command to its end.
 pub(super) async fn run(
@@ -25,7 +25,7 @@ pub(super) async fn run(
     arguments: &[OsString],
     environment: Option<&Environment>,
     signals: &mut Signals,
-) -> Result<Ended, Failure> {
+) -> Result<CommandStatus, Failure> {
     let mut child = Command::new(program)
         .args(arguments)
         .envs(
@@ -40,7 +40,7 @@ pub(super) async fn run(
             ended = child.wait() => {
                 let ended = ended?;
                 let signal = ended.signal().and_then(|signal| Signal::try_from(signal).ok());
-                return Ok(Ended { status: status(ended), signal, interrupted });
+                return Ok(CommandStatus { status: status(ended), signal, interrupted });
             }
             signal = signals.next() => {
                 interrupted = true;

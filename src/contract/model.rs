@@ -100,9 +100,9 @@ pub struct Parameter {
     /// How it is written.
     pub(crate) notation: Notation,
     /// For objects whose members have names of their own.
-    pub(crate) spread: Option<Spread>,
+    pub(crate) object_style: Option<ObjectStyle>,
     /// What its value has to be.
-    pub(crate) says: Says,
+    pub(crate) definition: Definition,
 }
 
 /// How arrays and objects are written.
@@ -117,7 +117,7 @@ pub(crate) struct Notation {
 
 /// What the document states about the value of a parameter or of a header.
 #[derive(Debug)]
-pub(crate) enum Says {
+pub(crate) enum Definition {
     /// Nothing.
     Nothing,
     /// It conforms to a schema.
@@ -134,7 +134,7 @@ pub(crate) enum Says {
 
 /// Which names belong to a parameter that is an object.
 #[derive(Debug, Clone)]
-pub(crate) enum Spread {
+pub(crate) enum ObjectStyle {
     /// `name[key]` (the style `deepObject`).
     Brackets,
     /// The keys of the object, as names of their own (the style `form`, exploded).
@@ -149,30 +149,30 @@ pub(crate) enum Spread {
 impl Parameter {
     /// Whether this name is a member of the object that the parameter is.
     pub(super) fn spreads_to(&self, name: &str) -> bool {
-        match &self.spread {
+        match &self.object_style {
             None => false,
-            Some(Spread::Brackets) => name.strip_prefix(&*self.name).is_some_and(|rest| rest.starts_with('[')),
-            Some(Spread::Keys { named, .. }) => named.iter().any(|key| **key == *name),
+            Some(ObjectStyle::Brackets) => name.strip_prefix(&*self.name).is_some_and(|rest| rest.starts_with('[')),
+            Some(ObjectStyle::Keys { named, .. }) => named.iter().any(|key| **key == *name),
         }
     }
 
     /// Whether a field of this name is the parameter: the members of an exploded object have names of their own alone.
     pub(super) fn is_named(&self, name: &str) -> bool {
-        *self.name == *name && !matches!(self.spread, Some(Spread::Keys { .. }))
+        *self.name == *name && !matches!(self.object_style, Some(ObjectStyle::Keys { .. }))
     }
 
     /// The name of the field that the member at a JSON pointer is written as.
     pub(super) fn field(&self, at: &str) -> Option<String> {
         let mut keys = pointer_tokens(at);
-        match &self.spread {
-            Some(Spread::Keys { .. }) => keys.next().map(Cow::into_owned),
+        match &self.object_style {
+            Some(ObjectStyle::Keys { .. }) => keys.next().map(Cow::into_owned),
             _ => Some(keys.fold(self.name.to_string(), |name, key| format!("{name}[{key}]"))),
         }
     }
 
     /// Whether any name that nothing else claims is a member of the object that the parameter is.
     pub(super) fn takes_any(&self) -> bool {
-        matches!(self.spread, Some(Spread::Keys { open: true, .. }))
+        matches!(self.object_style, Some(ObjectStyle::Keys { open: true, .. }))
     }
 }
 
@@ -282,7 +282,7 @@ pub(crate) struct Header {
     /// How it is written.
     pub(crate) notation: Notation,
     /// What its value has to be.
-    pub(crate) says: Says,
+    pub(crate) definition: Definition,
 }
 
 /// What an operation asks of a caller.

@@ -83,7 +83,7 @@ pub struct Fact {
     /// The place, for reading: `getSynchronizedGroups take`, `RateLimitPolicy.id`.
     pub place: String,
     /// Its description.
-    pub says: String,
+    pub statement: String,
     /// The passage that it comes from; empty where the document names none.
     pub source: String,
 }
@@ -127,7 +127,8 @@ impl ContractDocument {
                 sources.push((at.to_owned(), source.to_owned()));
             }
             let source = sources.last().map(|(_, source)| source.clone()).unwrap_or_default();
-            let fact = |says: String, source: &str| Fact { place: names.place(at), says, source: source.to_owned() };
+            let fact =
+                |statement: String, source: &str| Fact { place: names.place(at), statement, source: source.to_owned() };
             if let Some(limits) = limits(object).filter(|_| is_schema(at)) {
                 outline.limits.push(fact(limits, &source));
             }
@@ -153,8 +154,8 @@ impl ContractDocument {
             if successes.is_empty() && responses.default.is_none() {
                 lacks(Unchecked::SuccessStatus);
             }
-            let says = |content: &Content| content.schema.is_some() || content.item.is_some();
-            let has_schema = |response: &Response| response.content.iter().any(says);
+            let is_stated = |content: &Content| content.schema.is_some() || content.item.is_some();
+            let has_schema = |response: &Response| response.content.iter().any(is_stated);
             if successes.iter().any(|(status, response)| *status != Status::Exactly(204) && !has_schema(response)) {
                 lacks(Unchecked::ResponseBody);
             }
@@ -220,9 +221,9 @@ impl ContractDocument {
 fn asks_for(document: &Value, own: Option<&Value>) -> Vec<Vec<AskedScheme>> {
     let scheme = |(name, scopes): (&String, &Value)| {
         let at = format!("/components/securitySchemes/{}", name.replace('~', "~0").replace('/', "~1"));
-        let says = |key: &str| refs::at(document, &at).and_then(|scheme| scheme.get(key)?.as_str());
-        let kind = says("type").unwrap_or_default();
-        let scheme = match (says("scheme"), says("in"), says("name")) {
+        let text_of = |key: &str| refs::at(document, &at).and_then(|scheme| scheme.get(key)?.as_str());
+        let kind = text_of("type").unwrap_or_default();
+        let scheme = match (text_of("scheme"), text_of("in"), text_of("name")) {
             (Some(scheme), ..) => format!("{name} ({kind} {scheme})"),
             (_, Some(place), Some(field)) => format!("{name} ({kind} in {place} {field})"),
             _ => format!("{name} ({kind})"),
@@ -242,7 +243,7 @@ fn is_schema(at: &str) -> bool {
 
 /// What a schema states about a value besides its type, in words.
 fn limits(schema: &Map<String, Value>) -> Option<String> {
-    let mut said = Vec::new();
+    let mut parts = Vec::new();
     let number = |key: &str| schema.get(key).filter(|value| value.is_number()).map(ToString::to_string);
     let kind = match schema.get("type") {
         Some(Value::String(kind)) => kind.clone(),
@@ -259,34 +260,34 @@ fn limits(schema: &Map<String, Value>) -> Option<String> {
         (None, Some(high)) => Some(format!("at most {high}{unit}")),
         (None, None) => None,
     };
-    said.extend(range(number("minimum"), number("maximum"), ""));
-    said.extend(number("exclusiveMinimum").map(|bound| format!("more than {bound}")));
-    said.extend(number("exclusiveMaximum").map(|bound| format!("less than {bound}")));
-    said.extend(number("multipleOf").map(|step| format!("a multiple of {step}")));
-    said.extend(range(number("minLength"), number("maxLength"), " characters"));
-    said.extend(range(number("minItems"), number("maxItems"), " items"));
-    said.extend(range(number("minProperties"), number("maxProperties"), " keys"));
+    parts.extend(range(number("minimum"), number("maximum"), ""));
+    parts.extend(number("exclusiveMinimum").map(|bound| format!("more than {bound}")));
+    parts.extend(number("exclusiveMaximum").map(|bound| format!("less than {bound}")));
+    parts.extend(number("multipleOf").map(|step| format!("a multiple of {step}")));
+    parts.extend(range(number("minLength"), number("maxLength"), " characters"));
+    parts.extend(range(number("minItems"), number("maxItems"), " items"));
+    parts.extend(range(number("minProperties"), number("maxProperties"), " keys"));
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), |text| format!("`{text}`"));
     let list = |values: &Value| values.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(", ");
-    said.extend(schema.get("pattern").map(|pattern| format!("matches {}", text(pattern))));
-    said.extend(schema.get("format").map(|format| format!("format {}", text(format))));
-    said.extend(schema.get("const").map(|value| format!("only {}", text(value))));
-    said.extend(schema.get("enum").map(|values| format!("only {}", list(values))));
+    parts.extend(schema.get("pattern").map(|pattern| format!("matches {}", text(pattern))));
+    parts.extend(schema.get("format").map(|format| format!("format {}", text(format))));
+    parts.extend(schema.get("const").map(|value| format!("only {}", text(value))));
+    parts.extend(schema.get("enum").map(|values| format!("only {}", list(values))));
     let known = schema.get("x-contrail-known-values");
-    said.extend(known.map(|values| format!("known values {} (others are a gap)", list(values))));
-    said.extend(number("x-contrail-unnamed-keys").map(|keys| format!("{keys} more keys whose names are not shown")));
-    said.extend(
+    parts.extend(known.map(|values| format!("known values {} (others are a gap)", list(values))));
+    parts.extend(number("x-contrail-unnamed-keys").map(|keys| format!("{keys} more keys whose names are not shown")));
+    parts.extend(
         schema.get("required").filter(|value| value.is_array()).map(|names| format!("required {}", list(names))),
     );
     if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
-        said.push("no other properties".to_owned());
+        parts.push("no other properties".to_owned());
     }
-    said.extend(schema.get("default").map(|default| format!("default {default}")));
-    if said.is_empty() {
+    parts.extend(schema.get("default").map(|default| format!("default {default}")));
+    if parts.is_empty() {
         return None;
     }
-    let said = said.join("; ");
-    Some(if kind.is_empty() { said } else { format!("{kind}: {said}") })
+    let parts = parts.join("; ");
+    Some(if kind.is_empty() { parts } else { format!("{kind}: {parts}") })
 }
 
 /// Names of places for reading.
@@ -371,7 +372,7 @@ mod tests {
     use crate::contract::Contract;
 
     fn facts(facts: &[Fact]) -> Vec<String> {
-        facts.iter().map(|fact| format!("{} | {} | {}", fact.place, fact.says, fact.source)).collect()
+        facts.iter().map(|fact| format!("{} | {} | {}", fact.place, fact.statement, fact.source)).collect()
     }
 
     #[test]

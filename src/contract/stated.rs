@@ -67,8 +67,9 @@ impl ContractDocument {
                 .collect(),
             Rule::ResponseHeaders => self.headers(|header| header.get("required") == Some(&Value::Bool(true))),
             Rule::ResponseHeader => self.headers(|header| {
-                let says = |key: &str| header.get(key).and_then(Value::as_object).is_some_and(|held| !held.is_empty());
-                says("schema") || says("content")
+                let states =
+                    |key: &str| header.get(key).and_then(Value::as_object).is_some_and(|held| !held.is_empty());
+                states("schema") || states("content")
             }),
             Rule::ExchangeIdentity => self.relations(|relation| matches!(relation, Relation::Identity { .. })),
             Rule::ExchangePageSize => self.relations(|relation| matches!(relation, Relation::PageSize { .. })),

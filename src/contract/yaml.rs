@@ -12,7 +12,7 @@ use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Span};
 /// Deepest nesting of a contract or an overlay.
 const DEEPEST: usize = 256;
 /// Most values of a document, copies of aliases included.
-const MOST_VALUES: usize = 2_000_000;
+const MAX_VALUES: usize = 2_000_000;
 
 /// Reads one document.
 ///
@@ -80,9 +80,9 @@ impl Mapping {
 
 impl Builder {
     fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), String> {
-        let said = |what: &str| format!("{what} at line {} column {}", span.start.line(), span.start.col() + 1);
+        let placed = |what: &str| format!("{what} at line {} column {}", span.start.line(), span.start.col() + 1);
         match event {
-            Event::DocumentStart(..) if self.done.is_some() => return Err(said("a second document starts")),
+            Event::DocumentStart(..) if self.done.is_some() => return Err(placed("a second document starts")),
             Event::Scalar(text, style, anchor, tag) => {
                 if let Some(Open { kind: Kind::Mapping(mapping @ Mapping { key: None, .. }), .. }) =
                     self.open.last_mut()
@@ -91,40 +91,42 @@ impl Builder {
                     let held =
                         if mapping.merges { mapping.merged.is_some() } else { mapping.members.contains_key(&*text) };
                     if held {
-                        return Err(said(&format!("duplicate key `{text}`")));
+                        return Err(placed(&format!("duplicate key `{text}`")));
                     }
                     mapping.key = Some(text.into_owned());
                     return Ok(());
                 }
                 let string = tag.is_some_and(|tag| tag.suffix() == "str" || tag.handle() == "!");
                 let value = if style == ScalarStyle::Plain && !string {
-                    plain(&text).ok_or_else(|| said(&format!("`{text}` is not a JSON number,")))?
+                    plain(&text).ok_or_else(|| placed(&format!("`{text}` is not a JSON number,")))?
                 } else {
                     Value::String(text.into_owned())
                 };
-                self.count(1).map_err(said)?;
+                self.count(1).map_err(placed)?;
                 self.close(value, anchor, 1);
             }
-            Event::SequenceStart(_, anchor, _) => self.start(Kind::Sequence(Vec::new()), anchor).map_err(said)?,
-            Event::MappingStart(_, anchor, _) => self.start(Kind::Mapping(Mapping::default()), anchor).map_err(said)?,
+            Event::SequenceStart(_, anchor, _) => self.start(Kind::Sequence(Vec::new()), anchor).map_err(placed)?,
+            Event::MappingStart(_, anchor, _) => {
+                self.start(Kind::Mapping(Mapping::default()), anchor).map_err(placed)?;
+            }
             Event::SequenceEnd | Event::MappingEnd => {
                 if let Some(Open { kind, anchor, values_before }) = self.open.pop() {
                     let value = match kind {
                         Kind::Sequence(items) => Value::Array(items),
-                        Kind::Mapping(mapping) => Value::Object(mapping.finish().map_err(said)?),
+                        Kind::Mapping(mapping) => Value::Object(mapping.finish().map_err(placed)?),
                     };
                     self.close(value, anchor, self.values - values_before);
                 }
             }
             Event::Alias(anchor) => {
                 let Some((_, size)) = self.anchors.get(&anchor) else {
-                    return Err(said("an alias of something that is not complete stands"));
+                    return Err(placed("an alias of something that is not complete stands"));
                 };
                 let size = *size;
-                self.count(size).map_err(said)?;
+                self.count(size).map_err(placed)?;
                 let value = self.anchors.get(&anchor).map(|(value, _)| value.clone()).unwrap_or_default();
                 if let Some(Open { kind: Kind::Mapping(Mapping { key: None, .. }), .. }) = self.open.last() {
-                    return Err(said("an alias as a key stands"));
+                    return Err(placed("an alias as a key stands"));
                 }
                 self.close(value, 0, size);
             }
@@ -135,7 +137,7 @@ impl Builder {
 
     fn count(&mut self, more: usize) -> Result<(), &'static str> {
         self.values += more;
-        if self.values > MOST_VALUES { Err("more values than contrail takes are reached") } else { Ok(()) }
+        if self.values > MAX_VALUES { Err("more values than contrail takes are reached") } else { Ok(()) }
     }
 
     fn start(&mut self, kind: Kind, anchor: usize) -> Result<(), &'static str> {

@@ -10,7 +10,7 @@ use crate::{
     contract::Contract,
     exchange::{Body, Exchange, Headers, Request, Response, Target, Timings, Transport},
     finding::Verdict,
-    redact::{Judged, Plan, Redactor},
+    redact::{JudgedExchange, Plan, Redactor},
 };
 
 fn contract() -> Arc<Contract> {
@@ -70,7 +70,7 @@ fn touched(exchanges: &[(&str, u16, &str)]) -> Vec<String> {
             timings: Timings::default(),
             transport: Transport::default(),
         };
-        items.exchange(&redactor.redact(Judged::new(exchange, Verdict::default())));
+        items.exchange(&redactor.redact(JudgedExchange::new(exchange, Verdict::default())));
     }
     let all =
         Part::ALL.into_iter().flat_map(|part| items.each(part).map(|(_, _, item)| item.clone()).collect::<Vec<_>>());

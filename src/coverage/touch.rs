@@ -13,7 +13,7 @@ use crate::{
     contract::{MediaRange, Operation, below, model::response_keys, schema::is_known_value},
     exchange::{Body, Exchange, Headers, Pointer, is_at_or_below, is_redacted, media},
     json::{Document, Kind, Node, push_pointer},
-    redact::{Judged, Redacted},
+    redact::{JudgedExchange, Redacted},
 };
 
 /// Deepest nesting that is followed.
@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 64;
 
 impl Items {
     /// Takes in an exchange. What contrail answered itself touches nothing.
-    pub fn exchange(&mut self, judged: &Redacted<Judged>) {
+    pub fn exchange(&mut self, judged: &Redacted<JudgedExchange>) {
         self.exchanges += 1;
         let exchange = &*judged.exchange;
         if exchange.transport.answered_by_contrail.is_some() {

@@ -199,7 +199,7 @@ impl Body {
             .filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
             .collect();
         let mut content = self.content.clone();
-        if codings.len() > Self::MOST_CODINGS {
+        if codings.len() > Self::MAX_CODINGS {
             return Self::withheld(Withheld::Undecodable, self.wire_size);
         }
         while let Some(last) = codings.pop() {
@@ -212,7 +212,7 @@ impl Body {
     }
 
     /// Most content codings that are undone on one body.
-    const MOST_CODINGS: usize = 4;
+    const MAX_CODINGS: usize = 4;
 }
 
 /// Undoes one coding; `None` if that cannot be done within the limits.

@@ -12,7 +12,7 @@ pub const MAX_SOURCE: usize = 1 << 29;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
     /// What is wrong.
-    pub fault: Fault,
+    pub fault: SyntaxFault,
     /// Byte offset at which it was seen.
     pub offset: usize,
 }
@@ -27,7 +27,7 @@ impl std::error::Error for SyntaxError {}
 
 /// What is wrong with a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum SyntaxFault {
     /// The grammar of RFC 8259 is broken.
     Grammar,
     /// An object names a member twice.
@@ -44,7 +44,7 @@ pub enum Fault {
     TooLong,
 }
 
-impl Fault {
+impl SyntaxFault {
     /// Whether this is a limit of ours, so that it is no verdict on the document.
     #[must_use]
     pub fn is_limit(self) -> bool {
@@ -52,7 +52,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SyntaxFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Grammar => "a syntax error",

@@ -27,7 +27,7 @@ pub(crate) mod write;
 pub use canonical::Number;
 pub use compare::{Care, Change, changes};
 pub use document::Document;
-pub use error::{Fault, MAX_DEPTH, MAX_SOURCE, SyntaxError};
+pub use error::{MAX_DEPTH, MAX_SOURCE, SyntaxError, SyntaxFault};
 pub use layout::{compact, pretty};
 pub use node::{Entries, Items, Node};
 pub use pointer::{pointer_tokens, push_pointer, unescape_pointer};

@@ -1,7 +1,7 @@
 //! The pass over the bytes: a loop with an explicit stack, one [`Slot`] per token that carries a value.
 
 use super::{
-    error::{Fault, MAX_DEPTH, MAX_SOURCE, SyntaxError},
+    error::{MAX_DEPTH, MAX_SOURCE, SyntaxError, SyntaxFault},
     names,
     slot::{COUNT, Kind, Slot, small},
     strings,
@@ -30,10 +30,10 @@ pub(super) fn parse_with_duplicates(source: &[u8]) -> Result<Parsed, SyntaxError
 fn parse_as<const UNIQUE: bool>(source: &[u8]) -> Result<Parsed, SyntaxError> {
     let fail = |fault, offset| Err(SyntaxError { fault, offset });
     if source.len() > MAX_SOURCE {
-        return fail(Fault::TooLong, MAX_SOURCE);
+        return fail(SyntaxFault::TooLong, MAX_SOURCE);
     }
     if source.starts_with(b"\xef\xbb\xbf") {
-        return fail(Fault::ByteOrderMark, 0);
+        return fail(SyntaxFault::ByteOrderMark, 0);
     }
     // Most documents are ASCII on one line, which shows without a look at each byte by itself.
     let (least, most) = source.iter().fold((u8::MAX, 0), |(least, most), byte| (least.min(*byte), most.max(*byte)));
@@ -41,7 +41,7 @@ fn parse_as<const UNIQUE: bool>(source: &[u8]) -> Result<Parsed, SyntaxError> {
     let valid = if most < 0x80 { source.len() } else { valid_up_to(source) };
     match pass::<UNIQUE>(&source[..valid], controls) {
         Err(earlier) if earlier.offset < valid => Err(earlier),
-        _ if valid < source.len() => fail(Fault::Utf8, valid),
+        _ if valid < source.len() => fail(SyntaxFault::Utf8, valid),
         whole => whole,
     }
 }
@@ -53,7 +53,7 @@ fn valid_up_to(source: &[u8]) -> usize {
 
 type Step<T = ()> = Result<T, SyntaxError>;
 
-fn fail<T>(fault: Fault, offset: usize) -> Step<T> {
+fn fail<T>(fault: SyntaxFault, offset: usize) -> Step<T> {
     Err(SyntaxError { fault, offset })
 }
 
@@ -95,11 +95,11 @@ fn pass<const UNIQUE: bool>(source: &[u8], controls: bool) -> Step<Parsed> {
                 at += 1;
                 (Kind::String, marked)
             }
-            _ if name => return fail(Fault::Grammar, at),
+            _ if name => return fail(SyntaxFault::Grammar, at),
             Some(b'{' | b'[') => {
                 let kind = if first == Some(b'{') { Kind::Object } else { Kind::Array };
                 if open >= MAX_DEPTH {
-                    return fail(Fault::TooDeep, at);
+                    return fail(SyntaxFault::TooDeep, at);
                 }
                 open += 1;
                 depth = depth.max(open);
@@ -129,7 +129,7 @@ fn pass<const UNIQUE: bool>(source: &[u8], controls: bool) -> Step<Parsed> {
         }
         if name {
             if next(source, &mut at) != Some(b':') {
-                return fail(Fault::Grammar, at);
+                return fail(SyntaxFault::Grammar, at);
             }
             at += 1;
             name = false;
@@ -145,7 +145,7 @@ fn pass<const UNIQUE: bool>(source: &[u8], controls: bool) -> Step<Parsed> {
                 }
                 Some(byte) if byte == close => {}
                 None if close == NOTHING => return Ok(Parsed { tape, depth, controls }),
-                _ => return fail(Fault::Grammar, at),
+                _ => return fail(SyntaxFault::Grammar, at),
             }
             at += 1;
             let (index, after) = (within as usize - 1, small(tape.len()));
@@ -159,7 +159,7 @@ fn pass<const UNIQUE: bool>(source: &[u8], controls: bool) -> Step<Parsed> {
                 && held > 1
                 && let Some(offset) = names::repeated(source, &tape, index)
             {
-                return fail(Fault::DuplicateKey, offset);
+                return fail(SyntaxFault::DuplicateKey, offset);
             }
             close = match within {
                 0 => NOTHING,
@@ -186,7 +186,7 @@ fn word(source: &[u8], at: usize) -> Step<(usize, Kind)> {
             return Ok((at + word.len(), kind));
         }
     }
-    fail(Fault::Grammar, at)
+    fail(SyntaxFault::Grammar, at)
 }
 
 /// The end of the number at `at`, and whether it has a fraction or an exponent.
@@ -197,25 +197,25 @@ pub(super) fn number(source: &[u8], at: usize) -> Step<(usize, bool)> {
     let mut end = match source.get(first) {
         Some(b'0') => first + 1,
         Some(b'1'..=b'9') => digits(first),
-        _ => return fail(Fault::Grammar, first),
+        _ => return fail(SyntaxFault::Grammar, first),
     };
     let mut marked = false;
     if source.get(end) == Some(&b'.') {
         let fraction = end + 1;
         end = digits(fraction);
         if end == fraction {
-            return fail(Fault::Grammar, end);
+            return fail(SyntaxFault::Grammar, end);
         }
         marked = true;
     }
     if matches!(source.get(end), Some(b'e' | b'E')) {
         let exponent = end + 1 + usize::from(matches!(source.get(end + 1), Some(b'+' | b'-')));
         if exponent >= source.len() {
-            return fail(Fault::Grammar, source.len());
+            return fail(SyntaxFault::Grammar, source.len());
         }
         end = digits(exponent);
         if end == exponent {
-            return fail(Fault::Grammar, end);
+            return fail(SyntaxFault::Grammar, end);
         }
         marked = true;
     }
@@ -230,10 +230,10 @@ fn string(source: &[u8], mut at: usize) -> Step<(usize, bool)> {
     loop {
         let end = strings::special(source, at);
         if let Some(control) = strings::control(&source[at..end]) {
-            return fail(Fault::Grammar, at + control);
+            return fail(SyntaxFault::Grammar, at + control);
         }
         match source.get(end) {
-            None => return fail(Fault::Grammar, end),
+            None => return fail(SyntaxFault::Grammar, end),
             Some(b'"') => return Ok((end, marked)),
             Some(_) => at = strings::escape(source, end)?,
         }

@@ -1,6 +1,6 @@
 //! The inside of string literals: where it ends, and its escapes.
 
-use super::error::{Fault, SyntaxError};
+use super::error::{SyntaxError, SyntaxFault};
 
 /// One in each byte of a word.
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
@@ -58,19 +58,19 @@ pub(super) fn escape(source: &[u8], at: usize) -> Result<usize, SyntaxError> {
     match source.get(at + 1) {
         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
         Some(b'u') => match hex(source, at + 2) {
-            None => fault(Fault::Grammar),
+            None => fault(SyntaxFault::Grammar),
             Some(0xD800..0xDC00) => match source.get(at + 6..at + 8) {
                 Some(b"\\u") => match hex(source, at + 8) {
                     Some(0xDC00..0xE000) => Ok(at + 12),
-                    Some(_) => fault(Fault::LoneSurrogate),
-                    None => fault(Fault::Grammar),
+                    Some(_) => fault(SyntaxFault::LoneSurrogate),
+                    None => fault(SyntaxFault::Grammar),
                 },
-                _ => fault(Fault::LoneSurrogate),
+                _ => fault(SyntaxFault::LoneSurrogate),
             },
-            Some(0xDC00..0xE000) => fault(Fault::LoneSurrogate),
+            Some(0xDC00..0xE000) => fault(SyntaxFault::LoneSurrogate),
             Some(_) => Ok(at + 6),
         },
-        _ => fault(Fault::Grammar),
+        _ => fault(SyntaxFault::Grammar),
     }
 }
 

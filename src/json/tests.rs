@@ -7,7 +7,7 @@ fn parse(text: &str) -> Document {
     Document::parse(text.as_bytes().to_vec()).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn fault(text: impl AsRef<[u8]>) -> (Fault, usize) {
+fn fault(text: impl AsRef<[u8]>) -> (SyntaxFault, usize) {
     let error = Document::parse(text.as_ref().to_vec()).expect_err("ill-formed");
     (error.fault, error.offset)
 }
@@ -61,40 +61,40 @@ fn grammar_faults_are_found_where_they_stand() {
         ("{1:2}", 1),
         ("[\"a\":1]", 4),
     ] {
-        assert_eq!(fault(text), (Fault::Grammar, offset), "{text:?}");
+        assert_eq!(fault(text), (SyntaxFault::Grammar, offset), "{text:?}");
     }
 }
 
 #[test]
 fn a_byte_order_mark_is_a_fault() {
-    assert_eq!(fault("\u{feff}{}"), (Fault::ByteOrderMark, 0));
+    assert_eq!(fault("\u{feff}{}"), (SyntaxFault::ByteOrderMark, 0));
 }
 
 #[test]
 fn invalid_utf8_is_a_fault_inside_and_outside_of_strings() {
-    assert_eq!(fault(b"[\"a\xffb\"]"), (Fault::Utf8, 3));
-    assert_eq!(fault(b"[\xc3(]"), (Fault::Utf8, 1));
-    assert_eq!(fault(b"\"\xed\xa0\x80\""), (Fault::Utf8, 1));
-    assert_eq!(fault(b"[1,,\"\xff\"]"), (Fault::Grammar, 3), "an earlier fault comes first");
+    assert_eq!(fault(b"[\"a\xffb\"]"), (SyntaxFault::Utf8, 3));
+    assert_eq!(fault(b"[\xc3(]"), (SyntaxFault::Utf8, 1));
+    assert_eq!(fault(b"\"\xed\xa0\x80\""), (SyntaxFault::Utf8, 1));
+    assert_eq!(fault(b"[1,,\"\xff\"]"), (SyntaxFault::Grammar, 3), "an earlier fault comes first");
 }
 
 #[test]
 fn half_a_surrogate_pair_is_a_fault() {
     for text in [r#""\ud800""#, r#""\udc00""#, r#""\ud800x""#, r#""\ud800\n""#, r#""\ud800\ud800""#, r#""\uDBFFA""#] {
-        assert_eq!(fault(text), (Fault::LoneSurrogate, 1), "{text}");
+        assert_eq!(fault(text), (SyntaxFault::LoneSurrogate, 1), "{text}");
     }
     assert_eq!(parse(r#""\ud83d\uDE00""#).root().as_str().as_deref(), Some("😀"));
 }
 
 #[test]
 fn duplicate_keys_are_a_fault_at_any_level_and_under_any_spelling() {
-    assert_eq!(fault(r#"{"a":1,"a":2}"#), (Fault::DuplicateKey, 7));
-    assert_eq!(fault(r#"{"a":1,"\u0061":2}"#).0, Fault::DuplicateKey);
-    assert_eq!(fault(r#"[{"x":{"/":1,"b":2,"\/":3}}]"#).0, Fault::DuplicateKey);
-    assert_eq!(fault(r#"{"":1,"":2}"#).0, Fault::DuplicateKey);
+    assert_eq!(fault(r#"{"a":1,"a":2}"#), (SyntaxFault::DuplicateKey, 7));
+    assert_eq!(fault(r#"{"a":1,"\u0061":2}"#).0, SyntaxFault::DuplicateKey);
+    assert_eq!(fault(r#"[{"x":{"/":1,"b":2,"\/":3}}]"#).0, SyntaxFault::DuplicateKey);
+    assert_eq!(fault(r#"{"":1,"":2}"#).0, SyntaxFault::DuplicateKey);
     let many: Vec<String> = (0..100).map(|n| format!("\"k{n}\":{n},")).collect();
     let many = many.concat();
-    assert_eq!(fault(format!("{{{many}\"k\\u0037\":0}}")).0, Fault::DuplicateKey);
+    assert_eq!(fault(format!("{{{many}\"k\\u0037\":0}}")).0, SyntaxFault::DuplicateKey);
     parse(&format!("{{{many}\"k\":0}}"));
     parse(r#"{"a":{"a":{"a":1}},"b":{"a":1}}"#);
 }
@@ -109,10 +109,10 @@ fn nesting_up_to_the_limit_is_read_and_beyond_it_is_our_limit_not_a_fault() {
         assert_eq!(text, deep(MAX_DEPTH));
         assert_eq!(compact(&document), deep(MAX_DEPTH).into_bytes());
         assert_eq!(compact(&Document::parse(pretty(&document)).unwrap()), deep(MAX_DEPTH).into_bytes());
-        assert_eq!(fault(deep(MAX_DEPTH + 1)).0, Fault::TooDeep);
-        assert_eq!(fault(open.repeat(1_000_000)).0, Fault::TooDeep);
+        assert_eq!(fault(deep(MAX_DEPTH + 1)).0, SyntaxFault::TooDeep);
+        assert_eq!(fault(open.repeat(1_000_000)).0, SyntaxFault::TooDeep);
     }
-    assert!(Fault::TooDeep.is_limit());
+    assert!(SyntaxFault::TooDeep.is_limit());
 }
 
 #[test]

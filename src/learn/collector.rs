@@ -18,7 +18,7 @@ use crate::{
     exchange::{Body, Credential, Exchange, Response, SignatureCheck, TokenTime, is_bodiless, is_redacted, media},
     finding::{Rule, Unchecked},
     json::Kind,
-    redact::{Judged, Redacted},
+    redact::{JudgedExchange, Redacted},
 };
 
 /// Most media types of one response, values of one set, and fields of one object that are kept apart.
@@ -84,7 +84,7 @@ impl Learner {
     }
 
     /// Takes in an exchange, which is this entry of a file.
-    pub fn exchange(&mut self, file: &Arc<str>, entry: usize, judged: &Redacted<Judged>) {
+    pub fn exchange(&mut self, file: &Arc<str>, entry: usize, judged: &Redacted<JudgedExchange>) {
         self.exchanges += 1;
         let exchange = &*judged.exchange;
         let Some(response) = exchange.response.as_ref().filter(|response| response.status != 0) else { return };

@@ -33,7 +33,7 @@ impl Waiting {
     }
 
     /// It is recorded, or will not be.
-    pub(super) fn tell(self, recorded: Result<(), Problem>) {
+    pub(super) fn answer(self, recorded: Result<(), Problem>) {
         let refused = self.refused.map_or(Ok(()), |problem| Err(*problem));
         let _ = self.end.send(recorded.and(refused));
     }

@@ -8,7 +8,7 @@ use crate::{
     exchange::{Body, Presence, Withheld},
     finding::{Conclusion, Finding, Kind},
     json::write::{number, raw},
-    redact::{Judged, Redacted},
+    redact::{JudgedExchange, Redacted},
     report::{WrittenFinding, verdict_name},
     upstream::{AnswerMeta, Denied},
     visible::visible,
@@ -57,7 +57,7 @@ struct Line<'a> {
 pub(super) fn line(
     out: &mut Vec<u8>,
     format: LineFormat,
-    judged: &Redacted<Judged>,
+    judged: &Redacted<JudgedExchange>,
     notes: &AnswerMeta,
     took: Duration,
 ) {
@@ -119,7 +119,7 @@ fn place(out: &mut Vec<u8>, colour: bool, finding: &Finding) {
 }
 
 /// The line for people, without its end.
-fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &Judged, notes: &AnswerMeta, took: Duration) {
+fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, notes: &AnswerMeta, took: Duration) {
     let (exchange, verdict) = (&judged.exchange, &judged.verdict);
     match status {
         0 => raw(out, "---"),

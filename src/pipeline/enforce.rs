@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{
     finding::{Finding, Kind, Verdict},
     proxy::HoldPolicy,
-    redact::{Judged, Redacted},
+    redact::{JudgedExchange, Redacted},
     report::WrittenFinding,
     upstream::Problem,
 };
@@ -66,7 +66,7 @@ fn blocking(verdict: &Verdict, held: HeldMessage) -> impl Iterator<Item = &Findi
 }
 
 /// What the client gets for a message that does not pass.
-pub(super) fn refusal(judged: &Redacted<Judged>, held: HeldMessage) -> Problem {
+pub(super) fn refusal(judged: &Redacted<JudgedExchange>, held: HeldMessage) -> Problem {
     let blocking: Vec<_> = blocking(&judged.verdict, held).collect();
     // Redaction changes what a finding says, and drops none.
     let Some(first) = blocking.first() else { return unjudged(held) };

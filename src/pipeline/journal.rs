@@ -8,13 +8,13 @@ use std::{
 use super::judge::Attestation;
 use crate::{
     recording,
-    redact::{Judged, Redacted},
+    redact::{JudgedExchange, Redacted},
 };
 
 /// Where entries go. Both methods are called from the event loop and must not block longer than a write does.
 pub trait Journal: Send + fmt::Debug {
     /// Adds an entry to the batch.
-    fn add(&mut self, judged: &Redacted<Judged>, attestation: Attestation);
+    fn add(&mut self, judged: &Redacted<JudgedExchange>, attestation: Attestation);
 
     /// Gives the batch to the kernel, in one write.
     ///
@@ -46,7 +46,7 @@ pub type Sync = Box<dyn FnOnce() -> io::Result<()> + Send>;
 pub type SharedJournal = Arc<Mutex<recording::Journal>>;
 
 impl Journal for SharedJournal {
-    fn add(&mut self, judged: &Redacted<Judged>, attestation: Attestation) {
+    fn add(&mut self, judged: &Redacted<JudgedExchange>, attestation: Attestation) {
         let mut journal = self.lock().unwrap_or_else(PoisonError::into_inner);
         journal.add(judged, attestation.attested.as_ref());
     }

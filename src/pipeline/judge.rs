@@ -13,7 +13,7 @@ use crate::{
     exchange::{Body, Credential, DecodeLimits, Exchange, Headers, Request, Transport},
     finding::{Unchecked, Verdict},
     recording::{Attested, attest},
-    redact::{Judged, Redacted, Redactor},
+    redact::{JudgedExchange, Redacted, Redactor},
     token::TokenCache,
     upstream::AnswerMeta,
 };
@@ -110,10 +110,10 @@ impl Judge {
     }
 
     /// Judges an exchange that is over, and reports whether the checker panicked instead.
-    pub(super) fn judge(&self, mut exchange: Box<Exchange>, notes: &AnswerMeta) -> (Judged, bool) {
+    pub(super) fn judge(&self, mut exchange: Box<Exchange>, notes: &AnswerMeta) -> (JudgedExchange, bool) {
         self.prepare(&mut exchange);
         let (verdict, panicked) = self.verdict(&exchange, notes);
-        (Judged::new(exchange, verdict), panicked)
+        (JudgedExchange::new(exchange, verdict), panicked)
     }
 
     /// As [`Self::check`], once for requests of the same bytes where neither their credentials nor their responses are judged.
@@ -150,10 +150,10 @@ impl Judge {
     pub(super) fn redact(
         &self,
         redactor: &Redactor,
-        mut judged: Judged,
+        mut judged: JudgedExchange,
         notes: &AnswerMeta,
         is_recorded: bool,
-    ) -> Option<(Redacted<Judged>, Attestation)> {
+    ) -> Option<(Redacted<JudgedExchange>, Attestation)> {
         if let Some(response) = judged.exchange.response.as_mut().filter(|_| notes.response_redacted) {
             // Only its status is shown, and it goes to no journal.
             (response.headers, response.body) = (Headers::new(), Body::default());

@@ -15,7 +15,7 @@ use crate::{
     exchange::{Exchange, Headers, Request},
     finding::Verdict,
     proxy::{Committed, Completed, HoldPolicy, Observer},
-    redact::Judged,
+    redact::JudgedExchange,
     upstream::{Denied, Problem},
 };
 
@@ -86,7 +86,8 @@ impl Pipeline {
     /// Why a request that is held does not pass.
     fn refusal(&self, exchange: &Exchange, verdict: Verdict) -> Problem {
         self.process_batches();
-        let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.redact(Judged::new(exchange.clone(), verdict))));
+        let redacted =
+            catch_unwind(AssertUnwindSafe(|| self.redactor.redact(JudgedExchange::new(exchange.clone(), verdict))));
         redacted.map_or_else(
             |_| enforce::unjudged(HeldMessage::Request),
             |redacted| enforce::refusal(&redacted, HeldMessage::Request),

@@ -11,13 +11,13 @@ use super::{
     disk::unrecorded,
     enforce::{self, HeldMessage},
     judge::Attestation,
-    run::{Pipeline, State},
+    run::{Pipeline, RunState},
     writing::MAX_QUEUED,
 };
 use crate::{
     exchange::Exchange,
     proxy::{Committed, Completed, Observer as _},
-    redact::{Judged, Redacted},
+    redact::{JudgedExchange, Redacted},
     report::{self, ExchangeRef, LIVE},
     upstream::{AnswerMeta, Difference, Miss, Near},
 };
@@ -119,21 +119,24 @@ impl Pipeline {
             return;
         }
         let judged: Vec<_> = pending.into_iter().map(|pending| self.judged(pending)).collect();
-        let settled: Vec<_> = judged.into_iter().map(|judged| self.redacted(judged)).collect();
+        let redacted: Vec<_> = judged.into_iter().map(|judged| self.redacted(judged)).collect();
         let mut state = self.lock();
-        for settled in settled {
-            self.queue(&mut state, settled);
+        for redacted in redacted {
+            self.queue(&mut state, redacted);
         }
     }
 
-    fn judged(&self, Pending { ended, waiting }: Pending) -> Processing<(Judged, bool)> {
+    fn judged(&self, Pending { ended, waiting }: Pending) -> Processing<(JudgedExchange, bool)> {
         let Completed { exchange, notes, took, held, alone: _ } = ended;
         // A panic costs this exchange, not those that ended with it.
         let judged = catch_unwind(AssertUnwindSafe(|| self.judge.judge(exchange, &notes))).ok();
         Processing { of: judged, notes, took, held, waiting }
     }
 
-    fn redacted(&self, judged: Processing<(Judged, bool)>) -> Processing<(Redacted<Judged>, Attestation, bool)> {
+    fn redacted(
+        &self,
+        judged: Processing<(JudgedExchange, bool)>,
+    ) -> Processing<(Redacted<JudgedExchange>, Attestation, bool)> {
         let Processing { of, mut notes, took, held, mut waiting } = judged;
         let passes = !held
             || of
@@ -160,15 +163,15 @@ impl Pipeline {
     }
 
     /// Counts an exchange, and queues its line and its entry.
-    fn queue(&self, state: &mut State, settled: Processing<(Redacted<Judged>, Attestation, bool)>) {
-        let Processing { of, notes, took, waiting, held: _ } = settled;
+    fn queue(&self, state: &mut RunState, redacted: Processing<(Redacted<JudgedExchange>, Attestation, bool)>) {
+        let Processing { of, notes, took, waiting, held: _ } = redacted;
         let Some((judged, attestation, panicked)) = of else {
             state.counts.unredacted += 1;
             console::unredacted(&mut state.line_batch, self.lines);
             if let Some(waiting) = waiting {
                 let refused = self.durable && state.journal.is_some();
                 let problem = || unrecorded("redaction failed on this exchange; please report it");
-                waiting.tell(if refused { Err(problem()) } else { Ok(()) });
+                waiting.answer(if refused { Err(problem()) } else { Ok(()) });
             }
             return;
         };
@@ -191,7 +194,7 @@ impl Pipeline {
             }
             None => {
                 if let Some(waiting) = waiting {
-                    waiting.tell(Ok(()));
+                    waiting.answer(Ok(()));
                 }
             }
         }

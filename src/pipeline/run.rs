@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     contract::Contract,
-    redact::{Counters, Judged, Redacted, Redactor},
+    redact::{Counters, JudgedExchange, Redacted, Redactor},
     report::{Collector, ExchangeRef, Title},
 };
 
@@ -59,13 +59,13 @@ pub struct Pipeline {
     pub(super) max_inline: usize,
     pub(super) records: bool,
     pub(super) batches: Batches,
-    pub(super) state: Mutex<State>,
+    pub(super) state: Mutex<RunState>,
     pub(super) to_sync: Condvar,
     pub(super) syncer: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct RunState {
     pub(super) collector: Collector,
     pub(super) journal: Option<Box<dyn Journal>>,
     pub(super) line_batch: Vec<u8>,
@@ -106,7 +106,7 @@ impl Pipeline {
             max_inline,
             records: journal.is_some(),
             batches: Batches::default(),
-            state: Mutex::new(State {
+            state: Mutex::new(RunState {
                 collector,
                 journal,
                 line_batch: Vec::new(),
@@ -189,7 +189,7 @@ impl Pipeline {
     /// # Errors
     ///
     /// The temporary file of a JSON report could not be written.
-    pub fn collect(&self, place: ExchangeRef<'_>, judged: &Redacted<Judged>) -> io::Result<()> {
+    pub fn collect(&self, place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>) -> io::Result<()> {
         self.lock().collector.exchange(place, judged, None)
     }
 
@@ -216,7 +216,7 @@ impl Pipeline {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, RunState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

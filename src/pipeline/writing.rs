@@ -6,7 +6,7 @@ use super::{
     batches::Waiting,
     console,
     disk::unrecorded,
-    run::{Pipeline, State},
+    run::{Pipeline, RunState},
 };
 use crate::upstream::Problem;
 
@@ -24,7 +24,7 @@ impl Pipeline {
     }
 
     /// Gives the batch of entries to the kernel, and releases those who wait for no more than that.
-    pub(super) fn write(&self, state: &mut State) {
+    pub(super) fn write(&self, state: &mut RunState) {
         let Some(journal) = state.journal.as_mut().filter(|_| std::mem::take(&mut state.journal_batch)) else { return };
         let queue = &mut state.counts.queue;
         queue.most_bytes = queue.most_bytes.max(journal.queued());
@@ -54,7 +54,7 @@ impl Pipeline {
     }
 
     /// A batch is not in the journal.
-    fn lost(&self, state: &mut State, error: &io::Error) {
+    fn lost(&self, state: &mut RunState, error: &io::Error) {
         state.counts.unwritten += state.waiting.len() as u64;
         self.alarm(state, error);
         let answer = if self.durable { Err(state.disk.refuse(error.to_string())) } else { Ok(()) };
@@ -62,7 +62,7 @@ impl Pipeline {
     }
 
     /// Reports once that the journal cannot be written.
-    fn alarm(&self, state: &mut State, error: &io::Error) {
+    fn alarm(&self, state: &mut RunState, error: &io::Error) {
         if state.counts.journal_error.is_some() {
             return;
         }
@@ -119,6 +119,6 @@ impl Pipeline {
 /// Answers all of them.
 fn release(waiting: &mut Vec<Waiting>, answer: &Result<(), Problem>) {
     for waiting in waiting.drain(..) {
-        waiting.tell(answer.clone());
+        waiting.answer(answer.clone());
     }
 }

@@ -98,10 +98,10 @@ pub trait Observer: Send + Sync + fmt::Debug {
 /// is what the client gets in its place, or, where the response has begun, why it is cut: it could not be recorded, or was
 /// [held](Completed::held) and does not pass.
 #[derive(Debug)]
-pub struct Committed(State);
+pub struct Committed(CommitState);
 
 #[derive(Debug)]
-enum State {
+enum CommitState {
     Known(Result<(), Box<Problem>>),
     Waiting(oneshot::Receiver<Result<(), Problem>>),
 }
@@ -110,19 +110,19 @@ impl Committed {
     /// Done already, or nothing to write.
     #[must_use]
     pub const fn now() -> Self {
-        Self(State::Known(Ok(())))
+        Self(CommitState::Known(Ok(())))
     }
 
     /// It will not be recorded, so its response may not end.
     #[must_use]
     pub fn refused(problem: Problem) -> Self {
-        Self(State::Known(Err(Box::new(problem))))
+        Self(CommitState::Known(Err(Box::new(problem))))
     }
 
     /// When the sender states it. A dropped sender recorded nothing.
     #[must_use]
     pub const fn when(receiver: oneshot::Receiver<Result<(), Problem>>) -> Self {
-        Self(State::Waiting(receiver))
+        Self(CommitState::Waiting(receiver))
     }
 }
 
@@ -131,13 +131,13 @@ impl Future for Committed {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Problem>> {
         let result = match &mut self.0 {
-            State::Known(result) => std::mem::replace(result, Ok(())).map_err(|problem| *problem),
-            State::Waiting(receiver) => ready!(Pin::new(receiver).poll(cx)).unwrap_or_else(|_| {
+            CommitState::Known(result) => std::mem::replace(result, Ok(())).map_err(|problem| *problem),
+            CommitState::Waiting(receiver) => ready!(Pin::new(receiver).poll(cx)).unwrap_or_else(|_| {
                 let detail = "the recording ended before this exchange was in it";
                 Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "recording-ended", detail))
             }),
         };
-        self.0 = State::Known(Ok(()));
+        self.0 = CommitState::Known(Ok(()));
         Poll::Ready(result)
     }
 }

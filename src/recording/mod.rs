@@ -18,7 +18,7 @@ mod tests;
 mod texts;
 
 pub(crate) use disk::{is_at, resolved};
-pub use entry::attest::{Attested, attest, settle};
+pub use entry::attest::{Attested, attest, reconcile};
 pub use entry::decoded::{Entry, LaidOut, Note};
 pub use entry::encode::encode;
 pub(crate) use entry::files::{body_file_names, body_files};
@@ -52,7 +52,7 @@ pub use read::copies::TrailLines;
 pub(crate) use read::folders::{Folders, links_of};
 pub(crate) use read::is_recording_name;
 pub use read::merge::{Merged, merge};
-pub use read::parallel::Ended;
+pub use read::parallel::ReadEnd;
 pub use read::trails::{Named, TrailFiles, find};
 pub use read::{Recording, open, open_up_to, sources};
 pub use read::{reader::EntryRef, reread::Rereader};

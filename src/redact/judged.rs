@@ -25,7 +25,7 @@ impl<T> Redacted<T> {
 
 /// An exchange with its verdict.
 #[derive(Debug, Clone)]
-pub struct Judged {
+pub struct JudgedExchange {
     /// The exchange, boxed since it goes through many hands.
     pub exchange: Box<Exchange>,
     /// The verdict.
@@ -34,7 +34,7 @@ pub struct Judged {
     pub touched: Touched,
 }
 
-impl Judged {
+impl JudgedExchange {
     /// An exchange and its verdict, not yet redacted.
     #[must_use]
     pub fn new(exchange: impl Into<Box<Exchange>>, verdict: Verdict) -> Self {

@@ -121,7 +121,7 @@ const TRIVIAL: &[&str] = &[
 
 /// How far a secret is spread by value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::redact) enum Spread {
+pub(in crate::redact) enum MatchScope {
     /// Replaced only where its field is: too short or too common to be distinguished from other text.
     Field,
     /// Replaced where it stands as a word of its own, but not in a path.
@@ -133,17 +133,17 @@ pub(in crate::redact) enum Spread {
 }
 
 /// How far `secret` is spread. A value of fewer than six bytes, of one byte repeated, or a common word is not.
-pub(in crate::redact) fn spread(secret: &[u8]) -> Spread {
+pub(in crate::redact) fn match_scope(secret: &[u8]) -> MatchScope {
     let lower = secret.to_ascii_lowercase();
     let uniform = secret.iter().all(|byte| Some(byte) == secret.first());
     if secret.len() < 6 || uniform || TRIVIAL.iter().any(|word| word.as_bytes() == lower) {
-        Spread::Field
+        MatchScope::Field
     } else if secret.len() < 12 && secret.iter().all(u8::is_ascii_alphabetic) {
-        Spread::Word
+        MatchScope::Word
     } else if secret.len() < 8 || secret.iter().all(u8::is_ascii_digit) {
-        Spread::Bounded
+        MatchScope::Bounded
     } else {
-        Spread::Anywhere
+        MatchScope::Anywhere
     }
 }
 
@@ -162,11 +162,11 @@ mod tests {
     #[test]
     fn short_and_common_values_are_not_spread() {
         for value in ["", "abc", "12345", "password", "Bearer", "aaaaaaaaaa"] {
-            assert_eq!(spread(value.as_bytes()), Spread::Field, "{value}");
+            assert_eq!(match_scope(value.as_bytes()), MatchScope::Field, "{value}");
         }
-        assert_eq!(spread(b"hunter"), Spread::Word);
-        assert_eq!(spread(b"123456789012"), Spread::Bounded);
-        assert_eq!(spread(b"s3cr3t-value"), Spread::Anywhere);
+        assert_eq!(match_scope(b"hunter"), MatchScope::Word);
+        assert_eq!(match_scope(b"123456789012"), MatchScope::Bounded);
+        assert_eq!(match_scope(b"s3cr3t-value"), MatchScope::Anywhere);
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn shapes(text: &str) -> [String; 4] {
 fn steps(media: &str, body: &str) -> usize {
     let headers = [("content-type", media)];
     count(|| {
-        let judged = Judged::new(exchange("/x", (&headers, body), (&[], "")), Verdict::default());
+        let judged = JudgedExchange::new(exchange("/x", (&headers, body), (&[], "")), Verdict::default());
         let _ = Redactor::default().redact(judged);
     })
 }
@@ -174,7 +174,7 @@ proptest! {
 /// What is written of the places of a body's secrets.
 fn places(body: &str) -> Vec<String> {
     let headers = [("content-type", "application/json")];
-    let judged = Judged::new(exchange("/x", (&headers, body), (&[], "")), Verdict::default());
+    let judged = JudgedExchange::new(exchange("/x", (&headers, body), (&[], "")), Verdict::default());
     Redactor::default().redact(judged).into_inner().exchange.request.body.redacted
 }
 
@@ -194,7 +194,7 @@ fn places_below_a_long_name_take_no_more_memory_than_the_body() {
     }
     let form = format!("{}={}", "n".repeat(100_000), "token%3Dhunter22abcd+".repeat(2000));
     let headers = [("content-type", "application/x-www-form-urlencoded")];
-    let judged = Judged::new(exchange("/x", (&headers, &form), (&[], "")), Verdict::default());
+    let judged = JudgedExchange::new(exchange("/x", (&headers, &form), (&[], "")), Verdict::default());
     let redacted = Redactor::default().redact(judged).into_inner();
     assert_eq!(redacted.exchange.request.body.redacted.len(), 1);
 }
@@ -205,7 +205,7 @@ fn a_pointer_below_long_names_is_looked_for_without_writing_the_place_of_each_va
     let body = serde_json::json!({ "n".repeat(100_000): { "a": values, "b": "x" } }).to_string();
     let headers = [("content-type", "application/json")];
     let redact = |plan: Plan| {
-        let judged = Judged::new(exchange("/x", (&headers, &body), (&[], "")), Verdict::default());
+        let judged = JudgedExchange::new(exchange("/x", (&headers, &body), (&[], "")), Verdict::default());
         Redactor::new(plan).redact(judged).into_inner().exchange.request.body.redacted.len()
     };
     let plain = count(|| assert_eq!(redact(Plan::default()), 0));
@@ -224,7 +224,7 @@ fn findings_about_many_masked_values_are_cleaned_in_time_that_grows_with_them_an
         };
         let verdict = Verdict { findings: (0..values).map(finding).collect(), ..Verdict::default() };
         count(|| {
-            let judged = Judged::new(exchange("/x", (&headers, &body), (&[], "")), verdict.clone());
+            let judged = JudgedExchange::new(exchange("/x", (&headers, &body), (&[], "")), verdict.clone());
             let _ = Redactor::default().redact(judged);
         })
     };

@@ -39,13 +39,13 @@ impl Mark {
 }
 
 /// Ascending and apart: marks that overlap become one, under the label of the one that covers more.
-pub(in crate::redact) fn settle(mut marks: Vec<Mark>) -> Vec<Mark> {
+pub(in crate::redact) fn merge_overlaps(mut marks: Vec<Mark>) -> Vec<Mark> {
     marks.retain(|mark| !mark.range.is_empty());
     // Of equal ranges the first found counts; a whole value before a part.
     marks.sort_by_key(|mark| (mark.range.start, std::cmp::Reverse(mark.range.end), !mark.whole));
-    let mut settled: Vec<Mark> = Vec::with_capacity(marks.len());
+    let mut merged: Vec<Mark> = Vec::with_capacity(marks.len());
     for mark in marks {
-        match settled.last_mut() {
+        match merged.last_mut() {
             Some(last) if mark.range.start < last.range.end => {
                 let union = last.range.start..last.range.end.max(mark.range.end);
                 if mark.range.len() > last.range.len() {
@@ -56,10 +56,10 @@ pub(in crate::redact) fn settle(mut marks: Vec<Mark>) -> Vec<Mark> {
                 last.place = last.place.take().or(mark.place);
                 last.range = union;
             }
-            _ => settled.push(mark),
+            _ => merged.push(mark),
         }
     }
-    settled
+    merged
 }
 
 /// Names and values of a form that is something else are pieces of it, and no places.
@@ -84,13 +84,13 @@ mod tests {
     #[test]
     fn overlapping_marks_become_one_under_the_longer_ones_secret() {
         let marks = vec![Mark::part(8..9, 4), Mark::part(4..7, 3), Mark::part(0..2, 1), Mark::part(1..5, 2)];
-        let settled = settle(marks);
-        assert_eq!(settled.iter().map(|mark| mark.range.clone()).collect::<Vec<_>>(), [0..7, 8..9]);
-        assert_eq!(settled[0].secret, 2);
+        let merged = merge_overlaps(marks);
+        assert_eq!(merged.iter().map(|mark| mark.range.clone()).collect::<Vec<_>>(), [0..7, 8..9]);
+        assert_eq!(merged[0].secret, 2);
     }
 
     #[test]
     fn adjoining_marks_stay_apart() {
-        assert_eq!(settle(vec![Mark::part(2..4, 2), Mark::part(0..2, 1)]).len(), 2);
+        assert_eq!(merge_overlaps(vec![Mark::part(2..4, 2), Mark::part(0..2, 1)]).len(), 2);
     }
 }

@@ -38,7 +38,7 @@ pub use apply::{
 };
 pub use bounds::{Bounds, Shapes};
 pub use counters::{Counters, Hit};
-pub use judged::{Judged, Redacted, Touched};
+pub use judged::{JudgedExchange, Redacted, Touched};
 pub(crate) use label::label_number;
 pub use label::{has_label, is_label, matches, unnumbered};
 pub use plan::{Plan, PlanError};

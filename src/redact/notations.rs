@@ -11,7 +11,7 @@ const SECRET: &str = "S3cr3tValue7QxK4mZ";
 
 fn message(fields: &[(&str, &str)], text: &str) -> String {
     let redacted = Redactor::default()
-        .redact(Judged::new(exchange("/x", (fields, text), (&[], "")), Verdict::default()))
+        .redact(JudgedExchange::new(exchange("/x", (fields, text), (&[], "")), Verdict::default()))
         .into_inner();
     let request = &redacted.exchange.request;
     let fields: Vec<String> =

@@ -179,8 +179,8 @@ mod tests {
                 "`--redact everything`: expected `pointer:/a/b`, `header:NAME`, `regex:EXPRESSION` or `personal`",
             ),
         ] {
-            let said = Plan::new(&[option]).unwrap_err().to_string();
-            assert_eq!(said, hint);
+            let message = Plan::new(&[option]).unwrap_err().to_string();
+            assert_eq!(message, hint);
         }
     }
 

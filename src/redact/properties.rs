@@ -205,7 +205,7 @@ fn unescaped(text: &str) -> String {
 }
 
 /// All that writers, console and reports could show of an exchange.
-pub(super) fn all(judged: &Judged) -> String {
+pub(super) fn all(judged: &JudgedExchange) -> String {
     let exchange = &judged.exchange;
     let mut out = format!("{}\n", exchange.request.target);
     let mut message = |headers: &crate::exchange::Headers, body: &Body| {
@@ -255,7 +255,7 @@ fn plant(exchange: &mut Exchange, secret: &str, dice: &mut Dice<'_>) {
 }
 
 /// Where a secret comes again.
-fn repeat(judged: &mut Judged, secret: &str, dice: &mut Dice<'_>) {
+fn repeat(judged: &mut JudgedExchange, secret: &str, dice: &mut Dice<'_>) {
     let exchange = &mut judged.exchange;
     let target = exchange.request.target.path_and_query.to_string();
     let (path, query) = target.split_once('?').unwrap();
@@ -299,7 +299,11 @@ fn grow(body: &mut Body, member: &str, dice: &mut Dice<'_>) {
 }
 
 /// Everything that is written of an exchange: journal, fixture in both layouts, reports.
-pub(super) fn write_all(redactor: &Redactor, judged: Judged, folder: &std::path::Path) -> Vec<(String, String)> {
+pub(super) fn write_all(
+    redactor: &Redactor,
+    judged: JudgedExchange,
+    folder: &std::path::Path,
+) -> Vec<(String, String)> {
     let redacted = redactor.redact(judged);
     let context = JournalContext { upstream: "https://tenant.example".into(), contract: "".into() };
     let (mut journal, _) = Journal::open(&folder.join("a.journal"), context).unwrap();
@@ -349,12 +353,12 @@ fn secrets() -> impl Strategy<Value = Vec<String>> {
     proptest::collection::vec(one, 1..4)
 }
 
-fn planted(secrets: &[String], bytes: &[u8]) -> Judged {
+fn planted(secrets: &[String], bytes: &[u8]) -> JudgedExchange {
     let dice = &mut Dice(bytes.iter());
     let json = ("content-type", "application/json; charset=utf-8");
     let plain =
         exchange("/api/v2/x?take=5", (&[json], r#"{"id":"con_1","n":1.0}"#), (&[json], r#"{"ok":true,"n":5e0}"#));
-    let mut judged = Judged::new(plain, Verdict::default());
+    let mut judged = JudgedExchange::new(plain, Verdict::default());
     for secret in secrets {
         plant(&mut judged.exchange, secret, dice);
         for _ in 0..dice.roll(4) {
@@ -367,7 +371,9 @@ fn planted(secrets: &[String], bytes: &[u8]) -> Judged {
 /// Such a text leaks nothing and is found by accident: a secret that is part of what stays, or of a label.
 fn is_spoken(secret: &str) -> bool {
     let trimmed = secret.trim();
-    trimmed != secret || secret.contains('!') || super::kind::spread(secret.as_bytes()) != super::kind::Spread::Anywhere
+    trimmed != secret
+        || secret.contains('!')
+        || super::kind::match_scope(secret.as_bytes()) != super::kind::MatchScope::Anywhere
 }
 
 proptest! {
@@ -417,7 +423,7 @@ proptest! {
         let once = redactor.redact(planted(&secrets, &bytes)).into_inner();
         let text = all(&once);
         for redactor in [redactor, Redactor::default()] {
-            let again = redactor.redact(Judged::new(once.exchange.clone(), once.verdict.clone()));
+            let again = redactor.redact(JudgedExchange::new(once.exchange.clone(), once.verdict.clone()));
             prop_assert_eq!(all(&again), text.clone());
             prop_assert_eq!(again.touched, Touched::default());
         }
@@ -451,7 +457,7 @@ proptest! {
         let (quick, thorough) = (Redactor::default(), Redactor::default().thorough());
         let body = document(&mut Dice(bytes.iter()), 0);
         let json = ("content-type", "application/json");
-        let judged = Judged::new(exchange("/x", (&[json], &body), (&[], "")), Verdict::default());
+        let judged = JudgedExchange::new(exchange("/x", (&[json], &body), (&[], "")), Verdict::default());
         let [one, other] = [&quick, &thorough].map(|redactor| redactor.redact(judged.clone()));
         prop_assert_eq!(all(&one), all(&other), "{}", body);
         prop_assert_eq!(quick.counters(), thorough.counters(), "{}", body);
@@ -461,7 +467,7 @@ proptest! {
     fn equal_secrets_have_equal_labels_and_others_do_not(one in "[A-Za-z0-9]{8,30}1a", other in "[A-Za-z0-9]{8,30}2b") {
         let json = ("content-type", "application/json");
         let text = format!(r#"{{"token":["{one}","{other}","{one}"],"password":"{other}"}}"#);
-        let redacted = Redactor::default().redact(Judged::new(exchange("/x", (&[json], &text), (&[], "")), Verdict::default()));
+        let redacted = Redactor::default().redact(JudgedExchange::new(exchange("/x", (&[json], &text), (&[], "")), Verdict::default()));
         let value: serde_json::Value = serde_json::from_slice(&redacted.exchange.request.body.content).unwrap();
         let tokens = &value["token"];
         prop_assert_eq!(&tokens[0], &tokens[2]);
@@ -473,7 +479,7 @@ proptest! {
     fn redaction_never_fails_and_never_makes_json_of_what_is_none(target in "/[ -~]{0,40}", text in "\\PC{0,60}", media in 0..5_usize) {
         let media = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b", "text/plain", "x"][media];
         let exchange = exchange(&target, (&[("content-type", media)], &text), (&[], ""));
-        let redacted = Redactor::default().redact(Judged::new(exchange, Verdict::default()));
+        let redacted = Redactor::default().redact(JudgedExchange::new(exchange, Verdict::default()));
         let body = &redacted.exchange.request.body;
         let parsed = crate::json::Document::parse(text.as_bytes().to_vec()).is_ok();
         if media == "application/json" && !text.trim().is_empty() {

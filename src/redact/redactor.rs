@@ -9,7 +9,7 @@ use http::HeaderValue;
 
 use super::{
     Counters, Plan, Shapes,
-    kind::{self, Kind, Spread},
+    kind::{self, Kind, MatchScope},
     known::{index::Index, memory::Memory},
     mark::Id,
 };
@@ -84,9 +84,9 @@ impl Redactor {
     /// Makes a value a secret of this recording, wherever it comes. `false` if it is too short or too common to be
     /// looked for by value.
     pub fn remember(&self, secret: &[u8]) -> bool {
-        let spread = kind::spread(secret);
+        let spread = kind::match_scope(secret);
         self.memory().learn(secret, Kind::Custom);
-        !matches!(spread, Spread::Field | Spread::Word)
+        !matches!(spread, MatchScope::Field | MatchScope::Word)
     }
 
     /// The same for the secret of an OAuth client, so that its label says what it is. It counts once a message holds it.

@@ -2,24 +2,24 @@
 
 use std::{fmt, sync::Arc};
 
-use super::upstream::Recorded;
+use super::upstream::ReplayUpstream;
 use crate::upstream::{self, Upstream};
 
 /// Answers from recordings; what was not recorded, and every token request, goes to another upstream.
-pub struct RecordedOr {
-    recorded: Recorded,
+pub struct ReplayOr {
+    recorded: ReplayUpstream,
     other: Arc<dyn Upstream>,
 }
 
-impl RecordedOr {
+impl ReplayOr {
     /// Asks `other` for what `recorded` misses. A token that replay makes would be worth nothing there, so `other` is asked
     /// for tokens, too; a token request that is recorded already is not recorded again.
-    pub fn new(recorded: Recorded, other: Arc<dyn Upstream>) -> Self {
+    pub fn new(recorded: ReplayUpstream, other: Arc<dyn Upstream>) -> Self {
         Self { recorded, other }
     }
 }
 
-impl Upstream for RecordedOr {
+impl Upstream for ReplayOr {
     fn answer(&self, mut request: upstream::Request) -> upstream::AnswerFuture<'_> {
         Box::pin(async move {
             let informed = request.informed.take();
@@ -46,8 +46,8 @@ impl Upstream for RecordedOr {
     }
 }
 
-impl fmt::Debug for RecordedOr {
+impl fmt::Debug for ReplayOr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecordedOr").field("recorded", &self.recorded).field("other", &self.other).finish()
+        f.debug_struct("ReplayOr").field("recorded", &self.recorded).field("other", &self.other).finish()
     }
 }

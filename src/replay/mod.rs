@@ -5,7 +5,7 @@
 //! body by value, never by headers; among entries of one identity the caller's own come first; the same request asked
 //! again gets the next recorded answer, counted per request.
 //!
-//! Pure but for [`Recorded`], the [`Upstream`](crate::upstream::Upstream) that carries it. Knows nothing of sockets, files or
+//! Pure but for [`ReplayUpstream`], the [`Upstream`](crate::upstream::Upstream) that carries it. Knows nothing of sockets, files or
 //! contracts.
 
 mod builder;
@@ -33,10 +33,10 @@ pub use self::{
     ignore::{BadIgnore, Ignore, IgnoreSet, Ignored},
     index::{OperationOf, Prepared, RedactFailure, RedactRequest},
     miss::MISS,
-    missing::RecordedOr,
+    missing::ReplayOr,
     recordings::{RecordedExchange, Replay, Served, Unproven},
     sequence::Exhausted,
     serve::Answer,
     strangers::Strangers,
-    upstream::Recorded,
+    upstream::ReplayUpstream,
 };

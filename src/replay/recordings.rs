@@ -26,22 +26,22 @@ pub struct Replay {
     pub(super) index: Index,
     tokens: TokenEndpoint,
     exhausted: Option<Exhausted>,
-    state: Mutex<State>,
+    state: Mutex<ReplayState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ReplayState {
     /// Requests that were found as they came, by their bytes.
-    found: HashMap<Box<[u8]>, Found>,
+    found: HashMap<Box<[u8]>, KnownRequest>,
     sequence: Sequence,
     caller_cache: CallerCache<Option<CallerId>>,
     /// Entries whose loose match is printed already.
-    said: HashSet<u32>,
+    warned: HashSet<u32>,
 }
 
 /// What is known of requests of the same bytes.
 #[derive(Debug, Clone)]
-struct Found {
+struct KnownRequest {
     bucket: u32,
     key: RequestKey,
 }
@@ -144,7 +144,7 @@ impl Replay {
         };
         let mask = self.index.mask(bucket);
         let mut remarks = Vec::new();
-        if !mask.is_exact() && state.said.insert(entry) {
+        if !mask.is_exact() && state.warned.insert(entry) {
             remarks.push(format!("matches {} although {}", self.index.name(entry), mask.describe()));
         }
         Ok(Served { answer, clean: self.index.held[entry as usize].by_contrail, same_request, remarks })
@@ -204,7 +204,7 @@ impl Replay {
         /// Maximum requests found by their bytes; beyond it, the cache starts anew.
         const MAX_FOUND: usize = 16_384;
         let sent = self.index.rules.keys.sent(request);
-        if let Some(Found { bucket, key }) = self.state().found.get(&*sent) {
+        if let Some(KnownRequest { bucket, key }) = self.state().found.get(&*sent) {
             return Ok((*bucket, Some(key.clone())));
         }
         if let Some(bucket) = self.index.find(&Parts::of(request)) {
@@ -213,7 +213,7 @@ impl Replay {
                 found.clear();
             }
             let key = RequestKey::default();
-            found.insert((*sent).into(), Found { bucket, key: key.clone() });
+            found.insert((*sent).into(), KnownRequest { bucket, key: key.clone() });
             return Ok((bucket, Some(key)));
         }
         let redacted = redact(request);
@@ -299,7 +299,7 @@ impl Replay {
         path.is_some_and(|path| self.index.rules.tenant.is_token_path(path))
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, ReplayState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

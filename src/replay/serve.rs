@@ -87,7 +87,7 @@ pub(super) struct KeptAnswers {
 
 impl KeptAnswers {
     /// Most bytes of heads and bodies that are kept, as far as they are counted.
-    const MOST: usize = if cfg!(test) { 1 << 20 } else { 48 << 20 };
+    const MAX_BYTES: usize = if cfg!(test) { 1 << 20 } else { 48 << 20 };
     /// What a head takes, beside its texts, for each field.
     const FIELD: usize = 96;
 
@@ -111,12 +111,12 @@ impl KeptAnswers {
                 entry.insert_entry(body).get().clone()
             }
         });
-        (self.bytes <= Self::MOST).then_some(Answer { status, headers, body })
+        (self.bytes <= Self::MAX_BYTES).then_some(Answer { status, headers, body })
     }
 
     /// Whether there is no room for any further answer.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes > Self::MOST
+        self.bytes > Self::MAX_BYTES
     }
 }
 

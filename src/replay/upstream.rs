@@ -18,7 +18,7 @@ use crate::{
 pub(super) const DENIED: &str = "host-denied";
 
 /// Answers from recordings.
-pub struct Recorded {
+pub struct ReplayUpstream {
     replay: Arc<Replay>,
     /// The same plan that made the recording, so that redaction never breaks a match.
     redactor: Arc<Redactor>,
@@ -32,7 +32,7 @@ pub struct Recorded {
     strangers: Option<Arc<Strangers>>,
 }
 
-impl Recorded {
+impl ReplayUpstream {
     /// Answers from `replay`; live requests have their secrets replaced by `redactor` before they are matched.
     pub fn new(replay: Arc<Replay>, redactor: Arc<Redactor>, tokens: Arc<TokenCache>, limits: DecodeLimits) -> Self {
         Self { replay, redactor, first: Box::new(|| ()), tokens, limits, names: Vec::new(), strangers: None }
@@ -113,7 +113,7 @@ impl Recorded {
     }
 }
 
-impl Upstream for Recorded {
+impl Upstream for ReplayUpstream {
     fn answer(&self, request: upstream::Request) -> upstream::AnswerFuture<'_> {
         Box::pin(async move {
             let (target, head, body) = request.collect().await?;
@@ -132,9 +132,9 @@ impl Upstream for Recorded {
     }
 }
 
-impl fmt::Debug for Recorded {
+impl fmt::Debug for ReplayUpstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorded").field("replay", &self.replay).finish_non_exhaustive()
+        f.debug_struct("ReplayUpstream").field("replay", &self.replay).finish_non_exhaustive()
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Miss;
 use crate::{
     json,
-    redact::{Judged, Redacted, Redactor},
+    redact::{JudgedExchange, Redacted, Redactor},
 };
 
 /// The source of what goes through the proxy.
@@ -52,7 +52,7 @@ pub struct Cited {
 }
 
 impl Cited {
-    pub(super) fn new(place: ExchangeRef<'_>, judged: &Redacted<Judged>) -> Self {
+    pub(super) fn new(place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>) -> Self {
         let exchange = &judged.exchange;
         Self {
             source: place.source.to_owned(),

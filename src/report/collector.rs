@@ -8,14 +8,14 @@ use super::{
 };
 use crate::{
     finding::{self, Rule, Unchecked},
-    redact::{Judged, Redacted, Redactor},
+    redact::{JudgedExchange, Redacted, Redactor},
 };
 
 /// Collects the verdicts of exchanges for reports of them; [`Collector::write`] writes one.
 #[derive(Debug)]
 pub struct Collector {
     title: Title,
-    settled: Half,
+    decided: Half,
     /// The file that is being read: as judged, and with authentication unchecked.
     open: Option<(Half, Half)>,
     stripped: Vec<String>,
@@ -53,7 +53,7 @@ impl Collector {
     pub fn new(title: Title, failing: Vec<Rule>, listed: bool) -> Self {
         Self {
             title,
-            settled: Half::new(listed),
+            decided: Half::new(listed),
             open: None,
             stripped: Vec::new(),
             failing,
@@ -73,7 +73,7 @@ impl Collector {
     /// What the baseline was worth, if there is one.
     #[must_use]
     pub fn covered(&self) -> Option<Covered<'_>> {
-        self.baseline.as_ref().map(|baseline| baseline.covered(&self.settled.tally))
+        self.baseline.as_ref().map(|baseline| baseline.covered(&self.decided.tally))
     }
 
     /// Names a recording that the report is about.
@@ -141,7 +141,7 @@ impl Collector {
     /// Takes out secrets that were recognised after they were taken in; what a JSON report lists is written without
     /// them.
     pub fn redact(&mut self, redactor: &Redactor) {
-        self.settled.tally.redact(redactor);
+        self.decided.tally.redact(redactor);
         self.run.redact(redactor);
     }
 
@@ -153,7 +153,7 @@ impl Collector {
     pub fn exchange(
         &mut self,
         place: ExchangeRef<'_>,
-        judged: &Redacted<Judged>,
+        judged: &Redacted<JudgedExchange>,
         unauthenticated: Option<Unauthenticated>,
     ) -> io::Result<()> {
         if let Some(miss) = place.miss {
@@ -162,14 +162,14 @@ impl Collector {
         let Some(other) = unauthenticated else {
             // Nothing before this one in the file is open, or all of it is: order in the report is order in the file.
             return match &mut self.open {
-                None => put(&mut self.settled, place, judged, None),
+                None => put(&mut self.decided, place, judged, None),
                 Some((as_judged, stripped)) => {
                     put(as_judged, place, judged, None)?;
                     put(stripped, place, judged, None)
                 }
             };
         };
-        let listed = self.settled.listed.is_some();
+        let listed = self.decided.listed.is_some();
         let (as_judged, stripped) = self.open.get_or_insert_with(|| (Half::new(listed), Half::new(listed)));
         put(as_judged, place, judged, None)?;
         put(stripped, place, judged, Some(other))
@@ -178,7 +178,7 @@ impl Collector {
     /// Whether a JSON report will be asked for, which lists every exchange.
     #[must_use]
     pub fn lists(&self) -> bool {
-        self.settled.listed.is_some()
+        self.decided.listed.is_some()
     }
 
     /// Counts an exchange without a finding; not for a collector that lists exchanges. The rest as
@@ -189,7 +189,7 @@ impl Collector {
             self.open = Some((Half::new(false), Half::new(false)));
         }
         match &mut self.open {
-            None => self.settled.tally.count(place, counted),
+            None => self.decided.tally.count(place, counted),
             Some((as_judged, stripped)) => {
                 as_judged.tally.count(place, counted);
                 stripped.tally.count(place, &counted.read_as(other));
@@ -210,21 +210,21 @@ impl Collector {
             if stripped.tally.unchecked_count(Unchecked::Auth) > as_judged.tally.unchecked_count(Unchecked::Auth) {
                 self.stripped.push(source.to_owned());
             }
-            self.settled.absorb(stripped)
+            self.decided.absorb(stripped)
         } else {
-            self.settled.absorb(as_judged)
+            self.decided.absorb(as_judged)
         }
     }
 
     /// Counts entries that are not HTTP (`data:`, `blob:`, `ws:`, extension schemes).
     pub fn skipped(&mut self, count: u64) {
-        self.settled.tally.skipped += count;
+        self.decided.tally.skipped += count;
     }
 
     /// What was counted so far, open verdicts left out.
     #[must_use]
     pub fn tally(&self) -> &Tally {
-        &self.settled.tally
+        &self.decided.tally
     }
 
     /// Whether anything that makes the command fail was found.
@@ -235,7 +235,7 @@ impl Collector {
 
     /// The rules that make the command fail and were found, with their counts.
     pub fn failing(&self) -> impl Iterator<Item = (Rule, u64)> {
-        failing(&self.settled.tally, &self.failing, self.baseline.as_ref())
+        failing(&self.decided.tally, &self.failing, self.baseline.as_ref())
     }
 
     /// The reasons for the exit status that the report itself shows: failing rules, and altered trails.
@@ -253,7 +253,7 @@ impl Collector {
         self.redact(redactor);
         let facts = Facts {
             title: &self.title,
-            tally: &self.settled.tally,
+            tally: &self.decided.tally,
             stripped: &self.stripped,
             failing: &self.failing,
             baseline: self.baseline.as_ref(),
@@ -262,14 +262,14 @@ impl Collector {
             upstream: self.upstream.as_deref(),
             made: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
         };
-        (facts, self.settled.listed.as_mut())
+        (facts, self.decided.listed.as_mut())
     }
 }
 
 fn put(
     half: &mut Half,
     place: ExchangeRef<'_>,
-    judged: &Redacted<Judged>,
+    judged: &Redacted<JudgedExchange>,
     other: Option<Unauthenticated>,
 ) -> io::Result<()> {
     half.tally.add(place, judged, other);

@@ -20,7 +20,7 @@ use crate::{
     contract::compare::{Change, Impact},
     finding::{Finding, Kind, Rule, UNDOCUMENTED},
     plural::plural,
-    redact::{Judged, Redacted, Redactor},
+    redact::{JudgedExchange, Redacted, Redactor},
     visible::visible,
 };
 
@@ -59,7 +59,7 @@ struct Violation {
 impl Failing {
     /// An exchange with its verdict under the new contract.
     #[must_use]
-    pub fn new(place: ExchangeRef<'_>, operation: Option<&str>, judged: &Redacted<Judged>) -> Self {
+    pub fn new(place: ExchangeRef<'_>, operation: Option<&str>, judged: &Redacted<JudgedExchange>) -> Self {
         let findings = judged.verdict.findings.iter().filter(|finding| finding.kind() == Kind::Violation);
         let violation =
             |finding: &Finding| Violation { rule: finding.rule, at: finding.at.clone(), message: finding.message() };

@@ -26,7 +26,7 @@ use crate::{
     json::{Care, Document, Kind, Node},
     plural::plural,
     recording::Identity,
-    redact::{self, Judged, Redacted},
+    redact::{self, JudgedExchange, Redacted},
     visible::visible,
 };
 
@@ -38,7 +38,7 @@ pub struct Item {
     /// The documented operation, or method and path where there is none.
     pub operation: String,
     /// The exchange; its verdict does not matter.
-    pub exchange: Redacted<Judged>,
+    pub exchange: Redacted<JudgedExchange>,
 }
 
 /// What two recordings differ in.

@@ -13,7 +13,7 @@ use super::{
 use crate::redact::Redactor;
 
 impl Collector {
-    /// Writes a report of everything that is settled. A value that `redactor` recognised as a secret after its exchange
+    /// Writes a report of everything that is decided. A value that `redactor` recognised as a secret after its exchange
     /// was taken is replaced here.
     ///
     /// # Errors

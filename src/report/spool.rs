@@ -8,7 +8,7 @@ use tempfile::SpooledTempFile;
 use super::{Cited, ExchangeRef, Unauthenticated, tally::conclusion, verdict_name};
 use crate::{
     finding::{Blame, Finding, Unchecked},
-    redact::{Judged, Redacted, Redactor},
+    redact::{JudgedExchange, Redacted, Redactor},
 };
 
 /// Bytes that are kept in memory before the temporary file is made.
@@ -65,7 +65,7 @@ impl Spool {
     pub(super) fn add(
         &mut self,
         place: ExchangeRef<'_>,
-        judged: &Redacted<Judged>,
+        judged: &Redacted<JudgedExchange>,
         other: Option<Unauthenticated>,
     ) -> io::Result<()> {
         let verdict = &judged.verdict;

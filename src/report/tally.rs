@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::{Cited, ExchangeRef};
 use crate::{
     finding::{Blame, Conclusion, Finding, Kind, Rule, UNDOCUMENTED, Unchecked, UncheckedSet, Verdict},
-    redact::{Judged, Redacted, Redactor},
+    redact::{JudgedExchange, Redacted, Redactor},
 };
 
 /// Most groups that are kept apart; a recording that has more is summed up beyond it.
-const MOST_GROUPS: usize = 5000;
+const MAX_GROUPS: usize = 5000;
 
 /// The one place of all exchanges that are outside the contract's base path.
 const OUTSIDE: &str = "outside the contract (another site or base path)";
@@ -68,7 +68,7 @@ pub struct Tally {
     pub skipped: u64,
     /// Exchanges outside the contract's base path; they are among `gap`.
     pub outside: u64,
-    /// Findings that came after [`MOST_GROUPS`] groups, at further places.
+    /// Findings that came after [`MAX_GROUPS`] groups, at further places.
     pub ungrouped: u64,
     /// Sorted by the operation.
     operations: Vec<(Box<str>, Counts)>,
@@ -149,7 +149,12 @@ pub struct Sample {
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, place: ExchangeRef<'_>, judged: &Redacted<Judged>, other: Option<Unauthenticated>) {
+    pub(super) fn add(
+        &mut self,
+        place: ExchangeRef<'_>,
+        judged: &Redacted<JudgedExchange>,
+        other: Option<Unauthenticated>,
+    ) {
         let verdict = &judged.verdict;
         let findings = || verdict.findings.iter().filter(|finding| other.is_none() || !finding.rule.is_auth());
         self.count_verdict(
@@ -217,7 +222,7 @@ impl Tally {
         &mut self.operations[at].1
     }
 
-    fn group(&mut self, place: ExchangeRef<'_>, judged: &Redacted<Judged>, finding: &Finding) {
+    fn group(&mut self, place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>, finding: &Finding) {
         let request = &judged.exchange.request;
         let key = Key {
             rule: finding.rule,
@@ -232,7 +237,7 @@ impl Tally {
         };
         if let Some(group) = self.groups.get_mut(&key) {
             group.count += 1;
-        } else if self.groups.len() >= MOST_GROUPS {
+        } else if self.groups.len() >= MAX_GROUPS {
             self.ungrouped += 1;
         } else {
             let group = Group {
@@ -270,7 +275,7 @@ impl Tally {
             *self.rules.entry(rule).or_default() += count;
         }
         for (key, group) in other.groups {
-            let room = self.groups.len() < MOST_GROUPS;
+            let room = self.groups.len() < MAX_GROUPS;
             match self.groups.get_mut(&key) {
                 Some(held) => held.count += group.count,
                 None if room => {

@@ -275,12 +275,12 @@ mod tests {
     fn a_rule_about_what_clients_send_is_refused_with_the_list_of_the_others() {
         let client_side = Rule::ALL.iter().filter(|rule| !Misbehaviour::BREAKABLE.contains(rule));
         for rule in client_side {
-            let said = rule.id().parse::<Misbehaviour>().unwrap_err().to_string();
-            assert!(said.contains(rule.id()) && said.contains("exchange.echo"), "{said}");
+            let message = rule.id().parse::<Misbehaviour>().unwrap_err().to_string();
+            assert!(message.contains(rule.id()) && message.contains("exchange.echo"), "{message}");
         }
-        let said = "response.bodies".parse::<Misbehaviour>().unwrap_err().to_string();
+        let message = "response.bodies".parse::<Misbehaviour>().unwrap_err().to_string();
         assert_eq!(
-            said,
+            message,
             "`response.bodies` is not a rule; did you mean `response.body`? `contrail explain` lists them all"
         );
     }

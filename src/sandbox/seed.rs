@@ -330,9 +330,9 @@ mod tests {
 
     #[test]
     fn a_misspelt_member_is_refused_with_its_line() {
-        let said = fault("{\"tenant\": \"t.example\", \"clock\": \"2026-01-01T00:00:00Z\",\n \"cliants\": []}");
+        let message = fault("{\"tenant\": \"t.example\", \"clock\": \"2026-01-01T00:00:00Z\",\n \"cliants\": []}");
         assert_eq!(
-            said,
+            message,
             "`mine.json` is no seed for the sandbox (`--print-seed` shows one that is): unknown field `cliants`, \
              expected one of `tenant`, `clock`, `rate_limit_reset`, `clients`, `rate_limit_policies`, \
              `connection_profile_templates`, `connections`, `event_streams`, `verifiable_credential_templates`, \
@@ -342,16 +342,16 @@ mod tests {
 
     #[test]
     fn a_repeated_id_is_refused() {
-        let said = fault(
+        let message = fault(
             r#"{"tenant": "t.example", "clock": "2026-01-01T00:00:00Z", "clients": [{"id": "a", "scopes": []}],
                 "actions": [{"id": "x"}, {"id": "x"}]}"#,
         );
-        assert_eq!(said, "`mine.json`: `actions` holds the id `x` twice");
+        assert_eq!(message, "`mine.json`: `actions` holds the id `x` twice");
     }
 
     #[test]
     fn a_seed_without_clients_is_refused() {
-        let said = fault(r#"{"tenant": "t.example", "clock": "2026-01-01T00:00:00Z", "clients": []}"#);
-        assert_eq!(said, "`mine.json`: `clients` is empty, so nobody could ask for a token");
+        let message = fault(r#"{"tenant": "t.example", "clock": "2026-01-01T00:00:00Z", "clients": []}"#);
+        assert_eq!(message, "`mine.json`: `clients` is empty, so nobody could ask for a token");
     }
 }

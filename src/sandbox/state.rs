@@ -9,7 +9,7 @@ use super::seed::Seed;
 
 /// What requests change.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct TenantState {
     clock: Timestamp,
     templates: HashMap<String, Template>,
     /// By stream, then by event: how many redeliveries until it arrives (`None`: it never does).
@@ -22,7 +22,7 @@ struct Template {
     changes: i64,
 }
 
-impl State {
+impl TenantState {
     pub(super) fn new(seed: &Seed) -> Self {
         let template = |held: &super::seed::Resource| Template { body: held.body.clone(), changes: 0 };
         Self {

@@ -19,7 +19,7 @@ use super::{
     message::{Answer, Answers, Ask},
     misbehave::{Misbehaviour, Misbehaviours},
     seed::{self, Client, RateLimit, ResetClock, Seed},
-    state::State,
+    state::TenantState,
 };
 use crate::token::NoKey;
 
@@ -35,7 +35,7 @@ pub struct Tenant {
     pub(super) profile_templates: Bytes,
     pub(super) groups: HashMap<String, Vec<String>>,
     pub(super) actions: HashMap<String, Map<String, Value>>,
-    state: Mutex<State>,
+    state: Mutex<TenantState>,
     windows: Windows,
     reset: ResetClock,
     seed_clock: jiff::Timestamp,
@@ -109,7 +109,7 @@ impl Tenant {
             clients,
             policies: seed.rate_limit_policies.iter().map(policy).collect(),
             profile_templates: templates.to_string().into(),
-            state: Mutex::new(State::new(&seed)),
+            state: Mutex::new(TenantState::new(&seed)),
             windows: Windows::default(),
             reset: seed.rate_limit_reset,
             seed_clock: seed.clock,
@@ -228,7 +228,7 @@ impl Tenant {
         self.clients.iter().find(|client| client.id == id)
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, TenantState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -245,7 +245,7 @@ fn a_client_beyond_its_limit_gets_429_with_three_headers_until_the_reset() {
 fn two_tenants_of_one_seed_answer_alike_byte_for_byte() {
     let run = || {
         let driver = Driver::new(&[]);
-        let mut said = Vec::new();
+        let mut pages = Vec::new();
         for (method, path, body) in [
             ("GET", POLICY, ""),
             ("GET", "/connection-profiles/templates", ""),
@@ -256,9 +256,9 @@ fn two_tenants_of_one_seed_answer_alike_byte_for_byte() {
             ("POST", "/actions/actions/act_Enrich/test", r#"{"payload": {"a": 1}}"#),
         ] {
             let answer = driver.call(method, path, body);
-            said.push((answer.status, format!("{:?}", answer.headers), answer.body));
+            pages.push((answer.status, format!("{:?}", answer.headers), answer.body));
         }
-        said
+        pages
     };
     assert_eq!(run(), run());
 }

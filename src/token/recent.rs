@@ -21,7 +21,7 @@ impl<V> Recent<V> {
     /// How many texts are held at most. A power of two.
     pub(crate) const PLACES: usize = 256;
     /// Longest text that is held, in bytes.
-    pub(crate) const LONGEST: usize = 4096;
+    pub(crate) const MAX_TEXT_BYTES: usize = 4096;
 
     /// The value of this text.
     pub(crate) fn get(&mut self, text: &[u8]) -> Option<&mut V> {
@@ -32,7 +32,7 @@ impl<V> Recent<V> {
     /// Keeps a value; a text that is too short or too long is not kept.
     pub(crate) fn put(&mut self, text: &[u8], value: V) {
         if let Some(place) = Self::place(text).and_then(|at| self.places.get_mut(at))
-            && text.len() <= Self::LONGEST
+            && text.len() <= Self::MAX_TEXT_BYTES
         {
             *place = Some((text.into(), value));
         }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn short_and_long_texts_are_not_held() {
         let mut recent = Recent::default();
-        for text in ["", "1234567", &"1".repeat(Recent::<()>::LONGEST + 1)] {
+        for text in ["", "1234567", &"1".repeat(Recent::<()>::MAX_TEXT_BYTES + 1)] {
             recent.put(text.as_bytes(), ());
             assert_eq!(recent.get(text.as_bytes()), None);
         }

@@ -259,8 +259,8 @@ fn a_key_set_without_a_usable_key_is_refused_with_its_file() {
         (r#"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB","use":"enc"}]}"#, none),
     ] {
         std::fs::write(file.path(), text).unwrap();
-        let said = Jwks::read(file.path()).unwrap_err().to_string();
-        assert_eq!(said, format!("`{}` {words}", file.path().display()));
+        let message = Jwks::read(file.path()).unwrap_err().to_string();
+        assert_eq!(message, format!("`{}` {words}", file.path().display()));
     }
 }
 

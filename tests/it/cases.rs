@@ -11,7 +11,7 @@ use contrail::{
     contract::Contract,
     finding::{Blame, Conclusion, Finding, Kind, Rule, Unchecked, Verdict},
     recording::{self, JournalContext},
-    redact::{Judged, Redactor},
+    redact::{JudgedExchange, Redactor},
 };
 
 use crate::support::cases::{self, Case};
@@ -116,7 +116,7 @@ fn quick_looks_spare_no_secret_in_any_case() {
     for round in 0..2 {
         for (at, case) in cases.iter().enumerate() {
             let exchange = case.exchange();
-            let judged = Judged::new(exchange.clone(), contract.check(&exchange, &case.options()));
+            let judged = JudgedExchange::new(exchange.clone(), contract.check(&exchange, &case.options()));
             let [one, other] = [&quick, &thorough].map(|redactor| {
                 let redacted = redactor.redact(judged.clone());
                 let mut line = Vec::new();

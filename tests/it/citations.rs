@@ -13,7 +13,7 @@ use serde_json::Value;
 /// A section's heading and quotes.
 struct Section {
     heading: String,
-    says: Vec<String>,
+    statement: Vec<String>,
 }
 
 fn passages() -> BTreeMap<String, Section> {
@@ -21,7 +21,7 @@ fn passages() -> BTreeMap<String, Section> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let section = |held: &Value| Section {
         heading: text(&held["heading"]),
-        says: held["says"].as_array().unwrap().iter().map(text).collect(),
+        statement: held["statement"].as_array().unwrap().iter().map(text).collect(),
     };
     passages.as_object().unwrap().iter().map(|(name, held)| (name.clone(), section(held))).collect()
 }
@@ -69,16 +69,16 @@ fn says_not_shown(quote: &str, aspect: &str) -> bool {
 fn every_aspect_that_is_not_shown_is_cited_where_the_documentation_says_so_or_is_silent() {
     let passages = passages();
     let mut wrong = Vec::new();
-    for Fact { place, says, source } in outline().not_shown {
+    for Fact { place, statement, source } in outline().not_shown {
         let (sections, silent) = match source.strip_suffix(" is silent") {
             Some(section) => (section, true),
             None => (&*source, false),
         };
         for section in sections.split(", ") {
             let held =
-                passages.get(section).is_some_and(|held| held.says.iter().any(|says_| says_not_shown(says_, &says)));
+                passages.get(section).is_some_and(|held| held.statement.iter().any(|says_| says_not_shown(says_, &statement)));
             if !passages.contains_key(section) || held == silent {
-                wrong.push(format!("{place}: {says} [{source}]"));
+                wrong.push(format!("{place}: {statement} [{source}]"));
             }
         }
     }
@@ -86,9 +86,9 @@ fn every_aspect_that_is_not_shown_is_cited_where_the_documentation_says_so_or_is
 }
 
 /// What a limit says that has to stand in the section: its numbers and quoted values.
-fn terms(says: &str) -> Vec<String> {
-    let mut terms: Vec<String> = says.split('`').skip(1).step_by(2).map(str::to_owned).collect();
-    let plain: String = says.split('`').step_by(2).collect::<Vec<_>>().join(" ");
+fn terms(statement: &str) -> Vec<String> {
+    let mut terms: Vec<String> = statement.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    let plain: String = statement.split('`').step_by(2).collect::<Vec<_>>().join(" ");
     terms.extend(plain.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty()).map(str::to_owned));
     // The contract's own words for a placeholder and for the tenant's origin.
     terms.retain(|term| !term.starts_with("{origin}"));
@@ -100,7 +100,7 @@ fn every_limit_is_cited_where_the_documentation_states_it() {
     let passages = passages();
     let mut wrong = Vec::new();
     let limits = outline().limits;
-    for Fact { place, says, source } in &limits {
+    for Fact { place, statement, source } in &limits {
         // A parameter, a property, or a thing with a name of its own.
         let name = place.rsplit(['.', ' ']).next().unwrap();
         let field = match name {
@@ -114,9 +114,9 @@ fn every_limit_is_cited_where_the_documentation_states_it() {
                 wrong.push(format!("{place}: there is no section {section}"));
                 continue;
             };
-            let text = held.says.join("\n");
+            let text = held.statement.join("\n");
             let spaced = field.replace('_', " ");
-            let mut terms = terms(says);
+            let mut terms = terms(statement);
             if section == "8" {
                 // Section 8 repeats bounds, not patterns, formats and values.
                 terms.retain(|term| term.bytes().all(|byte| byte.is_ascii_digit()));
@@ -126,11 +126,11 @@ fn every_limit_is_cited_where_the_documentation_states_it() {
             }
             let holds = |quote: &str| terms.iter().all(|term| quote.contains(term.as_str()));
             let row = |quote: &&String| quote.contains(field) || quote.contains(&spaced);
-            let one_row = held.says.iter().filter(row).any(|quote| holds(quote));
+            let one_row = held.statement.iter().filter(row).any(|quote| holds(quote));
             // The names of an object, the variants' actions and the forms of a selector stand in rows of their own.
             let several_rows = ["", "action", "consumer_selector", "redirect_uri"].contains(&field) && holds(&text);
             if !one_row && !several_rows {
-                wrong.push(format!("{place}: {says} [{section}]"));
+                wrong.push(format!("{place}: {statement} [{section}]"));
             }
         }
     }
@@ -158,15 +158,15 @@ fn the_sections_of_every_aspect_stand_at_the_top_of_the_document() {
     let sections = contract.document()["x-contrail-source"].as_object().unwrap();
     let shown = outline().not_shown;
     for fact in &shown {
-        let held = sections.get(&fact.says).unwrap_or_else(|| panic!("`{}` is not in the map", fact.says));
+        let held = sections.get(&fact.statement).unwrap_or_else(|| panic!("`{}` is not in the map", fact.statement));
         let own =
             held.as_object().is_none_or(|places| places.contains_key(&fact.place) || places.contains_key("default"));
-        assert!(own, "{}: {}", fact.place, fact.says);
+        assert!(own, "{}: {}", fact.place, fact.statement);
     }
     for (aspect, held) in sections {
-        assert!(shown.iter().any(|fact| fact.says == *aspect), "`{aspect}` is in the map and nowhere else");
+        assert!(shown.iter().any(|fact| fact.statement == *aspect), "`{aspect}` is in the map and nowhere else");
         for place in held.as_object().into_iter().flat_map(|places| places.keys()).filter(|place| *place != "default") {
-            assert!(shown.iter().any(|fact| fact.says == *aspect && fact.place == *place), "{place}: {aspect}");
+            assert!(shown.iter().any(|fact| fact.statement == *aspect && fact.place == *place), "{place}: {aspect}");
         }
     }
 }

@@ -54,7 +54,7 @@ fn not_shown(contract: &Contract) -> BTreeMap<String, Vec<String>> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for document in contract.documents() {
         for fact in document.outline().not_shown {
-            places.entry(fact.says).or_default().push(fact.place);
+            places.entry(fact.statement).or_default().push(fact.place);
         }
         for (aspect, place) in document.not_shown() {
             let held = places.entry(aspect.to_owned()).or_default();

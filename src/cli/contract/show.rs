@@ -125,7 +125,7 @@ fn limits(facts: &[Fact], out: &mut impl Write) -> io::Result<()> {
     }
     let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for fact in facts {
-        places.entry(&fact.says).or_default().push(&fact.place);
+        places.entry(&fact.statement).or_default().push(&fact.place);
     }
     let mut shared: Vec<(&str, Vec<&str>)> = places.into_iter().collect();
     shared.sort_by_key(|(_, places)| std::cmp::Reverse(places.len()));
@@ -150,7 +150,7 @@ fn table(title: &str, facts: &[Fact], out: &mut impl Write) -> io::Result<()> {
     for fact in facts {
         let place = if fact.place == previous { "" } else { fact.place.as_str() };
         let source = if fact.source.is_empty() { String::new() } else { format!("  [{}]", visible(&fact.source)) };
-        writeln!(out, "  {:width$}  {}{source}", visible(place), visible(&fact.says))?;
+        writeln!(out, "  {:width$}  {}{source}", visible(place), visible(&fact.statement))?;
         previous = &fact.place;
     }
     Ok(())
@@ -159,7 +159,7 @@ fn table(title: &str, facts: &[Fact], out: &mut impl Write) -> io::Result<()> {
 pub(super) fn as_json(contract: &Contract) -> Value {
     let documents = contract.documents();
     let at = |document: &ContractDocument, at: &str| located(contract, document, at);
-    let fact = |fact: &Fact| json!({"place": fact.place, "says": fact.says, "source": fact.source});
+    let fact = |fact: &Fact| json!({"place": fact.place, "says": fact.statement, "source": fact.source});
     let operation = |operation: &Operation| {
         json!({
             "operation": operation.id, "method": operation.method, "path": operation.path,

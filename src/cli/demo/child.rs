@@ -72,7 +72,7 @@ impl Server {
         let stderr = child.stderr.take().ok_or("a child without standard error")?;
         let log = private_file(log)?;
         let mut server = Self { child, lines: BufReader::new(stderr).lines(), log, address: String::new() };
-        let mut said = Vec::new();
+        let mut lines = Vec::new();
         loop {
             match server.line().await? {
                 Some(line) => match line.split_once("listening on http://") {
@@ -80,9 +80,9 @@ impl Server {
                         address.trim_end_matches(['"', '}']).clone_into(&mut server.address);
                         return Ok(server);
                     }
-                    None => said.push(line),
+                    None => lines.push(line),
                 },
-                None => return Err(format!("`contrail {name}` did not start: {}", said.join("; ")).into()),
+                None => return Err(format!("`contrail {name}` did not start: {}", lines.join("; ")).into()),
             }
         }
     }

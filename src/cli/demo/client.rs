@@ -77,11 +77,11 @@ impl<'a> Client<'a> {
             (None, None) => String::new(),
         };
         let reply = self.send(request.body(Full::new(Bytes::from(body)))?).await?;
-        let said = reply.json();
-        if let (Some(client), Some(token)) = (step.asks_token, said["access_token"].as_str()) {
+        let answer = reply.json();
+        if let (Some(client), Some(token)) = (step.asks_token, answer["access_token"].as_str()) {
             self.tokens.insert(client, token.to_owned());
         }
-        if let Some(next) = said["next"].as_str() {
+        if let Some(next) = answer["next"].as_str() {
             self.next = form_urlencoded::byte_serialize(next.as_bytes()).collect();
         }
         Ok(reply)

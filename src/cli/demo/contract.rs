@@ -39,7 +39,7 @@ pub(super) async fn demo(folder: &Path, args: &ContractArgs, screen: &mut Screen
         let _ = stopped.await;
     }));
     let options = absolute(args)?;
-    screen.say(&format!(
+    screen.print(&format!(
         "A mock of {title} runs at {upstream}, a recording proxy before it, and a client goes through the proxy:\n\n\
          $ contrail record --upstream {upstream} --out {FIXTURE} --contract …\n"
     ))?;
@@ -112,7 +112,7 @@ async fn record<'s>(
 }
 
 async fn verify(folder: &Path, options: &[OsString], count: usize, screen: &mut Screen) -> Result<(), Failure> {
-    screen.say(&format!("\n$ contrail verify {FIXTURE} --contract …\n"))?;
+    screen.print(&format!("\n$ contrail verify {FIXTURE} --contract …\n"))?;
     let arguments = arguments(&["verify", FIXTURE, "--format", "json"], options);
     let output = child::run(folder, &arguments).await?;
     private_file(&folder.join("verify.json"))?.write_all(&output.stdout)?;
@@ -135,7 +135,7 @@ async fn replay(
     recorded: &[(&Sample, Reply)],
     screen: &mut Screen,
 ) -> Result<(), Failure> {
-    screen.say(&format!("\n$ contrail replay {FIXTURE} --contract …\n"))?;
+    screen.print(&format!("\n$ contrail replay {FIXTURE} --contract …\n"))?;
     let arguments = arguments(&["replay", FIXTURE, "--listen", "127.0.0.1:0", "--format", "json"], options);
     let server = Server::start(folder, &arguments, &folder.join("replay.log")).await?;
     let address = server.address.clone();
@@ -153,7 +153,7 @@ async fn replay(
         same == recorded.len() && status == Some(0),
         &format!("{same} of {} requests are answered from the fixture", recorded.len()),
     )?;
-    screen.say("")
+    screen.print("")
 }
 
 async fn send(address: &str, sample: &Sample) -> Result<Reply, Failure> {

@@ -23,11 +23,11 @@ impl Line {
     }
 
     /// Reads a line of the proxy or an exchange of `verify`; `None` if it is something else.
-    pub(super) fn read(said: &Value) -> Option<Self> {
-        let text = |name: &str| said.get(name).and_then(Value::as_str).map(str::to_owned);
+    pub(super) fn read(found: &Value) -> Option<Self> {
+        let text = |name: &str| found.get(name).and_then(Value::as_str).map(str::to_owned);
         let url = text("url")?;
         let path = url.find("://").and_then(|at| url[at + 3..].find('/').map(|slash| at + 3 + slash));
-        let mut rules: Vec<String> = said
+        let mut rules: Vec<String> = found
             .get("findings")?
             .as_array()?
             .iter()
@@ -37,7 +37,7 @@ impl Line {
         Some(Self {
             method: text("method")?,
             target: url[path.unwrap_or(0)..].to_owned(),
-            status: said.get("status").and_then(Value::as_u64).unwrap_or_default(),
+            status: found.get("status").and_then(Value::as_u64).unwrap_or_default(),
             rules,
         })
     }
@@ -51,11 +51,11 @@ mod tests {
 
     #[test]
     fn a_line_is_read_without_its_origin_and_with_its_rules_in_order() {
-        let said = json!({
+        let found = json!({
             "method": "GET", "url": "https://tenant.example/api/v2/x?take=1", "status": 200,
             "findings": [{"rule": "query.parameter"}, {"rule": "auth.missing"}],
         });
-        let line = Line::read(&said).unwrap();
+        let line = Line::read(&found).unwrap();
         assert_eq!((line.target.as_str(), line.status), ("/api/v2/x?take=1", 200));
         assert_eq!(line.rules, ["auth.missing", "query.parameter"]);
         assert_eq!(Line::read(&json!({"summary": {}})), None);

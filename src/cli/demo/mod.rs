@@ -43,7 +43,7 @@ async fn demo(folder: &Path, args: &Args) -> Result<Outcome, Failure> {
         1 => "One step did NOT give the expected result (see `!` above)".to_owned(),
         many => format!("{many} steps did NOT give the expected result (see `!` above)"),
     };
-    screen.say(&format!(
+    screen.print(&format!(
         "{verdict}, in {seconds:.1} s.\n\n\
          The fixture, for you to read, check and serve again:\n  {path}\n\
          \x20 contrail verify {path}\n\

@@ -17,7 +17,7 @@ impl Screen {
         Self { out: Printer::stdout(), surprises: 0 }
     }
 
-    pub(super) fn say(&mut self, text: &str) -> Result<(), Failure> {
+    pub(super) fn print(&mut self, text: &str) -> Result<(), Failure> {
         writeln!(self.out, "{text}")?;
         Ok(self.out.flush()?)
     }
@@ -35,12 +35,12 @@ impl Screen {
     /// Prints a result, marked by whether it was expected.
     pub(super) fn check(&mut self, good: bool, what: &str) -> Result<(), Failure> {
         let mark = self.mark(good);
-        self.say(&format!("  {mark}  {what}"))
+        self.print(&format!("  {mark}  {what}"))
     }
 
     /// Prints what the demo cannot show, which is no surprise.
     pub(super) fn omit(&mut self, what: &str) -> Result<(), Failure> {
-        self.say(&format!("  --  {what}"))
+        self.print(&format!("  --  {what}"))
     }
 
     /// Prints a step's result.

@@ -45,7 +45,7 @@ pub(super) async fn demo(folder: &Path, screen: &mut Screen) -> Result<(), Failu
         let _ = stopped.await;
     }));
 
-    screen.say(&format!(
+    screen.print(&format!(
         "A tenant runs at {upstream}, a recording proxy before it, and a client goes through the proxy:\n\n\
          $ contrail record --upstream {upstream} --out {FIXTURE}\n"
     ))?;
@@ -71,7 +71,7 @@ async fn record(
     let mut client = Client::new(&address, secrets);
     let mut results = Vec::new();
     for Act { title, steps } in script::acts() {
-        screen.say(&format!("{title}\n"))?;
+        screen.print(&format!("{title}\n"))?;
         for step in steps {
             let breaks: Vec<Misbehaviour> =
                 step.tenant_breaks.map(Misbehaviour::always).transpose()?.into_iter().collect();
@@ -83,7 +83,7 @@ async fn record(
             screen.step(&step, &live, as_foretold)?;
             results.push(StepResult { step, reply, live });
         }
-        screen.say("")?;
+        screen.print("")?;
     }
     let (rest, status) = proxy.stop().await?;
     let summary = rest.iter().find_map(|line| Some(serde_json::from_str::<Value>(line).ok()?.get("summary")?.clone()));
@@ -94,12 +94,12 @@ async fn record(
         summary["proof"]["problems"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     // One answer broke off, and a fixture that cannot give it back is not good.
     let foretold = matches!(problems[..], [only] if only.contains("cannot be replayed"));
-    let said = if foretold {
+    let report = if foretold {
         "replayed against itself, verified, scanned for secrets: it holds all but the answer that broke off".to_owned()
     } else {
         format!("not as foretold: {problems:?}")
     };
-    screen.check(foretold, &format!("its proof names what cannot be replayed; {said}"))?;
+    screen.check(foretold, &format!("its proof names what cannot be replayed; {report}"))?;
     let kinds: Vec<String> =
         summary["secrets"].as_object().into_iter().flatten().map(|(kind, count)| format!("{kind} {count}")).collect();
     let found = exposed(folder, &client.secrets())?;
@@ -135,13 +135,13 @@ fn exposed(folder: &Path, secrets: &[String]) -> Result<Option<PathBuf>, Failure
 
 /// Checks the recording, and that it gives what was given live.
 async fn verify(folder: &Path, results: &[StepResult], screen: &mut Screen) -> Result<(), Failure> {
-    screen.say(&format!("\n$ contrail verify {FIXTURE}\n"))?;
+    screen.print(&format!("\n$ contrail verify {FIXTURE}\n"))?;
     let output = child::run(folder, &["verify", FIXTURE, "--format", "json"]).await?;
     private_file(&folder.join("verify.json"))?.write_all(&output.stdout)?;
-    let said: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
+    let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
         format!("`contrail verify` gave no report ({error}): {}", String::from_utf8_lossy(&output.stderr))
     })?;
-    let mut found: Vec<Line> = said["exchanges"].as_array().into_iter().flatten().filter_map(Line::read).collect();
+    let mut found: Vec<Line> = report["exchanges"].as_array().into_iter().flatten().filter_map(Line::read).collect();
     let mut live: Vec<Line> = results.iter().map(|result| result.live.clone()).collect();
     found.sort();
     live.sort();
@@ -153,7 +153,7 @@ async fn verify(folder: &Path, results: &[StepResult], screen: &mut Screen) -> R
     screen
         .check(differing.is_empty() && found == live, "the recording alone gives every finding that was given live")?;
     for line in differing {
-        screen.say(&format!(
+        screen.print(&format!(
             "      {} {} {}: live {}",
             line.method,
             line.target,
@@ -166,7 +166,7 @@ async fn verify(folder: &Path, results: &[StepResult], screen: &mut Screen) -> R
             screen.check(false, &format!("the tenant's breach of {rule} is found"))?;
         }
     }
-    let summary = &said["summary"];
+    let summary = &report["summary"];
     screen.check(
         output.status.code() == Some(1),
         &format!(
@@ -186,7 +186,7 @@ async fn replay(
     secrets: &HashMap<String, String>,
     screen: &mut Screen,
 ) -> Result<(), Failure> {
-    screen.say(&format!(
+    screen.print(&format!(
         "\nThe tenant is gone. The same client, before the recording:\n\n$ contrail replay {FIXTURE}\n"
     ))?;
     let arguments = ["replay", FIXTURE, "--listen", "127.0.0.1:0", "--format", "json"];
@@ -234,7 +234,7 @@ async fn replay(
     let (_, status) = server.stop().await?;
     screen
         .check(status == Some(3), &format!("the replay ended with exit status {}, for these misses", shown(status)))?;
-    screen.say("")
+    screen.print("")
 }
 
 /// How an answer of the replay differs from the tenant's. A token is a new one each time.

@@ -30,7 +30,7 @@ pub struct Args {
 
 impl Args {
     /// Two contracts are compared if the command line names them; those of a variable or of the file judge together.
-    pub(in crate::cli) fn settle(&mut self, sources: &Sources) {
+    pub(in crate::cli) fn set_mode(&mut self, sources: &Sources) {
         self.contracts = self.contract.contract.len() == 2 && sources.is_flag("contract");
     }
 }

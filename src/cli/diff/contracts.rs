@@ -15,7 +15,7 @@ use crate::{
     exchange::Exchange,
     finding::{Kind, Verdict},
     recording::Entry,
-    redact::{Judged, Redactor},
+    redact::{JudgedExchange, Redactor},
     report::{
         ExchangeRef,
         contracts::{Changes, Failing},
@@ -95,8 +95,8 @@ impl Judges {
         let by_contrail = recording.head().by_contrail;
         let work = |entry: Entry| {
             let Entry { index, line, mut exchange, note } = entry;
-            let old = self.old.settled(&mut exchange, note.as_ref());
-            let verdict = self.new.settled(&mut exchange, note.as_ref());
+            let old = self.old.verdict(&mut exchange, note.as_ref());
+            let verdict = self.new.verdict(&mut exchange, note.as_ref());
             Compared {
                 index,
                 line,
@@ -126,7 +126,7 @@ impl Judges {
             let request = &one.exchange.request;
             let operation = self.new.contract.operation_id(request.method.as_str(), request.target.path());
             let place = ExchangeRef { source: &name, entry: one.index, line: one.line, ..ExchangeRef::default() };
-            let judged = redactor.redact(Judged::new(one.exchange, one.verdict));
+            let judged = redactor.redact(JudgedExchange::new(one.exchange, one.verdict));
             candidates.push((fails, Failing::new(place, operation.as_deref(), &judged)));
             Ok(())
         })?;

@@ -17,7 +17,7 @@ use crate::{
     contract::Contract,
     finding::Verdict,
     recording::{self, without_run},
-    redact::{Judged, Redactor},
+    redact::{JudgedExchange, Redactor},
     replay::IgnoreSet,
     report::diff::{self as compared, Item},
 };
@@ -67,7 +67,7 @@ fn read(named: &Path, contract: &Arc<Contract>, redactor: &Redactor) -> Result<V
             let operation = contract
                 .operation_id(request.method.as_str(), request.target.path())
                 .map_or_else(|| format!("{} {}", request.method, request.target.path()), |id| id.to_string());
-            let exchange = redactor.redact(Judged::new(entry.exchange, Verdict::default()));
+            let exchange = redactor.redact(JudgedExchange::new(entry.exchange, Verdict::default()));
             let operation = redactor.text(&operation).into_inner();
             items.push(Item { entry: entry.index, operation, exchange });
         }

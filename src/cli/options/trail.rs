@@ -77,10 +77,10 @@ impl TrailArgs {
         }
         if leftover.torn > 0 {
             let (folder, bytes) = (folder.display(), plural(leftover.torn, "byte"));
-            let said = format!(
+            let lines = format!(
                 "dropped a torn last line from the last segment of `{folder}` ({bytes}): contrail was killed while it wrote the exchange"
             );
-            summary::event(format, "torn", leftover.torn, &said);
+            summary::event(format, "torn", leftover.torn, &lines);
         }
         Ok(Some(journal))
     }
@@ -99,8 +99,8 @@ impl TrailArgs {
         if let Err(error) = journal.write() {
             counts.journal_error.get_or_insert(error.to_string());
         }
-        let mut said: summary::Extra = vec![("trail", folder.display().to_string().into())];
-        said.extend(journal.head().map(|head| ("head of its chain", head.hash.clone().into())));
+        let mut lines: summary::Extra = vec![("trail", folder.display().to_string().into())];
+        lines.extend(journal.head().map(|head| ("head of its chain", head.hash.clone().into())));
         if let Err(error) = journal.ensure() {
             counts.journal_error.get_or_insert(error.to_string());
         }
@@ -108,10 +108,10 @@ impl TrailArgs {
         counts.head_error = journal.keep_head().err().map(|error| error.with_cause());
         let alarms = journal.alarms();
         if !alarms.is_empty() {
-            said.push(("ALARM", alarms.join("; ").into()));
+            lines.push(("ALARM", alarms.join("; ").into()));
         }
         (counts.late, counts.reread_error) = late(&journal.segments(), redactor);
-        said
+        lines
     }
 }
 

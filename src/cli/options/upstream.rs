@@ -233,8 +233,8 @@ impl Ready {
             return;
         }
         let secret = if *seeded { "as in --seed" } else { secret };
-        let said = format!("sandbox client {} secret {secret}", visible(id));
-        summary::event(format, "sandboxClient", id.as_str(), &said);
+        let line = format!("sandbox client {} secret {secret}", visible(id));
+        summary::event(format, "sandboxClient", id.as_str(), &line);
     }
 }
 

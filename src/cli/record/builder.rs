@@ -120,12 +120,12 @@ impl FixtureBuilder {
         if bytes == 0 {
             return;
         }
-        let said = format!(
+        let message = format!(
             "dropped a torn last line from {} ({}): contrail was killed while it wrote the exchange",
             journal.display(),
             plural(bytes, "byte")
         );
-        event(self.format, "torn", bytes, &said);
+        event(self.format, "torn", bytes, &message);
     }
 
     /// Opens the fixture's journal; `existed` says that there is a fixture. What a killed run left is folded first, or put
@@ -192,13 +192,13 @@ impl FixtureBuilder {
         if let Some(unrecorded) = &folded.unrecorded {
             event(self.format, "unrecorded", unrecorded.exchanges, &unrecorded.sentence());
         }
-        let said = if folded.nothing {
+        let message = if folded.nothing {
             format!("discarded {exchanges} of a left-over journal: no answer of the tenant is among them")
         } else {
             filled = true;
             format!("folded {exchanges} of a left-over journal into {}; it is marked unproven", self.out.display())
         };
-        event(self.format, "recovered", entries, &said);
+        event(self.format, "recovered", entries, &message);
         journal.discard()?;
         Ok(filled)
     }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     cli::{
-        Ended, Failure,
+        CommandStatus, Failure,
         messages::{error_chain, quoted},
         run::RunEnd,
         summary,
@@ -77,9 +77,9 @@ impl End {
     }
 
     /// Removes the killed run's journal if the new recording replaced it, else puts it back.
-    pub(super) fn settle(mut self, before: Before) -> Self {
+    pub(super) fn clear_leftovers(mut self, before: Before) -> Self {
         let Some(leftovers) = before.leftovers else { return self };
-        match settled(leftovers, self.fate, before.killed) {
+        match cleared(leftovers, self.fate, before.killed) {
             Ok(extra) => self.extra.extend(extra),
             Err(failure) => self.undone.push(Reason::new("failed", error_chain(&*failure), "")),
         }
@@ -87,8 +87,8 @@ impl End {
     }
 }
 
-/// See [`End::settle`]; the lines for the summary.
-fn settled(leftovers: Leftovers, fate: Fate, killed: usize) -> Result<summary::Extra, Failure> {
+/// See [`End::clear_leftovers`]; the lines for the summary.
+fn cleared(leftovers: Leftovers, fate: Fate, killed: usize) -> Result<summary::Extra, Failure> {
     let what = format!("{} of a killed run", plural(killed, "exchange"));
     match fate {
         Fate::Replaced => {
@@ -161,7 +161,7 @@ impl Ending<'_> {
     fn nothing(&self, folded: &Folded, trail: summary::Extra) -> End {
         let fixture = self.args.out.display().to_string();
         let cause = nothing::cause(self.outcome, folded, self.ran);
-        let mut extra = nothing::said(&fixture, self.args.out.exists(), &cause);
+        let mut extra = nothing::lines(&fixture, self.args.out.exists(), &cause);
         extra.extend(trail);
         // A start without a command may be there for what a killed run left.
         let fails = !self.before.recovered || !self.args.proxy.command.is_empty();
@@ -205,7 +205,7 @@ impl Ending<'_> {
     }
 
     /// Keeps the old fixture, since the command was cut short, and the new recording beside it.
-    fn spare(&self, journal: SharedJournal, ended: Ended, trail: summary::Extra) -> Result<End, Failure> {
+    fn spare(&self, journal: SharedJournal, ended: CommandStatus, trail: summary::Extra) -> Result<End, Failure> {
         let args = self.args;
         let why =
             if ended.interrupted { "contrail was stopped while the command ran".to_owned() } else { ended.in_words() };

@@ -77,7 +77,7 @@ fn record(args: &Args) -> Result<Outcome, Failure> {
     };
     let trail = args.trail.end(&journal, &builder.redactor, &mut outcome.counts);
     let end = Ending { args, builder: &builder, before: &before, ran: &ran, outcome: &outcome }.end(journal, trail);
-    report(args, &builder, end.settle(before), &ran, outcome)
+    report(args, &builder, end.clear_leftovers(before), &ran, outcome)
 }
 
 /// Opens the journals. The fixture's holds nothing of a killed run any more: that is folded, or set aside.

@@ -13,7 +13,7 @@ use crate::{
 const NOTHING_RECORDED: &str = "NOTHING RECORDED";
 
 /// The lines for the summary of a recording that changed nothing, because the tenant gave no answer.
-pub(in crate::cli) fn said(fixture: &str, stays: bool, cause: &str) -> Extra {
+pub(in crate::cli) fn lines(fixture: &str, stays: bool, cause: &str) -> Extra {
     let kept = if stays { format!("{fixture}, as it was") } else { format!("{fixture} was not made") };
     vec![(NOTHING_RECORDED, cause.into()), ("fixture", kept.into())]
 }
@@ -74,7 +74,7 @@ pub(in crate::cli) fn cause(outcome: &Outcome, folded: &Folded, ran: &RunEnd) ->
 
 /// Nothing reached contrail.
 fn unused(outcome: &Outcome, ran: &RunEnd) -> String {
-    let mut said = if ran.given.is_empty() {
+    let mut lines = if ran.given.is_empty() {
         let places: Vec<&str> = ran.listeners.iter().filter_map(|line| line.strip_prefix("listening on ")).collect();
         format!("no request came to {}", places.join(", "))
     } else {
@@ -85,12 +85,12 @@ fn unused(outcome: &Outcome, ran: &RunEnd) -> String {
     if denied.is_none() && refused > 0 {
         let list: Vec<String> =
             outcome.counts.turned_away.iter().map(|(why, count)| format!("{count} × {why}")).collect();
-        let _ = write!(said, "; contrail turned away {}: {}", plural(refused, "request"), list.join(", "));
+        let _ = write!(lines, "; contrail turned away {}: {}", plural(refused, "request"), list.join(", "));
     }
     match denied {
-        Some(denied) => format!("{said}; {denied}"),
-        None if ran.given.is_empty() => format!("{said}; point the client there"),
-        None => format!("{said}; make it use one of them"),
+        Some(denied) => format!("{lines}; {denied}"),
+        None if ran.given.is_empty() => format!("{lines}; point the client there"),
+        None => format!("{lines}; make it use one of them"),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     contract::{CheckOptions, Contract},
     exchange::{Request, TenantFacts},
     finding::{UNDOCUMENTED, Verdict},
-    recording::{self, ReadError, Staged, settle},
+    recording::{self, ReadError, Staged, reconcile},
     redact::{self, Redactor},
     replay::{Builder, Settings, Unproven},
 };
@@ -28,7 +28,7 @@ pub(super) fn verdicts(har: &Path, contract: &Contract, options: &CheckOptions) 
     for entry in recording::open(har)? {
         let entry = entry?;
         let attested = entry.note.as_ref().and_then(|note| note.attested.as_ref());
-        verdicts.push(gist(&settle(contract.check(&entry.exchange, options), attested, contract.hash())));
+        verdicts.push(gist(&reconcile(contract.check(&entry.exchange, options), attested, contract.hash())));
     }
     Ok(verdicts)
 }
@@ -138,11 +138,11 @@ pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>)
         builder.push(prepared);
         Ok::<(), ReadError>(())
     })?;
-    let told =
+    let shown =
         |unproven: Unproven| format!("{} ({}) does not replay: {}", unproven.entry, unproven.request, unproven.instead);
     let replay = builder.finish();
     let unfit = replay.unfit().into_iter().flat_map(|(why, entries)| {
         entries.into_iter().map(move |(entry, request)| format!("{entry} ({request}) cannot be replayed: {why}"))
     });
-    Ok(replay.proof().into_iter().map(told).chain(unfit).collect())
+    Ok(replay.proof().into_iter().map(shown).chain(unfit).collect())
 }

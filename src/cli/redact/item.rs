@@ -8,11 +8,11 @@ use crate::cli::scan::Content;
 pub(super) struct Item {
     pub(super) path: PathBuf,
     pub(super) content: Content,
-    pub(super) target: Target,
+    pub(super) target: Destination,
 }
 
 /// Where a cleaned file goes.
-pub(super) enum Target {
+pub(super) enum Destination {
     /// It is only searched, or belongs to no copy.
     Nowhere,
     Output,

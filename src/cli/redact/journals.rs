@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     args::Args,
-    item::{Item, Target},
+    item::{Destination, Item},
 };
 use crate::{
     cli::{
@@ -72,7 +72,7 @@ impl Journals {
         // The file whose lock says who writes the trail is no part of a copy.
         for item in items.iter_mut().filter(|item| recording::is_trail_lock(&item.path)) {
             if journals.trails.iter().any(|trail| trail.is_beside(&item.path)) {
-                item.target = Target::Nowhere;
+                item.target = Destination::Nowhere;
             }
         }
         Ok(journals)
@@ -92,7 +92,7 @@ impl Journals {
         let texts = texts(items);
         let judge = Judge::new(contract.load()?, Duration::ZERO, None);
         // As `verify` will judge the entry, without what is attested.
-        let check = |exchange: &Exchange| judge.settled(&mut exchange.clone(), Some(&Note::default()));
+        let check = |exchange: &Exchange| judge.verdict(&mut exchange.clone(), Some(&Note::default()));
         let check = Check { contract: judge.contract.hash(), check: &check };
         let plain: Vec<&[PathBuf]> = self.plain.iter().map(std::slice::from_ref).collect();
         let mut write = |segments: &[PathBuf]| -> Result<ChainHead, Failure> {
@@ -141,7 +141,7 @@ fn refuse_over_trail(items: &[Item], segments: &[PathBuf]) -> Result<(), Failure
     let segments: HashSet<&PathBuf> = segments.iter().collect();
     let mut folders = HashSet::new();
     for item in items.iter().filter(|item| segments.contains(&item.path)) {
-        let Target::File(to) = &item.target else { continue };
+        let Destination::File(to) = &item.target else { continue };
         let is_taken = folders.insert(to.parent()) && recording::is_in_trail(to);
         if is_taken || recording::resolved(to) == recording::resolved(&item.path) {
             let to = to.display();

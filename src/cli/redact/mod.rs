@@ -23,7 +23,7 @@ use bytes::Bytes;
 pub use self::args::Args;
 use self::{
     fixtures::Own,
-    item::{Item, Target},
+    item::{Destination, Item},
     journals::Journals,
     summary::Summary,
 };
@@ -160,17 +160,17 @@ fn is_taken(out: &Path) -> bool {
 /// Puts a cleaned file where it goes, or among the `changes`.
 fn put(args: &Args, item: &Item, bytes: &Bytes, changes: &mut Changes) -> Result<(), Failure> {
     match &item.target {
-        Target::Nowhere => {}
-        Target::Output => {
+        Destination::Nowhere => {}
+        Destination::Output => {
             let mut printer = Printer::stdout();
             printer.write_all(bytes)?;
             printer.flush()?;
         }
         // A file that has nothing to take out is left alone where it is.
-        Target::File(_) if args.in_place && *bytes == item.content.bytes => {}
-        Target::File(path) if args.in_place => changes.replace(path, item.content.bytes.clone(), bytes.to_vec()),
-        Target::File(path) if args.files.iter().any(|named| named.is_dir()) => changes.put(path, bytes.to_vec()),
-        Target::File(path) => write_file(path, bytes)?,
+        Destination::File(_) if args.in_place && *bytes == item.content.bytes => {}
+        Destination::File(path) if args.in_place => changes.replace(path, item.content.bytes.clone(), bytes.to_vec()),
+        Destination::File(path) if args.files.iter().any(|named| named.is_dir()) => changes.put(path, bytes.to_vec()),
+        Destination::File(path) => write_file(path, bytes)?,
     }
     Ok(())
 }
@@ -191,21 +191,21 @@ fn recover(named: &[PathBuf]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn targets(args: &Args) -> Result<Vec<(PathBuf, Target)>, Failure> {
+fn targets(args: &Args) -> Result<Vec<(PathBuf, Destination)>, Failure> {
     let files = expand(&args.files)?;
     if args.check {
-        return Ok(files.into_iter().map(|path| (path, Target::Nowhere)).collect());
+        return Ok(files.into_iter().map(|path| (path, Destination::Nowhere)).collect());
     }
     if args.in_place {
         if files.iter().any(|path| path.as_os_str() == "-") {
             return Err("standard input cannot be replaced; leave `--in-place` out".into());
         }
-        return Ok(files.into_iter().map(|path| (path.clone(), Target::File(path))).collect());
+        return Ok(files.into_iter().map(|path| (path.clone(), Destination::File(path))).collect());
     }
     let Some(out) = &args.out else {
         return match <[PathBuf; 1]>::try_from(files) {
-            Ok([only]) => Ok(vec![(only, Target::Output)]),
-            Err(files) if is_one_file(&args.files) => with_bodies(&args.files[0], files, Target::Output),
+            Ok([only]) => Ok(vec![(only, Destination::Output)]),
+            Err(files) if is_one_file(&args.files) => with_bodies(&args.files[0], files, Destination::Output),
             Err(files) => Err(format!(
                 "{} to clean: give `--in-place`, or `--out FOLDER` with one folder",
                 plural(files.len(), "file")
@@ -222,12 +222,12 @@ fn targets(args: &Args) -> Result<Vec<(PathBuf, Target)>, Failure> {
             .into_iter()
             .map(|path| {
                 let below = path.strip_prefix(named).map_err(|_| format!("`{}` is elsewhere", path.display()))?;
-                let target = Target::File(out.join(below));
+                let target = Destination::File(out.join(below));
                 Ok((path, target))
             })
             .collect();
     }
-    with_bodies(named, files, Target::File(out.clone()))
+    with_bodies(named, files, Destination::File(out.clone()))
 }
 
 /// Whether one file is named, and no folder.
@@ -237,7 +237,7 @@ fn is_one_file(named: &[PathBuf]) -> bool {
 
 /// The targets of one HAR file and its body files: a fixture of contrail's own is packed into one file, another tool's
 /// recording cannot be.
-fn with_bodies(named: &Path, files: Vec<PathBuf>, target: Target) -> Result<Vec<(PathBuf, Target)>, Failure> {
+fn with_bodies(named: &Path, files: Vec<PathBuf>, target: Destination) -> Result<Vec<(PathBuf, Destination)>, Failure> {
     let bodies = files.len().saturating_sub(1);
     if bodies > 0 && Own::at(named).is_none() {
         let folder = named.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -250,7 +250,7 @@ fn with_bodies(named: &Path, files: Vec<PathBuf>, target: Target) -> Result<Vec<
         )
         .into());
     }
-    let targets = std::iter::once(target).chain(std::iter::repeat_with(|| Target::Nowhere));
+    let targets = std::iter::once(target).chain(std::iter::repeat_with(|| Destination::Nowhere));
     Ok(files.into_iter().zip(targets).collect())
 }
 

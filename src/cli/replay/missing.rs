@@ -24,7 +24,7 @@ use crate::{
     contract::CheckOptions,
     pipeline::{self, Outcome, SharedJournal},
     recording::{FixturePath, Journal, JournalContext, Renew},
-    replay::{Recorded, RecordedOr},
+    replay::{ReplayOr, ReplayUpstream},
     report::{Proof, Reason},
     upstream::Upstream,
 };
@@ -97,8 +97,8 @@ impl Missing {
     }
 
     /// `recorded`, and the tenant for what it misses.
-    pub(super) fn before(&self, recorded: Recorded) -> Arc<dyn Upstream> {
-        Arc::new(RecordedOr::new(recorded, Arc::clone(&self.ready.upstream)))
+    pub(super) fn before(&self, recorded: ReplayUpstream) -> Arc<dyn Upstream> {
+        Arc::new(ReplayOr::new(recorded, Arc::clone(&self.ready.upstream)))
     }
 
     pub(super) fn origin(&self) -> &str {
@@ -110,7 +110,7 @@ impl Missing {
     }
 
     /// Says that this replay is not confined to the recording.
-    pub(super) fn say(&self, proxy: &ProxyArgs) {
+    pub(super) fn print_start(&self, proxy: &ProxyArgs) {
         let (origin, fixture) = (&self.ready.origin, self.builder.out.display());
         let said = format!("what was not recorded is asked of {origin} and added to {fixture} (--record-missing)");
         event(self.builder.format, "record_missing", origin.as_str(), &said);
@@ -155,7 +155,7 @@ impl Missing {
             let fixture = self.builder.out.display().to_string();
             let ran = ran.cloned().unwrap_or_default();
             let cause = nothing::cause(outcome, &folded, &ran);
-            let mut extra = nothing::said(&fixture, self.earlier, &cause);
+            let mut extra = nothing::lines(&fixture, self.earlier, &cause);
             extra.extend(remove(self.journal));
             return Ok(Added { extra, undone: Some(nothing::reason(cause)), ..Added::default() });
         }

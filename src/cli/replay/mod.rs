@@ -4,9 +4,9 @@
 //! once, beside the traffic, after the listener is ready; its violations count whether or not anyone asked for it.
 
 mod args;
+mod messages;
 mod missing;
 mod recorded;
-mod said;
 mod terms;
 
 use std::{
@@ -32,7 +32,7 @@ use crate::{
     exchange::{DecodeLimits, TenantFacts},
     recording::{self, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN},
     redact,
-    replay::{Builder, Recorded, Replay, Settings, Strangers},
+    replay::{Builder, Replay, ReplayUpstream, Settings, Strangers},
     report::{Reason, Unused},
     upstream::Upstream,
 };
@@ -80,7 +80,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let limits = DecodeLimits { bytes: args.judge.max_decoded, ratio: args.judge.max_ratio };
     let names = proxy.listeners.intercepted_origins()?;
     let taking_up = Arc::clone(&pipeline);
-    let recorded = Recorded::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits)
+    let recorded = ReplayUpstream::new(Arc::clone(&replay), Arc::clone(&redactor), tokens, limits)
         .redacting_after(move || taking_up.process_batches())
         .called(names.iter().map(String::as_str).chain(named.as_ref().map(|origin| &*origin.authority)));
     let any = missing.is_none() && !proxy.command.is_empty();
@@ -96,9 +96,9 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let mut judging = None;
     let tenant = Arc::clone(&contract) as Arc<dyn TenantFacts>;
     let ran = proxy.run(&pipeline, upstream, origin, &outbound, tenant, || {
-        said::ready(args.judge.format, &replay);
+        messages::ready(args.judge.format, &replay);
         if let Some(missing) = &missing {
-            missing.say(&proxy);
+            missing.print_start(&proxy);
         }
         let (replay, pipeline) = (Arc::clone(&replay), Arc::clone(&pipeline));
         let policy = args.judge.policy.clone();
@@ -108,11 +108,11 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     let judged = match judging.map(thread::JoinHandle::join) {
         Some(Ok(judged)) => judged.map_err(|error| error_chain(&*error)),
         Some(Err(_)) => Err("the check of them failed; please report it".to_owned()),
-        None => Ok(recorded::Judged::default()),
+        None => Ok(recorded::RecordingVerdicts::default()),
     };
     let mut judged = judged.unwrap_or_else(|why| {
         undone.push(Reason::new("not-judged", format!("the recorded exchanges were not judged: {why}"), ""));
-        recorded::Judged::default()
+        recorded::RecordingVerdicts::default()
     });
 
     let mut outcome = pipeline.finish();
@@ -143,7 +143,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     };
     undone.extend(recorded.undone);
     summary::conclude(&mut outcome, &mut exit, undone, &redactor, &args.judge.report);
-    said::end(args.judge.format, &outcome, &replay, &judged, recorded.extra);
+    messages::end(args.judge.format, &outcome, &replay, &judged, recorded.extra);
     summary::reports(&mut outcome, &redactor, &args.judge.report)?;
     Ok(exit)
 }

@@ -6,18 +6,18 @@ use crate::{
     exchange::Credential,
     finding::{Unchecked, Verdict},
     pipeline::Pipeline,
-    recording::{Entry, settle},
-    redact::{Judged as JudgedExchange, Redacted},
+    recording::{Entry, reconcile},
+    redact::{JudgedExchange, Redacted},
     replay::{RecordedExchange, Replay},
     report::{ExchangeRef, Stale},
 };
 
 /// Most recorded exchanges that are kept for the end; the others are counted.
-const MOST: usize = 1000;
+const MAX_LISTED: usize = 1000;
 
 /// The verdicts of the recorded exchanges.
 #[derive(Debug, Default)]
-pub(super) struct Judged {
+pub(super) struct RecordingVerdicts {
     /// How many have a finding that fails.
     pub(super) count: usize,
     /// The first of them, in recorded order.
@@ -42,8 +42,8 @@ pub(super) fn judge(
     options: &CheckOptions,
     policy: &PolicyArgs,
     pipeline: &Pipeline,
-) -> Result<Judged, Failure> {
-    let mut judged = Judged::default();
+) -> Result<RecordingVerdicts, Failure> {
+    let mut judged = RecordingVerdicts::default();
     for recorded in replay.entries() {
         let RecordedExchange { source, carries_authorization, entry } = recorded?;
         let Entry { index, line, mut exchange, note } = entry.into_owned();
@@ -52,7 +52,7 @@ pub(super) fn judge(
             exchange.request.credential = Credential::Unknown;
         }
         let attested = note.as_ref().and_then(|note| note.attested.as_ref());
-        let mut verdict = settle(contract.check(&exchange, options), attested, contract.hash());
+        let mut verdict = reconcile(contract.check(&exchange, options), attested, contract.hash());
         if !options.auth {
             without_authentication(&mut verdict);
         }
@@ -67,7 +67,7 @@ pub(super) fn judge(
         }));
         if policy.fails(&redacted.verdict) {
             judged.count += 1;
-            if judged.failing.len() < MOST {
+            if judged.failing.len() < MAX_LISTED {
                 let judged_exchange = without_messages(redacted);
                 judged.failing.push(Failing { source: source.to_owned(), entry: index, judged: judged_exchange });
             }

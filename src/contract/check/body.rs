@@ -10,7 +10,7 @@ use crate::{
         media_type::MediaRange,
         model::Content,
         params::{self, Form},
-        schema::{GapKind, Judged, Schema},
+        schema::{GapKind, Schema, SchemaVerdict},
     },
     exchange::{Body, Headers, Pointer, is_at_or_below, is_redacted, media},
     finding::{Finding, Rule, Unchecked},
@@ -313,7 +313,7 @@ impl Check<'_> {
     pub(super) fn report(
         &mut self,
         side: Side,
-        judged: Judged,
+        judged: SchemaVerdict,
         document: &Document,
         redacted: &[Pointer],
         place: &str,

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashSet};
 use super::state::Check;
 use crate::{
     contract::{
-        model::{Parameter, ParameterIn, Says},
+        model::{Definition, Parameter, ParameterIn},
         params::{self, BadEncoding, Form, Judgement, Text},
     },
     exchange::{Credential, media},
@@ -39,8 +39,8 @@ impl<'a> Check<'a> {
                 }
                 Ok(text) => {
                     let text = (raw, text);
-                    let Parameter { name, notation, says, .. } = parameter;
-                    let judged = params::judge_text(name, *notation, says, &text, false);
+                    let Parameter { name, notation, definition, .. } = parameter;
+                    let judged = params::judge_text(name, *notation, definition, &text, false);
                     self.judged(Rule::PathParameter, name, judged, || text.1.into_owned());
                 }
             }
@@ -138,10 +138,10 @@ impl<'a> Check<'a> {
             self.missing(Rule::QueryParameter, parameter);
             return;
         }
-        let Says::Form(schema) = &parameter.says else {
+        let Definition::Form(schema) = &parameter.definition else {
             let text = params::decode_plain(raw).unwrap_or(Cow::Borrowed(raw));
-            let Parameter { name, notation, says, .. } = parameter;
-            let judged = params::judge_text(name, *notation, says, &(raw, text), false);
+            let Parameter { name, notation, definition, .. } = parameter;
+            let judged = params::judge_text(name, *notation, definition, &(raw, text), false);
             self.judged(Rule::QueryParameter, name, judged, || raw.to_owned());
             return;
         };
@@ -174,13 +174,13 @@ impl<'a> Check<'a> {
                 self.missing(Rule::HeaderParameter, parameter);
                 continue;
             };
-            let Parameter { name, notation, says, .. } = parameter;
+            let Parameter { name, notation, definition, .. } = parameter;
             let Some(text) = text else {
                 // Bytes of no known character set.
                 self.unchecked.insert(Unchecked::RequestParameters);
                 continue;
             };
-            let judged = params::judge_text(name, *notation, says, &(&text, Cow::Borrowed(&*text)), false);
+            let judged = params::judge_text(name, *notation, definition, &(&text, Cow::Borrowed(&*text)), false);
             self.judged(Rule::HeaderParameter, name, judged, || text.clone().into_owned());
         }
     }

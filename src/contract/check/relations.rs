@@ -98,12 +98,12 @@ fn is_count(text: &str) -> bool {
 const MAX_SENT: usize = 200;
 
 /// Most differing leaves that are listed of one field.
-const MOST: usize = 1000;
+const MAX_LEAVES: usize = 1000;
 
 /// Pointers of the leaves that are in both values and differ.
 fn differing_leaves(at: &str, sent: Node<'_>, came: Node<'_>, differing: &mut Vec<String>) {
     let mut todo = vec![(at.to_owned(), sent, came)];
-    while let Some((at, sent, came)) = todo.pop().filter(|_| differing.len() < MOST) {
+    while let Some((at, sent, came)) = todo.pop().filter(|_| differing.len() < MAX_LEAVES) {
         let below = |token: &str| {
             let mut at = at.clone();
             push_pointer(&mut at, token);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{body::RESPONSE, state::Check};
 use crate::{
     contract::{
-        model::{Operation, Response as Documented, Says, Status},
+        model::{Definition, Operation, Response as Documented, Status},
         params,
     },
     exchange::{Exchange, Response, is_bodiless, is_redacted, media},
@@ -49,7 +49,7 @@ impl Check<'_> {
             if values.peek().is_none() && header.required {
                 self.find(Finding::new(Rule::ResponseHeaders, name, "this header to be there"));
             }
-            if matches!(header.says, Says::Nothing) {
+            if matches!(header.definition, Definition::Nothing) {
                 continue;
             }
             for value in values {
@@ -63,7 +63,7 @@ impl Check<'_> {
                     continue;
                 };
                 let sent = (&*text, Cow::Borrowed(&*text));
-                let judged = params::judge_text(name, header.notation, &header.says, &sent, false);
+                let judged = params::judge_text(name, header.notation, &header.definition, &sent, false);
                 if judged.open || !judged.undocumented.is_empty() {
                     self.unchecked.insert(Unchecked::ResponseHeaders);
                 }
@@ -149,7 +149,7 @@ fn undocumented_status(operation: &Operation, status: u16) -> Option<Finding> {
     Some(finding.seen(status.to_string()))
 }
 
-/// What the transport says: the response did not come, or not to its end.
+/// What the transport reports: the response did not come, or not to its end.
 pub(super) fn incomplete(exchange: &Exchange) -> Option<Finding> {
     let finding = |reason: &str| Finding::new(Rule::TransportIncomplete, "", format!("a whole response: {reason}"));
     if let Some(reason) = &exchange.transport.incomplete {

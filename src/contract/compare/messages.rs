@@ -9,7 +9,8 @@ use super::{
 use crate::contract::{
     MediaRange,
     model::{
-        Content, Header, Notation, Operation, Parameter, ParameterIn, RequestBody, Response, Responses, Says, Status,
+        Content, Definition, Header, Notation, Operation, Parameter, ParameterIn, RequestBody, Response, Responses,
+        Status,
     },
     refs,
     schema::Schema,
@@ -66,7 +67,7 @@ impl Messages<'_, '_> {
                 (Impact::Breaking, "request-parameter-allow-empty-unset", "no empty value is allowed now"),
             );
             self.notations(Role::Parameter, (old.notation, parameter.notation), &place);
-            self.says(Role::Parameter, (&old.says, &parameter.says), &place);
+            self.definition(Role::Parameter, (&old.definition, &parameter.definition), &place);
         }
     }
 
@@ -77,7 +78,7 @@ impl Messages<'_, '_> {
         }
     }
 
-    fn says(&mut self, role: Role, (was, is): (&Says, &Says), place: &str) {
+    fn definition(&mut self, role: Role, (was, is): (&Definition, &Definition), place: &str) {
         match (parts(was), parts(is)) {
             ((one, was), (other, is)) if one == other => self.schemas(role, was, is, place),
             _ => {
@@ -268,7 +269,7 @@ impl Messages<'_, '_> {
                 (Impact::Breaking, "response-header-became-optional", "the header is optional now"),
             );
             self.notations(Role::ResponseHeader, (header.notation, new.notation), &place);
-            self.says(Role::ResponseHeader, (&header.says, &new.says), &place);
+            self.definition(Role::ResponseHeader, (&header.definition, &new.definition), &place);
         }
         for header in &is.headers {
             if !was.headers.iter().any(|old| old.name.eq_ignore_ascii_case(&header.name)) {
@@ -311,14 +312,14 @@ fn header_at(place: &str, header: &Header) -> String {
 }
 
 /// How a value is read, and its schema.
-fn parts(says: &Says) -> (&'static str, Option<&Schema>) {
-    match says {
-        Says::Nothing => ("value", None),
-        Says::Schema(schema) => ("value", Some(schema)),
-        Says::Json(schema) => ("JSON", schema.as_ref()),
-        Says::Form(schema) => ("form", schema.as_ref()),
-        Says::Text(schema) => ("text", schema.as_ref()),
-        Says::NotRead => ("not read", None),
+fn parts(definition: &Definition) -> (&'static str, Option<&Schema>) {
+    match definition {
+        Definition::Nothing => ("value", None),
+        Definition::Schema(schema) => ("value", Some(schema)),
+        Definition::Json(schema) => ("JSON", schema.as_ref()),
+        Definition::Form(schema) => ("form", schema.as_ref()),
+        Definition::Text(schema) => ("text", schema.as_ref()),
+        Definition::NotRead => ("not read", None),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::contract::{ContractError, model::Model, route::Router, schema::Schema
 pub(in crate::contract) struct Compiled {
     pub(in crate::contract) model: Model,
     pub(in crate::contract) schemas: Arc<Schemas>,
-    pub(in crate::contract) router: Router<Target>,
+    pub(in crate::contract) router: Router<RouteTarget>,
     /// Base paths of the document's servers, without a trailing slash.
     pub(in crate::contract) bases: Vec<String>,
     pub(in crate::contract) not_implemented: Vec<NotImplemented>,
@@ -24,7 +24,7 @@ pub(in crate::contract) struct Compiled {
 
 /// What a route leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::contract) struct Target {
+pub(in crate::contract) struct RouteTarget {
     /// Index into [`Model::operations`].
     pub(in crate::contract) operation: usize,
     /// See [`model::Matched::other_spelling`](crate::contract::model::Matched::other_spelling).
@@ -59,7 +59,7 @@ impl fmt::Display for UndeclaredScope {
 pub(super) struct Compiler<'d> {
     pub(super) document: &'d Value,
     pub(super) schemas: Arc<Schemas>,
-    pub(super) router: Router<Target>,
+    pub(super) router: Router<RouteTarget>,
     pub(super) token_paths: Vec<String>,
     pub(super) not_implemented: Vec<NotImplemented>,
     pub(super) unusable: Vec<UnusablePlace>,
@@ -83,9 +83,9 @@ impl Compiler<'_> {
     }
 
     pub(super) fn not_implemented(&mut self, at: &str, what: &str) {
-        let told = NotImplemented { at: at.to_owned(), what: what.to_owned() };
-        if !self.not_implemented.contains(&told) {
-            self.not_implemented.push(told);
+        let unread = NotImplemented { at: at.to_owned(), what: what.to_owned() };
+        if !self.not_implemented.contains(&unread) {
+            self.not_implemented.push(unread);
         }
     }
 }

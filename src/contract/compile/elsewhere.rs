@@ -11,27 +11,27 @@ impl Compiler<'_> {
         if self.document.get("webhooks").is_some() {
             self.not_implemented("/webhooks", "webhooks are not checked");
         }
-        let mut told: Vec<(String, String)> = Vec::new();
+        let mut unread: Vec<(String, String)> = Vec::new();
         refs::walk(self.document, &mut |at, object| {
             if !at.contains("/schema") && !at.contains("/itemSchema") {
                 return;
             }
-            let mut tell = |what: String| told.push((at.to_owned(), what));
+            let mut list = |what: String| unread.push((at.to_owned(), what));
             if object.contains_key("defaultMapping") {
-                tell("`defaultMapping` is not read: all branches judge a value that no mapping names".to_owned());
+                list("`defaultMapping` is not read: all branches judge a value that no mapping names".to_owned());
             }
             let shown = |name: &Value| name.as_str() == Some("format-grammar");
             let silent = object.get("x-contrail-not-shown").and_then(Value::as_array).into_iter().flatten().any(shown);
             match object.get("format").and_then(Value::as_str) {
                 Some(format) if !silent && !ASSERTED_FORMATS.contains(&format) => {
-                    tell(format!("the format `{format}` is not checked"));
+                    list(format!("the format `{format}` is not checked"));
                 }
                 _ => {}
             }
         });
         // A document may have thousands of such fields: one line for each thing, with its first place.
         let mut places: Vec<(String, String, usize)> = Vec::new();
-        for (at, what) in told {
+        for (at, what) in unread {
             match places.iter_mut().find(|(_, held, _)| *held == what) {
                 Some((_, _, count)) => *count += 1,
                 None => places.push((at, what, 1)),

@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 pub use self::compiler::NotImplemented;
 pub(super) use self::{compiler::Compiled, security::api_keys};
 use self::{
-    compiler::{Compiler, Target},
+    compiler::{Compiler, RouteTarget},
     members::{child, members, object, strings},
     relations::relations,
     security::{catalogue, token_paths},
@@ -133,7 +133,7 @@ impl<'d> Compiler<'d> {
         let mut routed = false;
         for base in bases {
             let full = format!("{base}{path}");
-            let target = Target { operation: index, other_spelling: false };
+            let target = RouteTarget { operation: index, other_spelling: false };
             if let Err(bad) = self.router.add(compiled.method.clone(), &full, target) {
                 self.unusable(at, format!("the path `{path}` cannot be routed: {}", bad.0));
                 continue;
@@ -142,7 +142,7 @@ impl<'d> Compiler<'d> {
             if compiled.token_endpoint {
                 let other = full.strip_suffix('/').map_or_else(|| format!("{full}/"), str::to_owned);
                 // Where the document has the other spelling as well, that one stands.
-                let target = Target { operation: index, other_spelling: true };
+                let target = RouteTarget { operation: index, other_spelling: true };
                 let _ = self.router.add(compiled.method.clone(), &other, target);
             }
         }

@@ -12,7 +12,7 @@ use crate::{
     contract::{
         ContractError,
         error::invalid,
-        model::{Header, Notation, Parameter, ParameterIn, Says, Spread},
+        model::{Definition, Header, Notation, ObjectStyle, Parameter, ParameterIn},
         params::Style,
         refs,
     },
@@ -60,18 +60,22 @@ impl<'d> Compiler<'d> {
         }
         let flag = |key: &str| parameter.get(key).and_then(Value::as_bool);
         let notation = self.notation(at, parameter, usual, allowed);
-        let says = if notation.is_some() { self.says(at, parameter)? } else { Says::NotRead };
+        let definition = if notation.is_some() { self.definition(at, parameter)? } else { Definition::NotRead };
         let notation = notation.unwrap_or(Notation { style: usual, explode: false, allow_reserved: false });
         let is_named = matches!(place, ParameterIn::Query | ParameterIn::Cookie);
-        let spread = if is_named && matches!(says, Says::Schema(_)) { self.spread(at, notation) } else { None };
+        let object_style = if is_named && matches!(definition, Definition::Schema(_)) {
+            self.object_style(at, notation)
+        } else {
+            None
+        };
         Ok(Some(Parameter {
             name: name.into(),
             place,
             required: place == ParameterIn::Path || flag("required").unwrap_or(false),
             allow_empty: place == ParameterIn::Query && flag("allowEmptyValue").unwrap_or(false),
             notation,
-            spread,
-            says,
+            object_style,
+            definition,
         }))
     }
 
@@ -81,12 +85,12 @@ impl<'d> Compiler<'d> {
             return Ok(None);
         }
         let notation = self.notation(at, header, Style::Simple, &[Style::Simple]);
-        let says = if notation.is_some() { self.says(at, header)? } else { Says::NotRead };
+        let definition = if notation.is_some() { self.definition(at, header)? } else { Definition::NotRead };
         Ok(Some(Header {
             name: name.into(),
             required: header.get("required") == Some(&Value::Bool(true)),
             notation: notation.unwrap_or(Notation { style: Style::Simple, explode: false, allow_reserved: false }),
-            says,
+            definition,
         }))
     }
 
@@ -110,11 +114,13 @@ impl<'d> Compiler<'d> {
         })
     }
 
-    fn says(&mut self, at: &str, holder: &'d Value) -> Result<Says, ContractError> {
+    fn definition(&mut self, at: &str, holder: &'d Value) -> Result<Definition, ContractError> {
         let Some(content) = holder.get("content") else {
             // A schema that says nothing takes anything.
             let schema = holder.get("schema").filter(|schema| schema.as_object().is_none_or(|said| !said.is_empty()));
-            return Ok(schema.map_or(Says::Nothing, |_| Says::Schema(self.schemas.at(&child(at, "schema")))));
+            return Ok(
+                schema.map_or(Definition::Nothing, |_| Definition::Schema(self.schemas.at(&child(at, "schema"))))
+            );
         };
         let at = child(at, "content");
         let mut media_types = members(content, &at)?.iter();
@@ -125,26 +131,26 @@ impl<'d> Compiler<'d> {
         let schema = media_type.get("schema").map(|_| self.schemas.at(&child(&at, "schema")));
         let essence = media::essence(name.as_bytes());
         if media::is_json(&essence) {
-            return Ok(Says::Json(schema));
+            return Ok(Definition::Json(schema));
         }
         match &*essence {
-            "text/plain" => return Ok(Says::Text(schema)),
-            media::FORM => return Ok(Says::Form(schema)),
+            "text/plain" => return Ok(Definition::Text(schema)),
+            media::FORM => return Ok(Definition::Form(schema)),
             _ => {}
         }
         self.not_implemented(&at, &format!("parameters of `{essence}` are not checked"));
-        Ok(Says::NotRead)
+        Ok(Definition::NotRead)
     }
 
     /// Which names belong to a parameter with this schema, where it may be an object.
-    fn spread(&self, at: &str, notation: Notation) -> Option<Spread> {
+    fn object_style(&self, at: &str, notation: Notation) -> Option<ObjectStyle> {
         if notation.style == Style::DeepObject {
-            return Some(Spread::Brackets);
+            return Some(ObjectStyle::Brackets);
         }
         let mut keys = Keys::default();
         keys.gather(self.document, &child(at, "schema"), &mut HashSet::new());
         (notation.explode && keys.is_object && !keys.is_other)
-            .then(|| Spread::Keys { named: keys.named.into_iter().map(Into::into).collect(), open: keys.open })
+            .then(|| ObjectStyle::Keys { named: keys.named.into_iter().map(Into::into).collect(), open: keys.open })
     }
 }
 

@@ -116,8 +116,9 @@ impl Compiler<'_> {
 
 /// Whether the document states that tokens of this scheme are JSON Web Tokens.
 fn is_jwt(scheme: &Value) -> bool {
-    let says = |key: &str| scheme.get(key).and_then(Value::as_str).is_some_and(|text| text.eq_ignore_ascii_case("jwt"));
-    says("bearerFormat") || says("x-contrail-token")
+    let states =
+        |key: &str| scheme.get(key).and_then(Value::as_str).is_some_and(|text| text.eq_ignore_ascii_case("jwt"));
+    states("bearerFormat") || states("x-contrail-token")
 }
 
 /// Paths of the token endpoints that the OAuth 2.0 schemes name.

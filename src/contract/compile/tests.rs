@@ -6,8 +6,8 @@ use super::*;
 use crate::{
     contract::{
         Contract,
-        model::Says,
-        schema::{ASSERTED_FORMATS, Judged, Schemas},
+        model::Definition,
+        schema::{ASSERTED_FORMATS, SchemaVerdict, Schemas},
     },
     json::Document,
 };
@@ -227,7 +227,7 @@ fn what_is_not_implemented_is_listed_and_left_out_of_the_model() {
     );
     let contract = contract(document);
     let operation = &contract.documents()[0].model().operations[0];
-    assert!(operation.parameters.iter().all(|parameter| matches!(parameter.says, Says::NotRead)));
+    assert!(operation.parameters.iter().all(|parameter| matches!(parameter.definition, Definition::NotRead)));
     let unusable: Vec<_> = contract.documents()[0].unusable_places().map(|place| &*place.at).collect();
     assert_eq!(unusable, ["/paths/~1a/parameters/1/style"]);
 }
@@ -254,7 +254,7 @@ fn every_format_that_counts_as_checked_is_asserted() {
         let odd = if format == "regex" { "(" } else { "<%>{ " };
         // An integer's format is a range.
         let number = Document::parse("1e30".to_owned()).unwrap();
-        let violates = |judged: Judged| !judged.violations.is_empty();
+        let violates = |judged: SchemaVerdict| !judged.violations.is_empty();
         if compiled.violations_of_text(odd).unwrap().is_empty()
             && !compiled.judge(&number, &|_| false).is_ok_and(violates)
         {

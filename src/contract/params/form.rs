@@ -19,7 +19,7 @@ use crate::{
         schema::{Schema, Types},
     },
     exchange::media,
-    json::{Document, Fault, push_pointer},
+    json::{Document, SyntaxFault, push_pointer},
 };
 
 /// Bound on the fields of a form whose names are compared one by one.
@@ -41,7 +41,7 @@ pub(in crate::contract) enum Form {
 pub(in crate::contract) struct Fields {
     pub(in crate::contract) document: Document,
     /// `None` where there is no schema, or it gives no verdict.
-    pub(in crate::contract) judged: Option<crate::contract::schema::Judged>,
+    pub(in crate::contract) judged: Option<crate::contract::schema::SchemaVerdict>,
     /// Pointers of fields that nobody can judge.
     pub(in crate::contract) open: Vec<String>,
     /// Pointers of fields in a notation that the specification does not define: a reading that fits does, and none that
@@ -217,7 +217,7 @@ fn single<'t>(text: &Cow<'t, str>, types: Types) -> Result<Value<'t>, Unread> {
         match Document::parse(text.as_bytes().to_vec()) {
             Ok(_) => readings.push(Value::Json(text.clone())),
             // No JSON at all is a text where an object belongs, which the judge says.
-            Err(error) if error.fault == Fault::Grammar || !types.is_container() => {}
+            Err(error) if error.fault == SyntaxFault::Grammar || !types.is_container() => {}
             Err(error) if error.fault.is_limit() => return Err(Unread::TooMuch),
             Err(error) => return Err(Unread::Fault(format!("well-formed JSON text: {error}").into())),
         }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     contract::{
-        model::{Notation, Parameter, Says, Spread},
+        model::{Definition, Notation, ObjectStyle, Parameter},
         schema::Schema,
     },
     json::Document,
@@ -29,16 +29,16 @@ fn sent<'t>((raw, text): &Text<'t>, notation: Notation, form: bool) -> Sent<'t> 
 pub(in crate::contract) fn judge_text(
     name: &str,
     notation: Notation,
-    says: &Says,
+    definition: &Definition,
     text: &Text<'_>,
     form: bool,
 ) -> Judgement {
-    let schema = match says {
-        Says::Nothing | Says::Text(None) => return Judgement::default(),
-        Says::NotRead | Says::Form(_) => return Judgement::OPEN,
-        Says::Json(schema) => return judge_json(schema.as_ref(), &text.1),
-        Says::Text(Some(schema)) => return judge_plain(schema, &text.1),
-        Says::Schema(schema) => schema,
+    let schema = match definition {
+        Definition::Nothing | Definition::Text(None) => return Judgement::default(),
+        Definition::NotRead | Definition::Form(_) => return Judgement::OPEN,
+        Definition::Json(schema) => return judge_json(schema.as_ref(), &text.1),
+        Definition::Text(Some(schema)) => return judge_plain(schema, &text.1),
+        Definition::Schema(schema) => schema,
     };
     let is_plain = !matches!(notation.style, Style::Label | Style::Matrix);
     if is_plain && certainly_conforms(schema, &text.1) {
@@ -80,16 +80,16 @@ fn judge_json(schema: Option<&Schema>, text: &str) -> Judgement {
 
 /// Judges the values of a parameter of a query or of cookies, in which a name may come several times.
 pub(in crate::contract) fn judge_texts(parameter: &Parameter, texts: &[Text<'_>], form: bool) -> Judgement {
-    let Parameter { name, notation, says, .. } = parameter;
+    let Parameter { name, notation, definition, .. } = parameter;
     if let [one] = texts
         && (parameter.allow_empty && one.1.is_empty())
     {
         return Judgement::default();
     }
-    let (schema, explode) = match says {
-        Says::Schema(schema) => (schema, notation.explode),
-        Says::Nothing => return Judgement::default(),
-        _ => return alone(texts, |one| judge_text(name, *notation, says, one, form)),
+    let (schema, explode) = match definition {
+        Definition::Schema(schema) => (schema, notation.explode),
+        Definition::Nothing => return Judgement::default(),
+        _ => return alone(texts, |one| judge_text(name, *notation, definition, one, form)),
     };
     let shape = Shape::of(schema);
     let types = shape.types();
@@ -98,7 +98,7 @@ pub(in crate::contract) fn judge_texts(parameter: &Parameter, texts: &[Text<'_>]
         if texts.len() > 1 && types.unknown() {
             return Judgement::OPEN;
         }
-        return alone(texts, |one| judge_text(name, *notation, says, one, form));
+        return alone(texts, |one| judge_text(name, *notation, definition, one, form));
     }
     let mut readings = vec![shape.list(texts.iter().map(|(_, text)| text.clone()))];
     if let [one] = texts {
@@ -127,13 +127,13 @@ pub(in crate::contract) fn judge_fields<'t>(
     parameter: &Parameter,
     fields: &[(Cow<'t, str>, Cow<'t, str>)],
 ) -> Judgement {
-    let Says::Schema(schema) = &parameter.says else { return Judgement::OPEN };
+    let Definition::Schema(schema) = &parameter.definition else { return Judgement::OPEN };
     if fields.len() > MAX_FIELDS {
         return Judgement::OPEN;
     }
     let shape = Shape::of(schema);
-    let (value, beyond) = match &parameter.spread {
-        Some(Spread::Keys { .. }) => (style::members_of(&shape, fields), false),
+    let (value, beyond) = match &parameter.object_style {
+        Some(ObjectStyle::Keys { .. }) => (style::members_of(&shape, fields), false),
         _ => match deep_fields(&parameter.name, fields) {
             Some(fields) => style::deep(&shape, &fields),
             None => return Judgement::OPEN,

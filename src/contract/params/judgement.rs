@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::value::Reading;
 use crate::{
-    contract::schema::{GapKind, Judged, SchemaViolation},
+    contract::schema::{GapKind, SchemaVerdict, SchemaViolation},
     json::{Document, Kind},
 };
 
@@ -30,7 +30,7 @@ impl Judgement {
         reading.map_or(Self::OPEN, |reading| Self::of_judged(&reading.document, reading.judged))
     }
 
-    pub(in crate::contract) fn of_judged(document: &Document, judged: Judged) -> Self {
+    pub(in crate::contract) fn of_judged(document: &Document, judged: SchemaVerdict) -> Self {
         let is_object = document.root().kind() == Kind::Object;
         let clause = |violation: SchemaViolation| -> Cow<'static, str> {
             let below = is_object && !violation.at.is_empty();

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::contract::{
-    model::{Notation, Says},
+    model::{Definition, Notation},
     schema::{Schema, Schemas},
 };
 
@@ -19,8 +19,8 @@ fn notation(style: Style, explode: bool) -> Notation {
 
 /// What is expected instead of a text in a query.
 fn breach(schema: &Schema, text: &str) -> Option<String> {
-    let says = Says::Schema(schema.clone());
-    let judged = judge_text("p", notation(Style::Form, true), &says, &(text, text.into()), true);
+    let definition = Definition::Schema(schema.clone());
+    let judged = judge_text("p", notation(Style::Form, true), &definition, &(text, text.into()), true);
     assert!(!judged.open, "{text}");
     judged.breach.map(Cow::into_owned)
 }
@@ -79,8 +79,8 @@ fn a_value_violates_its_schema_only_if_no_reading_fits() {
     ] {
         let schema = schema(schema_text);
         let one = |text: &str| {
-            let says = Says::Schema(schema.clone());
-            judge_text("p", notation(Style::Form, false), &says, &(text, text.into()), true)
+            let definition = Definition::Schema(schema.clone());
+            judge_text("p", notation(Style::Form, false), &definition, &(text, text.into()), true)
         };
         for text in good {
             assert_eq!(one(text), Judgement::default(), "{text} by {schema_text}");
@@ -113,7 +113,7 @@ fn every_style_of_one_text_is_read() {
         (Style::SpaceDelimited, false, list, &["1%202", "1+2"], &["1,2"]),
         (Style::PipeDelimited, false, list, &["1|2", "1%7C2"], &["1,2"]),
     ] {
-        let says = Says::Schema(schema(schema_text));
+        let definition = Definition::Schema(schema(schema_text));
         let form = matches!(style, Style::Form | Style::SpaceDelimited | Style::PipeDelimited);
         let judge = |raw: &str| {
             let pair = format!("p={raw}");
@@ -122,7 +122,7 @@ fn every_style_of_one_text_is_read() {
             } else {
                 decode_plain(raw).unwrap().into_owned()
             };
-            judge_text("p", notation(style, explode), &says, &(raw, decoded.into()), form)
+            judge_text("p", notation(style, explode), &definition, &(raw, decoded.into()), form)
         };
         for text in good {
             assert_eq!(judge(text), Judgement::default(), "{text} as {style:?}, {explode}, {schema_text}");
@@ -135,10 +135,13 @@ fn every_style_of_one_text_is_read() {
 
 #[test]
 fn a_separator_inside_a_value_is_percent_encoded() {
-    let says = Says::Schema(schema(r#"{"type":"array","items":{"enum":["a,b","c"]}}"#));
+    let definition = Definition::Schema(schema(r#"{"type":"array","items":{"enum":["a,b","c"]}}"#));
     let raw = "a%2Cb,c";
     let decoded = decode_plain(raw).unwrap();
-    assert_eq!(judge_text("p", notation(Style::Simple, false), &says, &(raw, decoded), false), Judgement::default());
+    assert_eq!(
+        judge_text("p", notation(Style::Simple, false), &definition, &(raw, decoded), false),
+        Judgement::default()
+    );
 }
 
 fn fields(raw: &str, schema: &Schema) -> String {

@@ -6,7 +6,7 @@
 use std::{borrow::Cow, ops::Range};
 
 use crate::{
-    contract::schema::{Judged, Schema, Types},
+    contract::schema::{Schema, SchemaVerdict, Types},
     exchange::is_at_or_below,
     json::{Document, push_pointer, quote},
 };
@@ -39,7 +39,7 @@ pub(super) enum Value<'t> {
 #[derive(Debug)]
 pub(super) struct Reading {
     pub(super) document: Document,
-    pub(super) judged: Judged,
+    pub(super) judged: SchemaVerdict,
 }
 
 impl Value<'_> {

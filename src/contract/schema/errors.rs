@@ -95,7 +95,7 @@ impl Places {
         }
     }
 
-    fn say(&mut self, error: &ValidationError<'_>, text: impl Into<String>) {
+    fn expect(&mut self, error: &ValidationError<'_>, text: impl Into<String>) {
         self.push(error.instance_path().as_str().to_owned(), Clause::Other(text.into()));
     }
 
@@ -129,13 +129,13 @@ impl Places {
                     .map(|violation| violation.expected)
                     .collect::<Vec<_>>()
                     .join(" and ");
-                self.say(error, format!("field names to be {text}"));
+                self.expect(error, format!("field names to be {text}"));
             }
             Rule::OneOfNotValid { context } | Rule::AnyOf { context } => self.branches(error, context),
             Rule::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
-                self.say(error, "no fields");
+                self.expect(error, "no fields");
             }
-            _ => self.say(error, clause(error.kind())),
+            _ => self.expect(error, clause(error.kind())),
         }
     }
 
@@ -165,7 +165,7 @@ impl Places {
             return;
         }
         // What every branch states about the same place; choices among values add up.
-        let told: Vec<BTreeMap<String, Vec<Clause>>> = context
+        let clauses: Vec<BTreeMap<String, Vec<Clause>>> = context
             .iter()
             .map(|branch| {
                 let mut places = Self::default();
@@ -175,8 +175,8 @@ impl Places {
                 places.0
             })
             .collect();
-        let mut common: Vec<&String> = told.first().into_iter().flat_map(BTreeMap::keys).collect();
-        common.retain(|at| told.iter().all(|places| places.contains_key(*at)));
+        let mut common: Vec<&String> = clauses.first().into_iter().flat_map(BTreeMap::keys).collect();
+        common.retain(|at| clauses.iter().all(|places| places.contains_key(*at)));
         // A member that decides between the branches makes the rest moot.
         if selected.is_empty() {
             let choices: Vec<&str> = context
@@ -189,7 +189,7 @@ impl Places {
             common.retain(|at| choices.contains(&at.as_str()));
         }
         if common.is_empty() {
-            self.say(error, format!("one of the {variants} documented variants"));
+            self.expect(error, format!("one of the {variants} documented variants"));
             return;
         }
         for at in common {
@@ -205,7 +205,7 @@ impl Places {
                 })
                 .collect();
             if values.is_empty() {
-                let clauses = told.iter().filter_map(|places| places.get(at)).flatten();
+                let clauses = clauses.iter().filter_map(|places| places.get(at)).flatten();
                 let mut types: Vec<&str> = Vec::new();
                 for clause in clauses {
                     match clause {

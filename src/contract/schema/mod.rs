@@ -2,7 +2,7 @@
 //!
 //! The judge is the `jsonschema` crate with formats asserted. It walks the tape of [`crate::json`], so no value is
 //! copied and no number rounded. The gap walker is compiled from the same schemas: delete a property from the
-//! document, and its traffic turns from conforms to gap. The fast path settles most values before both.
+//! document, and its traffic turns from conforms to gap. The fast path decides most values before both.
 
 mod adapt;
 mod discriminator;
@@ -29,5 +29,5 @@ pub use gaps::{Gap, GapKind, Types, is_known_value};
 pub(super) use judged::NULLABLE;
 pub(super) use keywords::{Holds, holds};
 pub use set::Schemas;
-pub use verdict::{Judged, Schema};
+pub use verdict::{Schema, SchemaVerdict};
 pub use violation::{Indeterminate, SchemaViolation};

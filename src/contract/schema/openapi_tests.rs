@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{GapKind, Judged, Schema, Schemas, fast_path::Outcome};
+use super::{GapKind, Schema, SchemaVerdict, Schemas, fast_path::Outcome};
 use crate::json::Document;
 
 const RESPONSE: &str = "/components/responses/R/content/application~1json/schema";
@@ -21,7 +21,7 @@ fn schema(components: &Value, place: &str) -> Schema {
     schema
 }
 
-fn judged(schema: &Schema, value: &str) -> Judged {
+fn judged(schema: &Schema, value: &str) -> SchemaVerdict {
     schema.judge(&Document::parse(value.to_owned()).unwrap(), &|_| false).unwrap()
 }
 
@@ -111,13 +111,13 @@ fn a_discriminator_selects_the_branch() {
         "Dog": {"type": "object", "properties": {"kind": {"type": "string"}, "bark": {"type": "boolean"}}},
     });
     let schema = schema(&components, RESPONSE);
-    let settles = |value: &str| {
+    let conforms_at_once = |value: &str| {
         let document = Document::parse(value.to_owned()).unwrap();
         schema.at_a_look(&document, &|_| false) == Some(Outcome::Conforms)
     };
     for good in [r#"{"kind":"cat","meow":true}"#, r#"{"kind":"hound","bark":true}"#, r#"{"kind":"Dog"}"#] {
         assert_eq!(found(&schema, good), [""; 0], "{good}");
-        assert!(settles(good), "{good}");
+        assert!(conforms_at_once(good), "{good}");
     }
     assert_eq!(found(&schema, r#"{"kind":"cat","meow":5}"#), ["/meow: a boolean"]);
     assert_eq!(found(&schema, r#"{"kind":"cat","bark":5}"#), ["/bark?"]);

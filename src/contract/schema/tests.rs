@@ -194,7 +194,7 @@ fn an_unusable_place_is_listed_and_leaves_the_rest_judged_in_part() {
         assert_eq!(schemas.unusable().iter().map(|place| &place.at).collect::<Vec<_>>(), [at], "{text}");
         let judge =
             |value: &str| schema.judge(&Document::parse(value.as_bytes().to_vec()).unwrap(), &|_| false).unwrap();
-        assert_eq!(judge("\"ab\""), Judged { partial: true, ..Judged::default() }, "{text}");
+        assert_eq!(judge("\"ab\""), SchemaVerdict { partial: true, ..SchemaVerdict::default() }, "{text}");
         let violating = judge("\"a\"");
         assert_eq!((violating.violations.len(), violating.partial), (1, true), "{text}");
     }

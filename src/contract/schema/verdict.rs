@@ -34,7 +34,7 @@ impl fmt::Debug for Schema {
 
 /// The verdict of a schema on a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Judged {
+pub struct SchemaVerdict {
     /// Where the value violates the schema.
     pub violations: Vec<SchemaViolation>,
     /// Where the schema is silent.
@@ -69,10 +69,10 @@ impl Schema {
         &self,
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
-    ) -> Result<Judged, Indeterminate> {
+    ) -> Result<SchemaVerdict, Indeterminate> {
         let outcome = self.at_a_look(document, is_origin);
         let judged = match outcome {
-            Some(Outcome::Conforms) => Ok(Judged::default()),
+            Some(Outcome::Conforms) => Ok(SchemaVerdict::default()),
             _ => self.in_full(document, is_origin, outcome),
         };
         debug_assert_eq!(judged, self.judge_in_full(document, is_origin));
@@ -88,7 +88,7 @@ impl Schema {
         &self,
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
-    ) -> Result<Judged, Indeterminate> {
+    ) -> Result<SchemaVerdict, Indeterminate> {
         self.in_full(document, is_origin, None)
     }
 
@@ -98,7 +98,7 @@ impl Schema {
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
         outcome: Option<Outcome>,
-    ) -> Result<Judged, Indeterminate> {
+    ) -> Result<SchemaVerdict, Indeterminate> {
         let (build, place) = self.build();
         let entry = build.roots[place].entry;
         let reach = build.coverage.reach(entry);
@@ -109,7 +109,7 @@ impl Schema {
             };
             if reach.circle_of_choices && document.depth() > MAX_SHALLOW_DEPTH {
                 // Each level would judge all branches anew.
-                let judged = Judged { violations, ..Judged::default() };
+                let judged = SchemaVerdict { violations, ..SchemaVerdict::default() };
                 return if judged.violations.is_empty() { Err(Indeterminate) } else { Ok(judged) };
             }
             let look = build.fast_path.look(is_origin);
@@ -120,7 +120,7 @@ impl Schema {
                     Some(Outcome::Doubt) | None => build.judge.holds(branch, Leaf::Value(value)),
                 };
             let (gaps, undecided) = build.coverage.walk(entry, document.root(), &holds, is_origin);
-            Ok(Judged { violations, gaps, partial: reach.broken || undecided })
+            Ok(SchemaVerdict { violations, gaps, partial: reach.broken || undecided })
         };
         if !reach.circle || document.depth() <= MAX_SHALLOW_DEPTH {
             return judge();

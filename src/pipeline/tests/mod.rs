@@ -19,7 +19,7 @@ use crate::{
     exchange::{Body, Credential, DecodeLimits, Exchange, Headers, Request, Response, Target, Timings, Transport},
     proxy::{Committed, Completed, Observer as _},
     recording,
-    redact::{Judged, Plan, Redacted, Redactor},
+    redact::{JudgedExchange, Plan, Redacted, Redactor},
     report::{Collector, Title},
     token::TokenCache,
     upstream::{AnswerMeta, Problem, RequestKey},
@@ -60,7 +60,7 @@ impl Memory {
 }
 
 impl Journal for Memory {
-    fn add(&mut self, _: &Redacted<Judged>, _: Attestation) {
+    fn add(&mut self, _: &Redacted<JudgedExchange>, _: Attestation) {
         assert!(!self.panics.load(Ordering::Relaxed), "a bug");
         self.entries.fetch_add(1, Ordering::Relaxed);
         self.queued += self.entry;
@@ -86,9 +86,9 @@ impl Journal for Memory {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Said(Arc<Mutex<Vec<u8>>>);
+struct Output(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Said {
+impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -99,7 +99,7 @@ impl Write for Said {
     }
 }
 
-impl Said {
+impl Output {
     fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
@@ -109,13 +109,13 @@ fn collector() -> Collector {
     Collector::new(Title::default(), Vec::new(), false)
 }
 
-fn pipeline(checker: Checker, journal: &Memory) -> (Arc<Pipeline>, Said) {
+fn pipeline(checker: Checker, journal: &Memory) -> (Arc<Pipeline>, Output) {
     let entries: Box<dyn Journal> = Box::new(journal.clone());
     pipeline_with(checker, Some(entries), journal.durable)
 }
 
-fn pipeline_with(checker: Checker, journal: Option<Box<dyn Journal>>, durable: bool) -> (Arc<Pipeline>, Said) {
-    let said = Said::default();
+fn pipeline_with(checker: Checker, journal: Option<Box<dyn Journal>>, durable: bool) -> (Arc<Pipeline>, Output) {
+    let output = Output::default();
     let pipeline = Pipeline::new(Parts {
         judge: Judge {
             contract: Contract::built_in(),
@@ -134,10 +134,10 @@ fn pipeline_with(checker: Checker, journal: Option<Box<dyn Journal>>, durable: b
         durable,
         max_inline: MAX_INLINE,
         lines: LineFormat::PLAIN,
-        console: Console::new(said.clone(), LineFormat::PLAIN).unwrap(),
+        console: Console::new(output.clone(), LineFormat::PLAIN).unwrap(),
     })
     .unwrap();
-    (pipeline, said)
+    (pipeline, output)
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn panics(_: &Contract, _: &Exchange, _: &CheckOptions) -> crate::finding::Verdi
 #[tokio::test]
 async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_recording() {
     let journal = Memory::default();
-    let (pipeline, said) = pipeline(panics, &journal);
+    let (pipeline, output) = pipeline(panics, &journal);
     let written = pipeline.on_completed(ended());
     pipeline.flush();
     written.await.unwrap();
@@ -238,7 +238,7 @@ async fn a_checker_that_panics_costs_one_exchange_its_verdict_and_never_the_reco
     outcome.console.close();
     // Nothing that was not checked counts as checked.
     assert_eq!(outcome.collector.tally().unchecked().count(), crate::finding::Unchecked::ALL.len());
-    assert!(said.text().contains("401 GET /api/v2/connection-profiles/templates"), "{}", said.text());
+    assert!(output.text().contains("401 GET /api/v2/connection-profiles/templates"), "{}", output.text());
 }
 
 /// What becomes of an exchange whose response is held.
@@ -255,7 +255,7 @@ fn admitted(pipeline: &Pipeline, exchange: Box<Exchange>) -> Result<(), Problem>
 #[tokio::test]
 async fn a_journal_that_cannot_be_written_stops_no_traffic_and_is_reported_once_and_counted() {
     let journal = Memory { full: Arc::new(true.into()), ..Memory::default() };
-    let (pipeline, said) = pipeline(Contract::check, &journal);
+    let (pipeline, output) = pipeline(Contract::check, &journal);
     for _ in 0..2 {
         let written = pipeline.on_completed(ended());
         pipeline.flush();
@@ -263,7 +263,7 @@ async fn a_journal_that_cannot_be_written_stops_no_traffic_and_is_reported_once_
     }
     let outcome = pipeline.finish();
     outcome.console.close();
-    assert_eq!(said.text().matches("ALARM: the journal cannot be written").count(), 1, "{}", said.text());
+    assert_eq!(output.text().matches("ALARM: the journal cannot be written").count(), 1, "{}", output.text());
     assert_eq!(outcome.counts.unwritten, 2);
     assert!(outcome.counts.lost());
 }
@@ -291,7 +291,7 @@ async fn all_exchanges_that_end_in_one_turn_are_written_at_once_and_only_then_re
 
 #[test]
 fn a_remark_shows_no_secret_that_was_learnt_after_it_was_worded() {
-    let (pipeline, said) = pipeline(Contract::check, &Memory::default());
+    let (pipeline, output) = pipeline(Contract::check, &Memory::default());
     let mut ended = ended();
     let secret = "zq0-7580-k3VbT9wXr2";
     ended.exchange.request.headers = [("content-type", "application/x-www-form-urlencoded")]
@@ -303,8 +303,8 @@ fn a_remark_shows_no_secret_that_was_learnt_after_it_was_worded() {
     drop(pipeline.on_completed(ended));
     let outcome = pipeline.finish();
     outcome.console.close();
-    let said = said.text();
-    assert!(said.contains("was not recorded") && !said.contains(secret), "{said}");
+    let output = output.text();
+    assert!(output.contains("was not recorded") && !output.contains(secret), "{output}");
 }
 
 #[tokio::test]
@@ -366,7 +366,7 @@ async fn a_large_body_is_judged_off_the_event_loop_and_in_its_turn() {
         contract.check(exchange, options)
     }
     Contract::built_in().prepare();
-    let (pipeline, said) = pipeline_with(waits, None, false);
+    let (pipeline, output) = pipeline_with(waits, None, false);
     let writer = writer(&pipeline);
     tokio::task::yield_now().await;
     let mut large = ended();
@@ -386,7 +386,7 @@ async fn a_large_body_is_judged_off_the_event_loop_and_in_its_turn() {
     writer.abort();
     let outcome = pipeline.finish();
     outcome.console.close();
-    let lines = said.text();
+    let lines = output.text();
     let methods: Vec<&str> = lines.lines().filter_map(|line| line.split(' ').nth(1)).collect();
     assert_eq!(methods, ["PUT", "GET"], "{lines}");
 }

@@ -33,7 +33,7 @@ use crate::proxy::{
         upgrade,
     },
     wire::{
-        fault::Fault,
+        fault::RequestFault,
         head::Bounds,
         interim::Between,
         rewind::{Rewind, TLS_HANDSHAKE},
@@ -448,18 +448,18 @@ fn certified_name(target: &HostPort) -> String {
 }
 
 /// What is too large in a request that came over HTTP/2; HTTP/1 is looked at before.
-fn out_of_bounds(proxy: &Proxy, request: &http::Request<Incoming>) -> Option<Fault> {
+fn out_of_bounds(proxy: &Proxy, request: &http::Request<Incoming>) -> Option<RequestFault> {
     if request.version() != Version::HTTP_2 {
         return None;
     }
     let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     if target > proxy.settings.max_target {
-        return Some(Fault::TARGET);
+        return Some(RequestFault::TARGET);
     }
     // Counted as HTTP/1 would write it: name, colon, blank, value, line end.
     let bytes: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     if target + bytes > proxy.settings.max_header_bytes {
-        return Some(Fault::HEADER_BYTES);
+        return Some(RequestFault::HEADER_BYTES);
     }
-    (request.headers().len() > proxy.settings.max_headers).then_some(Fault::HEADERS)
+    (request.headers().len() > proxy.settings.max_headers).then_some(RequestFault::HEADERS)
 }

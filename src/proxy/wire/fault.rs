@@ -4,7 +4,7 @@ use http::StatusCode;
 
 /// Why a request is turned away before it is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::proxy) struct Fault {
+pub(in crate::proxy) struct RequestFault {
     pub(in crate::proxy) status: StatusCode,
     /// The value of `Contrail-Answer`.
     pub(in crate::proxy) reason: &'static str,
@@ -12,7 +12,7 @@ pub(in crate::proxy) struct Fault {
     pub(in crate::proxy) detail: &'static str,
 }
 
-impl Fault {
+impl RequestFault {
     pub(super) const fn bad(detail: &'static str) -> Self {
         Self { status: StatusCode::BAD_REQUEST, reason: "bad-request", detail }
     }

@@ -1,6 +1,6 @@
 //! Faults of a request head, line by line, as it was sent.
 
-use super::{fault::Fault, line::Line};
+use super::{fault::RequestFault, line::Line};
 use crate::proxy::host::is_authority;
 
 /// Facts of a good head that hyper drops.
@@ -26,7 +26,7 @@ pub(in crate::proxy) struct Bounds {
 #[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 #[derive(Debug, Default)]
 pub(super) struct Head {
-    pub(super) fault: Option<Fault>,
+    pub(super) fault: Option<RequestFault>,
     pub(super) bytes: usize,
     fields: usize,
     lengths: usize,
@@ -58,7 +58,7 @@ impl Head {
         HeadFacts { asks_upgrade, asterisk_form: self.asterisk_form }
     }
 
-    fn fault(&mut self, fault: Fault) {
+    fn fault(&mut self, fault: RequestFault) {
         self.fault.get_or_insert(fault);
     }
 
@@ -66,10 +66,10 @@ impl Head {
     fn line<'a>(&mut self, line: &'a [u8], bounds: &Bounds) -> &'a [u8] {
         self.bytes += line.len();
         if self.bytes > bounds.bytes {
-            self.fault(Fault::HEADER_BYTES);
+            self.fault(RequestFault::HEADER_BYTES);
         }
         let [text @ .., b'\r', b'\n'] = line else {
-            self.fault(Fault::bad("a line of the head ends in a bare line feed"));
+            self.fault(RequestFault::bad("a line of the head ends in a bare line feed"));
             return line.strip_suffix(b"\n").unwrap_or(line);
         };
         // No part of a line may hold a bare carriage return or a NUL, and each is looked at for what it may hold.
@@ -80,14 +80,14 @@ impl Head {
         let text = self.line(line, bounds);
         let blank = |byte: &u8| *byte == b' ';
         let (Some(first), Some(last)) = (text.iter().position(blank), text.iter().rposition(blank)) else {
-            return self.fault(Fault::REQUEST_LINE);
+            return self.fault(RequestFault::REQUEST_LINE);
         };
         let (method, target, version) =
             (&text[..first], text.get(first + 1..last).unwrap_or_default(), &text[last + 1..]);
         // No early exit, so that the compiler checks many bytes in one step.
         let usual = target.iter().fold(true, |usual, byte| usual & PLAIN[usize::from(*byte)]);
         if first == last || !usual && target.contains(&b' ') {
-            return self.fault(Fault::REQUEST_LINE);
+            return self.fault(RequestFault::REQUEST_LINE);
         }
         self.tunnel = method == b"CONNECT";
         self.headless = method == b"HEAD";
@@ -95,16 +95,16 @@ impl Head {
         self.asterisk_form = method == b"OPTIONS"
             && strip_scheme(target).is_some_and(|rest| !rest.iter().any(|byte| matches!(byte, b'/' | b'?')));
         if target.len() > bounds.target {
-            self.fault = Some(Fault::TARGET);
+            self.fault = Some(RequestFault::TARGET);
         } else if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
-            self.fault(Fault::bad("the method contains invalid characters"));
+            self.fault(RequestFault::bad("the method contains invalid characters"));
         } else if let Some(fault) = target_fault(method, target, usual) {
-            self.fault(Fault::bad(fault));
+            self.fault(RequestFault::bad(fault));
         }
         match version {
             b"HTTP/1.1" | b"HTTP/1.0" => {}
-            [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => self.fault(Fault::VERSION),
-            _ => self.fault(Fault::bad("the request line does not end in an HTTP version")),
+            [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => self.fault(RequestFault::VERSION),
+            _ => self.fault(RequestFault::bad("the request line does not end in an HTTP version")),
         }
     }
 
@@ -112,34 +112,34 @@ impl Head {
         let text = self.line(line.bytes, bounds);
         self.fields += 1;
         if self.fields > bounds.fields {
-            self.fault(Fault::HEADERS);
+            self.fault(RequestFault::HEADERS);
         }
         if text.first().is_some_and(|byte| matches!(byte, b' ' | b'\t')) {
-            return self.fault(Fault::bad("a header field is folded over two lines"));
+            return self.fault(RequestFault::bad("a header field is folded over two lines"));
         }
         let Some((name, value)) = split_field(text) else {
-            return self.fault(Fault::bad("a header field's name contains invalid characters"));
+            return self.fault(RequestFault::bad("a header field's name contains invalid characters"));
         };
         // No early exit, so that the compiler checks many bytes in one step.
         if !line.plain && value.iter().fold(false, |found, byte| found | is_control(*byte)) {
-            self.fault(Fault::bad("a header field's value holds a control character"));
+            self.fault(RequestFault::bad("a header field's value holds a control character"));
         }
         if name.eq_ignore_ascii_case(b"content-length") {
             self.lengths += 1;
             let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
             match std::str::from_utf8(value).ok().filter(|_| digits).and_then(|value| value.parse::<u64>().ok()) {
                 // The two largest numbers stand for other things in hyper.
-                Some(length) if length > u64::MAX - 2 => self.fault(Fault::LENGTH),
+                Some(length) if length > u64::MAX - 2 => self.fault(RequestFault::LENGTH),
                 Some(length) => self.length = length,
-                None => self.fault(Fault::bad("Content-Length has to be one number")),
+                None => self.fault(RequestFault::bad("Content-Length has to be one number")),
             }
         } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
             self.codings += 1;
             if !value.eq_ignore_ascii_case(b"chunked") {
-                self.fault(Fault::bad("Transfer-Encoding has to be exactly one `chunked`"));
+                self.fault(RequestFault::bad("Transfer-Encoding has to be exactly one `chunked`"));
             }
         } else if is_framing_in_disguise(name) {
-            self.fault(Fault::bad(DISGUISED));
+            self.fault(RequestFault::bad(DISGUISED));
         } else if name.eq_ignore_ascii_case(b"connection") {
             self.upgrade.0 |= list(value).any(|option| option.eq_ignore_ascii_case(b"upgrade"));
         } else if name.eq_ignore_ascii_case(b"upgrade") {
@@ -148,19 +148,19 @@ impl Head {
     }
 
     /// The empty line is here: what follows, or what is wrong.
-    pub(super) fn end(&mut self, line: &[u8], bounds: &Bounds) -> Result<Follows, Fault> {
+    pub(super) fn end(&mut self, line: &[u8], bounds: &Bounds) -> Result<Follows, RequestFault> {
         self.line(line, bounds);
         if self.lengths > 1 {
-            self.fault(Fault::bad("more than one Content-Length"));
+            self.fault(RequestFault::bad("more than one Content-Length"));
         }
         if self.codings > 1 {
-            self.fault(Fault::bad("Transfer-Encoding has to be exactly one `chunked`"));
+            self.fault(RequestFault::bad("Transfer-Encoding has to be exactly one `chunked`"));
         }
         if self.lengths > 0 && self.codings > 0 {
-            self.fault(Fault::bad("Content-Length and Transfer-Encoding at once"));
+            self.fault(RequestFault::bad("Content-Length and Transfer-Encoding at once"));
         }
         if self.codings > 0 && self.old {
-            self.fault(Fault::bad("HTTP/1.0 has no Transfer-Encoding"));
+            self.fault(RequestFault::bad("HTTP/1.0 has no Transfer-Encoding"));
         }
         self.ended = true;
         match self.fault {
@@ -174,18 +174,18 @@ impl Head {
 }
 
 /// The fault of a line that has not ended yet, so that its end is not waited for.
-pub(super) fn unfinished(line: &[u8], request_line: bool, head: &Head, bounds: &Bounds) -> Option<Fault> {
+pub(super) fn unfinished(line: &[u8], request_line: bool, head: &Head, bounds: &Bounds) -> Option<RequestFault> {
     if request_line {
         let target = line.split(|byte| *byte == b' ').nth(1);
         if target.is_some_and(|target| target.len() > bounds.target) {
-            return Some(Fault::TARGET);
+            return Some(RequestFault::TARGET);
         }
         let text = line.strip_suffix(b"\r").unwrap_or(line);
         if text.iter().any(|byte| !(b' '..=b'~').contains(byte)) {
-            return Some(Fault::bad("this is no HTTP request line"));
+            return Some(RequestFault::bad("this is no HTTP request line"));
         }
     }
-    (head.bytes + line.len() > bounds.bytes).then_some(Fault::HEADER_BYTES)
+    (head.bytes + line.len() > bounds.bytes).then_some(RequestFault::HEADER_BYTES)
 }
 
 /// Name and value of a field, if the name is a token that ends at the colon.

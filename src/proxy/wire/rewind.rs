@@ -80,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    async fn told(pieces: &[&[u8]]) -> (bool, Vec<u8>) {
+    async fn rewound(pieces: &[&[u8]]) -> (bool, Vec<u8>) {
         let (mut client, server) = tokio::io::duplex(64);
         let sent: Vec<Vec<u8>> = pieces.iter().map(|piece| piece.to_vec()).collect();
         let writer = tokio::spawn(async move {
@@ -98,16 +98,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_preface_in_pieces_is_http2_and_nothing_is_lost() {
-        let (http2, all) = told(&[b"PRI * HT", b"TP/2.0\r\n\r\nSM", b"\r\n\r\nframes"]).await;
+        let (http2, all) = rewound(&[b"PRI * HT", b"TP/2.0\r\n\r\nSM", b"\r\n\r\nframes"]).await;
         assert!(http2);
         assert_eq!(all, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nframes");
     }
 
     #[tokio::test]
     async fn anything_else_is_recognised_by_its_first_different_byte() {
-        let (http2, all) = told(&[b"P", b"UT / HTTP/1.1\r\n"]).await;
+        let (http2, all) = rewound(&[b"P", b"UT / HTTP/1.1\r\n"]).await;
         assert!(!http2);
         assert_eq!(all, b"PUT / HTTP/1.1\r\n");
-        assert!(!told(&[b"PRI * HTTP"]).await.0);
+        assert!(!rewound(&[b"PRI * HTTP"]).await.0);
     }
 }

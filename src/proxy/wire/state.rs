@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use super::{fault::Fault, head::HeadFacts, informational::InformationalQueue, stall};
+use super::{fault::RequestFault, head::HeadFacts, informational::InformationalQueue, stall};
 use crate::proxy::tunnel::Switch;
 
 /// How long an exchange in progress may go on after the client's last byte, and a connection of HTTP/2 after its client
@@ -24,7 +24,7 @@ pub(in crate::proxy) struct ConnectionState {
     in_flight: AtomicUsize,
     pub(super) head_done: AtomicBool,
     /// For each head that was read and not yet taken up: its fault, or what is known of it.
-    heads: Mutex<VecDeque<Result<HeadFacts, Fault>>>,
+    heads: Mutex<VecDeque<Result<HeadFacts, RequestFault>>>,
     /// The begin of a head over HTTP/1 is here.
     pub(super) head_begun: AtomicBool,
     /// A head began and did not end in time.
@@ -68,7 +68,7 @@ impl ConnectionState {
     }
 
     /// A head was read, and has this fault, or none; then this is known of it.
-    pub(in crate::proxy) fn head(&self, read: Result<HeadFacts, Fault>) {
+    pub(in crate::proxy) fn head(&self, read: Result<HeadFacts, RequestFault>) {
         if read.is_ok_and(|facts| facts.asks_upgrade) {
             *self.upgrade() = Upgrade::default();
         }
@@ -76,7 +76,7 @@ impl ConnectionState {
     }
 
     /// The result that [`Self::head`] noted of the next head; called once for each.
-    pub(in crate::proxy) fn next_head(&self) -> Result<HeadFacts, Fault> {
+    pub(in crate::proxy) fn next_head(&self) -> Result<HeadFacts, RequestFault> {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).pop_front().unwrap_or(Ok(HeadFacts::default()))
     }
 

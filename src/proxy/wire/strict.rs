@@ -24,7 +24,7 @@ use tokio::{
 
 use super::{
     chunk::{ChunkFault, Chunks},
-    fault::Fault,
+    fault::RequestFault,
     head::{self, Bounds, Follows, Head, HeadFacts},
     line::Line,
     state::ConnectionState,
@@ -85,7 +85,7 @@ enum Then {
     /// What is left is the begin of a head.
     More,
     /// The head that begins there has a fault.
-    Refuse(Fault),
+    Refuse(RequestFault),
     /// The body cannot be gone on with.
     Break(ChunkFault),
 }
@@ -175,7 +175,7 @@ impl Scanner {
             ScanState::Start if line.bytes == b"\r\n" => {
                 self.blanks += 1;
                 if self.blanks > MAX_BLANK_LINES {
-                    return Then::Refuse(Fault::bad("nothing but empty lines came in place of a request"));
+                    return Then::Refuse(RequestFault::bad("nothing but empty lines came in place of a request"));
                 }
             }
             ScanState::Start => {
@@ -288,7 +288,7 @@ impl<IO> Strict<IO> {
     }
 
     /// Gives hyper a harmless head in place of one with this fault.
-    fn refuse(&mut self, fault: Fault) {
+    fn refuse(&mut self, fault: RequestFault) {
         self.state.head(Err(fault));
         self.held.clear();
         // An answer to HEAD has no body, whatever is wrong with the rest of it.
@@ -350,7 +350,7 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Strict<IO> {
             match ready!(Pin::new(&mut this.io).poll_read(cx, buf)) {
                 Ok(()) if buf.filled().len() == before => return Poll::Ready(Ok(())),
                 Ok(()) => this.look(buf, before),
-                Err(_) if this.scanner.in_head() && this.state.was_too_slow() => this.refuse(Fault::SLOW),
+                Err(_) if this.scanner.in_head() && this.state.was_too_slow() => this.refuse(RequestFault::SLOW),
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }

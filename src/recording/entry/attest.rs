@@ -1,6 +1,6 @@
 //! What a file cannot show: the difference between the live verdict and the one that the redacted exchange gives.
 //!
-//! [`attest`] takes the difference when an entry is written, [`settle`] puts it back when the entry is judged again.
+//! [`attest`] takes the difference when an entry is written, [`reconcile`] puts it back when the entry is judged again.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct Attested {
     pub blame: Option<Blame>,
 }
 
-/// What has to be stored beside an entry so that [`settle`] gives the live verdict again; `None` if the file alone does.
+/// What has to be stored beside an entry so that [`reconcile`] gives the live verdict again; `None` if the file alone does.
 ///
 /// `live` is the verdict on the exchange as it was (redacted like all else), `recomputed` the one on the exchange as it is
 /// written, `contract` the hash of the contract that gave both.
@@ -50,19 +50,19 @@ pub fn attest(live: &Verdict, recomputed: &Verdict, contract: &str) -> Option<At
     let cleared = cleared.into_iter().flatten().cloned().collect();
     let attested = with(cleared, (0..kept.len()).filter(|index| !kept[*index]).collect());
     // What both have may be in another order (it never should be): then all of it is attested.
-    if settle(recomputed.clone(), Some(&attested), contract).findings == live.findings {
+    if reconcile(recomputed.clone(), Some(&attested), contract).findings == live.findings {
         return Some(attested);
     }
     Some(with(recomputed.findings.clone(), (0..live.findings.len()).collect()))
 }
 
-/// Settles the verdict of an entry: what the file gives on its own (`recomputed`) with what was attested.
+/// Reconciles the verdict of an entry: what the file gives on its own (`recomputed`) with what was attested.
 ///
 /// Under the contract that was in force then, the result is the live verdict. Under another one (`contract` differs),
 /// attested findings cannot be recomputed, so the parts of the exchange that they lie in become unchecked, and what the
 /// file shows at those places (a label in place of a value) says nothing.
 #[must_use]
-pub fn settle(recomputed: Verdict, attested: Option<&Attested>, contract: &str) -> Verdict {
+pub fn reconcile(recomputed: Verdict, attested: Option<&Attested>, contract: &str) -> Verdict {
     let Some(attested) = attested else { return recomputed };
     let mut verdict = recomputed;
     if *attested.contract == *contract {
@@ -154,16 +154,16 @@ mod tests {
         file.unchecked.insert(Unchecked::RequestBody);
         let attested = attest(&live, &file, "c").unwrap();
         assert_eq!(attested.findings, [lost]);
-        assert_eq!(settle(file, Some(&attested), "c"), live);
+        assert_eq!(reconcile(file, Some(&attested), "c"), live);
     }
 
     #[test]
     fn under_another_contract_what_was_attested_is_unchecked_and_never_conforms() {
         let live = verdict(vec![Finding::new(Rule::RequestBody, "/client_secret", "at most 255 characters")]);
         let attested = attest(&live, &verdict(Vec::new()), "then").unwrap();
-        let settled = settle(verdict(Vec::new()), Some(&attested), "now");
-        assert_eq!(settled.findings, []);
-        assert!(settled.unchecked.contains(Unchecked::RequestBody));
+        let reconciled = reconcile(verdict(Vec::new()), Some(&attested), "now");
+        assert_eq!(reconciled.findings, []);
+        assert!(reconciled.unchecked.contains(Unchecked::RequestBody));
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         let live = verdict(vec![echo.clone(), query.clone(), echo.clone()]);
         let file = verdict(vec![query, echo]);
         let attested = attest(&live, &file, "c");
-        assert_eq!(settle(file, attested.as_ref(), "c"), live);
+        assert_eq!(reconcile(file, attested.as_ref(), "c"), live);
     }
 
     proptest! {
@@ -192,7 +192,7 @@ mod tests {
             }
             let file = make(file);
             let attested = attest(&live, &file, "c");
-            prop_assert_eq!(settle(file, attested.as_ref(), "c"), live);
+            prop_assert_eq!(reconcile(file, attested.as_ref(), "c"), live);
         }
     }
 }

@@ -9,7 +9,7 @@ use http::{HeaderName, HeaderValue, Method, Version};
 
 use super::{
     decode_body::{form, missing, present, stored},
-    fault::Fault,
+    fault::EntryFault,
     files::{BodyFiles, Expecting},
     har::{self, Text},
     misshapen::misshapen,
@@ -61,16 +61,16 @@ impl Shared {
 }
 
 /// Reads one entry from its text.
-pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, Fault> {
+pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, EntryFault> {
     let files = &mut shared.files;
-    let entry: har::Entry<'_> =
-        lenient::read(text).map_err(|misfit| Fault::Entry(format!("it cannot be read ({})", unread(misfit, text))))?;
+    let entry: har::Entry<'_> = lenient::read(text)
+        .map_err(|misfit| EntryFault::Entry(format!("it cannot be read ({})", unread(misfit, text))))?;
     let request = entry.request.ok_or("it has no `request`")?;
     let Some(target) = target(&request)? else { return Ok(Converted::NotHttp) };
     let record = entry.contrail.filter(|raw| raw.get().starts_with('{')).map(Record::parse).transpose();
-    let record = record.map_err(Fault::Entry)?;
+    let record = record.map_err(EntryFault::Entry)?;
     if let Some(found) = record.as_ref().and_then(|record| record.version) {
-        check_version(found.get()).map_err(Fault::Version)?;
+        check_version(found.get()).map_err(EntryFault::Version)?;
     }
     let laid_out = record.as_ref().map(Record::laid_out).unwrap_or_default();
     let started = entry.started_date_time.as_ref().and_then(|text| instant(text.as_str()));
@@ -97,8 +97,8 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Co
             record.complete(&mut response.body, true);
         }
     }
-    let told = record.as_ref().map_or(Ok(None), |record| record.credential(&shared.head, &mut shared.known));
-    request.credential = match told.map_err(Fault::Entry)? {
+    let shown = record.as_ref().map_or(Ok(None), |record| record.credential(&shared.head, &mut shared.known));
+    request.credential = match shown.map_err(EntryFault::Entry)? {
         Some(credential) => credential,
         None => match started {
             Some(at) => shared.tokens.credential(&request.headers, at),
@@ -155,7 +155,7 @@ pub(in crate::recording) fn check_version(raw: &str) -> Result<(), String> {
 }
 
 /// Where the request went; `None` if it is no HTTP exchange.
-fn target(request: &har::Request<'_>) -> Result<Option<Target>, Fault> {
+fn target(request: &har::Request<'_>) -> Result<Option<Target>, EntryFault> {
     const NO_HOST: &str = "its URL names no host; a recording holds absolute URLs (https://host/path)";
     let url = request.url.as_ref().map(|url| url.as_str().trim()).unwrap_or_default();
     let is_method = |name: &str| request.method.as_ref().is_some_and(|method| method.as_str() == name);
@@ -205,9 +205,9 @@ fn request(
     files: &mut Expecting<'_>,
     laid_out: LaidOut,
     foreign: bool,
-) -> Result<Request, Fault> {
+) -> Result<Request, EntryFault> {
     let method = request.method.as_ref().map(Text::as_str).unwrap_or_default();
-    let method = Method::from_bytes(method.as_bytes()).map_err(|_| Fault::from("its method is no HTTP method"))?;
+    let method = Method::from_bytes(method.as_bytes()).map_err(|_| EntryFault::from("its method is no HTTP method"))?;
     let mut headers = headers(request.headers.unwrap_or_default());
     let wire_size = har::count(request.body_size);
     let mut body = match request.post_data {
@@ -243,7 +243,7 @@ fn response(
     files: &mut Expecting<'_>,
     laid_out: LaidOut,
     foreign: bool,
-) -> Result<Option<Response>, Fault> {
+) -> Result<Option<Response>, EntryFault> {
     let Some(status) = har::count(response.status).and_then(|status| u16::try_from(status).ok()) else {
         return Ok(None);
     };

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use bytes::Bytes;
 
 use super::{
-    fault::Fault,
+    fault::EntryFault,
     files::Expecting,
     har::{self, Text},
 };
@@ -19,12 +19,12 @@ pub(super) fn stored(
     encoding: Option<&Text<'_>>,
     file: Option<&Text<'_>>,
     files: &mut Expecting<'_>,
-) -> Result<Option<Bytes>, Fault> {
+) -> Result<Option<Bytes>, EntryFault> {
     if let Some(file) = file {
         return files
             .read(file.as_str())
             .map(Some)
-            .map_err(|reason| Fault::BodyFile { file: file.as_str().chars().take(200).collect(), reason });
+            .map_err(|reason| EntryFault::BodyFile { file: file.as_str().chars().take(200).collect(), reason });
     }
     let Some(text) = text else { return Ok(None) };
     if !encoding.is_some_and(|encoding| encoding.as_str().eq_ignore_ascii_case("base64")) {

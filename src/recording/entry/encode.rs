@@ -15,17 +15,22 @@ use crate::{
     exchange::{Body, Exchange, Headers, Presence, Request, Response, Timings},
     finding::Verdict,
     json::write::{self, comma, escaped, instant, is_plain, millis, number, raw, string},
-    redact::{Judged, Redacted},
+    redact::{JudgedExchange, Redacted},
 };
 
 /// Appends one journal line, line feed included.
-pub fn encode(judged: &Redacted<Judged>, attested: Option<&Attested>, context: &JournalContext, out: &mut Vec<u8>) {
+pub fn encode(
+    judged: &Redacted<JudgedExchange>,
+    attested: Option<&Attested>,
+    context: &JournalContext,
+    out: &mut Vec<u8>,
+) {
     line(judged, attested, Style::Journal { context, token: None }, out);
 }
 
 /// The same, for one of many lines.
 pub(in crate::recording) fn encode_next(
-    judged: &Redacted<Judged>,
+    judged: &Redacted<JudgedExchange>,
     attested: Option<&Attested>,
     context: &JournalContext,
     tokens: &mut Tokens,
@@ -35,7 +40,7 @@ pub(in crate::recording) fn encode_next(
     line(judged, attested, Style::Journal { context, token }, out);
 }
 
-fn line(judged: &Redacted<Judged>, attested: Option<&Attested>, style: Style<'_>, out: &mut Vec<u8>) {
+fn line(judged: &Redacted<JudgedExchange>, attested: Option<&Attested>, style: Style<'_>, out: &mut Vec<u8>) {
     entry(&judged.exchange, &judged.verdict, attested, style, out);
     out.push(b'\n');
 }

@@ -2,7 +2,7 @@
 
 /// Why an entry came to nothing.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::recording) enum Fault {
+pub(in crate::recording) enum EntryFault {
     /// What is wrong with it.
     Entry(String),
     /// What is wrong with its body file.
@@ -11,7 +11,7 @@ pub(in crate::recording) enum Fault {
     Version(String),
 }
 
-impl From<&str> for Fault {
+impl From<&str> for EntryFault {
     fn from(reason: &str) -> Self {
         Self::Entry(reason.to_owned())
     }

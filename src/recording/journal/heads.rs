@@ -239,8 +239,8 @@ mod tests {
         for rubbish in
             ["x", "{}", "{\"seq\":1}", "[1]", "{\"a\":", "head {\"seq\":4", "{\"seq\":1}{\"seq\":2,\"hash\":\"a\"}"]
         {
-            let said = read(format!("{}{rubbish}\n", line(1)).as_bytes()).unwrap_err().to_string();
-            assert_eq!(said, "line 2 is no head", "{rubbish}");
+            let message = read(format!("{}{rubbish}\n", line(1)).as_bytes()).unwrap_err().to_string();
+            assert_eq!(message, "line 2 is no head", "{rubbish}");
         }
         assert!(read("x".repeat(10_000_000).as_bytes()).is_err());
     }
@@ -260,9 +260,9 @@ mod tests {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let own = std::mem::replace(&mut file.file, full);
         file.regular = false;
-        let said = file.add(&head(2)).unwrap_err().with_cause();
+        let message = file.add(&head(2)).unwrap_err().with_cause();
         assert_eq!(
-            said,
+            message,
             format!("cannot write the head to `{}`: No space left on device (os error 28)", path.display())
         );
         (file.file, file.regular) = (own, true);

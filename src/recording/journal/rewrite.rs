@@ -7,7 +7,7 @@ use super::{
     chain::ChainHead,
     lines::{CHAIN, is_entry},
 };
-use crate::redact::{Judged, Redactor};
+use crate::redact::{JudgedExchange, Redactor};
 use crate::{
     exchange::Exchange,
     recording::{
@@ -127,7 +127,7 @@ impl<'a> Rewriter<'a> {
         let style = Style::Journal { context: &context, token: None };
         encode::entry(&exchange, &note.verdict, note.attested.as_ref(), style, &mut before);
         before.push(b'\n');
-        let judged = self.redactor.redact(Judged::new(exchange, note.verdict));
+        let judged = self.redactor.redact(JudgedExchange::new(exchange, note.verdict));
         let attested = if *context.contract == *self.check.contract {
             let recomputed = recomputed(&judged, style, self.check, &mut self.shared, name)?;
             attest(&judged.verdict, &recomputed, self.check.contract)

@@ -49,9 +49,9 @@ fn a_second_writer_is_refused() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("x.journal");
     let (first, _) = open(&path);
-    let said = Journal::open(&path, context()).unwrap_err().to_string();
+    let message = Journal::open(&path, context()).unwrap_err().to_string();
     assert_eq!(
-        said,
+        message,
         format!("another process is writing to the journal `{}`; stop it, or record to another place", path.display())
     );
     drop(first);
@@ -132,7 +132,7 @@ fn a_trail_is_one_chain_across_its_segments_and_runs() {
     let checked = check::check_chain(&segments(folder.path()), &[], true).unwrap().unwrap();
     let lengths = checked.lengths.clone();
     assert_eq!(checked, check::Checked { head, entries: 4, lengths, ..check::Checked::default() });
-    let said = Journal::open_trail(folder.path(), context(), &TrailOptions::default()).map(|opened| {
+    let message = Journal::open_trail(folder.path(), context(), &TrailOptions::default()).map(|opened| {
         Journal::open_trail(folder.path(), context(), &TrailOptions::default())
             .map(|_| drop(opened))
             .unwrap_err()
@@ -140,7 +140,7 @@ fn a_trail_is_one_chain_across_its_segments_and_runs() {
     });
     let at = folder.path().display();
     assert_eq!(
-        said.unwrap(),
+        message.unwrap(),
         format!("another process is writing to the journal `{at}`; stop it, or record to another place")
     );
 }
@@ -207,19 +207,19 @@ fn the_first_line_that_was_altered_is_named() {
         let broken = check::check_chain(&segments, &[], true).unwrap().unwrap().broken.unwrap();
         (broken.segment == first[0], broken.line, broken.reason)
     };
-    let said = |line, reason: &str| (true, line, reason.to_owned());
-    assert_eq!(check(&|lines| lines[2] = "{X}\n".into()), said(3, "this line was altered"));
+    let message = |line, reason: &str| (true, line, reason.to_owned());
+    assert_eq!(check(&|lines| lines[2] = "{X}\n".into()), message(3, "this line was altered"));
     let early = "this line stands too early; a line before it was removed, or put elsewhere";
-    assert_eq!(check(&|lines| drop(lines.remove(1))), said(2, early));
-    assert_eq!(check(&|lines| drop(lines.remove(3))), said(4, "1 of the lines before this one was removed"));
-    assert_eq!(check(&|lines| lines.swap(1, 2)), said(2, early));
-    assert_eq!(check(&|lines| lines.insert(2, "{X}\n".into())), said(3, "this line was added"));
-    assert_eq!(check(&|lines| lines.insert(2, "{1}\n".into())), said(3, "this line stands twice, or too late"));
+    assert_eq!(check(&|lines| drop(lines.remove(1))), message(2, early));
+    assert_eq!(check(&|lines| drop(lines.remove(3))), message(4, "1 of the lines before this one was removed"));
+    assert_eq!(check(&|lines| lines.swap(1, 2)), message(2, early));
+    assert_eq!(check(&|lines| lines.insert(2, "{X}\n".into())), message(3, "this line was added"));
+    assert_eq!(check(&|lines| lines.insert(2, "{1}\n".into())), message(3, "this line stands twice, or too late"));
     let altered = "this line of the chain was altered";
-    assert_eq!(check(&|lines| lines[4] = lines[4].replace("\"seq\":1", "\"seq\":2")), said(5, altered));
+    assert_eq!(check(&|lines| lines[4] = lines[4].replace("\"seq\":1", "\"seq\":2")), message(5, altered));
     let gone =
         "batch 1 of the chain is expected here and this is batch 2; lines before it were removed, or put elsewhere";
-    assert_eq!(check(&|lines| drop(lines.drain(1..5))), said(3, gone));
+    assert_eq!(check(&|lines| drop(lines.drain(1..5))), message(3, gone));
     // A batch cut off at a segment's end is missed by the next segment.
     let (in_first, line, _) = check(&|lines| lines.truncate(5));
     assert_eq!((in_first, line), (false, 1));

@@ -18,7 +18,7 @@ use crate::{
         Attested, JournalContext, WriteError,
         entry::{encode, encode_note::Tokens},
     },
-    redact::{Judged, Redacted},
+    redact::{JudgedExchange, Redacted},
 };
 
 /// An open journal.
@@ -148,7 +148,7 @@ impl Journal {
     }
 
     /// Adds an entry to the batch.
-    pub fn add(&mut self, judged: &Redacted<Judged>, attested: Option<&Attested>) {
+    pub fn add(&mut self, judged: &Redacted<JudgedExchange>, attested: Option<&Attested>) {
         encode::encode_next(judged, attested, &self.context, &mut self.tokens, &mut self.batch);
         unrecorded::add(&mut self.batched, Unrecorded::one(judged.exchange.started));
     }

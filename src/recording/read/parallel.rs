@@ -24,7 +24,7 @@ const MAX_THREADS: usize = 16;
 
 /// What is known of a recording at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct ReadEnd {
     /// What the file states of itself.
     pub head: Head,
     /// How many entries were left out because they are not HTTP.
@@ -89,7 +89,11 @@ impl Recording {
     ///
     /// That of the first entry that cannot be read, after `sink` had all before it; or what `sink` says, after which nothing
     /// more is read.
-    pub fn each<T, E>(self, work: impl Fn(Entry) -> T + Sync, sink: impl FnMut(T) -> Result<(), E>) -> Result<Ended, E>
+    pub fn each<T, E>(
+        self,
+        work: impl Fn(Entry) -> T + Sync,
+        sink: impl FnMut(T) -> Result<(), E>,
+    ) -> Result<ReadEnd, E>
     where
         T: Send,
         E: From<ReadError>,
@@ -107,7 +111,7 @@ impl Recording {
         self,
         work: impl Fn(Entry, EntryRef) -> T + Sync,
         sink: impl FnMut(T) -> Result<(), E>,
-    ) -> Result<Ended, E>
+    ) -> Result<ReadEnd, E>
     where
         T: Send,
         E: From<ReadError>,
@@ -123,7 +127,7 @@ impl Recording {
         threads: impl FnOnce() -> usize,
         work: impl Work<T>,
         mut sink: impl FnMut(T) -> Result<(), E>,
-    ) -> Result<Ended, E>
+    ) -> Result<ReadEnd, E>
     where
         T: Send,
         E: From<ReadError>,
@@ -171,7 +175,7 @@ impl Recording {
                 }
             })?;
         }
-        Ok(Ended { head: texts.head().clone(), skipped })
+        Ok(ReadEnd { head: texts.head().clone(), skipped })
     }
 }
 
@@ -220,7 +224,7 @@ mod tests {
         Recording::new("x.har".into(), Box::new(BufReader::new(Cursor::new(file))), None).unwrap()
     }
 
-    fn paths(recording: Recording, threads: usize) -> (Vec<String>, Result<Ended, ReadError>) {
+    fn paths(recording: Recording, threads: usize) -> (Vec<String>, Result<ReadEnd, ReadError>) {
         let mut paths = Vec::new();
         let work = |reader: &mut Reader, text: &[u8], position| {
             let path = |entry: Entry| format!("{} {}", entry.index, entry.exchange.request.target.path());

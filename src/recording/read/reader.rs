@@ -9,7 +9,7 @@ use crate::{
         Entry, ReadError, ReadFault,
         entry::{
             decode::{self, Converted, Shared},
-            fault::Fault,
+            fault::EntryFault,
         },
         texts::EntryPosition,
     },
@@ -42,9 +42,9 @@ impl Reader {
                 let (exchange, note) = *converted;
                 return Ok(Some(Entry { index, line: position.line, exchange, note }));
             }
-            Err(Fault::Version(found)) => ReadFault::Version { found },
-            Err(Fault::BodyFile { file, reason }) => ReadFault::BodyFile { index, file, reason },
-            Err(Fault::Entry(reason)) => match position.line {
+            Err(EntryFault::Version(found)) => ReadFault::Version { found },
+            Err(EntryFault::BodyFile { file, reason }) => ReadFault::BodyFile { index, file, reason },
+            Err(EntryFault::Entry(reason)) => match position.line {
                 None => ReadFault::Entry { index, reason },
                 Some(line) => ReadFault::Line { line, reason },
             },

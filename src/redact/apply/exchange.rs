@@ -6,7 +6,7 @@ use super::redaction::Redaction;
 use crate::{
     exchange::{Exchange, Headers, Request},
     finding::{Rule, Verdict},
-    redact::{Judged, Redacted, Redactor, known::search, label},
+    redact::{JudgedExchange, Redacted, Redactor, known::search, label},
 };
 
 /// How many codings of a text for people are undone one inside the other.
@@ -15,7 +15,7 @@ const TEXT_DEPTH: usize = 2;
 impl Redactor {
     /// Takes the secrets out of an exchange and of its verdict. Idempotent: labels are recognised.
     #[must_use]
-    pub fn redact(&self, mut judged: Judged) -> Redacted<Judged> {
+    pub fn redact(&self, mut judged: JudgedExchange) -> Redacted<JudgedExchange> {
         let operation = judged.verdict.operation.clone();
         let mut work = Redaction::new(self, operation.as_deref());
         let exchange = &mut judged.exchange;

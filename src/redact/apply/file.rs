@@ -77,7 +77,7 @@ impl Redactor {
             let label = label::text(secret.kind, secret.number, Bounds::default());
             Sighting { offset, at, kind: secret.kind.name(), label }
         };
-        for mark in mark::settle(marks) {
+        for mark in mark::merge_overlaps(marks) {
             let secret = memory.secret(mark.secret);
             let sighting = sighting(mark.range.start, mark.place, mark.secret);
             let label = if mark.number { secret.number.to_string() } else { sighting.label.clone() };

@@ -68,7 +68,7 @@ impl<'r> Redaction<'r> {
         if marks.is_empty() {
             return None;
         }
-        let edits: Vec<_> = mark::settle(marks)
+        let edits: Vec<_> = mark::merge_overlaps(marks)
             .into_iter()
             .map(|mark| {
                 let secret = {

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use http::HeaderValue;
 
 use super::message;
-use crate::redact::{Judged, Redacted, label};
+use crate::redact::{JudgedExchange, Redacted, label};
 use crate::{
     exchange::{Body, Credential, Exchange, Headers, TokenFacts},
     finding::Finding,
@@ -39,7 +39,7 @@ impl Renumbering {
     }
 
     /// Renumbers every label of an exchange and its verdict.
-    pub fn renumber(&mut self, judged: &mut Redacted<Judged>) {
+    pub fn renumber(&mut self, judged: &mut Redacted<JudgedExchange>) {
         self.exchange(&mut judged.0.exchange);
         for finding in &mut judged.0.verdict.findings {
             self.finding(finding);

@@ -8,7 +8,7 @@ use crate::{
     json,
     redact::{
         find::{detect::DEPTH, fields, grammar::Parsed, steps::looked},
-        kind::{self, Spread},
+        kind::{self, MatchScope},
         known::{
             index::Index,
             search::{self, Reading},
@@ -130,7 +130,7 @@ impl Redaction<'_> {
         for mark in marks.iter().filter(|mark| mark.whole) {
             let Some(place) = &mark.place else { continue };
             let Some(value) = text.get(mark.range.clone()) else { continue };
-            if kind::spread(value) == Spread::Anywhere || label::is_label_bytes(value) {
+            if kind::match_scope(value) == MatchScope::Anywhere || label::is_label_bytes(value) {
                 continue;
             }
             let secret = self.redactor.memory().secret(mark.secret);

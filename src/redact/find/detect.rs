@@ -305,8 +305,9 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
         let place = || self.places.of(&self.walk, token);
         if let Some(field) = inherited {
             let value = node.as_str().unwrap_or_default();
-            let is_secret =
-                field.all || kind::is_opaque(value.as_bytes()) || matches!(token, Token::Name(name) if tells(name));
+            let is_secret = field.all
+                || kind::is_opaque(value.as_bytes())
+                || matches!(token, Token::Name(name) if names_a_secret(name));
             if is_secret && !value.is_empty() {
                 // What a credential is made of is worth knowing by itself.
                 redactor.detect_text(value.as_bytes(), 1, &mut Vec::new());
@@ -405,7 +406,7 @@ fn is_code(value: Node<'_>) -> bool {
 }
 
 /// Members of an object under a secret's name that hold the secret itself.
-fn tells(name: &str) -> bool {
+fn names_a_secret(name: &str) -> bool {
     ["value", "plain", "plaintext", "raw", "text", "current", "new", "old", "previous"].contains(&name)
 }
 

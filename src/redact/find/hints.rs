@@ -248,11 +248,11 @@ pub(in crate::redact) fn may_hint(text: &[u8]) -> bool {
 
 /// The places of a text that may hold a hint or hide one; `None` if they are too many to be worth a list.
 pub(in crate::redact) fn suspects(text: &[u8]) -> Option<Vec<Range<usize>>> {
-    const MOST: usize = 1 << 12;
+    const MAX_SUSPECTS: usize = 1 << 12;
     let mut places = Vec::new();
     let listed = PREFILTER.scan(text, |place, _| {
         places.push(place);
-        if places.len() < MOST { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if places.len() < MAX_SUSPECTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     listed.is_continue().then_some(places)
 }

@@ -43,8 +43,8 @@ impl<'a> Places<'a> {
     /// Of a message's body.
     pub(in crate::redact) fn of_body(done: &'a [String]) -> Self {
         /// Most bytes of all places of one body.
-        const MOST: usize = 1 << 20;
-        Self { done: done.iter().map(String::as_str).collect(), left: Cell::new(MOST) }
+        const MAX_PLACE_BYTES: usize = 1 << 20;
+        Self { done: done.iter().map(String::as_str).collect(), left: Cell::new(MAX_PLACE_BYTES) }
     }
 
     /// Of a file that the user names: each place is reported.

@@ -20,7 +20,7 @@ use super::ngram_filter::{self, NgramFilter};
 use crate::hex::hex;
 use crate::redact::{
     find::steps::looked,
-    kind::{self, Spread},
+    kind::{self, MatchScope},
     label,
     mark::Id,
 };
@@ -54,12 +54,12 @@ pub(in crate::redact) struct Pattern {
     needle: Vec<u8>,
     /// For a part of a long secret: all of it, and where the part begins.
     whole: Option<(Arc<[u8]>, usize)>,
-    spread: Spread,
+    spread: MatchScope,
 }
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::redact) struct Found {
+pub(in crate::redact) struct KnownMatch {
     pub(in crate::redact) range: Range<usize>,
     pub(in crate::redact) secret: Id,
     pub(in crate::redact) form: Form,
@@ -96,8 +96,8 @@ impl Level {
 
 /// Adds what finds this text of a secret; nothing for one that is replaced in its own field only.
 pub(in crate::redact) fn patterns_of(text: &Arc<[u8]>, secret: Id, out: &mut Vec<Pattern>) {
-    let spread = kind::spread(text);
-    if spread == Spread::Field {
+    let spread = kind::match_scope(text);
+    if spread == MatchScope::Field {
         return;
     }
     let mut anchors: Vec<(usize, &[u8])> = Vec::new();
@@ -138,7 +138,7 @@ fn base64_cores(text: &[u8]) -> Vec<Vec<u8>> {
         let end = padded.len() * 8 / 6;
         for encoded in [BASE64_STANDARD_NO_PAD.encode(&padded), BASE64_URL_SAFE_NO_PAD.encode(&padded)] {
             let core = encoded.as_bytes()[first..end].to_vec();
-            if core.len() >= ngram_filter::SHORTEST && !cores.contains(&core) {
+            if core.len() >= ngram_filter::MIN_NEEDLE && !cores.contains(&core) {
                 cores.push(core);
             }
         }
@@ -193,7 +193,7 @@ impl Index {
 
     /// Every secret in the text as it stands (no coding undone). `path` says that the text is a path or holds one: a
     /// base64 text then ends at a slash, and words are not replaced.
-    pub(in crate::redact) fn search(&self, text: &[u8], path: bool, out: &mut Vec<Found>) {
+    pub(in crate::redact) fn search(&self, text: &[u8], path: bool, out: &mut Vec<KnownMatch>) {
         if !self.touches(text) {
             return;
         }
@@ -212,12 +212,14 @@ impl Index {
                 }
                 let known = &mut grown[pattern.form as usize];
                 match pattern.range(text, hit.start()..hit.end(), path) {
-                    Some(Extent::Exact(range)) => out.push(Found { range, secret: pattern.secret, form: pattern.form }),
+                    Some(Extent::Exact(range)) => {
+                        out.push(KnownMatch { range, secret: pattern.secret, form: pattern.form });
+                    }
                     Some(Extent::Grown(_)) if known.start <= hit.start() && hit.end() <= known.end => {}
                     Some(Extent::Grown(part)) => {
                         let range = grow(text, hit.start()..hit.end(), part);
                         known.clone_from(&range);
-                        out.push(Found { range, secret: pattern.secret, form: pattern.form });
+                        out.push(KnownMatch { range, secret: pattern.secret, form: pattern.form });
                     }
                     None => {}
                 }
@@ -246,9 +248,9 @@ impl Pattern {
                 let spoken = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
                 let adjoined = spoken(hit.end) || (hit.start > 0 && spoken(hit.start - 1));
                 match self.spread {
-                    Spread::Field => return None,
-                    Spread::Word if adjoined || path => return None,
-                    Spread::Bounded if adjoined => return None,
+                    MatchScope::Field => return None,
+                    MatchScope::Word if adjoined || path => return None,
+                    MatchScope::Bounded if adjoined => return None,
                     _ => {}
                 }
                 let Some((whole, at)) = &self.whole else { return Some(Extent::Exact(hit)) };

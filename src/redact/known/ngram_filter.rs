@@ -24,7 +24,7 @@ use std::{
 };
 
 /// Shortest needle that can be held.
-pub(in crate::redact) const SHORTEST: usize = 6;
+pub(in crate::redact) const MIN_NEEDLE: usize = 6;
 
 #[derive(Debug, Clone, Copy)]
 struct Class {
@@ -39,7 +39,7 @@ struct Class {
 const CLASSES: [Class; 3] = [
     Class { least: 23, width: 8, stride: 16 },
     Class { least: 11, width: 8, stride: 4 },
-    Class { least: SHORTEST, width: 4, stride: 3 },
+    Class { least: MIN_NEEDLE, width: 4, stride: 3 },
 ];
 
 /// Slots of an empty filter; the table grows with what it holds.
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn a_needle_of_every_length_is_seen_at_every_place() {
         let letters: Vec<u8> = (0..120_u8).map(|n| n.wrapping_mul(37) ^ 0x55).collect();
-        for length in SHORTEST..100 {
+        for length in MIN_NEEDLE..100 {
             let needle = &letters[..length];
             let filter = filter(&[needle]);
             for before in 0..50 {
@@ -238,7 +238,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_needle_is_missed(
-            needles in proptest::collection::vec(proptest::collection::vec(0..4_u8, SHORTEST..60), 1..20),
+            needles in proptest::collection::vec(proptest::collection::vec(0..4_u8, MIN_NEEDLE..60), 1..20),
             before in proptest::collection::vec(0..4_u8, 0..40),
             after in proptest::collection::vec(0..4_u8, 0..40),
         ) {

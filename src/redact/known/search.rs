@@ -2,7 +2,7 @@
 
 use std::{cell::LazyCell, ops::Range, sync::Arc};
 
-use super::index::{Found, Index};
+use super::index::{Index, KnownMatch};
 use crate::json::{Document, Kind as JsonKind, Node};
 use crate::redact::{
     Bounds, Hit, Redactor,
@@ -10,7 +10,7 @@ use crate::redact::{
         steps::looked,
         walk::{Places, Token, Walk},
     },
-    kind::{self, Spread},
+    kind::{self, MatchScope},
     label,
     mark::Mark,
     view::View,
@@ -44,7 +44,7 @@ pub(in crate::redact) fn find(index: &Index, text: &[u8], reading: Reading, out:
     }
 }
 
-fn find_at(index: &Index, text: &[u8], reading: Reading, depth: usize, out: &mut Vec<Found>) {
+fn find_at(index: &Index, text: &[u8], reading: Reading, depth: usize, out: &mut Vec<KnownMatch>) {
     index.search(text, reading.path, out);
     if depth == 0 {
         return;
@@ -53,7 +53,7 @@ fn find_at(index: &Index, text: &[u8], reading: Reading, depth: usize, out: &mut
     for view in [View::percent(text, plus), View::unescape(text), View::entities(text)].into_iter().flatten() {
         let mut inner = Vec::new();
         find_at(index, &view.text, Reading { plus: false, ..reading }, depth - 1, &mut inner);
-        out.extend(inner.into_iter().map(|found| Found { range: view.source(&found.range), ..found }));
+        out.extend(inner.into_iter().map(|found| KnownMatch { range: view.source(&found.range), ..found }));
     }
 }
 
@@ -129,7 +129,7 @@ impl Redactor {
             JsonKind::Null | JsonKind::Boolean => {}
             JsonKind::Number => {
                 let raw = node.raw().as_bytes();
-                let known = (kind::spread(raw) != Spread::Field).then(|| self.memory().known(raw)).flatten();
+                let known = (kind::match_scope(raw) != MatchScope::Field).then(|| self.memory().known(raw)).flatten();
                 out.extend(known.map(|id| Mark {
                     place: Some(places.of(walk, token).into()),
                     number: true,
@@ -186,7 +186,7 @@ fn cuts(escapes: &[Range<usize>], edge: usize) -> bool {
 }
 
 /// Every known secret in bytes of a file, with its form.
-pub(in crate::redact) fn scan(index: &Index, bytes: &[u8]) -> Vec<(Found, &'static str)> {
+pub(in crate::redact) fn scan(index: &Index, bytes: &[u8]) -> Vec<(KnownMatch, &'static str)> {
     let mut out = Vec::new();
     if index.is_empty() {
         return out;
@@ -209,7 +209,7 @@ pub(in crate::redact) fn scan(index: &Index, bytes: &[u8]) -> Vec<(Found, &'stat
         let Some(view) = view else { continue };
         let mut found = Vec::new();
         find_at(index, &view.text, reading, MAX_DEPTH - 1, &mut found);
-        out.extend(found.into_iter().map(|found| (Found { range: view.source(&found.range), ..found }, form)));
+        out.extend(found.into_iter().map(|found| (KnownMatch { range: view.source(&found.range), ..found }, form)));
     }
     out
 }

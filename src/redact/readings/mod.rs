@@ -25,7 +25,7 @@ fn kept(redactor: &Redactor, media: &str, content: &[u8], places: &[&str]) -> St
     message.request.body = Body::whole(content.to_vec());
     let mut verdict = Verdict::default();
     verdict.findings.extend(places.iter().map(|at| Finding::new(Rule::RequestBodyUndocumented, *at, "a field")));
-    all(&redactor.redact(Judged::new(message, verdict)))
+    all(&redactor.redact(JudgedExchange::new(message, verdict)))
 }
 
 fn leaks(text: &str, secret: &str) -> bool {
@@ -239,7 +239,7 @@ fn what_any_reader_takes_for_a_secret_is_in_no_file_that_is_written() {
         }
         let redactor = Redactor::default();
         let folder = tempfile::tempdir().unwrap();
-        for (name, text) in properties::write_all(&redactor, Judged::new(message, verdict), folder.path()) {
+        for (name, text) in properties::write_all(&redactor, JudgedExchange::new(message, verdict), folder.path()) {
             assert!(!leaks(&text, secret), "{media}\n{body}\nis in {name}:\n{text}");
             assert!(redactor.scan(text.as_bytes()).is_empty(), "{media}\n{body}\nis in {name}:\n{text}");
         }
@@ -281,7 +281,7 @@ fn findings_about_a_body_that_does_not_parse_show_no_secret_of_it() {
         message.response = None;
         let finding = Finding::new(Rule::RequestBodyMalformed, "/client_secret", "percent-encoded UTF-8").seen(secret);
         let verdict = Verdict { findings: vec![finding], ..Verdict::default() };
-        let text = all(&Redactor::default().redact(Judged::new(message, verdict)));
+        let text = all(&Redactor::default().redact(JudgedExchange::new(message, verdict)));
         assert!(!leaks(&text, secret) && text.contains("!client-secret-1!"), "{text}");
     }
 }
@@ -291,7 +291,7 @@ fn the_places_that_count_as_redacted_are_there_in_the_redacted_body() {
     let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln";
     let body = format!(r#"{{"x~/":{{"{token}":{{"password":"p","token":7}}}},"{token}":[{{"client_secret":"s"}}]}}"#);
     let message = exchange("/x", (&[("content-type", "application/json")], &body), (&[], ""));
-    let redacted = Redactor::default().redact(Judged::new(message, Verdict::default()));
+    let redacted = Redactor::default().redact(JudgedExchange::new(message, Verdict::default()));
     let body = &redacted.exchange.request.body;
     let document = body.document().unwrap();
     assert_eq!(body.redacted.len(), 3, "{:?}", body.redacted);
@@ -316,7 +316,7 @@ fn a_name_beside_a_value_decides_what_the_value_is() {
                 assert!(!leaks(&String::from_utf8_lossy(&cleaned.content), "Sup3rS3cretValue"), "{file}");
             }
         }
-        let redacted = Redactor::default().redact(Judged::new(
+        let redacted = Redactor::default().redact(JudgedExchange::new(
             exchange("/x", (&[(&*name.to_ascii_lowercase(), "Sup3rS3cretValue")], ""), (&[], "")),
             Verdict::default(),
         ));

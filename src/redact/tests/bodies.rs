@@ -117,7 +117,7 @@ fn a_body_that_does_not_match_its_type_is_kept_without_its_secrets_and_marked_ma
         let redactor = Redactor::default();
         let mut exchange = exchange("/x", (&[], ""), (&[("content-type", media), ("content-length", "7")], ""));
         exchange.response.as_mut().unwrap().body = Body::whole(text.to_vec());
-        let redacted = redactor.redact(Judged::new(exchange, Verdict::default()));
+        let redacted = redactor.redact(JudgedExchange::new(exchange, Verdict::default()));
         let response = redacted.exchange.response.as_ref().unwrap();
         let now = String::from_utf8_lossy(&response.body.content).into_owned();
         let labels = super::label::find(&response.body.content).map(|_| "#").collect::<Vec<_>>().join(",");
@@ -146,7 +146,7 @@ fn what_redaction_cannot_vouch_for_is_withheld_and_what_is_cut_is_dropped() {
     ] {
         let redactor = Redactor::new(Plan::new(rule.as_slice()).unwrap());
         let exchange = exchange("/x", (&[], ""), (&[("content-type", media), ("content-length", "7")], text));
-        let redacted = redactor.redact(Judged::new(exchange, Verdict::default()));
+        let redacted = redactor.redact(JudgedExchange::new(exchange, Verdict::default()));
         let response = redacted.exchange.response.as_ref().unwrap();
         assert_eq!(response.body.presence, Presence::Withheld(Withheld::Unparsable), "{media} {text}");
         assert!(response.body.content.is_empty() && response.body.wire_size.is_none());

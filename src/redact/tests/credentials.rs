@@ -7,7 +7,7 @@ fn the_label_of_an_authorization_is_kept_for_the_next_request() {
     let redactor = Redactor::default();
     let value = "Bearer zq0-7580-k3VbT9wXr2";
     let exchange = exchange("/x", (&[("authorization", value)], ""), (&[], ""));
-    let _ = redactor.redact(Judged::new(exchange, Verdict::default()));
+    let _ = redactor.redact(JudgedExchange::new(exchange, Verdict::default()));
     assert!(redactor.known_authorization(&HeaderValue::from_static(value)).is_some());
 }
 
@@ -46,7 +46,7 @@ fn the_api_keys_of_a_contract_are_replaced_by_their_fields() {
         (&[("x-acme", "s3cr3t-two"), ("referer", "https://a.example/x?k=s3cr3t-three"), ("x-acme-id", "plain")], ""),
         (&[], ""),
     );
-    let redacted = Redactor::new(plan).redact(Judged::new(made, Verdict::default()));
+    let redacted = Redactor::new(plan).redact(JudgedExchange::new(made, Verdict::default()));
     assert_eq!(&*redacted.exchange.request.target.path_and_query, "/x?k=!api-key-1!&kk=plain-value-9");
     assert_eq!(sent(&redacted), "x-acme: !api-key-2!\nreferer: https://a.example/x?k=!api-key-3!\nx-acme-id: plain\n");
 }
@@ -55,23 +55,26 @@ fn the_api_keys_of_a_contract_are_replaced_by_their_fields() {
 fn a_token_that_comes_again_has_its_label_again_whatever_comes_with_it() {
     let redactor = Redactor::default();
     let (one, other) = ("Bearer k3y-of-the-kingdom-1", "Bearer k3y-of-the-kingdom-2");
-    let say = |fields: &[(&str, &str)], text: &str| {
-        let redacted = redactor.redact(Judged::new(exchange("/x", (fields, text), (&[], "")), Verdict::default()));
+    let redacted = |fields: &[(&str, &str)], text: &str| {
+        let redacted =
+            redactor.redact(JudgedExchange::new(exchange("/x", (fields, text), (&[], "")), Verdict::default()));
         (sent(&redacted), redacted.touched)
     };
     let plain = Touched { authorization: true, elsewhere: false };
     let also = Touched { authorization: true, elsewhere: true };
     for _ in 0..3 {
         let label = || "authorization: Bearer !token-1!".to_owned();
-        assert_eq!(say(&[("authorization", one)], ""), (label() + "\n", plain));
-        let said = say(&[("x-a", "b"), ("authorization", one), ("cookie", "a=s3cr3t-value")], "k3y-of-the-kingdom-1");
-        assert_eq!(said, (format!("x-a: b\n{}\ncookie: a=!cookie-2!\n!token-1!", label()), also));
-        let said = say(&[("authorization", one), ("x-b", "of k3y-of-the-kingdom-1")], "");
-        assert_eq!(said, (label() + "\nx-b: of !token-1!\n", also));
-        let said = say(&[("authorization", one), ("authorization", other), ("x-api-key", "k3y-of-the-kingdom-1")], "");
-        assert_eq!(said.0, label() + "\nauthorization: Bearer !token-3!\nx-api-key: !token-1!\n");
-        let said = say(&[("authorization", other), ("authorization", one)], "");
-        assert_eq!(said.0, format!("authorization: Bearer !token-3!\n{}\n", label()));
+        assert_eq!(redacted(&[("authorization", one)], ""), (label() + "\n", plain));
+        let sent =
+            redacted(&[("x-a", "b"), ("authorization", one), ("cookie", "a=s3cr3t-value")], "k3y-of-the-kingdom-1");
+        assert_eq!(sent, (format!("x-a: b\n{}\ncookie: a=!cookie-2!\n!token-1!", label()), also));
+        let sent = redacted(&[("authorization", one), ("x-b", "of k3y-of-the-kingdom-1")], "");
+        assert_eq!(sent, (label() + "\nx-b: of !token-1!\n", also));
+        let sent =
+            redacted(&[("authorization", one), ("authorization", other), ("x-api-key", "k3y-of-the-kingdom-1")], "");
+        assert_eq!(sent.0, label() + "\nauthorization: Bearer !token-3!\nx-api-key: !token-1!\n");
+        let sent = redacted(&[("authorization", other), ("authorization", one)], "");
+        assert_eq!(sent.0, format!("authorization: Bearer !token-3!\n{}\n", label()));
     }
 }
 
@@ -137,7 +140,7 @@ fn a_querys_only_field_is_known_by_its_name_in_any_spelling() {
             let rules = ["personal"];
             let redact = |redactor: Redactor| {
                 let exchange = exchange(&format!("/x?{name}={value}"), (&[], ""), (&[], ""));
-                let redacted = redactor.redact(Judged::new(exchange, Verdict::default()));
+                let redacted = redactor.redact(JudgedExchange::new(exchange, Verdict::default()));
                 (redacted.exchange.request.target.to_string(), redactor.counters())
             };
             let redactor = || Redactor::new(Plan::new(&rules).unwrap());
@@ -175,6 +178,7 @@ fn a_client_secret_that_is_known_beforehand_counts_once_a_message_holds_it() {
     redactor.remember_client_secret("a-secret-of-a-client");
     assert!(redactor.counters().secrets.is_empty());
     let body = "client_id=x&client_secret=a-secret-of-a-client";
-    let _ = redactor.redact(Judged::new(exchange("/oauth/token", (&[FORM], body), (&[], "")), Verdict::default()));
+    let _ =
+        redactor.redact(JudgedExchange::new(exchange("/oauth/token", (&[FORM], body), (&[], "")), Verdict::default()));
     assert_eq!(redactor.counters().secrets.into_iter().collect::<Vec<_>>(), [("client-secret", 1)]);
 }

@@ -49,8 +49,8 @@ pub(super) fn exchange(target: &str, request: (&[(&str, &str)], &str), response:
 const JSON: (&str, &str) = ("content-type", "application/json");
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 
-fn redact(exchange: Exchange) -> Redacted<Judged> {
-    Redactor::default().redact(Judged::new(exchange, Verdict::default()))
+fn redact(exchange: Exchange) -> Redacted<JudgedExchange> {
+    Redactor::default().redact(JudgedExchange::new(exchange, Verdict::default()))
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_secret_that_responses_keep_repeating_is_not_evicted() {
     let target = |target: &str, key: &str| {
         let answer = r#"{"note":"zq0-7580-k3VbT9wXr2"}"#;
         let exchange = exchange(target, (&[("x-api-key", key)], ""), (&[JSON], answer));
-        redactor.redact(Judged::new(exchange, Verdict::default())).exchange.request.target.to_string()
+        redactor.redact(JudgedExchange::new(exchange, Verdict::default())).exchange.request.target.to_string()
     };
     target("/x", "zq0-7580-k3VbT9wXr2");
     for n in 0..40 {
@@ -70,7 +70,7 @@ fn a_secret_that_responses_keep_repeating_is_not_evicted() {
 }
 
 /// The request's header fields and body.
-fn sent(redacted: &Redacted<Judged>) -> String {
+fn sent(redacted: &Redacted<JudgedExchange>) -> String {
     let request = &redacted.exchange.request;
     let fields: Vec<String> =
         request.headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
@@ -88,11 +88,11 @@ fn a_forgotten_secret_is_recognised_by_its_place_and_a_busy_one_is_not_forgotten
     let busy = "Bearer busy-credential-0001";
     let ask = |authorization: &str, note: &str| {
         let fields = [("authorization", authorization), ("x-note", note)];
-        sent(&redactor.redact(Judged::new(exchange("/x", (&fields, ""), (&[], "")), Verdict::default())))
+        sent(&redactor.redact(JudgedExchange::new(exchange("/x", (&fields, ""), (&[], "")), Verdict::default())))
     };
     for n in 0..50 {
-        let said = ask(busy, "it was busy-credential-0001");
-        assert_eq!(said, "authorization: Bearer !token-1!\nx-note: it was !token-1!\n", "{n}");
+        let shown = ask(busy, "it was busy-credential-0001");
+        assert_eq!(shown, "authorization: Bearer !token-1!\nx-note: it was !token-1!\n", "{n}");
         let other = ask(&format!("Bearer other-credential-{n:04}"), "");
         assert!(!other.contains("credential"), "{other}");
     }
@@ -130,11 +130,11 @@ fn what_a_finding_shows_is_redacted_too() {
         ..Verdict::default()
     };
     let exchange = exchange("/x", (&[JSON], r#"{"password":"abc","client_secret":"s3cr3t-value"}"#), (&[], ""));
-    let redacted = Redactor::default().redact(Judged::new(exchange, verdict));
-    let said: Vec<String> =
+    let redacted = Redactor::default().redact(JudgedExchange::new(exchange, verdict));
+    let shown: Vec<String> =
         redacted.verdict.findings.iter().map(|finding| format!("{} {}", finding.at, finding.message())).collect();
     assert_eq!(
-        said,
+        shown,
         [
             "/password expected at least 12 characters, not `!password-1!`, saw `!password-1!`",
             "/error expected a string, saw `no !client-secret-2! here`",
@@ -158,7 +158,7 @@ fn a_label_fits_the_bounds_of_its_place() {
     let exchange =
         exchange("/x", (&[JSON], r#"{"token":"abcdefghij0123456789","secret":"abcdefghij0123456789"}"#), (&[], ""));
     let verdict = Verdict { operation: Some("x".into()), ..Verdict::default() };
-    let redacted = redactor.redact(Judged::new(exchange, verdict));
+    let redacted = redactor.redact(JudgedExchange::new(exchange, verdict));
     assert_eq!(
         redacted.exchange.request.body.content,
         r#"{"token":"!token-1.................!","secret":"!token-1!"}"#
@@ -176,10 +176,10 @@ fn redaction_is_idempotent_with_the_same_memory_and_with_a_new_one() {
         ),
         (&[FORM], "token=s3cr3t-value&x=hunter22"),
     );
-    let clean = one.redact(Judged::new(exchange, Verdict::default()));
+    let clean = one.redact(JudgedExchange::new(exchange, Verdict::default()));
     let text = format!("{:?}", clean.exchange);
     for memory in [one, Redactor::default()] {
-        let twice = memory.redact(Judged::new(clean.exchange.clone(), Verdict::default()));
+        let twice = memory.redact(JudgedExchange::new(clean.exchange.clone(), Verdict::default()));
         assert_eq!(format!("{:?}", twice.exchange), text);
         assert_eq!(twice.touched, Touched::default());
         let next = memory.text("password=\"another-one\"");
@@ -214,7 +214,7 @@ fn what_redact_adds_is_applied() {
         (&[], ""),
     );
     let redactor = Redactor::new(plan);
-    let redacted = redactor.redact(Judged::new(exchange, Verdict::default()));
+    let redacted = redactor.redact(JudgedExchange::new(exchange, Verdict::default()));
     assert_eq!(
         sent(&redacted),
         "content-type: application/json\nx-internal: !custom-2!\nx-other: !email-3!\n\
@@ -228,7 +228,7 @@ fn personal_data_is_counted_and_kept_unless_it_is_to_be_masked() {
     let redactor = Redactor::default();
     let text =
         r#"{"email":"ann@example.com","phone_number":"+4915112345678","again":"ann@example.com","given_name":true}"#;
-    let redacted = redactor.redact(Judged::new(exchange("/x", (&[JSON], text), (&[], "")), Verdict::default()));
+    let redacted = redactor.redact(JudgedExchange::new(exchange("/x", (&[JSON], text), (&[], "")), Verdict::default()));
     assert_eq!(redacted.exchange.request.body.content, text);
     assert_eq!(redactor.counters().personal.into_iter().collect::<Vec<_>>(), [("email", 1), ("phone", 1)]);
 }
@@ -239,7 +239,7 @@ fn a_live_request_is_redacted_as_its_recording_was() {
     let exchange = exchange("/x?token=one&q=1", (&[JSON], r#"{"secret":"abc","n":1}"#), (&[], ""));
     let mut live = exchange.request.clone();
     live.target.path_and_query = "/x?token=two&q=1".into();
-    let recorded = recorded.redact(Judged::new(exchange, Verdict::default()));
+    let recorded = recorded.redact(JudgedExchange::new(exchange, Verdict::default()));
     let live = Redactor::default().request(&live);
     assert!(matches(&recorded.exchange.request.target.path_and_query, &live.target.path_and_query));
     assert_eq!(recorded.exchange.request.body.redacted, live.body.redacted);
@@ -250,8 +250,8 @@ fn labels_are_renumbered_in_the_order_of_their_first_occurrence() {
     let redactor = Redactor::default();
     let first = exchange("/x", (&[JSON], r#"{"token":"secret-one","pin":1234}"#), (&[], ""));
     let second = exchange("/x?q=secret-one", (&[JSON], r#"{"token":"secret-two","pin":1234}"#), (&[], ""));
-    let mut first = redactor.redact(Judged::new(first, Verdict::default()));
-    let mut second = redactor.redact(Judged::new(second, Verdict::default()));
+    let mut first = redactor.redact(JudgedExchange::new(first, Verdict::default()));
+    let mut second = redactor.redact(JudgedExchange::new(second, Verdict::default()));
     let mut renumbering = Renumbering::default();
     renumbering.renumber(&mut second);
     renumbering.renumber(&mut first);

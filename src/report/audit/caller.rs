@@ -14,7 +14,7 @@ use crate::{
     exchange::Credential,
     finding::{Conclusion, UNDOCUMENTED},
     plural::plural,
-    redact::{Judged, Redacted, Redactor},
+    redact::{JudgedExchange, Redacted, Redactor},
     report::{Cited, ExchangeRef},
     visible::visible,
 };
@@ -73,7 +73,7 @@ pub fn name_of(credential: &Credential) -> String {
 }
 
 impl Caller {
-    pub(super) fn take(&mut self, place: ExchangeRef<'_>, judged: &Redacted<Judged>, contract: &Contract) {
+    pub(super) fn take(&mut self, place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>, contract: &Contract) {
         let exchange = &judged.exchange;
         let cited = OnceCell::new();
         let cite = || Arc::clone(cited.get_or_init(|| Arc::new(Cited::new(place, judged))));

@@ -17,7 +17,7 @@ use crate::{
     finding::{Kind, Rule, UNDOCUMENTED},
     json::second,
     plural::plural,
-    redact::{Judged, Redacted, Redactor},
+    redact::{JudgedExchange, Redacted, Redactor},
     report::{
         Baseline, ExchangeRef, Exit, Facts, Group, Integrity, ReportFormat, Run, Tally, Title,
         baseline::{Listed, failing},
@@ -116,7 +116,7 @@ impl Audit {
     }
 
     /// Adds an exchange.
-    pub fn exchange(&mut self, place: ExchangeRef<'_>, judged: &Redacted<Judged>, contract: &Contract) {
+    pub fn exchange(&mut self, place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>, contract: &Contract) {
         let exchange = &judged.exchange;
         if let Some(started) = exchange.started {
             self.first = Some(self.first.map_or(started, |first| first.min(started)));

@@ -20,7 +20,7 @@ use contrail::{
     },
     finding::{Finding, Rule, Verdict},
     recording::{self, Check, FoldOptions, FoldSource, Folded, Journal, JournalContext, Keep, Take, TrailOptions},
-    redact::{Judged, Plan, Redactor},
+    redact::{JudgedExchange, Plan, Redactor},
 };
 use http::{HeaderName, HeaderValue, Method, Version};
 use serde_json::Value;
@@ -98,7 +98,7 @@ impl Workspace {
         for exchange in exchanges {
             let operation = if exchange.request.method == Method::POST { "testAction" } else { "getThing" };
             let verdict = Verdict { operation: Some(operation.into()), ..Verdict::default() };
-            journal.add(&self.redactor.redact(Judged::new(exchange.clone(), verdict)), None);
+            journal.add(&self.redactor.redact(JudgedExchange::new(exchange.clone(), verdict)), None);
         }
         journal.write().unwrap();
         path
@@ -382,7 +382,8 @@ fn attested_findings_are_those_of_the_fixture_exactly() {
         let context = JournalContext { upstream: UPSTREAM.into(), contract: "c".into() };
         let (mut journal, _) = Journal::open(&path, context).unwrap();
         let verdict = Verdict { findings: vec![live.clone()], ..Verdict::default() };
-        let judged = workspace.redactor.redact(Judged::new(post("/a", r#"{"pin":"!pin-7!"}"#, 200, "{}", 1), verdict));
+        let judged =
+            workspace.redactor.redact(JudgedExchange::new(post("/a", r#"{"pin":"!pin-7!"}"#, 200, "{}", 1), verdict));
         let attested = recording::attest(&judged.verdict, &Verdict::default(), "c");
         journal.add(&judged, attested.as_ref());
         journal.write().unwrap();
@@ -397,9 +398,9 @@ fn attested_findings_are_those_of_the_fixture_exactly() {
         workspace.fold_with(&[&again], "again.har", &FoldOptions { check, ..workspace.options() });
         assert_eq!(files(&again), files(&workspace.path("again.har")));
         let note = recording::open(&again).unwrap().next().unwrap().unwrap().note.unwrap();
-        let settled = recording::settle(Verdict::default(), note.attested.as_ref(), "c");
-        assert_eq!(settled.findings.len(), 1, "{to}");
-        assert_eq!((settled.findings[0].rule, &*settled.findings[0].at), (Rule::RequestBody, "/pin"));
+        let reconciled = recording::reconcile(Verdict::default(), note.attested.as_ref(), "c");
+        assert_eq!(reconciled.findings.len(), 1, "{to}");
+        assert_eq!((reconciled.findings[0].rule, &*reconciled.findings[0].at), (Rule::RequestBody, "/pin"));
     }
     // A check that sees the finding in the file needs nothing attested.
     let seeing = |exchange: &Exchange| {
@@ -420,7 +421,8 @@ fn verify_names_the_first_line_of_a_trail_that_was_altered() {
     let (mut journal, _) = Journal::open_trail(&folder, context, &TrailOptions::default()).unwrap();
     for at in 1..4 {
         let verdict = Verdict::default();
-        journal.add(&workspace.redactor.redact(Judged::new(get("/api/v2/nothing", 200, "{}", at), verdict)), None);
+        journal
+            .add(&workspace.redactor.redact(JudgedExchange::new(get("/api/v2/nothing", 200, "{}", at), verdict)), None);
         journal.write().unwrap();
     }
     let (segment, head) = (journal.path().to_path_buf(), journal.head().unwrap().hash.clone());

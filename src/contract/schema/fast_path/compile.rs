@@ -216,7 +216,7 @@ impl<'a> Compiler<'a> {
         Ok(parts)
     }
 
-    /// A shape for each value of a discriminator. `list` is what it settles.
+    /// A shape for each value of a discriminator. `list` is what it decides.
     fn select(
         &mut self,
         set: &Set,

@@ -5,7 +5,7 @@ use super::Outcome;
 use crate::{
     contract::{
         Contract,
-        schema::{Judged, Schema, Schemas},
+        schema::{Schema, SchemaVerdict, Schemas},
     },
     json::Document,
 };
@@ -28,7 +28,7 @@ fn outcome(schema: &Schema, text: &str) -> Outcome {
     let outcome = schema.at_a_look(&document, &is_origin).unwrap();
     let in_full = schema.judge_in_full(&document, &is_origin);
     match outcome {
-        Outcome::Conforms => assert_eq!(in_full, Ok(Judged::default()), "{text}"),
+        Outcome::Conforms => assert_eq!(in_full, Ok(SchemaVerdict::default()), "{text}"),
         Outcome::Valid => assert_eq!(in_full.as_ref().map(|judged| &judged.violations[..]), Ok(&[][..]), "{text}"),
         Outcome::Violates => assert!(in_full.as_ref().is_ok_and(|judged| !judged.violations.is_empty()), "{text}"),
         Outcome::Doubt => {}
@@ -38,8 +38,8 @@ fn outcome(schema: &Schema, text: &str) -> Outcome {
     outcome
 }
 
-/// Whether one look settles the text.
-fn settles(schema: &Schema, text: &str) -> bool {
+/// Whether one look decides the text.
+fn conforms_at_once(schema: &Schema, text: &str) -> bool {
     outcome(schema, text) == Outcome::Conforms
 }
 
@@ -60,7 +60,7 @@ fn every_documented_body_that_is_as_shown_is_settled_by_one_look() {
                     "consumer_selector":"{selector}","configuration":{configuration},
                     "updated_at":"2026-02-28T23:59:59.999Z","created_at":"2026-11-30T00:00:00+01:00"}}"#
             );
-            assert!(settles(&policy, &policy_text), "{policy_text}");
+            assert!(conforms_at_once(&policy, &policy_text), "{policy_text}");
         }
     }
     for (name, text) in [
@@ -79,7 +79,7 @@ fn every_documented_body_that_is_as_shown_is_settled_by_one_look() {
         ("VerifiableCredentialTemplateUpdate", r#"{"dialect":"simplified/1.0","version":3}"#),
         ("ActionTestRequest", r#"{"payload":{"x":[null,{"deep":[[1e400]]}]}}"#),
     ] {
-        assert!(settles(&of(name), text), "{name}");
+        assert!(conforms_at_once(&of(name), text), "{name}");
     }
 }
 
@@ -117,13 +117,13 @@ fn what_breaks_a_schema_or_what_no_schema_names_is_never_settled() {
     ] {
         let schema = of(text);
         for value in values {
-            assert!(!settles(&schema, value), "{text}: {value}");
+            assert!(!conforms_at_once(&schema, value), "{text}: {value}");
         }
     }
 }
 
 #[test]
-fn what_such_schemas_allow_is_settled() {
+fn what_such_schemas_allow_conforms_at_once() {
     for (text, values) in [
         (r#"{"type":"integer","minimum":1,"maximum":5}"#, &["1", "5"][..]),
         (r#"{"type":["integer","null"],"exclusiveMinimum":-2,"exclusiveMaximum":1}"#, &["-1", "-0", "null"]),
@@ -141,7 +141,7 @@ fn what_such_schemas_allow_is_settled() {
     ] {
         let schema = of(text);
         for value in values {
-            assert!(settles(&schema, value), "{text}: {value}");
+            assert!(conforms_at_once(&schema, value), "{text}: {value}");
         }
     }
 }
@@ -152,7 +152,7 @@ fn schemas_that_speak_of_a_value_together_are_asked_together() {
             {"properties":{"b":{"type":"integer","maximum":5},"a":{"maxLength":2}}}],
             "oneOf":[{"properties":{"kind":{"const":"x"},"x":{"type":"string"}},"required":["kind"]},
                 {"properties":{"kind":{"const":"y"},"y":{"type":"string"}},"required":["kind"]}]}"#);
-    assert!(settles(&composed, r#"{"a":"1","b":5,"kind":"x","x":"1"}"#));
+    assert!(conforms_at_once(&composed, r#"{"a":"1","b":5,"kind":"x","x":"1"}"#));
     for other in [
         r#"{"a":"123","b":5,"kind":"x"}"#,
         r#"{"a":"1","b":6,"kind":"x"}"#,
@@ -161,7 +161,7 @@ fn schemas_that_speak_of_a_value_together_are_asked_together() {
         r#"{"b":1,"kind":"x"}"#,
         r#"{"a":"1"}"#,
     ] {
-        assert!(!settles(&composed, other), "{other}");
+        assert!(!conforms_at_once(&composed, other), "{other}");
     }
 }
 
@@ -240,14 +240,14 @@ fn a_keyword_that_is_not_known_here_leaves_every_value_in_doubt() {
         r#""dependentSchemas":{"a":{}}"#,
         r#""nobodyKnows":1"#,
     ] {
-        assert!(!settles(&of(&format!("{{{keyword}}}")), "5"), "{keyword}");
+        assert!(!conforms_at_once(&of(&format!("{{{keyword}}}")), "5"), "{keyword}");
     }
 }
 
 #[test]
-fn a_schema_with_a_base_of_its_own_is_settled() {
+fn a_schema_with_a_base_of_its_own_conforms_at_once() {
     let document = json!({"components": {"schemas": {"S": {"$id": "https://x.example/s", "type": "null"}}}});
-    assert!(settles(&schema(&document, "/components/schemas/S"), "null"));
+    assert!(conforms_at_once(&schema(&document, "/components/schemas/S"), "null"));
 }
 
 #[test]
@@ -256,8 +256,8 @@ fn a_schema_that_refers_to_itself_is_followed_as_deep_as_the_value_goes() {
         &json!({"s": {"type": "object", "properties": {"c": {"$ref": "#/s"}, "n": {"type": "array", "items": {"$ref": "#/s"}}}}}),
         "/s",
     );
-    assert!(settles(&tree, r#"{"c":{"c":{},"n":[{},{"c":{}}]}}"#));
-    assert!(!settles(&tree, r#"{"c":{"c":{},"n":[{},{"d":{}}]}}"#));
+    assert!(conforms_at_once(&tree, r#"{"c":{"c":{},"n":[{},{"c":{}}]}}"#));
+    assert!(!conforms_at_once(&tree, r#"{"c":{"c":{},"n":[{},{"d":{}}]}}"#));
 }
 
 #[test]
@@ -270,11 +270,11 @@ fn names_are_found_in_any_order_among_few_and_among_many() {
         let mut members: Vec<String> = names.iter().map(|name| format!(r#""{name}":"{name}""#)).collect();
         for _ in 0..count {
             members.rotate_left(1);
-            assert!(settles(&schema, &format!("{{{}}}", members.join(","))));
-            assert!(!settles(&schema, &format!("{{{}}}", members[1..].join(","))));
+            assert!(conforms_at_once(&schema, &format!("{{{}}}", members.join(","))));
+            assert!(!conforms_at_once(&schema, &format!("{{{}}}", members[1..].join(","))));
         }
         members.reverse();
-        assert!(settles(&schema, &format!("{{{}}}", members.join(","))));
+        assert!(conforms_at_once(&schema, &format!("{{{}}}", members.join(","))));
     }
 }
 

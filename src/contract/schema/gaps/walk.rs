@@ -119,7 +119,7 @@ enum Children<'a> {
 }
 
 /// What the schemas of a container say about one child.
-enum Says {
+enum MemberCoverage {
     /// These schemas speak of it.
     Schemas(Few),
     /// It is covered, and nothing below is looked at.
@@ -175,24 +175,24 @@ impl<'c> Walk<'c> {
             let next = match &mut frame.children {
                 Children::Members(members) => members.next().map(|(name, value)| {
                     let name = name.as_str().unwrap_or_default();
-                    let says = self.coverage.member_of(&frame.applicable, &name);
-                    (Step::Member(name), value, says)
+                    let covered = self.coverage.member_of(&frame.applicable, &name);
+                    (Step::Member(name), value, covered)
                 }),
                 Children::Items(items) => items
                     .next()
                     .map(|(index, item)| (Step::Item(index), item, self.coverage.item_of(&frame.applicable, index))),
             };
-            let Some((step, child, says)) = next else {
+            let Some((step, child, covered)) = next else {
                 open.pop();
                 continue;
             };
-            let schemas = match says {
-                Says::Covered => continue,
-                Says::Nothing => {
+            let schemas = match covered {
+                MemberCoverage::Covered => continue,
+                MemberCoverage::Nothing => {
                     gaps.push(Gap { at: pointer(&open, &step), kind: GapKind::Undocumented });
                     continue;
                 }
-                Says::Unnamed(limit, schemas) => {
+                MemberCoverage::Unnamed(limit, schemas) => {
                     frame.unnamed += 1;
                     let kind = if frame.unnamed > limit {
                         GapKind::BeyondUnnamed { limit }
@@ -202,7 +202,7 @@ impl<'c> Walk<'c> {
                     gaps.push(Gap { at: pointer(&open, &step), kind });
                     schemas
                 }
-                Says::Schemas(schemas) => schemas,
+                MemberCoverage::Schemas(schemas) => schemas,
             };
             let frame = self.enter(child, schemas.as_slice(), step, &open, &mut gaps);
             open.extend(frame);
@@ -364,7 +364,7 @@ impl<'c> Walk<'c> {
 }
 
 impl Coverage {
-    fn member_of(&self, applicable: &[usize], name: &str) -> Says {
+    fn member_of(&self, applicable: &[usize], name: &str) -> MemberCoverage {
         let mut schemas = Few::default();
         let mut covered = false;
         let mut unnamed = None;
@@ -396,20 +396,20 @@ impl Coverage {
             }
         }
         match (covered, unnamed) {
-            (true, _) if schemas.as_slice().is_empty() => Says::Covered,
-            (true, _) => Says::Schemas(schemas),
-            (false, Some(limit)) => Says::Unnamed(limit, schemas),
-            (false, None) => Says::Nothing,
+            (true, _) if schemas.as_slice().is_empty() => MemberCoverage::Covered,
+            (true, _) => MemberCoverage::Schemas(schemas),
+            (false, Some(limit)) => MemberCoverage::Unnamed(limit, schemas),
+            (false, None) => MemberCoverage::Nothing,
         }
     }
 
-    fn item_of(&self, applicable: &[usize], index: usize) -> Says {
+    fn item_of(&self, applicable: &[usize], index: usize) -> MemberCoverage {
         let mut schemas = Few::default();
         for entry in applicable.iter().map(|entry| &self.entries[*entry]) {
             if let Some(schema) = entry.prefix.get(index).copied().or(entry.items) {
                 schemas.push(schema);
             }
         }
-        if schemas.as_slice().is_empty() { Says::Nothing } else { Says::Schemas(schemas) }
+        if schemas.as_slice().is_empty() { MemberCoverage::Nothing } else { MemberCoverage::Schemas(schemas) }
     }
 }

@@ -10,7 +10,7 @@ fn masked(text: &str) -> String {
     let mut marks = Vec::new();
     redactor.detect_malformed(text.as_bytes(), 2, &mut marks);
     let edits: Vec<_> =
-        crate::redact::mark::settle(marks).into_iter().map(|mark| (mark.range, b"#".to_vec())).collect();
+        crate::redact::mark::merge_overlaps(marks).into_iter().map(|mark| (mark.range, b"#".to_vec())).collect();
     String::from_utf8_lossy(&crate::json::splice(text.as_bytes(), &edits)).into_owned()
 }
 

@@ -1,4 +1,4 @@
-//! What replay says at its start and at its end, on standard error.
+//! What replay prints at its start and at its end, on standard error.
 
 use std::{
     fmt::Write as _,
@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::recorded::{Failing, Judged};
+use super::recorded::{Failing, RecordingVerdicts};
 use crate::{
     cli::{
         Format,
@@ -35,7 +35,7 @@ pub(super) fn ready(format: Format, replay: &Replay) {
 }
 
 /// The summary, what does not fit the contract, and what was never requested.
-pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &Judged, more: Extra) {
+pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &RecordingVerdicts, more: Extra) {
     if format == Format::Json {
         let mut lines = String::new();
         for failing in &judged.failing {
