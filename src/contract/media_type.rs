@@ -31,10 +31,10 @@ impl MediaRange {
         if kind.is_empty() || subtype.is_empty() {
             return None;
         }
-        let names = text.split(';').skip(1).map(|parameter| parameter.split('=').next().unwrap_or_default().trim());
-        let parameters = names.filter(|name| !name.is_empty() && !is_free(name)).map(|name| {
-            let value = media::parameter(text.as_bytes(), name).unwrap_or_default();
-            (name.to_ascii_lowercase().into(), String::from_utf8_lossy(&value).into())
+        let parameters = media::parameters(text.as_bytes()).filter(|(name, _)| !name.is_empty() && !is_free(name));
+        let parameters = parameters.map(|(name, value)| {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            (text(name).to_ascii_lowercase().into(), text(&value).into())
         });
         // Without parameters it is named by its essence, as most documents write it.
         let parameters: Box<[_]> = parameters.collect();
@@ -86,8 +86,8 @@ impl MediaRange {
 }
 
 /// Parameters that do not select the format: the charset of a text, the boundary of a multipart body.
-fn is_free(name: &str) -> bool {
-    ["charset", "boundary", "q"].iter().any(|free| name.eq_ignore_ascii_case(free))
+fn is_free(name: &[u8]) -> bool {
+    ["charset", "boundary", "q"].iter().any(|free| name.eq_ignore_ascii_case(free.as_bytes()))
 }
 
 #[cfg(test)]
@@ -114,6 +114,8 @@ mod tests {
             ("application/json;stream=watch", "application/json", false),
             ("application/json;stream=watch", "application/json; Stream=\"watch\"", true),
             ("application/json;stream=watch", "application/json; stream=list", false),
+            ("application/json; profile=\"a;b=c\"", "application/json; profile=\"a;b=c\"", true),
+            ("application/json; profile=\"a;b=c\"", "application/json; profile=a", false),
         ] {
             assert_eq!(rank(range, value).is_some(), covered, "{range} for {value}");
         }

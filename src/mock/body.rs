@@ -20,12 +20,11 @@ const BOUNDARY: &str = "contrail-sandbox";
 /// The documented media type to answer with: one that `accept` names, else JSON, else the first.
 pub(super) fn media_type<'r>(response: &'r Value, accept: Option<&str>) -> Option<&'r str> {
     let names: Vec<&str> = response.get("content")?.as_object()?.keys().map(String::as_str).collect();
-    let plain = |name: &str| name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let wanted = accept.into_iter().flat_map(|accept| accept.split(',')).map(plain);
+    let wanted = accept.into_iter().flat_map(|accept| media::list(accept.as_bytes())).map(media::essence);
     let accepted = wanted.filter(|wanted| wanted != "*/*").find_map(|wanted| {
         let covers = |name: &&&str| match wanted.strip_suffix("/*") {
-            Some(kind) => plain(name).split('/').next() == Some(kind),
-            None => plain(name) == wanted,
+            Some(kind) => media::essence(name.as_bytes()).split('/').next() == Some(kind),
+            None => media::essence(name.as_bytes()) == wanted,
         };
         names.iter().find(covers).copied()
     });
@@ -43,8 +42,7 @@ pub(super) fn sent(media_type: &str) -> Cow<'_, str> {
 }
 
 fn is_json(media_type: &str) -> bool {
-    let plain = sent(media_type).split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    media::is_json(&plain)
+    media::is_json(&media::essence(sent(media_type).as_bytes()))
 }
 
 /// A value for the content of a message; `None` where this attempt gives none.
@@ -71,7 +69,7 @@ pub(super) fn encode(message: &Value, media_type: &str, value: &Value) -> Bytes 
     if is_json(media_type) {
         return value.to_string().into();
     }
-    match media_type.split(';').next().unwrap_or_default().trim() {
+    match &*media::essence(media_type.as_bytes()) {
         "text/event-stream" => format!("data: {value}\n\n").into(),
         media::FORM => {
             let media = message.get("content").and_then(|content| content.get(media_type));

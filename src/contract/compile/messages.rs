@@ -161,7 +161,8 @@ impl<'d> Compiler<'d> {
             // ignored."
             let style = style.or(flag.map(|_| Style::Form));
             let types = encoding.get("contentType").and_then(Value::as_str).unwrap_or_default();
-            let types: Vec<_> = types.split(',').filter_map(MediaRange::parse).collect();
+            let types = media::list(types.as_bytes()).filter_map(|range| std::str::from_utf8(range).ok());
+            let types: Vec<_> = types.filter_map(MediaRange::parse).collect();
             encodings.push(Encoding {
                 field: field.as_str().into(),
                 style,

@@ -16,5 +16,5 @@ pub(crate) use kinds::{
     EVENT_STREAM, FORM, JSON, MULTIPART_FORM, essence, has_json_suffix, is_json, is_sequence, means_json,
 };
 pub(crate) use multipart::{LineEnds, Part, multipart, part_fields};
-pub(crate) use parameters::{cookies, every_parameter, joined, list, parameter};
+pub(crate) use parameters::{cookies, every_parameter, joined, list, parameter, parameters};
 pub(crate) use words::encoded_words;

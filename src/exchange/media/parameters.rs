@@ -30,21 +30,26 @@ pub(crate) fn cookies(value: &str) -> impl Iterator<Item = (&str, &str)> {
     value.split(';').filter_map(|pair| pair.trim().split_once('='))
 }
 
-/// A parameter of a header field's value, unquoted; the first of this name. It may have no value.
-pub(crate) fn parameter(value: &[u8], name: &str) -> Option<Vec<u8>> {
-    let mut rest = &value[memchr::memchr(b';', value)? + 1..];
-    loop {
+/// The parameters of a header field's value: names as they stand there, and unquoted values; a value may be empty.
+pub(crate) fn parameters(value: &[u8]) -> impl Iterator<Item = (&[u8], Vec<u8>)> {
+    let mut rest = value;
+    std::iter::from_fn(move || {
+        rest = &rest[memchr::memchr(b';', rest)? + 1..];
         let end = rest.iter().position(|byte| matches!(byte, b'=' | b';')).unwrap_or(rest.len());
-        let key = rest[..end].trim_ascii();
-        let (found, after) = match &rest[end..] {
+        let name = rest[..end].trim_ascii();
+        let value;
+        (value, rest) = match &rest[end..] {
             [b'=', after @ ..] => quoted_or_token(after.trim_ascii_start()),
             after => (Vec::new(), after),
         };
-        if key.eq_ignore_ascii_case(name.as_bytes()) {
-            return Some(found);
-        }
-        rest = &after[memchr::memchr(b';', after)? + 1..];
-    }
+        Some((name, value))
+    })
+}
+
+/// A parameter of a header field's value, unquoted; the first of this name.
+pub(crate) fn parameter(value: &[u8], name: &str) -> Option<Vec<u8>> {
+    let named = parameters(value).find(|(held, _)| held.eq_ignore_ascii_case(name.as_bytes()));
+    named.map(|(_, value)| value)
 }
 
 /// What stands after the `=` of a parameter, and what follows it.
