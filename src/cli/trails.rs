@@ -187,15 +187,16 @@ fn kept_heads(file: &Path) -> Result<KeptHeads, Failure> {
         ));
     }
     if kept.heads.is_empty() {
-        return Err(
-            format!("`{name}` keeps no head, so nothing can be held to it; name the file of `--head-to`").into()
-        );
+        return Err(format!(
+            "`{name}` holds no head, so no trail can be compared with it; name the file of `--head-to`"
+        )
+        .into());
     }
     Ok(kept)
 }
 
 fn no_trail(path: &Path) -> Failure {
-    format!("`{}` is no trail, so `--head` has no effect on it; check it without", path.display()).into()
+    format!("`{}` is not a trail, so `--head` has no effect on it; check it without `--head`", path.display()).into()
 }
 
 fn unreadable(trail: &Path, error: &std::io::Error) -> Failure {

@@ -99,9 +99,9 @@ fn actions(overlay: &Value) -> Result<(Version, &[Value]), String> {
         Some(Value::String(version)) if version.starts_with("1.0.") => Version::V1_0,
         Some(Value::String(version)) if version.starts_with("1.1.") => Version::V1_1,
         Some(Value::String(version)) => {
-            return Err(format!("it says that it is Overlay `{version}`, and contrail takes 1.0.x and 1.1.x"));
+            return Err(format!("it is Overlay `{version}`; contrail reads 1.0.x and 1.1.x"));
         }
-        _ => return Err("it does not say `overlay: 1.0.0` or `overlay: 1.1.0`".to_owned()),
+        _ => return Err("it has no `overlay: 1.0.0` or `overlay: 1.1.0`".to_owned()),
     };
     match overlay.get("actions") {
         Some(Value::Array(actions)) if !actions.is_empty() => Ok((version, actions)),
@@ -396,11 +396,8 @@ mod tests {
     #[test]
     fn a_file_that_is_no_overlay_is_refused() {
         for (text, expected) in [
-            ("openapi: 3.1.0\n", "it does not say `overlay: 1.0.0` or `overlay: 1.1.0`"),
-            (
-                "overlay: 2.0.0\nactions: [{}]\n",
-                "it says that it is Overlay `2.0.0`, and contrail takes 1.0.x and 1.1.x",
-            ),
+            ("openapi: 3.1.0\n", "it has no `overlay: 1.0.0` or `overlay: 1.1.0`"),
+            ("overlay: 2.0.0\nactions: [{}]\n", "it is Overlay `2.0.0`; contrail reads 1.0.x and 1.1.x"),
             ("overlay: 1.0.0\nactions: []\n", "`actions` has to be a list with at least one action"),
         ] {
             let error = apply_text(text, &mut json!({})).unwrap_err();

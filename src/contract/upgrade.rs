@@ -22,7 +22,7 @@ pub(super) fn upgrade(document: &mut Value) -> Result<(), ContractError> {
         return Ok(());
     }
     if !is("3.0") {
-        return not_open_api(format!("it says `openapi: {version}`"));
+        return not_open_api(format!("it is `openapi: {version}`"));
     }
     if let Some(held) = document.get_mut("openapi") {
         *held = json!("3.1.0");
@@ -202,8 +202,8 @@ mod tests {
     fn other_documents_are_refused_by_what_they_say() {
         for (document, expected) in [
             (json!({"swagger": "2.0"}), "it is a Swagger 2.0 document"),
-            (json!({"openapi": "4.0.0"}), "it says `openapi: 4.0.0`"),
-            (json!({"openapi": "3.10.0"}), "it says `openapi: 3.10.0`"),
+            (json!({"openapi": "4.0.0"}), "it is `openapi: 4.0.0`"),
+            (json!({"openapi": "3.10.0"}), "it is `openapi: 3.10.0`"),
             (json!({}), "it has no `openapi` version"),
         ] {
             let error = upgrade(&mut document.clone()).unwrap_err().to_string();

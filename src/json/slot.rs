@@ -80,7 +80,8 @@ impl Slot {
     }
 }
 
-/// Positions fit: [`MAX_SOURCE`](super::MAX_SOURCE) is far below `u32::MAX`, and a tape has no more slots than the source has bytes.
+/// Positions fit: [`MAX_SOURCE`](super::MAX_SOURCE) is far below `u32::MAX`, and a tape has no more slots than the
+/// source has bytes.
 #[inline]
 #[allow(clippy::cast_possible_truncation)]
 pub(super) fn small(position: usize) -> u32 {

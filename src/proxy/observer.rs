@@ -52,7 +52,7 @@ impl HoldPolicy {
     }
 }
 
-/// Receives what the proxy sees. None of its methods may block, unless it says so.
+/// Receives what the proxy sees. Its methods do not block, unless their description states it.
 pub trait Observer: Send + Sync + fmt::Debug {
     /// Which messages it admits first; called once per exchange.
     fn holds(&self) -> HoldPolicy {

@@ -28,7 +28,7 @@ pub struct Known {
     pub at: String,
 }
 
-/// What a baseline was worth in a run.
+/// What a baseline covered in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Covered<'a> {
     /// The file.
@@ -61,7 +61,7 @@ impl Baseline {
         self.known.contains(&Known::of(group))
     }
 
-    /// What it was worth for these findings.
+    /// What it covered of these findings.
     pub(super) fn covered(&self, tally: &Tally) -> Covered<'_> {
         let found: BTreeSet<Known> = tally.all_groups().map(Known::of).collect();
         Covered {
@@ -130,14 +130,14 @@ impl Known {
 }
 
 impl Covered<'_> {
-    /// What it was worth, then what no longer occurs, a line each.
+    /// What it covered, then what no longer occurs, a line each.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let gone = self.gone.iter().map(|known| format!("  {}", known.in_words()));
         [self.sentence()].into_iter().chain(gone).collect()
     }
 
-    /// What it was worth in one line.
+    /// What it covered, in one line.
     pub(super) fn sentence(&self) -> String {
         let gone = if self.gone.is_empty() {
             "all that it lists is found".to_owned()

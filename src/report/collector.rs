@@ -70,7 +70,7 @@ impl Collector {
         Self { baseline, ..self }
     }
 
-    /// What the baseline was worth, if there is one.
+    /// What the baseline covered, if there is one.
     #[must_use]
     pub fn covered(&self) -> Option<Covered<'_>> {
         self.baseline.as_ref().map(|baseline| baseline.covered(&self.decided.tally))

@@ -71,7 +71,7 @@ impl Facts<'_> {
         self.baseline.is_some_and(|baseline| baseline.covers(group))
     }
 
-    /// What the baseline was worth.
+    /// What the baseline covered.
     pub(super) fn covered(&self) -> Option<Covered<'_>> {
         self.baseline.map(|baseline| baseline.covered(self.tally))
     }

@@ -229,7 +229,7 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str) -> Option<Part> {
     Part::table(tone, heading, &["rule", "operation", "at", "times", "first"], rows)
 }
 
-/// What the baseline was worth.
+/// What the baseline covered.
 fn baseline(facts: &Facts<'_>) -> Option<Part> {
     let lines = facts.covered()?.lines();
     Part::list(Tone::Plain, "Baseline", lines.into_iter().map(|line| vec![text(line)]).collect())

@@ -75,8 +75,9 @@ fn every_aspect_that_is_not_shown_is_cited_where_the_documentation_says_so_or_is
             None => (&*source, false),
         };
         for section in sections.split(", ") {
-            let held =
-                passages.get(section).is_some_and(|held| held.statement.iter().any(|says_| says_not_shown(says_, &statement)));
+            let held = passages
+                .get(section)
+                .is_some_and(|held| held.statement.iter().any(|says_| says_not_shown(says_, &statement)));
             if !passages.contains_key(section) || held == silent {
                 wrong.push(format!("{place}: {statement} [{source}]"));
             }

@@ -24,7 +24,7 @@ fn the_demo_gives_the_expected_results_with_its_duration_and_a_fixture_without_a
         "  ok  POST  400  names an event by 27 characters            path.parameter",
         "  ok  PATCH 400  sends an empty name                        request.body",
         "  ok  GET   401  reads a policy without a token             auth.missing",
-        "  ok  GET   200  a date that is none                        response.body",
+        "  ok  GET   200  an invalid date                            response.body",
     ] {
         assert_line(&ran.stdout, rule);
     }

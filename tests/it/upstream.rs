@@ -254,7 +254,7 @@ async fn a_proxy_that_refuses_the_tunnel_is_named_with_its_status() {
     let live = Live::new(tenant.origin.clone(), access, Limits::default()).unwrap();
     let failure = live.answer(request(&tenant.origin, "/", b"")).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Unreachable);
-    let advice = "it wants a name and a password; write `USER:PASSWORD@` before its host in --upstream-proxy";
+    let advice = "it requires a name and a password; write `USER:PASSWORD@` before its host in --upstream-proxy";
     assert_eq!(failure.cause, format!("{said}; {advice}"));
 }
 

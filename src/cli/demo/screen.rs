@@ -52,7 +52,7 @@ impl Screen {
         if !good {
             let rules = step.expected_rules();
             let rules = if rules.is_empty() { "no finding".to_owned() } else { rules.join(", ") };
-            let _ = write!(text, "\n      foretold: {} with {rules}", step.status);
+            let _ = write!(text, "\n      expected: {} with {rules}", step.status);
         }
         self.check(good, text.trim_end())
     }

@@ -155,7 +155,7 @@ fn careless() -> Act {
                 .by(Bearer::Nobody)
                 .finds(&[Rule::AuthMissing]),
             Step::token("asks for a token that has expired", "sandbox-expired"),
-            Step::new("comes with an expired token", "GET", TEMPLATES, 401)
+            Step::new("sends an expired token", "GET", TEMPLATES, 401)
                 .by(Bearer::Client("sandbox-expired"))
                 .finds(&[Rule::AuthExpired]),
             Step::new("takes 101 groups", "GET", format!("{GROUPS}?take=101"), 400).finds(&[Rule::QueryParameter]),
@@ -164,9 +164,9 @@ fn careless() -> Act {
             Step::new("sends an empty name", "PATCH", format!("{CREDENTIALS}/vct_DrivingLicence00000000"), 400)
                 .body(json!({"name": ""}))
                 .finds(&[Rule::RequestBody]),
-            Step::new("uses a parameter that nobody documented", "GET", format!("{GROUPS}?take=5&q=sales"), 200)
+            Step::new("uses an undocumented parameter", "GET", format!("{GROUPS}?take=5&q=sales"), 200)
                 .finds(&[Rule::QueryUndocumented]),
-            Step::new("calls what nobody documented", "GET", "/api/v2/users", 404)
+            Step::new("calls an undocumented operation", "GET", "/api/v2/users", 404)
                 .finds(&[Rule::OperationUndocumented]),
         ],
     }
@@ -176,21 +176,16 @@ fn misbehaving() -> Act {
     Act {
         title: "A tenant that breaks its own documentation",
         steps: vec![
-            Step::new("a date that is none", "GET", format!("{POLICIES}/rlp_Default000000000000000"), 200)
+            Step::new("an invalid date", "GET", format!("{POLICIES}/rlp_Default000000000000000"), 200)
                 .breaks(Rule::ResponseBody),
             Step::new("somebody else's policy", "GET", format!("{POLICIES}/rlp_LogCimdClients00000000"), 200)
                 .breaks(Rule::ExchangeIdentity),
             Step::new("201 instead of 200", "GET", format!("{POLICIES}/rlp_WithoutDates0000000000"), 201)
                 .breaks(Rule::StatusSuccess),
-            Step::new(
-                "an answer for nobody in particular",
-                "GET",
-                format!("{POLICIES}/rlp_RedirectThirdParties00"),
-                200,
-            )
-            .by(Bearer::Nobody)
-            .finds(&[Rule::AuthMissing])
-            .breaks(Rule::AuthUnenforced),
+            Step::new("an answer without a token", "GET", format!("{POLICIES}/rlp_RedirectThirdParties00"), 200)
+                .by(Bearer::Nobody)
+                .finds(&[Rule::AuthMissing])
+                .breaks(Rule::AuthUnenforced),
             Step::new("403 in spite of the scope", "GET", format!("{POLICIES}/rlp_BlockOneCimdClient0000"), 403)
                 .breaks(Rule::AuthRefused),
             Step::new("four groups where three were asked for", "GET", format!("{GROUPS}?take=3"), 200)

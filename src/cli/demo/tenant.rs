@@ -78,9 +78,9 @@ async fn record(
             tenant.misbehave(&breaks);
             let reply = client.take(&step).await?;
             let live = next_exchange(&mut proxy).await?;
-            let as_foretold =
+            let as_expected =
                 reply.status == step.status && reply.whole == step.replayable && live.rules == step.expected_rules();
-            screen.step(&step, &live, as_foretold)?;
+            screen.step(&step, &live, as_expected)?;
             results.push(StepResult { step, reply, live });
         }
         screen.print("")?;
@@ -93,13 +93,13 @@ async fn record(
     let problems: Vec<&str> =
         summary["proof"]["problems"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     // One answer broke off, and a fixture that cannot give it back is not good.
-    let foretold = matches!(problems[..], [only] if only.contains("cannot be replayed"));
-    let report = if foretold {
+    let as_expected = matches!(problems[..], [only] if only.contains("cannot be replayed"));
+    let report = if as_expected {
         "replayed against itself, verified, scanned for secrets: it holds all but the answer that broke off".to_owned()
     } else {
-        format!("not as foretold: {problems:?}")
+        format!("unexpected problems: {problems:?}")
     };
-    screen.check(foretold, &format!("its proof names what cannot be replayed; {report}"))?;
+    screen.check(as_expected, &format!("its proof names what cannot be replayed; {report}"))?;
     let kinds: Vec<String> =
         summary["secrets"].as_object().into_iter().flatten().map(|(kind, count)| format!("{kind} {count}")).collect();
     let found = exposed(folder, &client.secrets())?;
@@ -107,7 +107,7 @@ async fn record(
         !kinds.is_empty() && found.is_none(),
         &match found {
             None => {
-                format!("no secret of the client is in any file; labels stand there instead ({})", kinds.join(", "))
+                format!("no secret of the client is in any file; labels replace them ({})", kinds.join(", "))
             }
             Some(file) => format!("a secret of the client is in {}", file.display()),
         },

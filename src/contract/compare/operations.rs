@@ -161,7 +161,7 @@ fn servers((old, new): (&Value, &Value), was: &Operation, is: &Operation, change
     }
 }
 
-/// Whoever satisfied the old operation has to satisfy the new one.
+/// Compares the credentials: those that satisfied the old operation have to satisfy the new one.
 fn security(was: &Operation, is: &Operation, changes: &mut Vec<Change>) {
     let (one, other) = (&was.security, &is.security);
     let (before, after) = (described(one), described(other));

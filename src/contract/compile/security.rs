@@ -78,12 +78,12 @@ impl Compiler<'_> {
             "apiKey" => {
                 let named = text(scheme, at, "in")?;
                 let place = place_of_key(named)
-                    .ok_or_else(|| invalid(at, format!("`in: {named}` is no place of an API key")))?;
+                    .ok_or_else(|| invalid(at, format!("`in: {named}` is not a location of an API key")))?;
                 Scheme::ApiKey { place, name: text(scheme, at, "name")?.into() }
             }
             other => {
                 if other != "mutualTLS" {
-                    self.unusable(at, format!("`type: {other}` is no security scheme"));
+                    self.unusable(at, format!("`type: {other}` is not a type of security scheme"));
                 }
                 self.not_implemented(at, &format!("no message shows the security scheme `{name}`"));
                 Scheme::Unseen(name.into())

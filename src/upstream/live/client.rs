@@ -190,13 +190,13 @@ impl Live {
         }
     }
 
-    /// The answer, if it can be read in one way and is the tenant's.
+    /// The answer, if it is unambiguous and the tenant's.
     fn answered(&self, answer: http::Response<Incoming>, lease: Lease, retried: bool) -> Result<Answer, Failure> {
         let progress = Arc::clone(&lease.progress);
         self.of_the_tenant(&answer, retried)?;
         let response = response(answer, lease).map_err(|fault| {
             progress.stop();
-            let cause = format!("the answer of {} cannot be read in one way: {fault}", self.connector.peer());
+            let cause = format!("ambiguous response from {}: {fault}", self.connector.peer());
             Failure { retried, ..Failure::new(FailureKind::Broken, cause) }
         })?;
         Ok(Answer { response, notes: AnswerMeta { retried, ..AnswerMeta::default() } })

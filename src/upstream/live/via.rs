@@ -176,7 +176,10 @@ impl Via {
         let hint = match status {
             // Written out as a URL, redaction would take it for a secret.
             "407" => {
-                format!("it wants a name and a password; write `USER:PASSWORD@` before its host in {}", self.named_by)
+                format!(
+                    "it requires a name and a password; write `USER:PASSWORD@` before its host in {}",
+                    self.named_by
+                )
             }
             _ => self.advice(),
         };

@@ -254,7 +254,7 @@ async fn the_407_of_a_proxy_on_the_way_is_contrails_own_502_and_never_the_tenant
     assert_eq!(
         detail(&answer),
         format!(
-            "the proxy {address} refused the request with 407; it wants a name and a password; write `USER:PASSWORD@` \
+            "the proxy {address} refused the request with 407; it requires a name and a password; write `USER:PASSWORD@` \
              before its host in --upstream-proxy"
         )
     );

@@ -288,10 +288,10 @@ fn heads_that_hold_nothing_to_anything_are_refused() {
         assert_error(
             &ran,
             2,
-            "contrail: `none` keeps no head, so nothing can be held to it; name the file of `--head-to`",
+            "contrail: `none` holds no head, so no trail can be compared with it; name the file of `--head-to`",
         );
         let ran = workspace.run(&[command, "gaps.har", "--head", "heads"]);
-        assert_error(&ran, 2, "contrail: `gaps.har` is no trail, so `--head` has no effect on it; check it without");
+        assert_error(&ran, 2, "contrail: `gaps.har` is not a trail, so `--head` has no effect on it; check it without `--head`");
     }
 }
 

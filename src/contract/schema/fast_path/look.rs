@@ -240,7 +240,7 @@ impl Branch {
             let mut called = value.entries().filter(|(held, _)| is_called(*held));
             called.next().is_none_or(|(_, told)| match told.plain_text() {
                 Some(text) => is_among(values, text),
-                // With escapes, nobody knows; what is no string is none of these texts.
+                // A text with escapes is undecided; what is no string is none of these texts.
                 None => told.kind() == Kind::String,
             })
         };
