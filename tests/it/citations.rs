@@ -13,7 +13,7 @@ use serde_json::Value;
 /// A section's heading and quotes.
 struct Section {
     heading: String,
-    statement: Vec<String>,
+    quotes: Vec<String>,
 }
 
 fn passages() -> BTreeMap<String, Section> {
@@ -21,7 +21,7 @@ fn passages() -> BTreeMap<String, Section> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let section = |held: &Value| Section {
         heading: text(&held["heading"]),
-        statement: held["statement"].as_array().unwrap().iter().map(text).collect(),
+        quotes: held["says"].as_array().unwrap().iter().map(text).collect(),
     };
     passages.as_object().unwrap().iter().map(|(name, held)| (name.clone(), section(held))).collect()
 }
@@ -77,7 +77,7 @@ fn every_aspect_that_is_not_shown_is_cited_where_the_documentation_says_so_or_is
         for section in sections.split(", ") {
             let held = passages
                 .get(section)
-                .is_some_and(|held| held.statement.iter().any(|says_| says_not_shown(says_, &statement)));
+                .is_some_and(|held| held.quotes.iter().any(|quote| says_not_shown(quote, &statement)));
             if !passages.contains_key(section) || held == silent {
                 wrong.push(format!("{place}: {statement} [{source}]"));
             }
@@ -115,7 +115,7 @@ fn every_limit_is_cited_where_the_documentation_states_it() {
                 wrong.push(format!("{place}: there is no section {section}"));
                 continue;
             };
-            let text = held.statement.join("\n");
+            let text = held.quotes.join("\n");
             let spaced = field.replace('_', " ");
             let mut terms = terms(statement);
             if section == "8" {
@@ -127,7 +127,7 @@ fn every_limit_is_cited_where_the_documentation_states_it() {
             }
             let holds = |quote: &str| terms.iter().all(|term| quote.contains(term.as_str()));
             let row = |quote: &&String| quote.contains(field) || quote.contains(&spaced);
-            let one_row = held.statement.iter().filter(row).any(|quote| holds(quote));
+            let one_row = held.quotes.iter().filter(row).any(|quote| holds(quote));
             // The names of an object, the variants' actions and the forms of a selector stand in rows of their own.
             let several_rows = ["", "action", "consumer_selector", "redirect_uri"].contains(&field) && holds(&text);
             if !one_row && !several_rows {

@@ -337,7 +337,10 @@ fn heads_that_cover_no_entry_prove_nothing_and_none_before_the_first_link_is_one
     assert!(status == 2, "nothing was read: {said}");
     fs::write(workspace.path().join("zero"), format!("{{\"seq\":0,\"hash\":\"{}\"}}", "0".repeat(64))).unwrap();
     let (status, said) = check(&workspace, &["trail", "--head", "zero"]);
-    assert_line(&said, "contrail: `zero` holds no head, so no trail can be compared with it; name the file of `--head-to`");
+    assert_line(
+        &said,
+        "contrail: `zero` holds no head, so no trail can be compared with it; name the file of `--head-to`",
+    );
     assert!(status == 2, "{said}");
 }
 

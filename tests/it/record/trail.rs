@@ -291,7 +291,11 @@ fn heads_that_hold_nothing_to_anything_are_refused() {
             "contrail: `none` holds no head, so no trail can be compared with it; name the file of `--head-to`",
         );
         let ran = workspace.run(&[command, "gaps.har", "--head", "heads"]);
-        assert_error(&ran, 2, "contrail: `gaps.har` is not a trail, so `--head` has no effect on it; check it without `--head`");
+        assert_error(
+            &ran,
+            2,
+            "contrail: `gaps.har` is not a trail, so `--head` has no effect on it; check it without `--head`",
+        );
     }
 }
 
