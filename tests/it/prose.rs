@@ -1,11 +1,12 @@
 //! The words of README, pages, changelog and help: short lines, plain English, and paths that exist.
 
 use std::{
-    fs,
+    fs, mem,
     path::{Path, PathBuf},
 };
 
 const MAX_COLUMNS: usize = 100;
+const MAX_WORDS: usize = 25;
 
 /// Turns of phrase that hide who acts, or that a noun of the field says better.
 const BANNED: &[&str] = &[
@@ -72,6 +73,66 @@ fn lines_of_the_documentation_fit_into_100_columns() {
         }
     }
     assert!(long.is_empty(), "longer than {MAX_COLUMNS} columns:\n{}", long.join("\n"));
+}
+
+/// The sentences outside tables and headings, each with its first line. An inline code span is one word, and an item of
+/// a list ends a sentence.
+fn sentences(text: &str) -> Vec<(usize, Vec<&str>)> {
+    let mut sentences = Vec::new();
+    let mut sentence = Vec::new();
+    let mut first = 0;
+    let mut in_code = false;
+    let mut last = 0;
+    for (number, line) in prose(text) {
+        let line = line.trim_start();
+        let is_text = !line.starts_with(['|', '#', '<']);
+        let goes_on = is_text && !line.is_empty() && !line.starts_with("- ") && number == last + 1;
+        if !goes_on && !sentence.is_empty() {
+            sentences.push((first, mem::take(&mut sentence)));
+        }
+        last = number;
+        for word in line.split_whitespace().filter(|_| is_text) {
+            let (begins_in_code, marks) = (in_code, word.matches('`').count());
+            in_code ^= marks % 2 == 1;
+            if begins_in_code || !word.contains(char::is_alphanumeric) && marks == 0 {
+                // The rest of a code span, or a dash.
+            } else {
+                if sentence.is_empty() {
+                    first = number;
+                }
+                sentence.push(word);
+            }
+            if !in_code
+                && word.trim_end_matches([')', ']', '*', '"']).ends_with(['.', '?', '!'])
+                && !sentence.is_empty()
+            {
+                sentences.push((first, mem::take(&mut sentence)));
+            }
+        }
+    }
+    sentences.extend((!sentence.is_empty()).then_some((first, sentence)));
+    sentences
+}
+
+#[test]
+fn sentences_of_the_documentation_have_at_most_25_words() {
+    let mut long = Vec::new();
+    // The page of the rules is written from `src/cli/explain`.
+    for page in pages().iter().filter(|page| !page.ends_with("docs/rules.md")) {
+        for (line, words) in sentences(&fs::read_to_string(page).unwrap()) {
+            if words.len() > MAX_WORDS {
+                long.push(format!("{}:{line}: {} words: {}", page.display(), words.len(), words.join(" ")));
+            }
+        }
+    }
+    assert!(long.is_empty(), "longer than {MAX_WORDS} words:\n{}", long.join("\n"));
+}
+
+#[test]
+fn a_sentence_ends_at_its_stop_at_an_item_and_at_a_blank_line() {
+    let text = "# Head\n\nOne `a b. c` two.\nThree (four\nfive.) Six:\n\n- seven\n- eight\n\n```sh\nnine\n```\nten\n";
+    let counts: Vec<_> = sentences(text).iter().map(|(line, words)| (*line, words.len())).collect();
+    assert_eq!(counts, [(3, 3), (4, 3), (5, 1), (7, 1), (8, 1), (13, 1)]);
 }
 
 fn banned_in(name: &str, text: &str) -> Vec<String> {
