@@ -276,7 +276,11 @@ mod tests {
         let client_side = Rule::ALL.iter().filter(|rule| !Misbehaviour::BREAKABLE.contains(rule));
         for rule in client_side {
             let message = rule.id().parse::<Misbehaviour>().unwrap_err().to_string();
-            assert!(message.contains(rule.id()) && message.contains("exchange.echo"), "{message}");
+            let breakable = Misbehaviour::BREAKABLE.map(Rule::id).join(", ");
+            let rule = rule.id();
+            let expected =
+                format!("a tenant cannot break `{rule}`, which is about what clients send; it can break: {breakable}");
+            assert_eq!(message, expected);
         }
         let message = "response.bodies".parse::<Misbehaviour>().unwrap_err().to_string();
         assert_eq!(

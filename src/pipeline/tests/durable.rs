@@ -121,7 +121,10 @@ async fn under_durable_requests_are_refused_while_nothing_can_be_written_and_tak
     let outcome = pipeline.finish();
     outcome.console.close();
     assert!(outcome.counts.lost());
-    assert!(said.text().contains("requests get 503 until it can (--durable)"), "{}", said.text());
+    let line = "401 GET /api/v2/connection-profiles/templates getConnectionProfileTemplates violates 0 ms (auth.missing \
+                at Authorization)\n";
+    let alarm = "ALARM: the journal cannot be written; requests get 503 until it can (--durable): no storage space\n";
+    assert_eq!(said.text(), [alarm, line, line].concat());
 }
 
 #[test]

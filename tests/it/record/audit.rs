@@ -96,7 +96,6 @@ fn every_report_of_verify_states_the_chain_of_a_trail_as_an_audit_does() {
 fn a_browsers_export_without_authorization_leaves_the_caller_unknown() {
     let ran = run(["audit", "tests/data/har/chrome.har"]);
     assert_output("record/audit/a_browsers_export_without_authorization_leaves_the_caller_unknown", &ran);
-    assert!(!ran.stdout.contains("auth.missing") && !ran.stdout.contains("lacks"), "{}", ran.stdout);
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn a_killed_recording_that_kept_a_trail_is_folded_at_the_next_start_with_or_with
             }
             // Its removal discards those exchanges.
             fs::remove_file(workspace.path().join("rec.har.journal")).unwrap();
-            assert!(start(&[]).contains("NOTHING RECORDED"));
+            assert_line(&start(&[]), "exit status 2: NOTHING RECORDED");
             continue;
         }
         let running = workspace.start("record", &[&["--out", "rec.har", "--format", "json"], options].concat());

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::harness::{TEMPLATES, Workspace, get, token};
 use crate::support::{
-    golden::{assert_error, assert_line},
+    golden::{assert_error, assert_line, assert_output},
     process::Running,
     wire::call,
 };
@@ -125,8 +125,7 @@ fn a_redacted_copy_of_a_trail_has_a_chain_of_its_own_that_verifies() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     fs::write(workspace.path().join("part.journal"), &ran.stdout).unwrap();
     let verified = workspace.run(&["verify", "part.journal"]);
-    assert!(verified.stderr.contains("is whole") || verified.stderr.contains("part of"), "{}", verified.stderr);
-    assert!(!verified.stderr.contains("altered"), "{}", verified.stderr);
+    assert_output("record/redacted/a_segment_by_itself", &verified);
 }
 
 #[test]
@@ -267,7 +266,7 @@ fn a_body_file_that_was_edited_is_accepted_and_counted() {
     let ran = workspace.run(&["redact", "--in-place", "fx"]);
     assert_error(&ran, 0, "accepted: 1 body file edited by hand (another digest than the HAR file states)");
     let ran = workspace.run(&["redact", "--in-place", "fx"]);
-    assert!(ran.status == 0 && !ran.stderr.contains("edited by hand"), "{}", ran.stderr);
+    assert_output("record/redacted/a_body_file_whose_edit_was_accepted", &ran);
 }
 
 #[test]
