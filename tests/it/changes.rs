@@ -213,7 +213,7 @@ fn parameters_bodies_responses_and_headers_are_compared_one_by_one() {
 }
 
 #[test]
-fn whoever_may_call_the_old_operation_has_to_be_able_to_call_the_new_one() {
+fn clients_of_the_old_operation_must_be_able_to_call_the_new_one() {
     let document = |security: Value| {
         let mut whole = with_operation(&json!({"operationId": "op", "security": security}));
         let key = json!({"type": "apiKey", "in": "header", "name": "X-Key"});

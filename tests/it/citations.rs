@@ -66,7 +66,7 @@ fn says_not_shown(quote: &str, aspect: &str) -> bool {
 }
 
 #[test]
-fn every_aspect_that_is_not_shown_is_cited_where_the_documentation_says_so_or_is_silent() {
+fn every_aspect_that_is_not_shown_is_cited_where_the_documentation_excludes_it_or_is_silent() {
     let passages = passages();
     let mut wrong = Vec::new();
     for Fact { place, statement, source } in outline().not_shown {

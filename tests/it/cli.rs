@@ -13,7 +13,7 @@ fn subcommands() -> Vec<String> {
 }
 
 #[test]
-fn help_names_every_command_and_says_what_it_does() {
+fn help_names_every_command_and_describes_it() {
     let help = run(["--help"]);
     assert_eq!((help.status, help.stderr.as_str()), (0, ""));
     for command in contrail::cli::command().get_subcommands() {
@@ -33,7 +33,7 @@ fn every_command_has_help_on_standard_output_with_status_0() {
 }
 
 #[test]
-fn every_option_and_argument_says_what_it_means() {
+fn every_option_and_argument_is_described() {
     for command in contrail::cli::command().get_subcommands() {
         for argument in command.get_arguments() {
             let help = argument.get_help().map(ToString::to_string).unwrap_or_default();

@@ -303,7 +303,7 @@ fn a_document_of_openapi_3_0_is_a_contract_too() {
 }
 
 #[test]
-fn what_an_operation_asks_for_and_scopes_of_any_form_are_shown_as_the_document_says_them() {
+fn what_an_operation_asks_for_and_scopes_of_any_form_are_shown_as_in_the_document() {
     let folder = tempfile::tempdir().unwrap();
     let text = "openapi: 3.1.0\ninfo: {title: Shop, version: '1'}\npaths:\n  /a: {get: {operationId: open, responses: {}}}\n  \
                 /b: {get: {operationId: keyed, security: [{key: []}], responses: {}}}\n  /c: {get: {operationId: either, \

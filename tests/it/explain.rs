@@ -13,13 +13,13 @@ use crate::{
 };
 
 #[test]
-fn explain_says_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one() {
+fn explain_states_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one() {
     let folder = tempfile::tempdir().unwrap();
     let told = run_in(folder.path(), ["explain", "auth.scope"]);
     assert_eq!(told.status, 0);
-    assert_output("explain/explain_says_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one", &told);
+    assert_output("explain/explain_states_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one", &told);
     let aspect = run_in(folder.path(), ["explain", "required-scope"]);
-    assert_output("explain/explain_says_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one-2", &aspect);
+    assert_output("explain/explain_states_what_a_rule_means_and_suggests_the_nearest_for_an_unknown_one-2", &aspect);
     let all = run_in(folder.path(), ["explain"]).stdout;
     for name in [
         "  operation.undocumented      gap        no documented operation has this method and path",

@@ -122,7 +122,7 @@ fn a_document_made_to_cost_takes_bounded_time_and_stack() {
 }
 
 #[test]
-fn a_body_whatever_is_in_it_is_settled_by_one_look_only_where_there_is_nothing_to_report() {
+fn one_walk_accepts_a_body_only_where_there_is_nothing_to_report() {
     holds("body", targets::body, &[], 1500);
 }
 

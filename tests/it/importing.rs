@@ -53,15 +53,12 @@ fn what_every_producer_recorded_verifies_in_the_fixture_as_it_did_in_the_file() 
 }
 
 #[test]
-fn a_browsers_export_loses_other_sites_and_keeps_saying_that_nobody_can_judge_authentication() {
+fn a_browsers_export_loses_other_sites_and_its_authentication_stays_unchecked() {
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("x.har");
     let ran = run(["import", &data("chrome.har"), "--out", out.to_str().unwrap()]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert_output(
-        "importing/a_browsers_export_loses_other_sites_and_keeps_saying_that_nobody_can_judge_authentication",
-        &ran,
-    );
+    assert_output("importing/a_browsers_export_loses_other_sites_and_its_authentication_stays_unchecked", &ran);
     let text = fs::read_to_string(&out).unwrap();
     assert!(!text.contains("cdn.example") && !text.contains("shop.example"));
     let ran = run(["verify", out.to_str().unwrap(), "--format", "json"]);
@@ -178,7 +175,7 @@ fn a_file_without_a_lasting_answer_leaves_the_fixture_as_it_was_with_status_2() 
 }
 
 #[test]
-fn what_a_tool_says_of_a_failure_loses_its_secrets_before_it_is_cut_and_on_the_console_too() {
+fn a_tools_message_about_a_failure_loses_its_secrets_before_it_is_cut_and_on_the_console_too() {
     let folder = TempDir::new().unwrap();
     let token = har::token("read:x", har::NOON);
     let failures = [

@@ -143,17 +143,17 @@ async fn setup(options: Options) -> Setup {
         connect_timeout: Duration::from_secs(5),
     });
     let (stop, stopped) = watch::channel(false);
-    let doors = [
+    let listeners = [
         ListenerKind::Plain,
         ListenerKind::Tls(Certificates::Authority(authority.clone())),
         ListenerKind::Forward(forward),
     ];
     let mut addresses = Vec::new();
-    for door in doors {
+    for kind in listeners {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         addresses.push(listener.local_addr().unwrap());
         own.add(listener.local_addr().unwrap());
-        tokio::spawn(listener::serve(proxy.clone(), listener, door, stopped.clone()));
+        tokio::spawn(listener::serve(proxy.clone(), listener, kind, stopped.clone()));
     }
     Setup {
         heard,

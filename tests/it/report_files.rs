@@ -111,7 +111,7 @@ fn a_report_beside_what_is_read_is_written() {
 }
 
 #[test]
-fn a_report_says_that_the_command_was_stopped_until_its_end_replaces_that() {
+fn a_report_states_that_the_command_was_stopped_until_its_end_replaces_that() {
     let folder = place();
     let reports = ["junit=j.xml", "json=j.json", "text=j.txt", "html=j.html"];
     let files =

@@ -114,7 +114,7 @@ fn scan_finds_a_value_of_the_environment_in_every_coding_of_its_own() {
 }
 
 #[test]
-fn scan_is_clean_on_what_holds_no_secret_and_says_what_it_cannot_do() {
+fn scan_is_clean_on_what_holds_no_secret_and_states_what_it_cannot_do() {
     let folder = tempfile::tempdir().unwrap();
     let clean =
         write(folder.path(), "a.json", r#"{"id":"con_1","token_type":"Bearer","client_secret":"!client-secret-1!"}"#);
@@ -122,10 +122,10 @@ fn scan_is_clean_on_what_holds_no_secret_and_says_what_it_cannot_do() {
     assert_eq!(run_with_input(["scan", "-"], b"nothing of the kind\n").status, 0);
     let missing = run(["scan", "no-such-file"]);
     assert_eq!((missing.status, missing.stdout.as_str()), (2, ""));
-    assert_output("secrets/scan_is_clean_on_what_holds_no_secret_and_says_what_it_cannot_do", &missing);
+    assert_output("secrets/scan_is_clean_on_what_holds_no_secret_and_states_what_it_cannot_do", &missing);
     let unset = run(["scan", "--env", "CERTAINLY_NOT_SET", &clean]);
     assert_eq!(unset.status, 2);
-    assert_output("secrets/scan_is_clean_on_what_holds_no_secret_and_says_what_it_cannot_do-2", &unset);
+    assert_output("secrets/scan_is_clean_on_what_holds_no_secret_and_states_what_it_cannot_do-2", &unset);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use super::*;
 use crate::support::{golden::assert_error, reports::FORMATS};
 
-/// Two calls of one client on two days, and one of nobody for an operation that no document has.
+/// Two calls of one client on two days, and one without a token for an operation that no document has.
 fn two_days(folder: &Path) {
     let token = har::token("read:rate_limit_policies", har::NOON + 100_000);
     let policy = "/api/v2/rate-limit-policies/rlp_1";

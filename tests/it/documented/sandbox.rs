@@ -36,7 +36,7 @@ fn the_members_of_the_sandboxs_data_are_those_of_its_page_with_their_defaults() 
 }
 
 #[test]
-fn each_rule_is_broken_as_the_page_says_and_the_rest_of_the_answer_stays() {
+fn each_rule_is_broken_as_the_page_states_and_the_rest_of_the_answer_stays() {
     let path = |seed: &Value, list: &str, before: &str, after: &str| {
         format!("{before}{}{after}", seed[list][0]["id"].as_str().unwrap())
     };

@@ -1,4 +1,4 @@
-//! Where fixtures are: folders that were renamed, that hold other things, or that nobody may write.
+//! Where fixtures are: folders that were renamed, that hold other things, or that are read-only.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -125,7 +125,7 @@ pub const ENDS: &[(&str, &str, bool)] = &[
 ];
 
 #[tokio::test]
-async fn an_answer_ends_where_its_framing_says_and_nothing_of_it_leaks_into_the_next() {
+async fn an_answer_ends_where_its_framing_ends_and_nothing_of_it_leaks_into_the_next() {
     for (sent, expected, whole) in ENDS {
         let mut harness = Harness::new().await;
         let mut client = harness.client().await;
@@ -251,7 +251,7 @@ async fn interim_answers_without_end_are_a_502_however_fast_and_a_504_however_sl
 }
 
 #[tokio::test]
-async fn an_answer_without_a_length_ends_with_its_connection_and_says_so_to_the_client() {
+async fn an_answer_without_a_length_ends_with_its_connection_and_the_client_gets_the_last_chunk() {
     let mut harness = Harness::new().await;
     let mut client = harness.client().await;
     client.send(GET).await;
@@ -287,7 +287,7 @@ async fn a_client_of_http_1_0_gets_no_chunks_and_the_end_with_its_connection() {
 }
 
 #[tokio::test]
-async fn a_body_behind_the_answer_to_head_reaches_nobody() {
+async fn a_body_behind_the_answer_to_head_reaches_no_client() {
     let mut harness = Harness::new().await;
     let mut client = harness.client().await;
     client.send("HEAD /x HTTP/1.1\r\nHost: a\r\n\r\n").await;

@@ -216,7 +216,7 @@ async fn many_interim_answers_over_http2_pass_by_and_the_answer_comes() {
 }
 
 #[tokio::test]
-async fn silence_over_http2_is_a_504_or_a_cut_and_the_connection_serves_nobody_else() {
+async fn silence_over_http2_is_a_504_or_a_cut_and_the_connection_serves_no_other_client() {
     let mut harness = harness(live::Limits { silence: Duration::from_millis(200), ..live::Limits::default() }).await;
     for begun in [false, true] {
         let mut client = harness.client().await;

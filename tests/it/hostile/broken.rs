@@ -23,7 +23,7 @@ use crate::support::golden::assert_line;
 const UNBOUNDED: &str = "HTTP/1.0 200 OK\r\n\r\nabc";
 
 /// An upstream that answers `/u/7` with the seventh unusable answer, `/e/7` with the seventh of those that end, `/cut`
-/// with one that only the end of its connection ends (which TLS is not told of), and everything else well.
+/// with one that only the end of its connection ends (without notice to TLS), and everything else well.
 async fn tenant(acceptor: Option<TlsAcceptor>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -145,7 +145,7 @@ async fn holds(command: &str, tls: bool) {
     assert!(ended.ends_with("\r\n3\r\nabc\r\n0\r\n\r\n") && whole == Said::Whole, "{ended} {whole:?}");
     let (cut, reset) = unbounded(&proxy, "/cut").await;
     let truncated = cut.ends_with("\r\n3\r\nabc\r\n") && reset == Said::Reset;
-    // Without TLS nobody can tell the two ends apart.
+    // Without TLS the two ends look alike.
     assert!(if tls { truncated } else { cut == ended }, "{cut} {reset:?}");
     let (_, summary, _) = proxy.finish();
     let broken = ENDS.iter().filter(|(.., whole)| !whole).count() + UNUSABLE.len();

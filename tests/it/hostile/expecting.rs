@@ -62,7 +62,7 @@ async fn a_final_answer_in_place_of_100_reaches_the_client_and_no_body_goes_anyw
         let exchange = harness.ended().await.exchange;
         assert_eq!((exchange.response.unwrap().status, exchange.transport.incomplete), (expected, None));
         assert_eq!(exchange.request.body.content, "");
-        // What the client sends all the same is nobody's: neither a body nor a request.
+        // What the client sends all the same is neither a body nor a request.
         let _ = tokio::io::AsyncWriteExt::write_all(&mut client.0, b"GET /").await;
         assert_eq!(tenant.rest().await, "", "{expected}");
         assert!(!client.rest().await.contains("HTTP/1.1"), "{expected}");

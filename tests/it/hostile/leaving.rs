@@ -1,4 +1,4 @@
-//! How a connection over HTTP/2 ends that is idle, too slow, or open when contrail stops: its client is told (GOAWAY).
+//! How a connection over HTTP/2 ends that is idle, too slow, or open when contrail stops: its client gets GOAWAY.
 
 use std::time::Duration;
 

@@ -116,7 +116,7 @@ async fn bodies_over_http2(proxy: &ProxyUnderTest, way: Way) {
     }
 }
 
-/// A forward listener wants to be told of the upstream.
+/// A forward listener needs the upstream.
 fn of_upstream(proxy: &ProxyUnderTest, way: Way, fields: &str) -> String {
     if way != Way::Absolute {
         return fields.to_owned();

@@ -141,7 +141,7 @@ async fn refused_heads_get_their_status_a_reason_and_a_closed_connection_and_not
     for (sent, expected, reason) in REFUSED {
         let mut harness = Harness::new().await;
         let mut client = harness.client().await;
-        // A second request right behind is never answered: nobody knows where it begins.
+        // A second request right behind is never answered: its beginning is unknown.
         let sent = expand(sent);
         let _ = within(client.0.write_all(&latin1(&sent))).await;
         let answer = client.rest().await;

@@ -58,7 +58,7 @@ async fn an_upload_over_http2_that_breaks_off_is_never_completed_upstream() {
 }
 
 #[tokio::test]
-async fn what_comes_after_the_end_of_a_stream_reaches_nobody() {
+async fn what_comes_after_the_end_of_a_stream_reaches_no_client() {
     for after in [frame(DATA, END_STREAM, 1, b"evil"), headers(1, true, &block(POST)), frame(DATA, 0, 1, b"evil")] {
         let mut harness = Harness::new().await;
         let mut client = opened(&harness).await;
@@ -83,7 +83,7 @@ async fn a_stream_that_is_reset_ends_its_upstream_at_once_and_the_others_go_on()
     one.message().await;
     other.message().await;
     client.0.write_all(&frame(RESET, 0, 1, &8u32.to_be_bytes())).await.unwrap();
-    // Which of them is whose nobody knows; one ends, and the other answers.
+    // Their order is unknown; one ends, and the other answers.
     let (mut byte, mut last) = ([0], [0]);
     tokio::select! {
         read = one.0.read(&mut byte) => assert_eq!(read.unwrap_or(0), 0),

@@ -120,7 +120,7 @@ const ASKS_NOTHING: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn a_101_that_nobody_requested_is_a_502_and_its_connection_is_thrown_away() {
+async fn a_101_that_no_client_requested_is_a_502_and_its_connection_is_closed() {
     for asked in ASKS_NOTHING {
         let mut harness = Harness::new().await;
         let mut client = harness.client().await;
@@ -209,7 +209,7 @@ async fn of_several_protocols_only_those_worth_asking_for_go_on_and_any_of_them_
 }
 
 #[tokio::test]
-async fn a_switched_connection_serves_nobody_else_and_outlives_the_timers_of_requests() {
+async fn a_switched_connection_serves_no_other_client_and_outlives_the_timers_of_requests() {
     let mut harness = Harness::with(set(|settings| {
         settings.header_timeout = Duration::from_millis(100);
         settings.keep_alive = Duration::from_millis(100);

@@ -198,7 +198,7 @@ fn make(mistake: &Mistake) -> String {
 }
 
 #[test]
-fn every_mistake_gets_a_message_that_says_what_where_and_what_now() {
+fn every_mistake_gets_a_message_with_what_where_and_what_now() {
     for mistake in MISTAKES {
         assert_golden(&format!("mistakes/{}.txt", mistake.name), &make(mistake));
     }

@@ -41,7 +41,7 @@ fn serve(connection: impl Fn(std::net::TcpStream) + Send + 'static) -> String {
     format!("localhost:{port}")
 }
 
-/// A port on which nobody listens.
+/// A port on which no process listens.
 fn nobody() -> String {
     format!("localhost:{}", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port())
 }

@@ -188,7 +188,7 @@ pub fn plant(secret: &str, dice: &mut Dice) -> Exchange {
         15 => request.body = Some((JSON, format!("{{\"client_secret\":\"{escaped}\" \"torn"))),
         _ => response.body = Some((JSON, format!("{{\"error\":\"sent Bearer {escaped}, which is not known\"}}"))),
     }
-    // A secret of a body that nobody can read is not recognised elsewhere.
+    // A secret of an unreadable body is not recognised elsewhere.
     let known = !response.cut && !matches!(&request.body, Some((_, text)) if text.ends_with("torn"));
     for _ in 0..if known { dice.roll(4) } else { 0 } {
         let coded = dice.coded(secret);

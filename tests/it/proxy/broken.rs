@@ -50,7 +50,7 @@ async fn surplus_bytes_of_an_answer_never_reach_the_next_request() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_nobody_answers_at_is_a_502_that_names_the_cause() {
+async fn an_upstream_that_refuses_connections_is_a_502_that_names_the_cause() {
     let mut harness = Harness::new().await;
     let address = harness.upstream.local_addr().unwrap();
     harness.upstream = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -105,7 +105,7 @@ async fn kept_alive(harness: &mut Harness) -> (super::harness::Wire, super::harn
 }
 
 #[tokio::test]
-async fn a_get_on_a_kept_alive_connection_that_closes_is_sent_again_once_and_says_so() {
+async fn a_get_on_a_kept_alive_connection_that_closes_is_sent_again_once_with_a_remark() {
     let mut harness = Harness::new().await;
     let (mut client, mut tenant) = kept_alive(&mut harness).await;
     client.send("GET /2 HTTP/1.1\r\nHost: p\r\n\r\n").await;

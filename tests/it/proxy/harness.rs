@@ -24,7 +24,7 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// What the observer heard, and what releases its end.
 type Heard = (Completed, Option<oneshot::Sender<Result<(), Problem>>>);
 
-/// An observer that hands out what it sees, and releases ends when told to.
+/// An observer that hands out what it sees, and releases ends on request.
 #[derive(Debug)]
 pub struct Seen {
     ended: mpsc::UnboundedSender<Heard>,

@@ -119,7 +119,7 @@ fn a_recording_that_comes_through_a_pipe_is_read_once() {
     assert_output("record/audit/a_recording_that_comes_through_a_pipe_is_read_once", &ran);
 }
 
-/// A token that claims this, signed by nobody.
+/// A token that claims this, without a signature.
 fn claiming(claims: &Value) -> String {
     let encoded = |text: String| URL_SAFE_NO_PAD.encode(text);
     let header = json!({"alg": "RS256", "typ": "JWT"});
@@ -193,14 +193,17 @@ fn a_file_beside_a_trail_is_not_proven_by_its_chain() {
 }
 
 #[test]
-fn an_audit_says_that_a_trail_was_altered_when_a_line_of_it_is_no_entry_any_more() {
+fn an_audit_reports_that_a_trail_was_altered_when_a_line_of_it_is_no_entry_any_more() {
     let workspace = trail_of(&[(POLICY, json!({"azp": "me"})), (POLICY, json!({"azp": "you"}))]);
     let segment = workspace.path().join("trail/trail-00000001.journal");
     let text = fs::read_to_string(&segment).unwrap();
     fs::write(&segment, text.replacen("\"startedDateTime\"", "\"started", 1)).unwrap();
     let ran = workspace.run(&["audit", "trail"]);
     assert_eq!(ran.status, 1, "{}{}", ran.stdout, ran.stderr);
-    assert_output("record/audit/an_audit_says_that_a_trail_was_altered_when_a_line_of_it_is_no_entry_any_more", &ran);
+    assert_output(
+        "record/audit/an_audit_reports_that_a_trail_was_altered_when_a_line_of_it_is_no_entry_any_more",
+        &ran,
+    );
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn under_durable_a_chunked_answer_that_cannot_be_recorded_never_ends() {
 }
 
 #[test]
-fn a_fold_that_fails_leaves_the_journal_and_says_where_it_is_after_the_summary() {
+fn a_fold_that_fails_leaves_the_journal_and_names_it_after_the_summary() {
     let workspace = Workspace::new();
     let running = with_little_room(&workspace, &["record", "--out", "rec.har"]);
     for _ in 0..30 {

@@ -90,7 +90,7 @@ fn signals_are_passed_on_to_the_command() {
 }
 
 #[test]
-fn a_taken_port_is_status_2_and_one_line_that_says_what_to_do() {
+fn a_taken_port_is_status_2_and_one_line_that_gives_advice() {
     let workspace = Workspace::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();

@@ -275,7 +275,7 @@ fn a_command_that_fails_before_anything_is_recorded_leaves_no_new_file_and_an_ol
 }
 
 #[test]
-fn personal_data_is_counted_and_the_summary_says_whether_it_is_masked() {
+fn personal_data_is_counted_and_the_summary_states_whether_it_is_masked() {
     let said = |options: &[&str]| {
         let workspace = Workspace::new();
         let running = workspace.start("record", &[&["--out", "rec.har"], options].concat());

@@ -40,7 +40,7 @@ fn cut(workspace: &Workspace, name: &str, bytes: usize) {
 }
 
 #[test]
-fn a_torn_head_is_ended_by_the_next_start_and_skipped_with_a_word_by_readers() {
+fn a_torn_head_is_ended_by_the_next_start_and_skipped_with_a_warning_by_readers() {
     let workspace = trail();
     let lines = workspace.read("heads").lines().count();
     cut(&workspace, "heads", 30);

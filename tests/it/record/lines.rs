@@ -168,7 +168,7 @@ fn a_refusal_under_enforce_repeats_no_secret() {
 }
 
 #[test]
-fn an_upstream_that_is_not_there_is_a_502_and_its_line_says_why() {
+fn an_upstream_that_is_not_there_is_a_502_and_its_line_gives_the_reason() {
     let workspace = Workspace::new();
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let running = workspace.start_at(nobody, "watch", &["--format", "json"]);

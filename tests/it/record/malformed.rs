@@ -103,7 +103,7 @@ fn an_answer_that_is_no_json_is_recorded_without_its_secrets_and_replayed_byte_f
 }
 
 #[test]
-fn a_request_that_is_not_what_its_type_says_matches_byte_for_byte_but_for_its_secrets() {
+fn a_request_that_contradicts_its_media_type_matches_byte_for_byte_but_for_its_secrets() {
     let workspace = Workspace::new();
     let cases: &[(&str, &[u8], &[u8])] = &[
         (

@@ -46,7 +46,7 @@ fn record(workspace: &Workspace, upstream: &str, options: &[&str], command: &[&s
     workspace.run(&all)
 }
 
-/// An address of this machine at which nobody listens.
+/// An address of this machine at which no process listens.
 fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", listener.local_addr().unwrap())

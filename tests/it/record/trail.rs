@@ -256,7 +256,7 @@ fn a_segment_by_itself_is_a_part_of_a_chain_and_nothing_else_is_claimed_of_it() 
              one segment by itself: what comes before it and after it is not checked",
         );
         assert!(ran.status == 0, "{said}");
-        // A head that was kept of what comes later proves nothing of it, and accuses nobody.
+        // A head that was kept of what comes later proves nothing of it, and is no alarm.
         let ran = workspace.run(&[command, &segment, "--allow", "auth.missing", "--head", "heads"]);
         assert_output(&format!("record/trail/a_segment_by_itself_and_a_later_head-{command}"), &ran);
     }

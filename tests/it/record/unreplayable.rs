@@ -34,7 +34,7 @@ fn an_answer_in_zstd_is_recorded_and_replayed_decoded() {
 }
 
 #[test]
-fn a_fixture_with_an_entry_that_cannot_be_replayed_is_not_good_and_says_which_and_why() {
+fn a_fixture_with_an_entry_that_cannot_be_replayed_is_not_good_and_the_entry_is_named_with_the_reason() {
     for format in ["text", "json"] {
         let workspace = Workspace::new();
         let origin = Origin::start();

@@ -199,7 +199,7 @@ fn the_bound_of_connections_is_that_of_all_workers_together() {
 }
 
 #[test]
-fn a_number_of_workers_out_of_range_is_status_2_and_says_the_range() {
+fn a_number_of_workers_out_of_range_is_status_2_and_the_message_names_the_range() {
     for wrong in ["0", "65", "-1", "two", ""] {
         let ran = Workspace::new().run(&["watch", "--upstream", "sandbox", &format!("--workers={wrong}")]);
         let what = if wrong.is_empty() {

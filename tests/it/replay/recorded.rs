@@ -245,7 +245,7 @@ fn ci_never_reaches_the_network_unless_it_is_forced_to() {
 }
 
 #[test]
-fn a_replayed_429_says_to_come_back_in_the_future_and_a_rate_limit_of_the_moment_stays_out_of_a_fixture() {
+fn a_replayed_429_names_a_time_in_the_future_and_a_rate_limit_of_the_moment_stays_out_of_a_fixture() {
     let folder = tempfile::tempdir().unwrap();
     let tenant = Origin::start();
     let answer = |status: &str, extra: &str| {

@@ -143,7 +143,7 @@ fn lines_and_summary_call_no_miss_conforming_and_name_what_sets_the_exit_status(
 }
 
 #[test]
-fn under_format_json_every_line_is_an_object_and_those_of_the_start_say_what_they_say_to_people() {
+fn under_format_json_every_line_is_an_object_and_those_of_the_start_have_the_text_of_the_plain_lines() {
     let workspace = Workspace::new();
     workspace.write("a.har", &[get(HELD, har::POLICY)]);
     let ports = ["--listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0", "--ca-dir", "ca", "--format", "json"];

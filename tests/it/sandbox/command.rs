@@ -183,7 +183,7 @@ fn a_rule_that_only_clients_break_is_a_usage_error() {
 }
 
 #[test]
-fn a_taken_port_is_status_2_and_says_what_to_do() {
+fn a_taken_port_is_status_2_and_the_message_gives_advice() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let ran = run(["sandbox", "--listen", &taken.local_addr().unwrap().to_string()]);
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));

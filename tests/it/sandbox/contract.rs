@@ -181,7 +181,7 @@ fn every_rule_that_the_tenant_breaks_on_purpose_is_found_by_exactly_that_rule() 
 }
 
 #[test]
-fn for_every_aspect_that_the_contract_calls_not_shown_the_sandbox_says_its_choice() {
+fn for_every_aspect_that_the_contract_calls_not_shown_the_sandbox_states_its_choice() {
     let document = include_str!("../../../contracts/tenant-management.yaml");
     let document: serde_json::Value = serde_saphyr::from_str(document).unwrap();
     let mut asked = 0;
@@ -190,7 +190,7 @@ fn for_every_aspect_that_the_contract_calls_not_shown_the_sandbox_says_its_choic
         let Some(id) = operation["operationId"].as_str() else { continue };
         for aspect in operation["x-contrail-not-shown"].as_array().unwrap() {
             let aspect = aspect.as_str().unwrap();
-            // A stage is a label; nobody can behave by it.
+            // A stage is a label; no behaviour follows from it.
             if aspect == "lifecycle-stage" {
                 continue;
             }

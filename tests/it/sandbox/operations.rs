@@ -76,7 +76,7 @@ fn an_action_gives_the_payload_as_it_results() {
 }
 
 #[test]
-fn a_token_expires_when_the_tenants_clock_says_so() {
+fn a_token_expires_by_the_tenants_clock() {
     let live = Live::start(&[]);
     assert_eq!(live.call("GET", POLICY, "").status, 200);
     live.pass(86_399);

@@ -372,7 +372,7 @@ impl Case {
         self.strings("unchecked")
     }
 
-    /// Expected blame; `None` where nobody can say.
+    /// Expected blame; `None` where it is undecided.
     pub fn blame(&self) -> Option<&str> {
         self.text("blame")
     }

@@ -1,4 +1,4 @@
-//! A `contrail` that keeps running (record, watch, replay, sandbox), until it is told to end.
+//! A `contrail` that keeps running (record, watch, replay, sandbox), until a signal ends it.
 
 use std::{
     ffi::OsStr,

@@ -1,4 +1,4 @@
-//! Tokens: where they are judged, when, and where nobody can.
+//! Tokens: where and when they are judged, and where they cannot be.
 
 use super::*;
 use crate::support::golden::{assert_line, assert_output};
@@ -23,7 +23,7 @@ fn a_stripped_header_is_named_only_where_the_contract_requires_a_credential() {
 }
 
 #[test]
-fn a_file_in_which_no_entry_carries_authorization_leaves_it_unchecked_and_says_so_once() {
+fn a_file_in_which_no_entry_carries_authorization_leaves_it_unchecked_and_the_report_states_it_once() {
     let path = "/api/v2/rate-limit-policies/rlp_1";
     let stripped = [get(path, None, 200, POLICY), get(path, None, 200, POLICY)];
     let ran = verify_text(&stripped, &[]);
@@ -38,7 +38,7 @@ fn a_file_in_which_no_entry_carries_authorization_leaves_it_unchecked_and_says_s
 }
 
 #[test]
-fn a_credential_that_a_tool_masked_is_unchecked_and_nobodys_fault() {
+fn a_credential_that_a_tool_masked_is_unchecked_and_no_violation() {
     let path = "/api/v2/rate-limit-policies/rlp_1";
     for value in
         ["Bearer !token-1!", "!token-1!", "Bearer [REDACTED]", "[authorization redacted]", "***", "bearer  ****"]
@@ -94,7 +94,7 @@ fn one_authorization_at_the_end_of_the_file_makes_its_lack_a_violation_from_the_
 }
 
 #[test]
-fn each_file_is_settled_on_its_own() {
+fn each_file_is_decided_on_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let stripped = har::har(&[get("/api/v2/rate-limit-policies/rlp_1", None, 200, POLICY)]);
     fs::write(folder.path().join("a.har"), &stripped).unwrap();

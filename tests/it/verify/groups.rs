@@ -63,7 +63,7 @@ fn other_sites_are_counted_in_one_line_and_not_listed() {
 }
 
 #[test]
-fn every_report_says_that_other_sites_fail_deny_gaps_and_the_option_that_it_names_lets_them_pass() {
+fn every_report_states_that_other_sites_fail_deny_gaps_and_the_option_that_it_names_lets_them_pass() {
     let mut elsewhere = conforming();
     elsewhere["request"]["url"] = "https://cdn.example/logo.svg".into();
     let entries = [conforming(), elsewhere];
@@ -81,12 +81,12 @@ fn every_report_says_that_other_sites_fail_deny_gaps_and_the_option_that_it_name
     assert_eq!((status, &report["summary"]["gap"], &report["summary"]["exchanges"]), (1, &1.into(), &2.into()));
     let junit = verify_text(&entries, &["--deny", "gaps", "--report", "junit"]);
     assert_output(
-        "verify/groups/every_report_says_that_other_sites_fail_deny_gaps_and_the_option_that_it_names_lets_them_pass",
+        "verify/groups/every_report_states_that_other_sites_fail_deny_gaps_and_the_option_that_it_names_lets_them_pass",
         &junit,
     );
     let html = verify_text(&entries, &["--deny", "gaps", "--report", "html"]);
     assert_output(
-        "verify/groups/every_report_says_that_other_sites_fail_deny_gaps_and_the_option_that_it_names_lets_them_pass-2",
+        "verify/groups/every_report_states_that_other_sites_fail_deny_gaps_and_the_option_that_it_names_lets_them_pass-2",
         &html,
     );
     let allowed = verify_text(&entries, &["--deny", "gaps", "--allow", "operation.undocumented"]);

@@ -176,7 +176,7 @@ fn tunnels_in_another_tools_file_are_left_out_and_counted() {
 }
 
 #[test]
-fn a_recording_without_an_exchange_is_status_2_and_says_that_nothing_was_checked() {
+fn a_recording_without_an_exchange_is_status_2_and_the_message_states_that_nothing_was_checked() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     let mut tunnel = conforming();
