@@ -4,8 +4,8 @@
 //! cargo bench --bench documents -- --documents DIR [--bytes N] [--slowest N] [--only TEXT]
 //! ```
 //!
-//! - An exchange: a request and an answer of the sandbox, its longest list repeated up to 1 KB. The time of one check, the
-//!   token known already, as a ratio to the built-in contract's.
+//! - An exchange: a request and an answer of the sandbox, its longest list repeated up to 1 KB. The time of one check,
+//!   the token known already, as a ratio to the built-in contract's.
 //! - An answer: its longest list repeated up to a size, in MB/s; then the same with a member that nothing documents in
 //!   the last item, which the fast path leaves to the gap walker. What cannot grow to 64 KB is counted and left out.
 //!

@@ -1,7 +1,8 @@
-//! What each stage costs per exchange: reading JSON, the check, redaction, writing the entry, finding a recorded answer.
+//! What each stage costs per exchange: reading JSON, the check, redaction, writing the entry, finding a recorded
+//! answer.
 //!
-//! `cargo bench` runs all of them, `cargo bench -- check` those of a name. The exchanges are those of `docs/performance.md`:
-//! a small answer, a page of 6 KB, and 1 KB each way, all of them conforming.
+//! `cargo bench` runs all of them, `cargo bench -- check` those of a name. The exchanges are those of
+//! `docs/performance.md`: a small answer, a page of 6 KB, and 1 KB each way, all of them conforming.
 
 use std::{
     sync::Arc,

@@ -10,10 +10,10 @@
 //!           Exchange ──► contract::check ──► Verdict ──► redact ──► recording (journal, fixture), console, report
 //! ```
 //!
-//! Imports point one way: `cli` > `config` > `pipeline` > `proxy` > `learn` > `mock` > `replay`, `sandbox` >
-//! `upstream` > `report` > `coverage` > `recording`, `contract` > `redact` > `token` > `finding` > `exchange` > `json` > `io`.
-//! `contract` never sees a socket, `recording` never sees a contract, `proxy` never sees either; the embedded sandbox
-//! imports nothing from `contract`, so that the two can disagree. `docs/architecture.md` lists what each owns.
+//! Imports point one way: `cli`, `config`, `pipeline`, `proxy`, `learn`, `mock`, `replay` and `sandbox`, `upstream`,
+//! `report`, `coverage`, `recording`, `contract`, `redact`, `token`, `finding`, `exchange`, `json`, `io`, each to those
+//! after it. `contract` never sees a socket, `recording` never sees a contract, `proxy` never sees either; the embedded
+//! sandbox imports nothing from `contract`, so that the two can disagree. `docs/architecture.md` lists what each owns.
 
 pub mod cli;
 pub mod config;

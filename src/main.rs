@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-/// A proxy allocates much and in many sizes; this takes less time for it than most systems' allocators, and less memory.
+/// A proxy allocates much and in many sizes; this takes less time for it than most systems' allocators, and less
+/// memory.
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

@@ -25,7 +25,8 @@ pub struct Used {
     pub status: i32,
 }
 
-/// Runs a command to its end, its output thrown away (run it by hand to see what it says). `note` is a file for the figures.
+/// Runs a command to its end, its output thrown away (run it by hand to see what it says). `note` is a file for the
+/// figures.
 pub fn run(note: &Path, command: &[&std::ffi::OsStr]) -> Result<Used, Error> {
     let status = Command::new(std::env::current_exe()?)
         .arg("used")

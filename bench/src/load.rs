@@ -82,8 +82,8 @@ impl Traffic {
     }
 }
 
-/// Sends `requests` of a mix over `connections`, and fails on any answer but 200. The connections share the mix out, so that
-/// each request of it is asked before one is again.
+/// Sends `requests` of a mix over `connections`, and fails on any answer but 200. The connections share the mix out, so
+/// that each request of it is asked before one is again.
 pub async fn burst(
     traffic: &Traffic,
     target: SocketAddr,

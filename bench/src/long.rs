@@ -1,5 +1,5 @@
-//! `long`: a long recording against a short one: how soon replay is ready, its memory, its CPU time per request; and what
-//! folding such a recording takes.
+//! `long`: a long recording against a short one: how soon replay is ready, its memory, its CPU time per request; and
+//! what folding such a recording takes.
 
 use std::{
     ffi::OsStr,

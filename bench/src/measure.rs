@@ -276,7 +276,8 @@ fn processes(child: &Child) -> Vec<u32> {
     found
 }
 
-/// Starts a process, on one core if so asked; its address is the first line that holds `marker` (on stdout, else on stderr).
+/// Starts a process, on one core if so asked; its address is the first line that holds `marker` (on stdout, else on
+/// stderr).
 pub fn start(command: &mut Command, core: Option<usize>, marker: &str) -> Result<Running, Error> {
     let on_stdout = marker.is_empty();
     let mut child = command

@@ -1,4 +1,5 @@
-//! `memory`: what the recording proxy holds: idle connections, traffic at full speed, large bodies, the end of a long recording.
+//! `memory`: what the recording proxy holds: idle connections, traffic at full speed, large bodies, the end of a long
+//! recording.
 
 use std::{
     path::PathBuf,

@@ -1,7 +1,7 @@
 //! Recordings of a mix, made without a proxy: the same bytes in every run, as large as one asks for.
 //!
-//! A journal has contrail's own form (the token is gone, its facts stand beside); a HAR file is another tool's, with the
-//! bearer tokens in it, on one line or laid out.
+//! A journal has contrail's own form (the token is gone, its facts stand beside); a HAR file is another tool's, with
+//! the bearer tokens in it, on one line or laid out.
 
 use std::{
     fs::File,

@@ -1,9 +1,9 @@
 //! The traffic: mixes, one data file each in `mixes/`.
 //!
-//! A file has a summary, its weight in the default mix, and exchanges that come in turn. In a path and in an answer `{n}`
-//! stands for an id that varies, so that nothing can be answered from one cached line. In a body, `{"$times": N, "of": …}`
-//! stands for N items of a list and `{"$members": N, "name": …, "of": …}` for an object of N members, each with its number
-//! in place of `{i}`.
+//! A file has a summary, its weight in the default mix, and exchanges that come in turn. In a path and in an answer
+//! `{n}` stands for an id that varies, so that nothing can be answered from one cached line. In a body, `{"$times": N,
+//! "of": …}` stands for N items of a list and `{"$members": N, "name": …, "of": …}` for an object of N members, each
+//! with its number in place of `{i}`.
 
 use std::{
     collections::HashMap,

@@ -161,7 +161,8 @@ impl ListenerArgs {
     }
 }
 
-/// What is wrong with the form of an address to listen on, if something is. Without it the system would look an empty host up.
+/// What is wrong with the form of an address to listen on, if something is. Without it the system would look an empty
+/// host up.
 fn malformed(address: &str) -> Option<&'static str> {
     match address.rsplit_once(':') {
         None if address.bytes().all(|byte| byte.is_ascii_digit()) => Some("it names no host"),

@@ -11,8 +11,9 @@ const OTHERS: u64 = 64;
 const OF_A_WORKER: usize = 8;
 
 /// Raises the soft limit so that so many `workers` can serve `connections` clients, with `upstream` connections to the
-/// upstream (by default one for each) beside `pool` idle ones. Gives how many clients can be served after that: fewer where
-/// the hard limit is too low. A warning names it; further clients are turned away with a reason instead of waiting.
+/// upstream (by default one for each) beside `pool` idle ones. Gives how many clients can be served after that: fewer
+/// where the hard limit is too low. A warning names it; further clients are turned away with a reason instead of
+/// waiting.
 pub(super) fn connections_that_fit(connections: usize, upstream: Option<usize>, pool: usize, workers: usize) -> usize {
     let pool = pool
         .saturating_add(upstream.unwrap_or(0).saturating_sub(connections))

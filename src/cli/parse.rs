@@ -120,8 +120,8 @@ impl Cli {
 }
 
 impl Command {
-    /// Refuses flags of a proxy that protect nothing here, and warns of those without effect. Variables and the file apply
-    /// to all commands, so theirs are ignored silently.
+    /// Refuses flags of a proxy that protect nothing here, and warns of those without effect. Variables and the file
+    /// apply to all commands, so theirs are ignored silently.
     fn check(&self, ends_in_dashes: bool, sources: &Sources) -> Result<(), String> {
         let typed = |option: &str| sources.is_flag(option);
         let Some(network) = self.network() else { return Ok(()) };

@@ -16,8 +16,8 @@ use crate::{
     visible::visible,
 };
 
-/// Opens a file that only its owner may read, as recordings are: reports show what was recorded. It is made if it is not
-/// there; `empty` says what becomes of what is in it.
+/// Opens a file that only its owner may read, as recordings are: reports show what was recorded. It is made if it is
+/// not there; `empty` says what becomes of what is in it.
 ///
 /// # Errors
 ///
@@ -28,9 +28,9 @@ pub(super) fn private_file(path: &Path, empty: bool) -> io::Result<File> {
     options.write(true).create(true).truncate(empty).open(path)
 }
 
-/// Writes such a file by rename, so that it is either the old one, whose permissions it keeps, or the new one. A link stays
-/// one: what it leads to is replaced. Where no rename is possible (a pipe, a folder that takes no file), the file is
-/// written in its place.
+/// Writes such a file by rename, so that it is either the old one, whose permissions it keeps, or the new one. A link
+/// stays one: what it leads to is replaced. Where no rename is possible (a pipe, a folder that takes no file), the file
+/// is written in its place.
 ///
 /// # Errors
 ///

@@ -186,7 +186,8 @@ pub(super) fn write_all(
     Ok(())
 }
 
-/// Writes the reports that go to files; gives those that could not be written. A folder that went meanwhile is made again.
+/// Writes the reports that go to files; gives those that could not be written. A folder that went meanwhile is made
+/// again.
 pub(super) fn write(
     requests: &[Request],
     mut write: impl FnMut(ReportFormat, &mut dyn io::Write) -> io::Result<()>,
@@ -242,7 +243,8 @@ fn write_failure(requests: &[Request], reason: Reason) -> Vec<Reason> {
     write(requests, |kind, to| collector.write(kind, &redactor, to, false))
 }
 
-/// Finds out whether a file can be written, and leaves it as it is; none is left where there was none. Its folder is made.
+/// Finds out whether a file can be written, and leaves it as it is; none is left where there was none. Its folder is
+/// made.
 fn probe(path: &Path) -> io::Result<()> {
     let target = resolved(path);
     let is_new = !target.exists();

@@ -60,8 +60,8 @@ impl RunEnd {
 }
 
 impl ProxyArgs {
-    /// Serves until a signal (or the end of the wrapped command), drains, and returns. `origin` is the upstream's, as in
-    /// `https://tenant.example`. `ready` runs after `listening on` was printed.
+    /// Serves until a signal (or the end of the wrapped command), drains, and returns. `origin` is the upstream's, as
+    /// in `https://tenant.example`. `ready` runs after `listening on` was printed.
     ///
     /// # Errors
     ///

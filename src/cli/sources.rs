@@ -10,8 +10,8 @@ use std::{
 use super::{Failure, printer::warn};
 use crate::recording::{self, Journal};
 
-/// The arguments that name recordings which no earlier one does. A file that is named again (by another spelling, a link or
-/// a folder) is to be read once; a warning states that.
+/// The arguments that name recordings which no earlier one does. A file that is named again (by another spelling, a
+/// link or a folder) is to be read once; a warning states that.
 pub(super) fn recordings(arguments: &[PathBuf]) -> Result<Vec<&Path>, Failure> {
     warn_of_journals(arguments);
     let mut seen = NamedFiles::default();

@@ -24,7 +24,8 @@ const SLOW: Duration = Duration::from_millis(250);
 /// Further lines of a command's own: a name for people and a value for both.
 pub(super) type Extra = Vec<(&'static str, Value)>;
 
-/// Why the exit status is not 0. Where several reasons apply, the first ones decide; `undone` is what could not be done.
+/// Why the exit status is not 0. Where several reasons apply, the first ones decide; `undone` is what could not be
+/// done.
 fn reasons(outcome: &Outcome, exit: Exit, undone: &[Reason]) -> Vec<Reason> {
     let mut reasons = Vec::new();
     if let Some(ended) = exit.command {

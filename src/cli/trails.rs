@@ -1,5 +1,5 @@
-//! The trails among the recordings that `verify` and `audit` read: each chain is checked by itself, and held to the kept
-//! heads that are its own.
+//! The trails among the recordings that `verify` and `audit` read: each chain is checked by itself, and held to the
+//! kept heads that are its own.
 
 use std::{
     cmp::Reverse,

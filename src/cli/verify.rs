@@ -1,9 +1,9 @@
 //! `contrail verify`: check recordings against the contract, offline.
 //!
-//! Entries stream: they are read and checked on all cores, redacted and counted in order, so memory does not grow with the
-//! file. What is reported of an exchange goes through redaction first, whatever wrote the file. Where nothing is (it
-//! conforms, and no report lists it), another tool's exchange is still searched for secrets, since one may come again in
-//! an exchange that is reported; one of our own went through redaction when it was written.
+//! Entries stream: they are read and checked on all cores, redacted and counted in order, so memory does not grow with
+//! the file. What is reported of an exchange goes through redaction first, whatever wrote the file. Where nothing is
+//! (it conforms, and no report lists it), another tool's exchange is still searched for secrets, since one may come
+//! again in an exchange that is reported; one of our own went through redaction when it was written.
 
 use std::{
     path::{Path, PathBuf},
@@ -165,8 +165,8 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
     let recording = judge.open(source)?;
     let by_contrail = recording.head().by_contrail;
     let listed = collector.lists();
-    // Decided as soon as an entry carries the header, else at the end: see `Collector`. Threads that check may learn of it
-    // late, and then give an outcome too many.
+    // Decided as soon as an entry carries the header, else at the end: see `Collector`. Threads that check may learn of
+    // it late, and then give an outcome too many.
     let (mut decided, known) = (false, AtomicBool::new(false));
     let work = |entry: Entry| {
         let Entry { index, line, mut exchange, note } = entry;
@@ -306,8 +306,8 @@ impl Judge {
     }
 
     /// Judges the token with the tolerance and the keys of this run. Where the file has it, it was read with them
-    /// ([`Judge::open`]), unless the exchange has no instant; else what counts are the instants among its facts. A fixture
-    /// has neither, and keeps the outcome of then.
+    /// ([`Judge::open`]), unless the exchange has no instant; else what counts are the instants among its facts. A
+    /// fixture has neither, and keeps the outcome of then.
     fn credential(&self, exchange: &mut Exchange, foreign: bool) {
         let skew = self.options.clock_skew;
         let request = &mut exchange.request;

@@ -58,9 +58,9 @@ struct Setting<'a> {
     off: bool,
 }
 
-/// Adds the options of `file` that neither the arguments nor a variable (read by `value`) give, and the items of lists in
-/// variables: an option that can be repeated takes a list with commas there. Of two options that exclude each other, the
-/// one that ranks lower is left out.
+/// Adds the options of `file` that neither the arguments nor a variable (read by `value`) give, and the items of lists
+/// in variables: an option that can be repeated takes a list with commas there. Of two options that exclude each other,
+/// the one that ranks lower is left out.
 ///
 /// # Errors
 ///

@@ -145,8 +145,8 @@ impl Contract {
         documents.is_some_and(|all| all.iter().all(|document| document.compiled.schemas.is_prepared()))
     }
 
-    /// What is allowed and mostly a slip, one line each: actions of overlays that changed nothing, keys that overlays do
-    /// not have, and scopes that no security scheme declares.
+    /// What is allowed and mostly a slip, one line each: actions of overlays that changed nothing, keys that overlays
+    /// do not have, and scopes that no security scheme declares.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let overlays = self.slips.iter().map(ToString::to_string);

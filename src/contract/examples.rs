@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl ContractDocument {
-    /// Examples of media types, parameters and headers that break the schema beside them: JSON pointer of each, and what
-    /// it breaks first. Compiles the schemas once more.
+    /// Examples of media types, parameters and headers that break the schema beside them: JSON pointer of each, and
+    /// what it breaks first. Compiles the schemas once more.
     #[must_use]
     pub fn broken_examples(&self) -> Vec<(String, String)> {
         let document = self.compiled.schemas.document();

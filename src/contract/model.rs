@@ -290,8 +290,8 @@ pub(crate) struct Header {
 pub struct Security {
     /// Whether every alternative takes a bearer token.
     pub required: bool,
-    /// Alternatives; holding all scopes of one is enough. Empty where the document shows no required scope, or shows that
-    /// none is needed.
+    /// Alternatives; holding all scopes of one is enough. Empty where the document shows no required scope, or shows
+    /// that none is needed.
     pub scopes: Vec<Vec<Box<str>>>,
     /// The alternatives, in the order of the document; a request has to satisfy one. Empty where nothing is needed.
     pub(crate) alternatives: Vec<Alternative>,

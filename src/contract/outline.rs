@@ -19,8 +19,8 @@ const VERBS: [&str; 4] = ["create", "read", "update", "delete"];
 pub struct Outline {
     /// The documented operations, in the order of the document.
     pub operations: Vec<Operation>,
-    /// The declared scopes of the form `<verb>:<resource>` with one of [`VERBS`], resource to verbs; any other stands as it
-    /// is, without verbs.
+    /// The declared scopes of the form `<verb>:<resource>` with one of [`VERBS`], resource to verbs; any other stands
+    /// as it is, without verbs.
     pub scopes: BTreeMap<String, Vec<String>>,
     /// How many scopes are declared.
     pub scope_count: usize,

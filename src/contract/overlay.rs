@@ -1,9 +1,9 @@
 //! OpenAPI Overlay 1.0 and 1.1: actions that add to a document or take away from it.
 //!
-//! A target is a `JSONPath` (RFC 9535). `update` merges: objects member by member, arrays by appending, anything else by
-//! replacing. `copy` (1.1) merges another node of the document in the same way. In 1.1 `update` also replaces a scalar
-//! that is the target itself, and what cannot be merged (an object with a list) is an error. A target that selects
-//! nothing changes nothing, which the specification allows; that is a warning, because it is mostly a slip.
+//! A target is a `JSONPath` (RFC 9535). `update` merges: objects member by member, arrays by appending, anything else
+//! by replacing. `copy` (1.1) merges another node of the document in the same way. In 1.1 `update` also replaces a
+//! scalar that is the target itself, and what cannot be merged (an object with a list) is an error. A target that
+//! selects nothing changes nothing, which the specification allows; that is a warning, because it is mostly a slip.
 
 use std::{
     fmt,

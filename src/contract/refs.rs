@@ -79,8 +79,8 @@ pub(crate) fn reference(pointer: &str) -> String {
     format!("#{}", utf8_percent_encode(pointer, FRAGMENT))
 }
 
-/// What stands at a JSON pointer (RFC 6901). Unlike [`Value::pointer`] it copies no token: schemas are looked up by their
-/// pointers a hundred thousand times while a document is compiled.
+/// What stands at a JSON pointer (RFC 6901). Unlike [`Value::pointer`] it copies no token: schemas are looked up by
+/// their pointers a hundred thousand times while a document is compiled.
 pub(crate) fn at<'v>(document: &'v Value, pointer: &str) -> Option<&'v Value> {
     if pointer.is_empty() {
         return Some(document);

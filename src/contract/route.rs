@@ -1,8 +1,8 @@
 //! Which operation a method and a raw path belong to.
 //!
-//! Exact, case-sensitive, on raw (percent-encoded) segments: a trailing or doubled slash, an empty parameter and another
-//! spelling of a literal segment are other paths. Any host and scheme may serve the base path. Literal segments come
-//! before templated ones, as OpenAPI says.
+//! Exact, case-sensitive, on raw (percent-encoded) segments: a trailing or doubled slash, an empty parameter and
+//! another spelling of a literal segment are other paths. Any host and scheme may serve the base path. Literal segments
+//! come before templated ones, as OpenAPI says.
 
 /// Every path template of a contract with its methods; `T` is what a route leads to.
 #[derive(Debug, Clone)]

@@ -91,8 +91,8 @@ fn schema(value: &mut Value) {
     }
 }
 
-/// `nullable: true` adds `null` to the type beside it (3.0.3). Where there is no type, or another keyword excludes null,
-/// the versions of OpenAPI 3.0 differ: null is a gap.
+/// `nullable: true` adds `null` to the type beside it (3.0.3). Where there is no type, or another keyword excludes
+/// null, the versions of OpenAPI 3.0 differ: null is a gap.
 fn nullable(members: &mut Map<String, Value>) {
     let Some(Value::Bool(true)) = members.shift_remove("nullable") else { return };
     if let Some(Value::String(kind)) = members.get("type") {

@@ -1,8 +1,8 @@
 //! Coverage: which parts of a contract exchanges touch, and which they never do.
 //!
-//! The parts are those of the document ([`Items`]): they have its names and pointers, so no value of the traffic is ever
-//! shown, and memory is bounded by the document. A part is touched if it occurs in an exchange, whatever the verdict.
-//! What cannot be decided (a redacted value, a branch that cannot be judged) counts as not touched.
+//! The parts are those of the document ([`Items`]): they have its names and pointers, so no value of the traffic is
+//! ever shown, and memory is bounded by the document. A part is touched if it occurs in an exchange, whatever the
+//! verdict. What cannot be decided (a redacted value, a branch that cannot be judged) counts as not touched.
 //!
 //! Knows nothing of files or sockets.
 

@@ -184,9 +184,9 @@ impl Body {
 
     /// Undoes the content coding that `headers` state, within `limits`; `wire_size` stays what it was.
     ///
-    /// Knows gzip, deflate (with and without the zlib wrapper, as clients do), br and zstd, and lists of them. Anything else, broken
-    /// data, bytes after the end of the data, and output beyond the limits become [`Withheld::Undecodable`]. A body of which
-    /// only a part was kept is left as it is: its bytes remain coded.
+    /// Knows gzip, deflate (with and without the zlib wrapper, as clients do), br and zstd, and lists of them. Anything
+    /// else, broken data, bytes after the end of the data, and output beyond the limits become
+    /// [`Withheld::Undecodable`]. A body of which only a part was kept is left as it is: its bytes remain coded.
     #[must_use]
     pub fn decode(self, headers: &Headers, limits: DecodeLimits) -> Self {
         if !self.is_whole() || self.content.is_empty() || !headers.contains("content-encoding") {

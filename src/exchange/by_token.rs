@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::TokenFacts;
 
-/// Values by token. Direct-mapped by where the token's facts are, which is theirs alone while they are held here; another
-/// token of the same slot takes it.
+/// Values by token. Direct-mapped by where the token's facts are, which is theirs alone while they are held here;
+/// another token of the same slot takes it.
 #[derive(Debug)]
 pub(crate) struct ByToken<V>(Vec<Option<(Arc<TokenFacts>, V)>>);
 

@@ -15,8 +15,8 @@ pub enum Credential {
     Missing,
     /// There is a header of another scheme than Bearer, or an empty one; the scheme's name if it is a registered one.
     OtherScheme(String),
-    /// A bearer token that is no JWT, with a reason without the token's text. Only a contract can say whether it had to be
-    /// one.
+    /// A bearer token that is no JWT, with a reason without the token's text. Only a contract can say whether it had to
+    /// be one.
     Malformed(String),
     /// An encrypted token (JWE): nobody can read its scopes.
     Encrypted,

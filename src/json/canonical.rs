@@ -10,8 +10,8 @@ use super::{
 
 /// A JSON number's exact value: `digits × 10^exponent`, without leading or trailing zeros in `digits`.
 ///
-/// Two numbers are equal if and only if they have the same value: `-0` is `0`, `1.0` is `1`, `1e2` is `100`. The cost is
-/// linear in the text, whatever the exponent.
+/// Two numbers are equal if and only if they have the same value: `-0` is `0`, `1.0` is `1`, `1e2` is `100`. The cost
+/// is linear in the text, whatever the exponent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Number {
     negative: bool,

@@ -46,8 +46,8 @@ impl Document {
         self.depth
     }
 
-    /// Its strings, names of members among them, in their order: each with its quotes, and whether it has escapes. `None`
-    /// where there are control characters between its tokens.
+    /// Its strings, names of members among them, in their order: each with its quotes, and whether it has escapes.
+    /// `None` where there are control characters between its tokens.
     pub(crate) fn strings_without_controls(&self) -> Option<impl Iterator<Item = (Range<usize>, bool)>> {
         let strings = self.tape.iter().filter(|slot| slot.kind() == Kind::String);
         (!self.controls).then(|| strings.map(|slot| (slot.start as usize..slot.end as usize, slot.is_marked())))

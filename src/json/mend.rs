@@ -14,8 +14,8 @@ impl Document {
     /// Reads text that names a member twice, starts with a byte-order mark, holds half of a surrogate pair or control
     /// characters, or is not UTF-8 (Latin-1). `None` for other faults.
     ///
-    /// The source of the document has the length of `text` and each token at its place; other characters stand for those
-    /// that JSON does not allow.
+    /// The source of the document has the length of `text` and each token at its place; other characters stand for
+    /// those that JSON does not allow.
     #[must_use]
     pub fn mended(text: &[u8]) -> Option<Self> {
         let source = Bytes::from(mend(text));

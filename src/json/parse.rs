@@ -71,8 +71,8 @@ pub(super) fn next(source: &[u8], at: &mut usize) -> Option<u8> {
 /// The pass over valid UTF-8; `controls` where there are control characters, if only white space.
 ///
 /// One function with its state in locals, which stay in registers; what is rare is a function of its own. While a
-/// container is open, its slot says where the one around it is (`next`, one more than its index) and how many members or
-/// items that one has so far (`end`).
+/// container is open, its slot says where the one around it is (`next`, one more than its index) and how many members
+/// or items that one has so far (`end`).
 fn pass<const UNIQUE: bool>(source: &[u8], controls: bool) -> Step<Parsed> {
     let mut tape: Vec<Slot> = Vec::with_capacity(source.len() / 12 + 1);
     // How many containers are open, and the most that were at once.

@@ -32,7 +32,8 @@ impl Kind {
     }
 }
 
-/// One value (or member name) on the tape. A container is followed by its content; a member is its name, then its value.
+/// One value (or member name) on the tape. A container is followed by its content; a member is its name, then its
+/// value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slot {
     /// First byte of the token in the source.

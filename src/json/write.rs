@@ -58,12 +58,12 @@ pub(crate) fn is_plain(bytes: &[u8]) -> bool {
     }
 }
 
-/// A piece that is being written: it is taken away at 512 bytes, with room behind for what sixteen can become escaped, and
-/// for two copies of [`COPIED`].
+/// A piece that is being written: it is taken away at 512 bytes, with room behind for what sixteen can become escaped,
+/// and for two copies of [`COPIED`].
 type Piece = [u8; 512 + 16 * 6 + 32];
 
-/// Bytes that are copied at a time, of which fewer may be meant: most strings fit, and how long they are need not be guessed
-/// by the processor.
+/// Bytes that are copied at a time, of which fewer may be meant: most strings fit, and how long they are need not be
+/// guessed by the processor.
 const COPIED: usize = 32;
 
 /// The inside of a JSON string literal.

@@ -1,10 +1,11 @@
 //! Required scopes by elimination.
 //!
 //! An operation is taken to require one scope, as documents state it. That scope is in the token of every accepted call
-//! and of no call that was refused for want of it. What else a 403 may mean decides which refusals count: one of a token
-//! that holds all that an accepted token holds has another reason and is set aside. Where the tenant says in a refusal that
-//! a scope is missing (RFC 6750, section 3.1, or a body that speaks of scopes), only such refusals count. Where it never
-//! does, a refusal counts if its path was accepted for another token and nothing that was set aside has its path or its text.
+//! and of no call that was refused for want of it. What else a 403 may mean decides which refusals count: one of a
+//! token that holds all that an accepted token holds has another reason and is set aside. Where the tenant says in a
+//! refusal that a scope is missing (RFC 6750, section 3.1, or a body that speaks of scopes), only such refusals count.
+//! Where it never does, a refusal counts if its path was accepted for another token and nothing that was set aside has
+//! its path or its text.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},

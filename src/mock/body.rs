@@ -89,8 +89,8 @@ fn example<'d>(document: &'d Value, media: &'d Value) -> Option<&'d Value> {
     media.get("example").or_else(first)
 }
 
-/// An object as a form: a field is a parameter of a query, and an object without an encoding is JSON text (OpenAPI 3.1.1,
-/// Encoding Object).
+/// An object as a form: a field is a parameter of a query, and an object without an encoding is JSON text (OpenAPI
+/// 3.1.1, Encoding Object).
 fn form(value: &Value, encodings: Option<&Value>) -> String {
     let as_json = |value: &Value| if value.is_object() { Value::String(value.to_string()) } else { value.clone() };
     let mut pairs = Vec::new();

@@ -5,7 +5,8 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 /// Maximum characters of a text, so that no `{1000000}` fills the memory.
 const MAX_LENGTH: usize = 4096;
 
-/// A text of at least `min` characters where the pattern allows that; `None` for a pattern that this reader cannot read.
+/// A text of at least `min` characters where the pattern allows that; `None` for a pattern that this reader cannot
+/// read.
 ///
 /// Look-around is left out, so a caller has to check the text.
 pub(super) fn matching(pattern: &str, min: usize, salt: usize) -> Option<String> {
@@ -23,8 +24,8 @@ pub(super) fn matching(pattern: &str, min: usize, salt: usize) -> Option<String>
     Some(text)
 }
 
-/// The pattern without `(?=…)`, `(?!…)`, `(?<=…)` and `(?<!…)`, and with the hyphen after a class of characters escaped:
-/// `[\w-.]` is no range in ECMA-262 (Annex B).
+/// The pattern without `(?=…)`, `(?!…)`, `(?<=…)` and `(?<!…)`, and with the hyphen after a class of characters
+/// escaped: `[\w-.]` is no range in ECMA-262 (Annex B).
 fn without_look_around(pattern: &str) -> String {
     let mut out = String::new();
     let mut rest = pattern;

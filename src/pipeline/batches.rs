@@ -51,8 +51,8 @@ pub(super) struct Pending {
     pub(super) waiting: Option<Waiting>,
 }
 
-/// Exchanges that are taken up without waiting for the turn's end: the first of them waits for the last, and more in one
-/// batch gain nothing.
+/// Exchanges that are taken up without waiting for the turn's end: the first of them waits for the last, and more in
+/// one batch gain nothing.
 pub(super) const MAX_PENDING: usize = 32;
 
 /// Bytes of bodies that may wait for the turn's end.

@@ -116,7 +116,8 @@ impl Judge {
         (JudgedExchange::new(exchange, verdict), panicked)
     }
 
-    /// As [`Self::check`], once for requests of the same bytes where neither their credentials nor their responses are judged.
+    /// As [`Self::check`], once for requests of the same bytes where neither their credentials nor their responses are
+    /// judged.
     fn verdict(&self, exchange: &Exchange, notes: &AnswerMeta) -> (Verdict, bool) {
         let options = self.options(notes);
         let is_alike = options.request && !options.auth && !options.response && exchange.request.body.is_whole();
@@ -135,7 +136,8 @@ impl Judge {
         (verdict, panicked)
     }
 
-    /// Judges a request that is held; `None` if it passes unjudged because it is outside `--only` or inside `--exclude`.
+    /// Judges a request that is held; `None` if it passes unjudged because it is outside `--only` or inside
+    /// `--exclude`.
     pub(super) fn admit(&self, exchange: &mut Exchange) -> Option<Result<Verdict, Panicked>> {
         if !self.includes(&exchange.request) {
             return None;
@@ -145,8 +147,8 @@ impl Judge {
         Some(if panicked { Err(Panicked) } else { Ok(verdict) })
     }
 
-    /// Takes the secrets out of an exchange, and works out what a check of its entry would not show any more, if it gets one.
-    /// `None` if redaction panicked: then nothing of the exchange may be written or shown.
+    /// Takes the secrets out of an exchange, and works out what a check of its entry would not show any more, if it
+    /// gets one. `None` if redaction panicked: then nothing of the exchange may be written or shown.
     pub(super) fn redact(
         &self,
         redactor: &Redactor,

@@ -2,16 +2,16 @@
 //!
 //! A [`Pipeline`] is the proxy's observer. The exchanges that end in one turn of an event loop form a batch, which is
 //! processed at the end of the turn ([`Pipeline::run`]): all are judged, then all are redacted, then their entries and
-//! lines are written with one call each. Going stage by stage keeps each stage's code and data in the processor's caches.
-//! Only then do the ends of their responses go out. Each event loop processes its own batch; the first one that ends its
-//! turn writes for all.
+//! lines are written with one call each. Going stage by stage keeps each stage's code and data in the processor's
+//! caches. Only then do the ends of their responses go out. Each event loop processes its own batch; the first one that
+//! ends its turn writes for all.
 //!
 //! A checker that panics costs one exchange its verdict, never the recording. A journal that cannot be written stops no
 //! traffic: an alarm, the summary and the exit status report it.
 //!
-//! Under `--durable` the ends of responses also wait for the disk. A thread syncs what was written, once for all exchanges
-//! written meanwhile; the event loop never waits for it. An exchange that cannot be written or synced is refused: its
-//! response does not end, and new requests get 503 until an entry can be written again.
+//! Under `--durable` the ends of responses also wait for the disk. A thread syncs what was written, once for all
+//! exchanges written meanwhile; the event loop never waits for it. An exchange that cannot be written or synced is
+//! refused: its response does not end, and new requests get 503 until an entry can be written again.
 
 mod batches;
 mod console;

@@ -76,8 +76,8 @@ impl Pipeline {
         }
         let turn = self.batches.here();
         let later = self.defers(&turn, &ended.exchange);
-        // An exchange in another event loop could use a secret before this batch is processed; and clients that wait for a
-        // thread send no more than it can judge.
+        // An exchange in another event loop could use a secret before this batch is processed; and clients that wait
+        // for a thread send no more than it can judge.
         let waits = ended.held
             || later
             || self.records && (self.durable || self.is_recorded(&ended.notes))

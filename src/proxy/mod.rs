@@ -1,11 +1,11 @@
 //! The proxy: listeners, limits, hop-by-hop headers, the capture of an exchange. It sees neither contracts nor files.
 //!
-//! `entry` accepts connections and decides where each request goes, `transfer` carries one request and its response, and
-//! `wire` holds the layers around a client's socket. Imports point down that list, and to the files beside them.
+//! `entry` accepts connections and decides where each request goes, `transfer` carries one request and its response,
+//! and `wire` holds the layers around a client's socket. Imports point down that list, and to the files beside them.
 //!
-//! Each exchange goes to an [`Observer`]. The *end* of its response waits until the observer has written it: what a client
-//! has whole, the journal has. Everything before the end streams. Where the upstream's head and end come in one piece,
-//! they leave in one write.
+//! Each exchange goes to an [`Observer`]. The *end* of its response waits until the observer has written it: what a
+//! client has whole, the journal has. Everything before the end streams. Where the upstream's head and end come in one
+//! piece, they leave in one write.
 
 mod capture;
 pub mod entry;

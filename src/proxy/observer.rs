@@ -25,8 +25,8 @@ pub struct Completed {
     pub notes: AnswerMeta,
     /// How long it took, from the request's head to the end.
     pub took: Duration,
-    /// Its response is held until the observer has judged it ([`HoldPolicy::responses`]): it goes out only if [`Committed`] is no
-    /// error.
+    /// Its response is held until the observer has judged it ([`HoldPolicy::responses`]): it goes out only if
+    /// [`Committed`] is no error.
     pub held: bool,
     /// No other exchange was in progress when it ended: nothing is gained by waiting for one that ends beside it.
     pub alone: bool,
@@ -59,7 +59,8 @@ pub trait Observer: Send + Sync + fmt::Debug {
         HoldPolicy::default()
     }
 
-    /// Refuses a request before it is forwarded; the problem is what the client gets. The refusal is recorded as an exchange.
+    /// Refuses a request before it is forwarded; the problem is what the client gets. The refusal is recorded as an
+    /// exchange.
     fn refuses(&self, _request: &Request) -> Option<Problem> {
         None
     }
@@ -69,8 +70,8 @@ pub trait Observer: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Whether a request (an exchange without a response) may go to the upstream. Its body's coding may be undone, and its
-    /// credential be read.
+    /// Whether a request (an exchange without a response) may go to the upstream. Its body's coding may be undone, and
+    /// its credential be read.
     ///
     /// # Errors
     ///
@@ -95,8 +96,8 @@ pub trait Observer: Send + Sync + fmt::Debug {
 }
 
 /// Resolves when an exchange is recorded, or its loss is reported: then its response may end. An error
-/// is what the client gets in its place, or, where the response has begun, why it is cut: it could not be recorded, or was
-/// [held](Completed::held) and does not pass.
+/// is what the client gets in its place, or, where the response has begun, why it is cut: it could not be recorded, or
+/// was [held](Completed::held) and does not pass.
 #[derive(Debug)]
 pub struct Committed(CommitState);
 

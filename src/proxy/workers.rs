@@ -1,7 +1,7 @@
 //! Workers: the threads that serve connections, each with an event loop of its own.
 //!
-//! The thread that accepts is one of them. A connection stays with its worker, and so does whatever is opened or spawned
-//! for it; what they share is behind the [`crate::proxy::Proxy`].
+//! The thread that accepts is one of them. A connection stays with its worker, and so does whatever is opened or
+//! spawned for it; what they share is behind the [`crate::proxy::Proxy`].
 
 use std::{
     future::Future,

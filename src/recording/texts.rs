@@ -1,4 +1,5 @@
-//! The texts of a recording's entries, one after the other: the file is followed, nothing of an entry is understood yet.
+//! The texts of a recording's entries, one after the other: the file is followed, nothing of an entry is understood
+//! yet.
 
 use std::{
     io::{self, BufRead},
@@ -35,7 +36,8 @@ pub struct Head {
     pub unproven: bool,
     /// Exchanges that a journal states as not recorded.
     pub unrecorded: Option<Unrecorded>,
-    /// Bytes of a journal's torn last line, left out: contrail was killed while it wrote the exchange, or is writing it.
+    /// Bytes of a journal's torn last line, left out: contrail was killed while it wrote the exchange, or is writing
+    /// it.
     pub torn: u64,
 }
 
@@ -331,8 +333,8 @@ impl Texts {
     }
 }
 
-/// Appends a line with its end, or what there is of it; how many bytes. As [`BufRead::read_until`], whose search looks at
-/// one word at a time.
+/// Appends a line with its end, or what there is of it; how many bytes. As [`BufRead::read_until`], whose search looks
+/// at one word at a time.
 fn read_line(input: &mut dyn BufRead, out: &mut Vec<u8>) -> io::Result<usize> {
     let start = out.len();
     loop {
@@ -396,8 +398,8 @@ fn other_form(start: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Why the secrets of a file cannot be found by their places: it has another form than HAR, or it is a recording that is
-/// not valid JSON. `None` for all other files.
+/// Why the secrets of a file cannot be found by their places: it has another form than HAR, or it is a recording that
+/// is not valid JSON. `None` for all other files.
 ///
 /// The torn last line of a journal is no fault: no reader takes it.
 #[must_use]

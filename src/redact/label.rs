@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The number distinguishes the secrets of one recording, whatever their kind. Dots fill a label up to a schema's
-//! shortest length; the form without a kind fits a short longest one; where not even that fits, one or two `!` stand alone. Every
-//! character is free of escapes in JSON, JSON pointers, URLs, forms, cookies and header fields, so a label reads the
-//! same in all of them. A label in place of a JSON number is the number itself.
+//! shortest length; the form without a kind fits a short longest one; where not even that fits, one or two `!` stand
+//! alone. Every character is free of escapes in JSON, JSON pointers, URLs, forms, cookies and header fields, so a label
+//! reads the same in all of them. A label in place of a JSON number is the number itself.
 
 use std::ops::Range;
 

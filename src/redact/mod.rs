@@ -1,10 +1,10 @@
 //! Redaction: an [`Exchange`](crate::exchange::Exchange) with its [`Verdict`](crate::finding::Verdict) goes in, a
 //! [`Redacted`] one comes out, the only type that writers, console and reports accept.
 //!
-//! Structural, never a pattern over a finished line. An exchange is read twice: first every secret is recognised, by the
-//! field that it stands in (headers, form fields, JSON members, query parameters), by its shape, and by the rules that
-//! `--redact` adds; then every known secret is replaced wherever it stands, by value and in any coding. A body that is
-//! not what its media type says is searched as text and kept; one whose secrets cannot be located is withheld;
+//! Structural, never a pattern over a finished line. An exchange is read twice: first every secret is recognised, by
+//! the field that it stands in (headers, form fields, JSON members, query parameters), by its shape, and by the rules
+//! that `--redact` adds; then every known secret is replaced wherever it stands, by value and in any coding. A body
+//! that is not what its media type says is searched as text and kept; one whose secrets cannot be located is withheld;
 //! of a cut body nothing is kept.
 //!
 //! ```text
@@ -44,13 +44,5 @@ pub use label::{has_label, is_label, matches, unnumbered};
 pub use plan::{Plan, PlanError};
 pub use redactor::Redactor;
 
-#[cfg(test)]
-mod linear;
-#[cfg(test)]
-mod notations;
-#[cfg(test)]
-mod properties;
-#[cfg(test)]
-mod readings;
 #[cfg(test)]
 mod tests;

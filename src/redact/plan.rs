@@ -133,8 +133,8 @@ impl Plan {
         !self.pointers.is_empty()
     }
 
-    /// The last names of the pointers, for text in which no pointer leads anywhere; `None` where one of them has no name of
-    /// its own there (`*`, an index).
+    /// The last names of the pointers, for text in which no pointer leads anywhere; `None` where one of them has no
+    /// name of its own there (`*`, an index).
     pub(super) fn last_names(&self) -> Option<Vec<&str>> {
         fn last(pointer: &[String]) -> Option<&str> {
             let name = pointer.last()?;

@@ -89,7 +89,8 @@ impl Redactor {
         !matches!(spread, MatchScope::Field | MatchScope::Word)
     }
 
-    /// The same for the secret of an OAuth client, so that its label says what it is. It counts once a message holds it.
+    /// The same for the secret of an OAuth client, so that its label says what it is. It counts once a message holds
+    /// it.
     pub fn remember_client_secret(&self, secret: &str) {
         self.memory().foresee(secret.as_bytes(), Kind::ClientSecret);
     }

@@ -84,8 +84,9 @@ impl Builder {
 pub struct Preparer(Arc<Rules>);
 
 impl Preparer {
-    /// Works an entry out. `redact` says that its request counts as redaction makes it (another tool's file, a rule that
-    /// was added since): requests are compared with that, and misses show that. With an `entry_ref` it is not kept in memory.
+    /// Works an entry out. `redact` says that its request counts as redaction makes it (another tool's file, a rule
+    /// that was added since): requests are compared with that, and misses show that. With an `entry_ref` it is not kept
+    /// in memory.
     #[must_use]
     pub fn prepare(&self, entry: Entry, redact: bool, entry_ref: Option<EntryRef>) -> Prepared {
         self.0.prepare(entry, redact, entry_ref)

@@ -37,8 +37,8 @@ impl Conditions {
     }
 }
 
-/// Of the entries that a request may get, those that answer it: recorded under the same conditions, else under none, else
-/// all of them.
+/// Of the entries that a request may get, those that answer it: recorded under the same conditions, else under none,
+/// else all of them.
 pub(super) fn nearest(asked: Conditions, entries: &[u32], held: impl Fn(u32) -> (Conditions, u16)) -> Vec<u32> {
     let fits = |entry: &u32| {
         let (recorded, status) = held(*entry);

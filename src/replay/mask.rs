@@ -173,7 +173,8 @@ impl Keys {
     }
 }
 
-/// A request as it is known by its bytes: the bytes where they are few, else their key, which is shorter than any of them.
+/// A request as it is known by its bytes: the bytes where they are few, else their key, which is shorter than any of
+/// them.
 pub(super) struct Sent {
     held: [u8; HELD],
     length: usize,

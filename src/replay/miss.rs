@@ -141,8 +141,8 @@ fn difference(one: &Difference) -> Value {
 /// far its path is.
 type Distance = (bool, usize);
 
-/// The recorded exchanges that come nearest: those of the same method and path, or else by [`Distance`]; then those with
-/// the fewest differences.
+/// The recorded exchanges that come nearest: those of the same method and path, or else by [`Distance`]; then those
+/// with the fewest differences.
 fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
     let mut near: Vec<((Distance, usize), u32, Vec<Difference>)> = Vec::new();
     for (distance, entry) in candidates(index, parts) {

@@ -12,8 +12,8 @@ pub struct ReplayOr {
 }
 
 impl ReplayOr {
-    /// Asks `other` for what `recorded` misses. A token that replay makes would be worth nothing there, so `other` is asked
-    /// for tokens, too; a token request that is recorded already is not recorded again.
+    /// Asks `other` for what `recorded` misses. A token that replay makes would be worth nothing there, so `other` is
+    /// asked for tokens, too; a token request that is recorded already is not recorded again.
     pub fn new(recorded: ReplayUpstream, other: Arc<dyn Upstream>) -> Self {
         Self { recorded, other }
     }

@@ -1,12 +1,12 @@
 //! Replay: answers from recordings, without a socket.
 //!
 //! Recorded entries make a [`Replay`]; a request (with its secrets already replaced by the plan that made the
-//! recording) gets an answer or a [`Miss`](crate::upstream::Miss) that explains itself. Matching is by method, raw path, decoded query and
-//! body by value, never by headers; among entries of one identity the caller's own come first; the same request asked
-//! again gets the next recorded answer, counted per request.
+//! recording) gets an answer or a [`Miss`](crate::upstream::Miss) that explains itself. Matching is by method, raw
+//! path, decoded query and body by value, never by headers; among entries of one identity the caller's own come first;
+//! the same request asked again gets the next recorded answer, counted per request.
 //!
-//! Pure but for [`ReplayUpstream`], the [`Upstream`](crate::upstream::Upstream) that carries it. Knows nothing of sockets, files or
-//! contracts.
+//! Pure but for [`ReplayUpstream`], the [`Upstream`](crate::upstream::Upstream) that carries it. Knows nothing of
+//! sockets, files or contracts.
 
 mod builder;
 mod caller;

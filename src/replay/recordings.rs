@@ -87,8 +87,8 @@ impl Replay {
         Self { index, tokens, exhausted, state: Mutex::default() }
     }
 
-    /// Answers `request`. `redact` replaces secrets by the plan that made the recording: it is asked where the request as it
-    /// came was not recorded, and for what a miss shows.
+    /// Answers `request`. `redact` replaces secrets by the plan that made the recording: it is asked where the request
+    /// as it came was not recorded, and for what a miss shows.
     ///
     /// A place that the recording holds redacted matches any value of its type, so that most requests match as they
     /// came. The n-th time that a request is asked, it gets the n-th recorded answer. A miss consumes nothing.

@@ -19,8 +19,8 @@ use crate::{
 pub struct Answer {
     /// The status.
     pub status: u16,
-    /// Header fields in recorded order, repeats apart. Where there is a body, a place for its length, which is not known
-    /// to those that share them.
+    /// Header fields in recorded order, repeats apart. Where there is a body, a place for its length, which is not
+    /// known to those that share them.
     pub headers: Arc<HeaderMap>,
     /// The body; `None` where a response has none by definition (RFC 9110, section 6.4.1).
     pub body: Option<Bytes>,

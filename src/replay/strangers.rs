@@ -1,7 +1,8 @@
 //! Which hosts are the tenant's, where clients keep the tenant's own address and no option names it.
 //!
-//! A fixture calls the tenant `tenant.example`, and matching goes by no host. So a host is the tenant's once a request to it
-//! was answered from the recording, or was one that the tenant has (its method and path are recorded or documented).
+//! A fixture calls the tenant `tenant.example`, and matching goes by no host. So a host is the tenant's once a request
+//! to it was answered from the recording, or was one that the tenant has (its method and path are recorded or
+//! documented).
 
 use std::{
     collections::HashSet,

@@ -122,8 +122,8 @@ impl Collector {
         self.run.unused = Some(unused);
     }
 
-    /// The recordings that were served have these exchanges that do not fit the contract any more; whether that makes the
-    /// run fail.
+    /// The recordings that were served have these exchanges that do not fit the contract any more; whether that makes
+    /// the run fail.
     pub fn stale(&mut self, stale: Vec<Stale>, fails: bool) {
         (self.run.stale, self.run.stale_fails) = (stale, fails);
     }

@@ -1,7 +1,7 @@
 //! What changed between two recordings, operation by operation, field by field.
 //!
-//! Exchanges are paired by what was asked (method, raw path, query and body by value) in recorded order. What is left is
-//! paired within its operation and status, so that a request whose id changed is a difference and not two. What
+//! Exchanges are paired by what was asked (method, raw path, query and body by value) in recorded order. What is left
+//! is paired within its operation and status, so that a request whose id changed is a difference and not two. What
 //! distinguishes one run from another (dates, request ids) does not count; a redacted place counts by its type.
 //!
 //! Takes redacted exchanges only. Knows nothing of files or arguments.

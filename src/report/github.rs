@@ -1,5 +1,5 @@
-//! Annotations of GitHub Actions: one workflow command per line, `error` for what sets the exit status, `notice` for the
-//! rest.
+//! Annotations of GitHub Actions: one workflow command per line, `error` for what sets the exit status, `notice` for
+//! the rest.
 
 use std::io::{self, Write};
 

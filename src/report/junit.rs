@@ -1,7 +1,7 @@
 //! `JUnit` XML.
 //!
-//! What makes the command fail is a `failure`; the rest is `skipped` with its text, so that it shows without failing the
-//! build. Valid against the schema that Jenkins publishes (`junit-10.xsd`), which knows `file` for suites only.
+//! What makes the command fail is a `failure`; the rest is `skipped` with its text, so that it shows without failing
+//! the build. Valid against the schema that Jenkins publishes (`junit-10.xsd`), which knows `file` for suites only.
 
 use std::{
     io::{self, Write},

@@ -330,7 +330,8 @@ impl Tally {
         self.per_operation(|counts| counts.recorded)
     }
 
-    /// How long the exchanges of an operation took, as far as it was measured; of undocumented ones where there is none.
+    /// How long the exchanges of an operation took, as far as it was measured; of undocumented ones where there is
+    /// none.
     #[must_use]
     pub(super) fn took(&self, operation: Option<&str>) -> Duration {
         let operation = operation.unwrap_or(UNDOCUMENTED);

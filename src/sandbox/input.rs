@@ -57,8 +57,8 @@ impl Paging {
     }
 }
 
-/// Reads the fields of 4.5 that the document names, each by its own limits. Others are ignored; `version` is checked and
-/// not kept, because 2.4 has none.
+/// Reads the fields of 4.5 that the document names, each by its own limits. Others are ignored; `version` is checked
+/// and not kept, because 2.4 has none.
 pub(super) fn template_changes(fields: &Fields) -> Result<Map<String, Value>, String> {
     let mut changes = Map::new();
     let fault = |name: &str, expected: &str| format!("Payload validation error: `{name}` is {expected}");

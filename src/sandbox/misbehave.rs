@@ -1,7 +1,7 @@
 //! Breaking the document on purpose: each rule that a tenant can break, at a rate.
 //!
-//! The honest answer comes first and is then broken, so every breach differs from an honest answer in that one thing. At
-//! most one rule is broken per exchange; where several are due, the one that has waited longest goes first.
+//! The honest answer comes first and is then broken, so every breach differs from an honest answer in that one thing.
+//! At most one rule is broken per exchange; where several are due, the one that has waited longest goes first.
 
 use std::{
     fmt,

@@ -73,8 +73,8 @@ fn basic(ask: &Ask<'_>) -> Option<(String, String)> {
     Some((unescape(id, true)?, unescape(secret, true)?))
 }
 
-/// Whether an audience names this tenant's interface: by its path, by the tenant's own origin, or by the address at which
-/// the client found it.
+/// Whether an audience names this tenant's interface: by its path, by the tenant's own origin, or by the address at
+/// which the client found it.
 fn names_this_tenant(audience: &str, origin: &str, host: Option<&str>) -> bool {
     let audience = audience.strip_suffix('/').unwrap_or(audience);
     let Some(found) = audience.strip_suffix("/api/v2") else { return false };

@@ -1,7 +1,8 @@
 //! What the tenant holds when it starts: the built-in data (`seed.json`) or a file of the same shape.
 //!
 //! The clock and every id come from here, so that two runs from one seed give the same answers, byte for byte. Only
-//! tokens (their key is made at start) and, unless the seed says otherwise, the reset of a rate limit belong to the run.
+//! tokens (their key is made at start) and, unless the seed says otherwise, the reset of a rate limit belong to the
+//! run.
 
 use std::{
     fmt,

@@ -12,8 +12,8 @@ use super::message::{Answer, AnswerBody, Answers, Ask};
 
 /// Largest request body, in bytes; 413 beyond.
 const MAX_BODY: usize = 16 << 20;
-/// How long a request head may take, and how long a connection may be idle before it. Clients that keep connections expect
-/// a minute at least.
+/// How long a request head may take, and how long a connection may be idle before it. Clients that keep connections
+/// expect a minute at least.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(75);
 /// How long exchanges that are under way may take after `shutdown`.
 const DRAIN: Duration = Duration::from_secs(5);

@@ -43,8 +43,8 @@ impl TenantState {
         }
     }
 
-    /// Replaces fields of a template and gives all of it; `None` if there is none. The n-th change is n − 1 seconds after
-    /// the seed's clock; nothing to change is no change.
+    /// Replaces fields of a template and gives all of it; `None` if there is none. The n-th change is n − 1 seconds
+    /// after the seed's clock; nothing to change is no change.
     pub(super) fn update_template(&mut self, id: &str, fields: Map<String, Value>) -> Option<Map<String, Value>> {
         let template = self.templates.get_mut(id)?;
         if !fields.is_empty() {

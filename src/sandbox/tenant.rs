@@ -86,8 +86,8 @@ impl fmt::Debug for Tenant {
 }
 
 impl Tenant {
-    /// A tenant that holds what the seed says, with a fresh signing key, and a fresh secret for every client to which the
-    /// seed gives none.
+    /// A tenant that holds what the seed says, with a fresh signing key, and a fresh secret for every client to which
+    /// the seed gives none.
     ///
     /// # Errors
     ///

@@ -15,8 +15,8 @@ use crate::exchange::{Credential, Headers, TokenFacts, TokenTime};
 /// Decoded tokens by a keyed hash of their text. Bounded: beyond [`TokenCache::CAPACITY`] the least recent half goes.
 ///
 /// Of the most recent tokens the text is kept too, so that one that comes again is not hashed again. The process
-/// forwards that text anyway, and redaction keeps it to find it again. Whether a token is inside its time is worked out for each
-/// exchange.
+/// forwards that text anyway, and redaction keeps it to find it again. Whether a token is inside its time is worked out
+/// for each exchange.
 pub struct TokenCache {
     key: hmac::Key,
     skew: Duration,

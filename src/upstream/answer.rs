@@ -95,7 +95,8 @@ pub struct AnswerMeta {
     pub denied: Option<Box<Denied>>,
     /// The response is not this exchange's own (a recorded one, judged once elsewhere): judge the request only.
     pub response_judged_elsewhere: bool,
-    /// The response is one of contrail's own recordings, from which secrets are gone: nothing is to be looked for in it.
+    /// The response is one of contrail's own recordings, from which secrets are gone: nothing is to be looked for in
+    /// it.
     pub response_redacted: bool,
     /// The request has the same bytes as every other one with this key.
     pub same_request: Option<RequestKey>,

@@ -64,8 +64,8 @@ impl OwnAddresses {
         own.iter().any(|own| own.port() == address.port() && (own.ip().to_canonical() == ip || is_this_machine(ip)))
     }
 
-    /// Whether a host, as a client may call it, and a port name one of the listeners. Looks no name up: it knows addresses in
-    /// every spelling, and `localhost`.
+    /// Whether a host, as a client may call it, and a port name one of the listeners. Looks no name up: it knows
+    /// addresses in every spelling, and `localhost`.
     #[must_use]
     pub fn names(&self, host: &str, port: u16) -> bool {
         match address(host) {

@@ -25,7 +25,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// What the console and the summary call it: of a malformed request, what is wrong with it, which names nothing of it.
+    /// What the console and the summary call it: of a malformed request, what is wrong with it, which names nothing of
+    /// it.
     pub(crate) fn shown_reason(&self) -> &str {
         match self.reason {
             "bad-request" | "bad-target" => &self.detail,

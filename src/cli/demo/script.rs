@@ -1,7 +1,7 @@
 //! What the demo's client does, and the expected result of each step.
 //!
-//! Three acts: a careful client before an honest tenant, a careless client before an honest tenant, and a careful client
-//! before a tenant that breaks its own documentation.
+//! Three acts: a careful client before an honest tenant, a careless client before an honest tenant, and a careful
+//! client before a tenant that breaks its own documentation.
 
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use crate::finding::Unchecked;
 
-/// Why an aspect can be unchecked, the passage of the tenant's documentation that leaves it out (empty where none does),
-/// and what would let it be checked.
+/// Why an aspect can be unchecked, the passage of the tenant's documentation that leaves it out (empty where none
+/// does), and what would let it be checked.
 #[must_use]
 pub(super) fn aspect(aspect: Unchecked) -> (&'static str, &'static str, &'static str) {
     match aspect {

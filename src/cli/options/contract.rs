@@ -29,7 +29,8 @@ pub struct ContractArgs {
 }
 
 impl ContractArgs {
-    /// Loads and compiles the contract, and prints its warnings: unusable places, an overlay action that changes nothing.
+    /// Loads and compiles the contract, and prints its warnings: unusable places, an overlay action that changes
+    /// nothing.
     ///
     /// # Errors
     ///

@@ -73,7 +73,8 @@ pub struct ProxyArgs {
     /// Number of threads that serve connections, at most 64
     #[arg(long, help_heading = "Proxy", value_name = "N", default_value_t = 1, value_parser = workers)]
     pub workers: usize,
-    /// Set the audience of every token request [default: replace only an audience that names contrail with the tenant's]
+    /// Set the audience of every token request [default: replace only an audience that names contrail with the
+    /// tenant's]
     #[arg(long, help_heading = "Upstream", value_name = "AUDIENCE", conflicts_with = "keep_audience")]
     pub audience: Option<String>,
     /// Leave the audience of token requests unchanged

@@ -167,8 +167,8 @@ impl UpstreamArgs {
         })
     }
 
-    /// Sets the upstream up; nothing is connected yet. The sandbox answers for the documents of `contract`: the embedded
-    /// tenant for the built-in one, a mock for any other.
+    /// Sets the upstream up; nothing is connected yet. The sandbox answers for the documents of `contract`: the
+    /// embedded tenant for the built-in one, a mock for any other.
     ///
     /// # Errors
     ///
@@ -212,8 +212,8 @@ impl UpstreamArgs {
 }
 
 impl Ready {
-    /// The variables that give a command the credentials of the embedded tenant's client; redaction knows the secret from
-    /// now on, wherever the command sends it.
+    /// The variables that give a command the credentials of the embedded tenant's client; redaction knows the secret
+    /// from now on, wherever the command sends it.
     pub(in crate::cli) fn for_command(&self, proxy: &ProxyArgs, redactor: &Redactor) -> Vec<(&'static str, String)> {
         let Some(Introduced { id, secret, .. }) = self.client.as_ref().filter(|_| !proxy.command.is_empty()) else {
             return Vec::new();
@@ -222,8 +222,8 @@ impl Ready {
         vec![("CONTRAIL_SANDBOX_CLIENT_ID", id.clone()), ("CONTRAIL_SANDBOX_CLIENT_SECRET", secret.clone())]
     }
 
-    /// Says who may ask the embedded tenant for tokens, where no command is given it. A secret that was made at this start
-    /// opens nothing else; one of a seed is never shown. Says in any case what no client may do.
+    /// Says who may ask the embedded tenant for tokens, where no command is given it. A secret that was made at this
+    /// start opens nothing else; one of a seed is never shown. Says in any case what no client may do.
     pub(in crate::cli) fn introduce(&self, proxy: &ProxyArgs, format: Format) {
         if let Some(limited) = &self.limited {
             summary::event(format, "sandboxLimits", limited.as_str(), limited);
@@ -238,8 +238,8 @@ impl Ready {
     }
 }
 
-/// Which client is introduced: the first of those with the most scopes, and before any scopes count, that its tokens live,
-/// that it is global, and that its requests are not limited.
+/// Which client is introduced: the first of those with the most scopes, and before any scopes count, that its tokens
+/// live, that it is global, and that its requests are not limited.
 fn introduced(clients: &[Client]) -> Option<usize> {
     let usable =
         |client: &Client| (client.token_lifetime > 0, client.global, client.rate_limit.is_none(), client.scopes.len());

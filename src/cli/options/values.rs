@@ -59,8 +59,8 @@ pub(in crate::cli) fn instant(text: &str) -> Result<SystemTime, String> {
     Ok(instant.into())
 }
 
-/// A number of bytes: plain, or with `K`, `M`, `G` (powers of 1000) or `Ki`, `Mi`, `Gi` (powers of 1024), in any case and
-/// with an optional `B`.
+/// A number of bytes: plain, or with `K`, `M`, `G` (powers of 1000) or `Ki`, `Mi`, `Gi` (powers of 1024), in any case
+/// and with an optional `B`.
 ///
 /// # Errors
 ///

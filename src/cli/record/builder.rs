@@ -128,8 +128,8 @@ impl FixtureBuilder {
         event(self.format, "torn", bytes, &message);
     }
 
-    /// Opens the fixture's journal; `existed` says that there is a fixture. What a killed run left is folded first, or put
-    /// aside where `overwrite` is to replace it.
+    /// Opens the fixture's journal; `existed` says that there is a fixture. What a killed run left is folded first, or
+    /// put aside where `overwrite` is to replace it.
     pub(in crate::cli) fn open(
         &self,
         context: JournalContext,

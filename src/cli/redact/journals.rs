@@ -1,5 +1,5 @@
-//! `contrail redact` on journals and trails. A trail is not redacted in place: its hash chain proves that nobody changed a
-//! line. A copy has a chain of its own.
+//! `contrail redact` on journals and trails. A trail is not redacted in place: its hash chain proves that nobody
+//! changed a line. A copy has a chain of its own.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},

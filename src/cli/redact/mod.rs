@@ -1,8 +1,8 @@
 //! `contrail redact`: clean recordings that exist.
 //!
 //! Fixtures of contrail's own are folded anew ([`fixtures`]), and entries of journals are decoded and encoded anew
-//! ([`journals`]). Other files are edited: what another tool wrote beside the messages survives byte for byte. All files
-//! are searched once before anything is written, so that a secret that one of them shows is taken out of all.
+//! ([`journals`]). Other files are edited: what another tool wrote beside the messages survives byte for byte. All
+//! files are searched once before anything is written, so that a secret that one of them shows is taken out of all.
 
 mod args;
 mod fixtures;

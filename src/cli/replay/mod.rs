@@ -183,8 +183,8 @@ fn load(args: &Args, terms: &Arc<Pending>) -> Result<Replay, Failure> {
             builder.source(&source.display().to_string(), rereader);
             let work = |entry: Entry, entry_ref: EntryRef| {
                 let entry_ref = again.then_some(entry_ref);
-                // Our own recordings went through the plan when they were made; a rule that was added since did not. Labels
-                // are numbered in the file's order, so that is done in it.
+                // Our own recordings went through the plan when they were made; a rule that was added since did not.
+                // Labels are numbered in the file's order, so that is done in it.
                 let redact = entry.note.is_none() || more_rules;
                 if redact { Err((Box::new(entry), entry_ref)) } else { Ok(preparer.prepare(entry, false, entry_ref)) }
             };

@@ -76,8 +76,8 @@ pub(super) fn judge(
     Ok(judged)
 }
 
-/// Why a recorded exchange does not fit the contract any more: it has a finding that fails, or the operation that it was
-/// recorded as is gone.
+/// Why a recorded exchange does not fit the contract any more: it has a finding that fails, or the operation that it
+/// was recorded as is gone.
 fn why_stale(judged: &JudgedExchange, recorded_as: Option<&str>, policy: &PolicyArgs) -> Option<(bool, String)> {
     let verdict = &judged.verdict;
     if let Some(finding) = verdict.findings.iter().find(|finding| policy.fails_on(finding)) {

@@ -132,8 +132,8 @@ pub(super) struct Message<'a> {
 impl Check<'_> {
     /// Judges a body that is there: its media type, its form, its schema. Gives the document that it stands for.
     ///
-    /// `documented` are its media types; where there is none, those of every message count. With `suffixes`, any `+json`
-    /// type counts as `application/json`.
+    /// `documented` are its media types; where there is none, those of every message count. With `suffixes`, any
+    /// `+json` type counts as `application/json`.
     pub(super) fn judge_body(
         &mut self,
         side: Side,

@@ -1,7 +1,7 @@
 //! Authentication and scopes, from both sides: the client must hold them, and the tenant must enforce them.
 //!
-//! A token is judged at the instant of its exchange. A 401 is never contradicted: the document gives reasons that nobody
-//! can see from outside.
+//! A token is judged at the instant of its exchange. A 401 is never contradicted: the document gives reasons that
+//! nobody can see from outside.
 
 use std::time::Duration;
 

@@ -20,8 +20,8 @@ use crate::{
     finding::Unchecked,
 };
 
-/// What changed between two contracts of one document each: the changes of the whole document first, then by operation in
-/// the order of the new document, those that are gone at the end.
+/// What changed between two contracts of one document each: the changes of the whole document first, then by operation
+/// in the order of the new document, those that are gone at the end.
 #[must_use]
 pub fn compare(old: &Contract, new: &Contract) -> Vec<Change> {
     old.documents().iter().zip(new.documents()).flat_map(|(old, new)| documents(old, new)).collect()

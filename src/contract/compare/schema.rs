@@ -1,8 +1,8 @@
 //! Two schemas, keyword by keyword.
 //!
 //! Keywords that restrict a value each on its own are compared by what they allow. Below a choice (`anyOf`, `oneOf`)
-//! another branch may allow what this one does not any more, so nothing there is judged, but for "or null". What is left (conditions,
-//! negations, patterns of names) is the same or it is not.
+//! another branch may allow what this one does not any more, so nothing there is judged, but for "or null". What is
+//! left (conditions, negations, patterns of names) is the same or it is not.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -364,8 +364,8 @@ impl<'a, 'c> Walk<'a, 'c> {
         self.schemas(items(old), items(new), &at.below("*"));
     }
 
-    /// Compares the branches of choices. Where several parts of an `allOf` changed, one may make up for another, so none of
-    /// the changes since `before` is judged.
+    /// Compares the branches of choices. Where several parts of an `allOf` changed, one may make up for another, so
+    /// none of the changes since `before` is judged.
     fn branches(&mut self, old: &'a Map<String, Value>, new: &'a Map<String, Value>, at: &At, before: usize) {
         let branches = |schema: &'a Map<String, Value>, keyword: &str| {
             schema.get(keyword).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()

@@ -157,8 +157,8 @@ impl<'d> Compiler<'d> {
             if named.is_some() && style.is_none() {
                 self.unusable(&child(&at, "style"), "it is no style of a field");
             }
-            // "If a value for `style`, `explode` or `allowReserved` is explicitly defined, then … `contentType` SHALL be
-            // ignored."
+            // "If a value for `style`, `explode` or `allowReserved` is explicitly defined, then … `contentType` SHALL
+            // be ignored."
             let style = style.or(flag.map(|_| Style::Form));
             let types = encoding.get("contentType").and_then(Value::as_str).unwrap_or_default();
             let types = media::list(types.as_bytes()).filter_map(|range| std::str::from_utf8(range).ok());

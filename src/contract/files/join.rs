@@ -308,7 +308,8 @@ impl Files {
     }
 }
 
-/// The JSON pointer of the schema in a file that an anchor names. A schema below it with a `$id` has anchors of its own.
+/// The JSON pointer of the schema in a file that an anchor names. A schema below it with a `$id` has anchors of its
+/// own.
 fn anchor(file: &Value, name: &str) -> Option<String> {
     let mut todo = vec![(String::new(), file)];
     while let Some((at, value)) = todo.pop() {

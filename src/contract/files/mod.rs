@@ -2,8 +2,8 @@
 //!
 //! A file is read once, and only from the folder of the document or one below it. An entry of `paths` or `components`
 //! that is a reference into a file becomes what that names; anything else gets a name of its own under `components`.
-//! Anchors are names within their own file: references to them become JSON pointers, and they go. A reference that leads
-//! nowhere stays, with the reason.
+//! Anchors are names within their own file: references to them become JSON pointers, and they go. A reference that
+//! leads nowhere stays, with the reason.
 
 mod join;
 mod references;

@@ -1,8 +1,8 @@
-//! Forms: the fields of `application/x-www-form-urlencoded` and the parts of `multipart/form-data` as the object that the
-//! schema describes.
+//! Forms: the fields of `application/x-www-form-urlencoded` and the parts of `multipart/form-data` as the object that
+//! the schema describes.
 //!
-//! OpenAPI 3.0.4, section 4.7.15, and 3.1.1, section 4.8.15 (Encoding Object): a field is a parameter of a query (`style:
-//! form`, exploded) unless it is an object, which is JSON text.
+//! OpenAPI 3.0.4, section 4.7.15, and 3.1.1, section 4.8.15 (Encoding Object): a field is a parameter of a query
+//! (`style: form`, exploded) unless it is an object, which is JSON text.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -28,7 +28,8 @@ const MAX_ENCODED_FIELDS: usize = 1000;
 /// A form that was read.
 #[derive(Debug)]
 pub(in crate::contract) enum Form {
-    /// An object with its fields, in the reading that fits its schema best; the pointers of fields that nobody can judge.
+    /// An object with its fields, in the reading that fits its schema best; the pointers of fields that nobody can
+    /// judge.
     Fields(Box<Fields>),
     /// It is no form: the places (pointers to fields), what was expected, and what was seen.
     Malformed(Vec<(String, Cow<'static, str>, Option<String>)>),

@@ -1,7 +1,7 @@
 //! How a parameter writes arrays and objects: `style` and `explode`.
 //!
-//! OpenAPI 3.1.1, section 4.8.12.2 and appendix C; RFC 6570. Where the specification defines nothing (`deepObject` with an
-//! array), the conventions of clients are read, and what fits none of them is left open.
+//! OpenAPI 3.1.1, section 4.8.12.2 and appendix C; RFC 6570. Where the specification defines nothing (`deepObject` with
+//! an array), the conventions of clients are read, and what fits none of them is left open.
 
 use std::borrow::Cow;
 

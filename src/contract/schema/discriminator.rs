@@ -1,7 +1,7 @@
 //! `discriminator`: which schema the value of a member selects.
 //!
-//! Beside `oneOf` or `anyOf`, it selects one of the listed branches. In a parent that others extend by `allOf`, it names
-//! the child that documents the value.
+//! Beside `oneOf` or `anyOf`, it selects one of the listed branches. In a parent that others extend by `allOf`, it
+//! names the child that documents the value.
 
 use std::collections::HashMap;
 

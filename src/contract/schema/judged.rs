@@ -18,7 +18,8 @@ pub(in crate::contract) const NULLABLE: &str = "x-contrail-nullable";
 pub(super) struct Changes {
     /// Choices that a discriminator decides.
     pub(super) selectors: HashMap<String, Selector>,
-    /// `oneOf` lists of which several branches may hold, because nobody can decide between them: pointers of the schemas.
+    /// `oneOf` lists of which several branches may hold, because nobody can decide between them: pointers of the
+    /// schemas.
     pub(super) undecided: HashSet<String>,
     /// Schemas with [`NULLABLE`].
     pub(super) nullable: HashSet<String>,

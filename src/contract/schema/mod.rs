@@ -14,8 +14,6 @@ mod inspect;
 mod judge;
 mod judged;
 mod keywords;
-#[cfg(test)]
-mod openapi_tests;
 mod pattern;
 mod resources;
 mod set;

@@ -15,8 +15,8 @@ const MAX_SHALLOW_DEPTH: usize = 64;
 /// Stack for one level of nesting, in bytes: sixteen times what the plainest recursive schema takes in a debug build.
 const STACK_PER_LEVEL: usize = 64 << 10;
 
-/// Nesting up to which contrail reports every place where a schema refers to itself from within a choice: each level may
-/// multiply the work of reporting (not of judging) by the number of branches.
+/// Nesting up to which contrail reports every place where a schema refers to itself from within a choice: each level
+/// may multiply the work of reporting (not of judging) by the number of branches.
 const MAX_REPORTED_DEPTH: usize = 8;
 
 /// A schema of a document.
@@ -125,7 +125,8 @@ impl Schema {
         if !reach.circle || document.depth() <= MAX_SHALLOW_DEPTH {
             return judge();
         }
-        // The judge recurses with the schema: a deep value needs a deep stack, and a hostile one must not end the process.
+        // The judge recurses with the schema: a deep value needs a deep stack, and a hostile one must not end the
+        // process.
         std::thread::scope(|scope| {
             std::thread::Builder::new()
                 .stack_size(document.depth() * STACK_PER_LEVEL)

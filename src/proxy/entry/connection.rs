@@ -218,7 +218,8 @@ async fn serve_http2<IO>(
         ended = connection.as_mut() => ended,
         () = over => {
             connection.as_mut().graceful_shutdown();
-            // It ends once the client has answered a PING (RFC 9113, section 6.8), which one that does not read never does.
+            // It ends once the client has answered a PING (RFC 9113, section 6.8), which one that does not read never
+            // does.
             tokio::select! {
                 ended = connection.as_mut() => ended,
                 () = state.quiet() => Ok(()),
@@ -299,7 +300,8 @@ struct Tunnels {
 }
 
 impl Tunnels {
-    /// Answers one request. The bytes behind a CONNECT are not scanned as requests, so a refused one ends its connection.
+    /// Answers one request. The bytes behind a CONNECT are not scanned as requests, so a refused one ends its
+    /// connection.
     async fn serve(
         self,
         proxy: Arc<Proxy>,

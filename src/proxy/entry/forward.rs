@@ -1,8 +1,8 @@
 //! The forward listener's rules: which requests go where, decided by their heads.
 //!
 //! What goes to the upstream (or to an intercepted host) is opened and forwarded like any other request. Anything else
-//! is denied, or, with `--tunnel allow`, passed on unseen and unrecorded. Where everything is answered from memory, every
-//! host can be opened. Nothing ever leads back to contrail's own listeners, under any spelling of their address.
+//! is denied, or, with `--tunnel allow`, passed on unseen and unrecorded. Where everything is answered from memory,
+//! every host can be opened. Nothing ever leads back to contrail's own listeners, under any spelling of their address.
 //!
 //! Knows no socket: [`super::connection`] and [`super::passthrough`] carry the decisions out.
 
@@ -107,7 +107,8 @@ impl Forward {
         self.denied(&target).map_or(Decision::Tunnel(target), Decision::Deny)
     }
 
-    /// Where requests for this host go, if contrail opens it. An upstream of https gets https, whatever the client used.
+    /// Where requests for this host go, if contrail opens it. An upstream of https gets https, whatever the client
+    /// used.
     pub(in crate::proxy) fn route(&self, target: &HostPort, scheme: &'static str) -> Option<Route> {
         if *target == self.upstream {
             return Some(Route::Upstream);
@@ -159,8 +160,8 @@ impl Forward {
         }
     }
 
-    /// Reports a connection to this target on which no request could be read. A host that was not named at the start may not
-    /// be the tenant's, so it counts as denied.
+    /// Reports a connection to this target on which no request could be read. A host that was not named at the start
+    /// may not be the tenant's, so it counts as denied.
     pub(in crate::proxy) fn unread(&self, proxy: &Proxy, target: &HostPort, reason: &'static str) {
         if self.is_named(target) {
             return proxy.observer.on_rejected(0, reason);

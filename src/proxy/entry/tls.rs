@@ -137,7 +137,8 @@ where
 {
     let hello = LazyConfigAcceptor::new(Acceptor::default(), io).await.map_err(|error| error.to_string())?;
     let spoken = |name: &[u8]| config.alpn_protocols.iter().any(|spoken| spoken == name);
-    // A list without anything that is spoken here (`http/1.0` alone) would end the handshake; HTTP/1 needs no word of it.
+    // A list without anything that is spoken here (`http/1.0` alone) would end the handshake; HTTP/1 needs no word of
+    // it.
     let unknown = hello.client_hello().alpn().is_some_and(|mut offered| !offered.any(spoken));
     let config = if unknown {
         let mut plain = ServerConfig::clone(&config);

@@ -1,4 +1,5 @@
-//! How an exchange ends other than with the tenant's answer: refused, failed, replaced, or switched to another protocol.
+//! How an exchange ends other than with the tenant's answer: refused, failed, replaced, or switched to another
+//! protocol.
 
 use bytes::Bytes;
 use http::{Method, StatusCode, Version, header};

@@ -1,5 +1,5 @@
-//! Response bodies on their way to the client: they stream through, and their end is held until the observer has written
-//! the exchange down.
+//! Response bodies on their way to the client: they stream through, and their end is held until the observer has
+//! written the exchange down.
 
 use std::{
     future::{Future as _, poll_fn},
@@ -26,8 +26,8 @@ pub(in crate::proxy) struct Gate {
     next: Option<Result<Frame<Bytes>, BodyError>>,
     /// The exchange could not be recorded.
     refused: Option<Box<Problem>>,
-    /// In HTTP/2, what is left of the upstream's last piece: it is handed over in small ones, so that a client that takes
-    /// nothing is noticed until the end.
+    /// In HTTP/2, what is left of the upstream's last piece: it is handed over in small ones, so that a client that
+    /// takes nothing is noticed until the end.
     rest: Option<Bytes>,
 }
 

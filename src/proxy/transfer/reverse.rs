@@ -28,7 +28,8 @@ use crate::{
 /// An answer to a client's request, in time.
 pub(in crate::proxy) type Answering = Pin<Box<dyn Future<Output = Result<http::Response<Gate>, Infallible>> + Send>>;
 
-/// Answers one request: forwards it, or refuses it with the reason. Never fails; an error is an answer of contrail's own.
+/// Answers one request: forwards it, or refuses it with the reason. Never fails; an error is an answer of contrail's
+/// own.
 ///
 /// What needs no waiting is done before there is a future, so that it takes no room in it.
 pub(in crate::proxy) fn serve(

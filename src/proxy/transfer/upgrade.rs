@@ -55,8 +55,8 @@ fn list(value: &HeaderValue) -> impl Iterator<Item = &str> {
 
 /// Finishes a request for another protocol with its answer.
 ///
-/// Where the protocol stays, bytes that came before the answer may be of the other protocol or a pipelined request. They are
-/// ambiguous, so they are dropped, and the connection ends with the answer.
+/// Where the protocol stays, bytes that came before the answer may be of the other protocol or a pipelined request.
+/// They are ambiguous, so they are dropped, and the connection ends with the answer.
 pub(in crate::proxy) fn finish_upgrade<B>(state: &ConnectionState, answer: &mut http::Response<B>) {
     match answer.extensions_mut().remove::<Switch>() {
         Some(switch) => state.switch(switch),

@@ -8,7 +8,8 @@ use crate::proxy::host::is_authority;
 pub(in crate::proxy) struct HeadFacts {
     /// It names another protocol in `Upgrade` (RFC 9110, section 7.8: over HTTP/1.1 only).
     pub(in crate::proxy) asks_upgrade: bool,
-    /// It is an `OPTIONS` of the server as a whole, written as an absolute URI without a path (RFC 9112, section 3.2.4).
+    /// It is an `OPTIONS` of the server as a whole, written as an absolute URI without a path (RFC 9112, section
+    /// 3.2.4).
     pub(in crate::proxy) asterisk_form: bool,
 }
 
@@ -207,8 +208,8 @@ fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(trim)
 }
 
-/// A target has one of four forms (RFC 9112, section 3.2), and which one depends on the method. A `usual` one is made of
-/// what ordinary targets are.
+/// A target has one of four forms (RFC 9112, section 3.2), and which one depends on the method. A `usual` one is made
+/// of what ordinary targets are.
 fn target_fault(method: &[u8], target: &[u8], usual: bool) -> Option<&'static str> {
     if !usual && target.contains(&b'#') {
         return Some("a request target has no fragment");

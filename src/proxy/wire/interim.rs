@@ -1,7 +1,7 @@
 //! Writing informational responses (1xx) to a client of HTTP/1.1, which hyper does not do.
 //!
-//! They are written only while hyper writes nothing: its output is flushed, and the final response is not there yet. One
-//! that gets no such moment is dropped.
+//! They are written only while hyper writes nothing: its output is flushed, and the final response is not there yet.
+//! One that gets no such moment is dropped.
 
 use std::{
     io,

@@ -4,8 +4,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     pub(super) bytes: &'a [u8],
-    /// It ends in a carriage return and a line feed, and no control character (nor a tab) is before them. If not, that is
-    /// not known.
+    /// It ends in a carriage return and a line feed, and no control character (nor a tab) is before them. If not, that
+    /// is not known.
     pub(super) plain: bool,
 }
 

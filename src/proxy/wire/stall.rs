@@ -1,9 +1,9 @@
-//! Clients that do not read: one that takes no byte within `--write-timeout` is cut, so that the upstream is free again.
-//! A client that reads, however slowly, is not cut.
+//! Clients that do not read: one that takes no byte within `--write-timeout` is cut, so that the upstream is free
+//! again. A client that reads, however slowly, is not cut.
 //!
-//! On a connection the socket shows it ([`Patient`]). A stream of HTTP/2 can stall on a connection that does not, because
-//! the client never opens its window. hyper polls a body for its next piece once the last one had room, so the time between
-//! a piece and the next poll is the client's ([`Streams`]).
+//! On a connection the socket shows it ([`Patient`]). A stream of HTTP/2 can stall on a connection that does not,
+//! because the client never opens its window. hyper polls a body for its next piece once the last one had room, so the
+//! time between a piece and the next poll is the client's ([`Streams`]).
 
 use std::{
     fmt, io,

@@ -130,8 +130,8 @@ impl ConnectionState {
         self.too_slow.swap(false, Ordering::AcqRel)
     }
 
-    /// Resolves when the connection is over and its client gets a GOAWAY. For the task that drives the connection, to be
-    /// polled after it.
+    /// Resolves when the connection is over and its client gets a GOAWAY. For the task that drives the connection, to
+    /// be polled after it.
     pub(in crate::proxy) fn leaving(&self) -> impl Future<Output = ()> {
         poll_fn(|_| if self.leaving.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending })
     }
@@ -141,8 +141,9 @@ impl ConnectionState {
         &self.informational
     }
 
-    /// Resolves when nothing was in progress for [`GRACE`], and the client took nothing: a client that neither reads nor
-    /// answers does not keep a connection without streams. Exchanges in progress are not cut, nor what still goes out.
+    /// Resolves when nothing was in progress for [`GRACE`], and the client took nothing: a client that neither reads
+    /// nor answers does not keep a connection without streams. Exchanges in progress are not cut, nor what still goes
+    /// out.
     pub(in crate::proxy) async fn quiet(&self) {
         let mut taken = self.taken.load(Ordering::Acquire);
         loop {

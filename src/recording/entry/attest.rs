@@ -23,10 +23,11 @@ pub struct Attested {
     pub blame: Option<Blame>,
 }
 
-/// What has to be stored beside an entry so that [`reconcile`] gives the live verdict again; `None` if the file alone does.
+/// What has to be stored beside an entry so that [`reconcile`] gives the live verdict again; `None` if the file alone
+/// does.
 ///
-/// `live` is the verdict on the exchange as it was (redacted like all else), `recomputed` the one on the exchange as it is
-/// written, `contract` the hash of the contract that gave both.
+/// `live` is the verdict on the exchange as it was (redacted like all else), `recomputed` the one on the exchange as it
+/// is written, `contract` the hash of the contract that gave both.
 #[must_use]
 pub fn attest(live: &Verdict, recomputed: &Verdict, contract: &str) -> Option<Attested> {
     if live.findings == recomputed.findings && live.unchecked == recomputed.unchecked && live.blame == recomputed.blame

@@ -1,7 +1,7 @@
 //! From an entry of a HAR file to an [`Exchange`].
 //!
-//! What a producer left out is [`Withheld::NotSaved`](crate::exchange::Withheld::NotSaved), never an empty body; a header that only HTTP/2 has (`:path`) is no
-//! header; status 0 is an answer that never came.
+//! What a producer left out is [`Withheld::NotSaved`](crate::exchange::Withheld::NotSaved), never an empty body; a
+//! header that only HTTP/2 has (`:path`) is no header; status 0 is an answer that never came.
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration, time::SystemTime};
 
@@ -31,7 +31,8 @@ pub(in crate::recording) const NO_INSTANT: &str = "1970-01-01T00:00:00.000Z";
 pub(in crate::recording) enum Converted {
     /// An exchange.
     Exchange(Box<(Exchange, Option<Note>)>),
-    /// Not HTTP (`data:`, `blob:`, `ws:`, a browser's own schemes), or a CONNECT, which opens a tunnel to the exchanges.
+    /// Not HTTP (`data:`, `blob:`, `ws:`, a browser's own schemes), or a CONNECT, which opens a tunnel to the
+    /// exchanges.
     NotHttp,
 }
 

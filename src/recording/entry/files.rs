@@ -1,5 +1,5 @@
-//! Body files beside a HAR file (`_file`, as Playwright writes them): read only from inside the file's own folder, and only
-//! if they are what the entry says they are.
+//! Body files beside a HAR file (`_file`, as Playwright writes them): read only from inside the file's own folder, and
+//! only if they are what the entry says they are.
 
 use std::{
     borrow::Cow,
@@ -120,7 +120,8 @@ fn check(bytes: &[u8], sha256: &str) -> Result<(), String> {
     .to_owned())
 }
 
-/// The files beside a HAR file that hold its bodies and can be read, in the order of its entries; none for another file.
+/// The files beside a HAR file that hold its bodies and can be read, in the order of its entries; none for another
+/// file.
 pub(crate) fn body_files(har: &Path) -> Vec<PathBuf> {
     let Some(content) = commit::current(har).ok().and_then(|har| fs::read(har).ok()) else { return Vec::new() };
     let folder = har.parent().unwrap_or(Path::new(""));

@@ -1,4 +1,5 @@
-//! How a fixture is laid out for review: one member per line, small groups on one, bodies pretty where that is lossless.
+//! How a fixture is laid out for review: one member per line, small groups on one, bodies pretty where that is
+//! lossless.
 
 use bytes::Bytes;
 

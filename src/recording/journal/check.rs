@@ -1,5 +1,5 @@
-//! The check of a trail's chain: that every line is as it was written, and that the chain goes through the heads that were
-//! kept elsewhere.
+//! The check of a trail's chain: that every line is as it was written, and that the chain goes through the heads that
+//! were kept elsewhere.
 
 use std::{
     collections::HashMap,
@@ -62,9 +62,9 @@ pub struct Checked {
 /// Maximum statements of unrecorded exchanges that are kept apart; the last one holds the sum of further ones.
 const MAX_UNRECORDED: usize = 1000;
 
-/// Checks the chain of a trail, its segments in order, and that it goes through the heads of it that were kept elsewhere.
-/// `None` if there is no chain in them: they are plain journals. `whole` states that they are all of the trail; else the
-/// first may be any of its segments.
+/// Checks the chain of a trail, its segments in order, and that it goes through the heads of it that were kept
+/// elsewhere. `None` if there is no chain in them: they are plain journals. `whole` states that they are all of the
+/// trail; else the first may be any of its segments.
 ///
 /// # Errors
 ///

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::plural::plural;
 
-/// Why the trail of these segments, whose chain ends with `end`, is not the one of which these heads were kept; `None` if
-/// it goes through them. Earlier segments can be in another folder: heads before the first segment are not compared,
+/// Why the trail of these segments, whose chain ends with `end`, is not the one of which these heads were kept; `None`
+/// if it goes through them. Earlier segments can be in another folder: heads before the first segment are not compared,
 /// unless they are all that was kept.
 pub(super) fn doubt(kept: &KeptHeads, end: &ChainHead, segments: &[PathBuf]) -> io::Result<Option<String>> {
     let Some(last) = kept.heads.last() else { return Ok(None) };

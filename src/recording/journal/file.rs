@@ -139,8 +139,8 @@ impl JournalFile {
         fs::remove_file(&self.path).map_err(refused("remove", &self.path))
     }
 
-    /// Checks that the file is still at its path. A removed file is created again with its full content, once its folder
-    /// is there and `lock` was taken; whether that was so.
+    /// Checks that the file is still at its path. A removed file is created again with its full content, once its
+    /// folder is there and `lock` was taken; whether that was so.
     ///
     /// # Errors
     ///

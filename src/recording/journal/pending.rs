@@ -1,5 +1,5 @@
-//! Segments that wait for a fold: the journal beside a fixture that is folded from a trail holds no entries, but a line for
-//! each of the trail's segments that does. So the start after a killed run knows what is in no fixture yet.
+//! Segments that wait for a fold: the journal beside a fixture that is folded from a trail holds no entries, but a line
+//! for each of the trail's segments that does. So the start after a killed run knows what is in no fixture yet.
 
 use std::{
     fs::{self, File},

@@ -1,5 +1,5 @@
-//! Journals that are redacted again: each entry is decoded, redacted and encoded, so that it stays an entry. A trail gets a
-//! chain of its own, with another id: the old chain proves the old lines.
+//! Journals that are redacted again: each entry is decoded, redacted and encoded, so that it stays an entry. A trail
+//! gets a chain of its own, with another id: the old chain proves the old lines.
 
 use std::{io, path::Path};
 

@@ -1,7 +1,7 @@
 //! Journals beside a fixture under other names, which only who names them reads.
 //!
-//! `PATH.before.journal`: of a killed run, while `--overwrite` records in its place. `PATH.failed.journal`: of a run whose
-//! command failed. Further ones have a number: `PATH.failed-2.journal`.
+//! `PATH.before.journal`: of a killed run, while `--overwrite` records in its place. `PATH.failed.journal`: of a run
+//! whose command failed. Further ones have a number: `PATH.failed-2.journal`.
 
 use std::{
     fs, io,

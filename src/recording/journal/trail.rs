@@ -96,8 +96,8 @@ impl Trail {
         length >= self.rotate_at
     }
 
-    /// Makes the next segment, its first line tied to the chain; its file. Where that fails, nothing of it is left and the
-    /// trail is as it was.
+    /// Makes the next segment, its first line tied to the chain; its file. Where that fails, nothing of it is left and
+    /// the trail is as it was.
     pub(super) fn next_segment(&mut self) -> Result<JournalFile, WriteError> {
         let Some(number) = self.number.checked_add(1) else {
             let reason = "it has the highest number that a segment can have; move it away".to_owned();
@@ -149,8 +149,8 @@ fn lock(folder: &Path) -> Result<File, WriteError> {
 /// Drops the torn line and seals the whole ones that a killed process left; the end of the chain.
 fn recovered(folder: &Path, numbers: &[u64]) -> Result<(ChainHead, Leftover), WriteError> {
     let mut leftover = Leftover::default();
-    // Somebody can remove the file of the lock. The segments that a process writes to are locked, too: it may be about to
-    // lock the last one, and writes to the one before it meanwhile.
+    // Somebody can remove the file of the lock. The segments that a process writes to are locked, too: it may be about
+    // to lock the last one, and writes to the one before it meanwhile.
     for number in numbers.iter().rev().take(2) {
         let path = folder.join(segment_name(*number));
         let segment = File::open(&path).map_err(refused("open", &path))?;

@@ -1,4 +1,5 @@
-//! An open journal: [`Journal::add`] encodes into a batch, [`Journal::write`] gives the batch to the kernel in one write.
+//! An open journal: [`Journal::add`] encodes into a batch, [`Journal::write`] gives the batch to the kernel in one
+//! write.
 
 use std::{
     io,
@@ -51,7 +52,8 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`WriteError::Locked`] if another process has the trail open; [`WriteError::Io`] for anything the system refuses.
+    /// [`WriteError::Locked`] if another process has the trail open; [`WriteError::Io`] for anything the system
+    /// refuses.
     pub fn open_trail(
         folder: &Path,
         context: JournalContext,
@@ -75,8 +77,8 @@ impl Journal {
         }
     }
 
-    /// The journal of a trail from which a fixture is to be folded. The fixture's journal, which stays open with it, names
-    /// the trail's segments.
+    /// The journal of a trail from which a fixture is to be folded. The fixture's journal, which stays open with it,
+    /// names the trail's segments.
     ///
     /// # Errors
     ///
@@ -118,7 +120,8 @@ impl Journal {
         self.file.path()
     }
 
-    /// The files that this run wrote, in order; of a journal beside a fixture, with what it names of a killed run's trail.
+    /// The files that this run wrote, in order; of a journal beside a fixture, with what it names of a killed run's
+    /// trail.
     #[must_use]
     pub fn segments(&self) -> Vec<PathBuf> {
         match &self.kind {

@@ -28,8 +28,8 @@ pub struct Merged<T> {
 /// Trails with the same id.
 type Group<T> = (Option<String>, Vec<(T, TrailFiles)>);
 
-/// Makes one trail of those that hold the segments of one whole chain, and takes copies of a segment once, an older copy of
-/// a segment that has grown since too. Trails with one id whose segments are no such chain stay apart.
+/// Makes one trail of those that hold the segments of one whole chain, and takes copies of a segment once, an older
+/// copy of a segment that has grown since too. Trails with one id whose segments are no such chain stay apart.
 ///
 /// # Errors
 ///

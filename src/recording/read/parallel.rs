@@ -1,8 +1,8 @@
 //! Entries on all cores: one thread cuts texts out of the file, others make entries of them and do what is asked with
 //! each, and the caller gets the results in the file's order.
 //!
-//! Bounded: each thread has one batch of texts waiting, one at hand and one of results waiting, whatever the file's size.
-//! Batches go round: the n-th to the n-th thread, so that order needs no sorting.
+//! Bounded: each thread has one batch of texts waiting, one at hand and one of results waiting, whatever the file's
+//! size. Batches go round: the n-th to the n-th thread, so that order needs no sorting.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -87,8 +87,8 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// That of the first entry that cannot be read, after `sink` had all before it; or what `sink` says, after which nothing
-    /// more is read.
+    /// That of the first entry that cannot be read, after `sink` had all before it; or what `sink` says, after which
+    /// nothing more is read.
     pub fn each<T, E>(
         self,
         work: impl Fn(Entry) -> T + Sync,
@@ -102,7 +102,8 @@ impl Recording {
         self.each_on(threads, work, sink)
     }
 
-    /// As [`Recording::each`], with where each entry stands on the recording's [`Rereader`](crate::recording::Rereader).
+    /// As [`Recording::each`], with where each entry stands on the recording's
+    /// [`Rereader`](crate::recording::Rereader).
     ///
     /// # Errors
     ///

@@ -80,8 +80,8 @@ pub struct EntryRef {
     digest: u64,
 }
 
-/// The digest of an entry: its text, and what of it stands in body files. Tells entries that changed from those that did
-/// not.
+/// The digest of an entry: its text, and what of it stands in body files. Tells entries that changed from those that
+/// did not.
 fn digest(digests: &Digests, text: &[u8], entry: &Entry, has_files: bool) -> u64 {
     let digest = digests.of(text);
     if !has_files {

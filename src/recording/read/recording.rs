@@ -75,8 +75,8 @@ pub fn open_up_to(path: &Path, length: Option<u64>) -> Result<Recording, ReadErr
     Ok(Recording { file: again, ..recording })
 }
 
-/// The tokens of a fixture whose `log._contrail` follows its entries; `None` for any other file. The file is read through
-/// for them, unless its first entry shows that contrail did not write it.
+/// The tokens of a fixture whose `log._contrail` follows its entries; `None` for any other file. The file is read
+/// through for them, unless its first entry shows that contrail did not write it.
 fn late_tokens(path: &Path) -> Option<HeadTokens> {
     let (file, _) = opened(path).ok()?;
     let mut texts = Texts::begin(String::new(), Box::new(BufReader::with_capacity(CHUNK, file))).ok()?;
@@ -144,8 +144,8 @@ impl Recording {
         Ok(Self { texts, reader, file: None, skipped: 0, carries_authorization: false, buffer: Vec::new() })
     }
 
-    /// Reads the tokens of other tools' files through `tokens` (its clock skew, its keys). Entries that contrail wrote hold
-    /// their token's facts, as they were judged then.
+    /// Reads the tokens of other tools' files through `tokens` (its clock skew, its keys). Entries that contrail wrote
+    /// hold their token's facts, as they were judged then.
     #[must_use]
     pub fn with_tokens(mut self, tokens: Arc<TokenCache>) -> Self {
         self.reader.shared.tokens = tokens;

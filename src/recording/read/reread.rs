@@ -1,7 +1,7 @@
 //! Entries that are read a second time, one by one, so that a long recording need not stay in memory.
 //!
-//! A file may be written to while it is in use. Each entry is read again from the file that was opened first (whatever its
-//! name names now), and counts only if it is what it was.
+//! A file may be written to while it is in use. Each entry is read again from the file that was opened first (whatever
+//! its name names now), and counts only if it is what it was.
 
 use std::{
     fs::File,

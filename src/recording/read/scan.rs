@@ -79,8 +79,8 @@ impl<R: BufRead> Scanner<R> {
         }
     }
 
-    /// Steps to the next member or item of a container that ends with `close`: false (and the bracket taken) at its end.
-    /// `first` is whether nothing of it was taken yet.
+    /// Steps to the next member or item of a container that ends with `close`: false (and the bracket taken) at its
+    /// end. `first` is whether nothing of it was taken yet.
     pub(in crate::recording) fn next(&mut self, close: u8, first: bool) -> Result<bool, ScanError> {
         match self.peek()? {
             None => Err(ScanError::Cut),

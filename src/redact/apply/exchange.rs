@@ -1,4 +1,5 @@
-//! What a redactor gives to writers, console and reports: exchanges, requests, texts and pointers without their secrets.
+//! What a redactor gives to writers, console and reports: exchanges, requests, texts and pointers without their
+//! secrets.
 
 use std::borrow::Cow;
 

@@ -14,7 +14,8 @@ use crate::{
     },
 };
 
-/// Places whose labels an earlier redaction put there (`contrail redact` on another tool's file): they are redacted too.
+/// Places whose labels an earlier redaction put there (`contrail redact` on another tool's file): they are redacted
+/// too.
 pub(super) fn labelled(parsed: &Parsed, content: &[u8], places: &mut Vec<Arc<str>>) {
     if !label::holds(content) {
         return;

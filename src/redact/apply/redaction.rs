@@ -32,7 +32,8 @@ pub(super) struct FormValue {
     pub(super) label: String,
 }
 
-/// A field of a form that is something else: the check's text about it is a piece of a text that was redacted as another.
+/// A field of a form that is something else: the check's text about it is a piece of a text that was redacted as
+/// another.
 pub(super) struct Piece {
     pub(super) place: String,
     pub(super) value: String,

@@ -60,8 +60,8 @@ impl Redaction<'_> {
         search::find(index, raw.as_bytes(), Reading { path: true, plus: false }, &mut path);
         let mut changed = self.replaced(raw.as_bytes(), path, None);
         let mut text = changed.take().map_or_else(|| raw.to_owned(), |bytes| lossy(&bytes));
-        // A secret may begin with the path's slash (a cookie that says where to return to); without it, what follows would
-        // be a part of the host.
+        // A secret may begin with the path's slash (a cookie that says where to return to); without it, what follows
+        // would be a part of the host.
         if raw.starts_with('/') && !text.starts_with('/') {
             text.insert(0, '/');
         }

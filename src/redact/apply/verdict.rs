@@ -22,7 +22,8 @@ impl Redaction<'_> {
     /// A place of a body as the redacted body has it: the names that lead there are redacted as they are there.
     pub(super) fn place_in(&self, index: &Index, document: Option<&json::Document>, place: &str) -> String {
         let Some(mut place) = self.pointer(index, place) else { return place.to_owned() };
-        // Beside another name of the same beginning a label may read otherwise; then more of the body counts as redacted.
+        // Beside another name of the same beginning a label may read otherwise; then more of the body counts as
+        // redacted.
         while document.is_some_and(|document| document.pointer(&place).is_none()) {
             place.truncate(place.rfind('/').unwrap_or(0));
         }
@@ -44,7 +45,8 @@ impl Redaction<'_> {
         changed.then_some(out)
     }
 
-    /// A name out of a message, or another text of it that stands by itself, without its secrets; `None` if it has none.
+    /// A name out of a message, or another text of it that stands by itself, without its secrets; `None` if it has
+    /// none.
     fn name(&self, index: &Index, name: &str) -> Option<String> {
         /// No shape of a secret is shorter than this without a sign of punctuation.
         const MAX_BARE: usize = 14;

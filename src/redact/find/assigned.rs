@@ -108,8 +108,8 @@ fn opens_quote(text: &[u8]) -> bool {
     matches!(value.strip_prefix(b"\\").unwrap_or(value), [b'"' | b'\'', ..])
 }
 
-/// The end of a value with an `&` in it: no piece of it is a field of a form (`&name=`) or an entity (`&name;`). After a
-/// `=`, where a form is likelier, each piece has to look random.
+/// The end of a value with an `&` in it: no piece of it is a field of a form (`&name=`) or an entity (`&name;`). After
+/// a `=`, where a form is likelier, each piece has to look random.
 fn beyond_ampersand(text: &[u8], mut end: usize, assigned: bool) -> usize {
     /// Shortest piece that looks random.
     const MIN_RANDOM: usize = 8;
@@ -130,7 +130,8 @@ fn beyond_ampersand(text: &[u8], mut end: usize, assigned: bool) -> usize {
     end
 }
 
-/// The end of a value that goes on behind a `;`, as it does in an INI file: what follows looks random and ends the word.
+/// The end of a value that goes on behind a `;`, as it does in an INI file: what follows looks random and ends the
+/// word.
 fn second_half(text: &[u8], at: usize) -> Option<usize> {
     let rest = text[at..].strip_prefix(b";")?;
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'&;,<>(){}\\=".contains(byte);

@@ -31,8 +31,8 @@ impl Redactor {
         self.memory().learn(text, kind)
     }
 
-    /// Whether there is nothing to recognise in a text, nor in what its codings stand for: no hint, no coding, no label,
-    /// and no rule of `--redact` that asks for more.
+    /// Whether there is nothing to recognise in a text, nor in what its codings stand for: no hint, no coding, no
+    /// label, and no rule of `--redact` that asks for more.
     pub(in crate::redact) fn is_plain(&self, text: &[u8]) -> bool {
         !self.thorough && !self.plan.is_extended() && hints::is_plain(text)
     }
@@ -333,8 +333,8 @@ impl<'r, 'd> Reading<'r, 'd, '_> {
     }
 }
 
-/// The kind of the value in an item of a list, from the name beside it: `{"name": "Authorization", "value": …}`. The name may
-/// be the last step of a path: `{"op": "replace", "path": "/user/password", "value": …}` (RFC 6902, RFC 7644).
+/// The kind of the value in an item of a list, from the name beside it: `{"name": "Authorization", "value": …}`. The
+/// name may be the last step of a path: `{"op": "replace", "path": "/user/password", "value": …}` (RFC 6902, RFC 7644).
 pub(in crate::redact) fn listed_kind(node: Node<'_>) -> Option<Kind> {
     let names = node
         .entries()

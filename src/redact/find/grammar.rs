@@ -1,5 +1,5 @@
-//! How a body is read: by its media type, and by what its bytes look like. Bytes that another reader may take for something
-//! else than their type declares are read as that, too.
+//! How a body is read: by its media type, and by what its bytes look like. Bytes that another reader may take for
+//! something else than their type declares are read as that, too.
 
 use std::sync::Arc;
 
@@ -145,8 +145,8 @@ fn is_wide(declared: &[u8], content: &[u8]) -> bool {
     is_sound || wide.iter().any(|name| charset().starts_with(name.as_bytes()))
 }
 
-/// Whether readers of a malformed multipart body may differ on where its parts end: it names several boundaries or none, it
-/// may hold another one, or a delimiter stands elsewhere than on a line of its own that ends with CRLF.
+/// Whether readers of a malformed multipart body may differ on where its parts end: it names several boundaries or
+/// none, it may hold another one, or a delimiter stands elsewhere than on a line of its own that ends with CRLF.
 fn has_doubtful_parts(declared: &[u8], content: &[u8]) -> bool {
     let Some(mut boundaries) = media::every_parameter(declared, "boundary") else { return true };
     if boundaries.is_empty() {

@@ -152,8 +152,8 @@ impl Redactor {
     }
 }
 
-/// The pieces between semicolons. One inside of quotes ends a piece for some readers and none for others: then a piece is
-/// all that is quoted.
+/// The pieces between semicolons. One inside of quotes ends a piece for some readers and none for others: then a piece
+/// is all that is quoted.
 fn cookie_pieces(value: &[u8]) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = 0;

@@ -28,7 +28,8 @@ const BEFORE_CODES: &[&str] = &[
     "verify",
 ];
 
-/// Segments that look random behind one with a name that announces one. What follows a plural (`/tokens/…`) is an identifier.
+/// Segments that look random behind one with a name that announces one. What follows a plural (`/tokens/…`) is an
+/// identifier.
 pub(super) fn find(text: &[u8], emit: &mut Emit<'_>) {
     // The kind of secret that the last segment announces, and where that segment ends.
     let mut announced: Option<(Kind, usize)> = None;
@@ -72,8 +73,8 @@ fn kind_after(name: &[u8]) -> Option<Kind> {
     names::by_name(name, FieldContext::Member).filter(|_| !short.ends_with('s'))
 }
 
-/// Whether a segment looks drawn at random: a word of it mixes letters and digits, or it is a UUID. The name of a file is
-/// none.
+/// Whether a segment looks drawn at random: a word of it mixes letters and digits, or it is a UUID. The name of a file
+/// is none.
 fn is_random(segment: &[u8]) -> bool {
     /// Fewest characters of a word that nobody wrote.
     const MIN_WORD: usize = 12;

@@ -16,8 +16,8 @@ expression!(
 );
 expression!(PUTTY, r"(?-u)Private-Lines: [0-9]{1,4}\r?\n((?:[A-Za-z0-9+/=]+(?:\r?\n|\z))+)");
 expression!(SCHEME, r"(?i-u)\b(bearer|basic|dpop|token|negotiate|ntlm)[ \t]+([A-Za-z0-9._~+/!-]{8,}=*)");
-// Up to the last `@` before the path, as the URL standard reads it; a lone part is a user, or a token in its place. Other
-// readers take a `/` for a part of the password.
+// Up to the last `@` before the path, as the URL standard reads it; a lone part is a user, or a token in its place.
+// Other readers take a `/` for a part of the password.
 expression!(
     USERINFO,
     concat!(

@@ -1,9 +1,9 @@
 //! Finding known secrets in a text, in one pass.
 //!
 //! An [`Index`] is a [`NgramFilter`], which rules out nearly every text, and behind it a short list of
-//! multi-pattern searches, each about twice as large as the next. A new secret adds a small one and merges those of like
-//! size; each is compiled when the filter first lets a text through, so that a secret that never comes again costs no
-//! compiling. A search never waits for a new secret: it works on a snapshot.
+//! multi-pattern searches, each about twice as large as the next. A new secret adds a small one and merges those of
+//! like size; each is compiled when the filter first lets a text through, so that a secret that never comes again costs
+//! no compiling. A search never waits for a new secret: it works on a snapshot.
 
 use std::{
     ops::Range,

@@ -1,7 +1,7 @@
 //! A recording's memory: every secret with its label, and the [`Index`] that finds them again.
 //!
-//! A memory may have a bound. Beyond it, a quarter of the secrets is forgotten: the least recently seen ones, and none that
-//! an exchange at work has seen. Such a value is recognised again by its field, its header or its shape.
+//! A memory may have a bound. Beyond it, a quarter of the secrets is forgotten: the least recently seen ones, and none
+//! that an exchange at work has seen. Such a value is recognised again by its field, its header or its shape.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},

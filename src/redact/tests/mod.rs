@@ -2,6 +2,10 @@
 
 mod bodies;
 mod credentials;
+mod linear;
+mod notations;
+mod properties;
+mod readings;
 
 use std::sync::Arc;
 

@@ -2,7 +2,8 @@
 //!
 //! A scope counts as unneeded only as far as the documentation shows it: where it does not show which scope an
 //! operation needs, a scope that a caller holds may be needed there, and the report states that. Every line cites the
-//! first exchange that it rests on. Two audits of the same files are the same bytes, so no report of one holds its own date.
+//! first exchange that it rests on. Two audits of the same files are the same bytes, so no report of one holds its own
+//! date.
 
 mod caller;
 mod collected;

@@ -94,8 +94,8 @@ impl Live {
         outgoing
     }
 
-    /// Asks until there is an answer or a reason why there is none. What the future owns from the begin, and what lives while
-    /// an answer is waited for, is all that it has room for.
+    /// Asks until there is an answer or a reason why there is none. What the future owns from the begin, and what lives
+    /// while an answer is waited for, is all that it has room for.
     fn ask(&self, request: Request) -> impl Future<Output = Result<Answer, Failure>> + Send {
         let Request { mut head, mut body, informed, .. } = request;
         let bodiless = body.is_end_stream();

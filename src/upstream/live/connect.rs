@@ -183,7 +183,8 @@ impl Connector {
             let mut parts = http::uri::Parts::default();
             parts.scheme = self.origin.scheme().parse().ok();
             parts.authority = self.origin.authority.parse().ok();
-            // The server as a whole is in absolute form what its root is (RFC 9112, section 3.2.4); hyper writes no empty path.
+            // The server as a whole is in absolute form what its root is (RFC 9112, section 3.2.4); hyper writes no
+            // empty path.
             let path = head.uri.path_and_query().filter(|path| http2 || path.as_str() != "*");
             parts.path_and_query = Some(path.cloned().unwrap_or(PathAndQuery::from_static("/")));
             head.uri = Uri::from_parts(parts).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Which requests are sent again after an attempt that brought no answer.
 //!
 //! A kept-alive connection may turn out closed. A request that was not sent on it goes out on another one, whatever its
-//! method. One that may have been sent is sent again once, and only if that cannot do harm: its method is idempotent, it
-//! has no body, and not one byte of an answer came; or the upstream stated that it did not process the request.
+//! method. One that may have been sent is sent again once, and only if that cannot do harm: its method is idempotent,
+//! it has no body, and not one byte of an answer came; or the upstream stated that it did not process the request.
 
 use std::error::Error as _;
 

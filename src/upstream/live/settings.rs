@@ -17,8 +17,8 @@ pub struct Limits {
     pub silence: Duration,
     /// How long a connection is kept for another request.
     pub idle: Duration,
-    /// How long a body whose client waits for 100 Continue waits for the upstream's. An upstream need not know of it, and
-    /// a client that goes away meanwhile is not noticed.
+    /// How long a body whose client waits for 100 Continue waits for the upstream's. An upstream need not know of it,
+    /// and a client that goes away meanwhile is not noticed.
     pub leave: Duration,
     /// Maximum connections that are kept.
     pub kept: usize,

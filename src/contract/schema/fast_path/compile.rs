@@ -1,8 +1,8 @@
 //! From the schemas that speak of a value to the shape that they ask for together.
 //!
 //! A set of schemas is compiled as one: those that lead to a value, and what `$ref` and `allOf` add. Each branch of a
-//! choice is compiled with the rest of its set, so that what any of them documents is accounted for; once more by itself,
-//! for the gap walker, which asks whether it holds.
+//! choice is compiled with the rest of its set, so that what any of them documents is accounted for; once more by
+//! itself, for the gap walker, which asks whether it holds.
 
 use std::{
     collections::{HashMap, VecDeque},

@@ -267,8 +267,9 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// Whether the schemas document the content of such a container. A value that no schema restricts has no gaps below,
-    /// nor has one of a wrong type. Beside a schema that states something, one that states nothing frees nothing.
+    /// Whether the schemas document the content of such a container. A value that no schema restricts has no gaps
+    /// below, nor has one of a wrong type. Beside a schema that states something, one that states nothing frees
+    /// nothing.
     fn documents(&self, found: &Found<'_>, container: Types) -> bool {
         let entries = || found.applicable.iter().map(|index| &self.coverage.entries[*index]);
         let free =

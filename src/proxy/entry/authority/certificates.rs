@@ -1,8 +1,8 @@
 //! Certificates: the authority's own, bound to its hosts, and PEM.
 //!
-//! X.509 name constraints (RFC 5280, section 4.2.1.10) bind an authority to its hosts and loopback, so a stolen key cannot
-//! speak for the rest of the world. Common names are neutral: OpenSSL applies name constraints to a common name that
-//! looks like a host.
+//! X.509 name constraints (RFC 5280, section 4.2.1.10) bind an authority to its hosts and loopback, so a stolen key
+//! cannot speak for the rest of the world. Common names are neutral: OpenSSL applies name constraints to a common name
+//! that looks like a host.
 
 use std::{
     net::IpAddr,

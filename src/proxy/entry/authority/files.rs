@@ -1,8 +1,8 @@
 //! The files of authorities: where they are, who can read them, and how they are written.
 //!
 //! An authority appears in its folder whole or not at all: its files are written to a draft beside it, which is renamed
-//! into place. A process that is killed leaves a draft or a replaced folder behind; both have hidden names, and the next
-//! one removes those that are an hour old.
+//! into place. A process that is killed leaves a draft or a replaced folder behind; both have hidden names, and the
+//! next one removes those that are an hour old.
 
 use std::{
     ffi::OsStr,
@@ -109,8 +109,8 @@ pub(super) fn make(base: &Path, folder: &Path, hosts: &[String]) -> Result<(), A
     place(draft, folder)
 }
 
-/// Replaces the authority of a folder by a new one. The old one stays in place until the new one is whole; files that are
-/// not the authority's stay.
+/// Replaces the authority of a folder by a new one. The old one stays in place until the new one is whole; files that
+/// are not the authority's stay.
 pub(super) fn replace(base: &Path, folder: &Path, hosts: &[String]) -> Result<(), AuthorityError> {
     let draft = draft(base, hosts)?;
     if let Some(old) = set_aside(base, folder)? {

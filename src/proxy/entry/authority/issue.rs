@@ -66,8 +66,8 @@ impl Authority {
         Self::read(folder)
     }
 
-    /// An authority for every host that is never written to disk. It ends with the process, and only clients that are given
-    /// its certificate trust it.
+    /// An authority for every host that is never written to disk. It ends with the process, and only clients that are
+    /// given its certificate trust it.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ impl Authority {
         Self::read(folder)
     }
 
-    /// Replaces every authority below `base`, usable or not. One that does not state its hosts is removed; a proxy for them
-    /// makes it again.
+    /// Replaces every authority below `base`, usable or not. One that does not state its hosts is removed; a proxy for
+    /// them makes it again.
     ///
     /// # Errors
     ///

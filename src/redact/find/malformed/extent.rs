@@ -39,8 +39,8 @@ pub(super) fn ends_value(text: &[u8], at: usize) -> bool {
     text.get(at).is_none_or(|byte| matches!(byte, b',' | b'}' | b']' | b')' | b';' | b'>' | b'&' | b'<'))
 }
 
-/// The end of the string whose opening quote is at `at`, behind `slashes` backslashes: a quote of its kind that a value may
-/// end with, else the end of the text.
+/// The end of the string whose opening quote is at `at`, behind `slashes` backslashes: a quote of its kind that a value
+/// may end with, else the end of the text.
 pub(super) fn quoted(text: &[u8], at: usize, slashes: usize) -> usize {
     let quote = text[at];
     let mut from = at + 1;

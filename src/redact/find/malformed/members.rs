@@ -64,8 +64,8 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'@')
 }
 
-/// Where the value of the name at `start..end` begins, whether the name stands in quotes, and whether a `=` is before the
-/// value.
+/// Where the value of the name at `start..end` begins, whether the name stands in quotes, and whether a `=` is before
+/// the value.
 fn after_name(text: &[u8], start: usize, end: usize) -> Option<(usize, bool, bool)> {
     let bare = skip(text, end, |byte| byte == b'\\');
     let quoted = text.get(bare).copied().is_some_and(is_quote);

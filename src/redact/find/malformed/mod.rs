@@ -1,8 +1,8 @@
 //! Secrets in text that claims to be JSON, a form or multipart and is not, by the names before them.
 //!
-//! Such text can be read in more than one way: a quote may be missing, a comma too many, a member cut off. So each value
-//! reaches as far as any of these readings takes it. What is masked needlessly is lost in a body that nobody can parse;
-//! what is not masked is a secret on the disk.
+//! Such text can be read in more than one way: a quote may be missing, a comma too many, a member cut off. So each
+//! value reaches as far as any of these readings takes it. What is masked needlessly is lost in a body that nobody can
+//! parse; what is not masked is a secret on the disk.
 
 mod extent;
 mod members;

@@ -9,8 +9,8 @@ use crate::redact::{
     kind::Kind,
 };
 
-/// Parts of a multipart body that is not whole: from the end of the first head with a telling name on, all of it. Where a
-/// part ends, readers differ.
+/// Parts of a multipart body that is not whole: from the end of the first head with a telling name on, all of it. Where
+/// a part ends, readers differ.
 pub(super) fn find(text: &[u8], named: &[&str], emit: &mut Emit<'_>) {
     let lower = text.to_ascii_lowercase();
     let gap = |from: usize| {

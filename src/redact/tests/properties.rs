@@ -5,10 +5,7 @@ use std::fmt::Write as _;
 use base64::{Engine as _, prelude::*};
 use proptest::prelude::*;
 
-use super::{
-    tests::{exchange, headers},
-    *,
-};
+use super::*;
 use crate::{
     exchange::{Body, Exchange, Presence},
     finding::{Finding, Rule, Verdict},
@@ -373,7 +370,7 @@ fn is_spoken(secret: &str) -> bool {
     let trimmed = secret.trim();
     trimmed != secret
         || secret.contains('!')
-        || super::kind::match_scope(secret.as_bytes()) != super::kind::MatchScope::Anywhere
+        || crate::redact::kind::match_scope(secret.as_bytes()) != crate::redact::kind::MatchScope::Anywhere
 }
 
 proptest! {

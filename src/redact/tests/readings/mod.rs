@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
-use super::{properties::all, tests::exchange, *};
+use super::{properties::all, *};
 use crate::{
     exchange::Body,
     finding::{Finding, Rule, Verdict},

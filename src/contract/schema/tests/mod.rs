@@ -1,3 +1,7 @@
+//! Schemas, by example.
+
+mod openapi;
+
 use serde_json::Value;
 
 use super::*;

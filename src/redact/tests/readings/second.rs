@@ -1,5 +1,5 @@
-//! A second reader of header parameters, forms and multipart bodies, written by itself: character by character, after the
-//! grammars of RFC 9110 (5.6.6), RFC 2046 (5.1) and the URL standard.
+//! A second reader of header parameters, forms and multipart bodies, written by itself: character by character, after
+//! the grammars of RFC 9110 (5.6.6), RFC 2046 (5.1) and the URL standard.
 
 /// Every parameter, in order.
 pub(super) fn parameters(value: &str) -> Vec<(String, String)> {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{find::steps::count, tests::exchange, *};
+use super::{super::find::steps::count, *};
 use crate::finding::{Finding, Rule, Verdict};
 
 /// What the detectors look for, and what ends it.

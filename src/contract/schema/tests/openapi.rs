@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{GapKind, Schema, SchemaVerdict, Schemas, fast_path::Outcome};
-use crate::json::Document;
+use crate::{
+    contract::schema::{GapKind, Schema, SchemaVerdict, Schemas, fast_path::Outcome},
+    json::Document,
+};
 
 const RESPONSE: &str = "/components/responses/R/content/application~1json/schema";
 const REQUEST: &str = "/components/requestBodies/R/content/application~1json/schema";

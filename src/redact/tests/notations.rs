@@ -1,9 +1,6 @@
 //! Secrets under their names in the notations that APIs, tools and pages use, each once and nowhere else.
 
-use super::{
-    tests::{exchange, headers},
-    *,
-};
+use super::*;
 use crate::finding::Verdict;
 
 /// A secret that no other text of a case holds.
@@ -181,7 +178,7 @@ fn what_only_looks_like_the_name_of_a_secret_stays() {
     assert!(
         headers(&[("x-pinned", "a")])
             .iter()
-            .all(|(name, _)| super::find::header_names::by_header(name.as_str()).is_none())
+            .all(|(name, _)| crate::redact::find::header_names::by_header(name.as_str()).is_none())
     );
 }
 
