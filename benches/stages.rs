@@ -164,6 +164,7 @@ fn replay() -> Replay {
         has_label: Arc::new(|_| false),
         redact: Arc::new(Request::clone),
         redact_failure: Arc::new(str::to_owned),
+        max_kept: Settings::MAX_KEPT,
     };
     let mut builder = Builder::new(settings).expect("randomness for a key");
     builder.source("bench.har", None);

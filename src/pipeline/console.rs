@@ -58,7 +58,7 @@ pub(super) fn line(
     out: &mut Vec<u8>,
     format: LineFormat,
     judged: &Redacted<JudgedExchange>,
-    notes: &AnswerMeta,
+    meta: &AnswerMeta,
     took: Duration,
 ) {
     let (exchange, verdict) = (&judged.exchange, &judged.verdict);
@@ -71,20 +71,20 @@ pub(super) fn line(
                 url: exchange.request.target.to_string(),
                 status,
                 operation: verdict.operation.as_deref(),
-                verdict: verdict_name(verdict.conclusion(), notes.miss.is_some()),
-                miss: notes.miss.is_some(),
+                verdict: verdict_name(verdict.conclusion(), meta.miss.is_some()),
+                miss: meta.miss.is_some(),
                 findings: verdict.findings.iter().map(WrittenFinding::from).collect(),
                 unchecked: verdict.unchecked.iter().map(crate::finding::Unchecked::name).collect(),
                 ms: millis(took),
                 incomplete: exchange.transport.incomplete.as_deref(),
                 answered_by_contrail: exchange.transport.answered_by_contrail.as_deref(),
-                remarks: &notes.remarks,
+                remarks: &meta.remarks,
             },
         );
         return;
     };
-    let status = if status == 0 { notes.given_status.map_or(0, |given| given.as_u16()) } else { status };
-    text(out, status, colour, judged, notes, took);
+    let status = if status == 0 { meta.given_status.map_or(0, |given| given.as_u16()) } else { status };
+    text(out, status, colour, judged, meta, took);
     out.push(b'\n');
     if verbose {
         for finding in &verdict.findings {
@@ -119,7 +119,7 @@ fn place(out: &mut Vec<u8>, colour: bool, finding: &Finding) {
 }
 
 /// The line for people, without its end.
-fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, notes: &AnswerMeta, took: Duration) {
+fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, meta: &AnswerMeta, took: Duration) {
     let (exchange, verdict) = (&judged.exchange, &judged.verdict);
     match status {
         0 => raw(out, "---"),
@@ -138,7 +138,7 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, n
         Conclusion::Gap => Some(Kind::Gap),
         Conclusion::Violates => Some(Kind::Violation),
     };
-    let missed = notes.miss.is_some();
+    let missed = meta.miss.is_some();
     let kind = if missed { Some(Kind::Violation) } else { kind };
     painted(out, kind.filter(|_| colour), verdict_name(conclusion, missed));
     out.push(b' ');
@@ -169,7 +169,7 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, n
     if exchange.response.as_ref().is_some_and(|response| undecodable(&response.body)) {
         raw(out, "; response body unchecked and not recorded: its Content-Encoding cannot be undone");
     }
-    for remark in &notes.remarks {
+    for remark in &meta.remarks {
         raw(out, "; ");
         shown(remark, out);
     }

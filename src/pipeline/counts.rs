@@ -74,7 +74,7 @@ impl Counts {
     }
 
     /// An exchange ended and is redacted; `panicked` if nothing about it was checked.
-    pub(super) fn exchange(&mut self, exchange: &Exchange, notes: &AnswerMeta, panicked: bool) {
+    pub(super) fn exchange(&mut self, exchange: &Exchange, meta: &AnswerMeta, panicked: bool) {
         self.exchanges += 1;
         self.unjudged += u64::from(panicked);
         self.incomplete += u64::from(exchange.transport.incomplete.is_some());
@@ -86,7 +86,7 @@ impl Counts {
         }
         let status = exchange.response.as_ref().map(|response| response.status);
         self.without_answer += u64::from(status.is_none_or(|status| status == 429));
-        self.misses += u64::from(notes.miss.is_some());
+        self.misses += u64::from(meta.miss.is_some());
         if let Some(reason) = &exchange.transport.answered_by_contrail {
             *self.answered.entry(reason.clone()).or_default() += 1;
         }

@@ -85,8 +85,8 @@ impl Judge {
     }
 
     /// The options for an exchange with these facts about its answer.
-    pub(super) fn options(&self, notes: &AnswerMeta) -> Cow<'_, CheckOptions> {
-        self.options_with(self.options.response && !notes.response_judged_elsewhere)
+    pub(super) fn options(&self, meta: &AnswerMeta) -> Cow<'_, CheckOptions> {
+        self.options_with(self.options.response && !meta.response_judged_elsewhere)
     }
 
     fn options_with(&self, response: bool) -> Cow<'_, CheckOptions> {
@@ -110,18 +110,18 @@ impl Judge {
     }
 
     /// Judges an exchange that is over, and reports whether the checker panicked instead.
-    pub(super) fn judge(&self, mut exchange: Box<Exchange>, notes: &AnswerMeta) -> (JudgedExchange, bool) {
+    pub(super) fn judge(&self, mut exchange: Box<Exchange>, meta: &AnswerMeta) -> (JudgedExchange, bool) {
         self.prepare(&mut exchange);
-        let (verdict, panicked) = self.verdict(&exchange, notes);
+        let (verdict, panicked) = self.verdict(&exchange, meta);
         (JudgedExchange::new(exchange, verdict), panicked)
     }
 
     /// As [`Self::check`], once for requests of the same bytes where neither their credentials nor their responses are
     /// judged.
-    fn verdict(&self, exchange: &Exchange, notes: &AnswerMeta) -> (Verdict, bool) {
-        let options = self.options(notes);
+    fn verdict(&self, exchange: &Exchange, meta: &AnswerMeta) -> (Verdict, bool) {
+        let options = self.options(meta);
         let is_alike = options.request && !options.auth && !options.response && exchange.request.body.is_whole();
-        let key = notes.same_request.as_ref().filter(|_| is_alike && exchange.transport == Transport::default());
+        let key = meta.same_request.as_ref().filter(|_| is_alike && exchange.transport == Transport::default());
         let (Some(key), Some(response)) = (key, &exchange.response) else {
             return self.check(exchange, &options);
         };
@@ -153,10 +153,10 @@ impl Judge {
         &self,
         redactor: &Redactor,
         mut judged: JudgedExchange,
-        notes: &AnswerMeta,
+        meta: &AnswerMeta,
         is_recorded: bool,
     ) -> Option<(Redacted<JudgedExchange>, Attestation)> {
-        if let Some(response) = judged.exchange.response.as_mut().filter(|_| notes.response_redacted) {
+        if let Some(response) = judged.exchange.response.as_mut().filter(|_| meta.response_redacted) {
             // Only its status is shown, and it goes to no journal.
             (response.headers, response.body) = (Headers::new(), Body::default());
         }
@@ -164,7 +164,7 @@ impl Judge {
         if !redacted.touched.elsewhere || !is_recorded {
             return Some((redacted, Attestation::default()));
         }
-        let options = self.options(notes);
+        let options = self.options(meta);
         let (recomputed, _) = self.check(&redacted.exchange, &options);
         let attested = attest(&redacted.verdict, &recomputed, self.contract.hash());
         Some((redacted, Attestation { attested }))

@@ -87,7 +87,7 @@ impl Console {
         let thread = thread::Builder::new().name("console".to_owned()).spawn(move || {
             let mut batch = Vec::new();
             while queue.next(format, &mut batch) {
-                // Nobody who reads the lines is owed more than an attempt.
+                // A reader of the lines gets one attempt.
                 let _ = writer.write_all(&batch).and_then(|()| writer.flush());
             }
         })?;

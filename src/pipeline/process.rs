@@ -26,7 +26,7 @@ use crate::{
 struct Processing<T> {
     /// Its value at this stage; `None` if a stage failed, and nothing of it may be written or shown.
     of: Option<T>,
-    notes: AnswerMeta,
+    meta: AnswerMeta,
     took: Duration,
     /// Its response is held until it is judged.
     held: bool,
@@ -66,7 +66,7 @@ impl Pipeline {
 
     /// Takes an exchange that is over; its response waits for what is given, if it waits.
     pub(super) fn record(&self, ended: Completed) -> Committed {
-        if let Some(denied) = &ended.notes.denied {
+        if let Some(denied) = &ended.meta.denied {
             self.on_denied(denied);
             return Committed::now();
         }
@@ -80,7 +80,7 @@ impl Pipeline {
         // for a thread send no more than it can judge.
         let waits = ended.held
             || later
-            || self.records && (self.durable || self.is_recorded(&ended.notes))
+            || self.records && (self.durable || self.is_recorded(&ended.meta))
             || self.batches.are_several();
         let (waiting, written) = if waits {
             let (waiting, written) = Waiting::new();
@@ -104,8 +104,8 @@ impl Pipeline {
     }
 
     /// Whether an exchange gets an entry; a recorded answer is in a recording already.
-    fn is_recorded(&self, notes: &AnswerMeta) -> bool {
-        self.records && !notes.response_judged_elsewhere
+    fn is_recorded(&self, meta: &AnswerMeta) -> bool {
+        self.records && !meta.response_judged_elsewhere
     }
 
     /// Processes the batch of an event loop on it; `false` where that would hold it up.
@@ -127,24 +127,24 @@ impl Pipeline {
     }
 
     fn judged(&self, Pending { ended, waiting }: Pending) -> Processing<(JudgedExchange, bool)> {
-        let Completed { exchange, notes, took, held, alone: _ } = ended;
+        let Completed { exchange, meta, took, held, alone: _ } = ended;
         // A panic costs this exchange, not those that ended with it.
-        let judged = catch_unwind(AssertUnwindSafe(|| self.judge.judge(exchange, &notes))).ok();
-        Processing { of: judged, notes, took, held, waiting }
+        let judged = catch_unwind(AssertUnwindSafe(|| self.judge.judge(exchange, &meta))).ok();
+        Processing { of: judged, meta, took, held, waiting }
     }
 
     fn redacted(
         &self,
         judged: Processing<(JudgedExchange, bool)>,
     ) -> Processing<(Redacted<JudgedExchange>, Attestation, bool)> {
-        let Processing { of, mut notes, took, held, mut waiting } = judged;
+        let Processing { of, mut meta, took, held, mut waiting } = judged;
         let passes = !held
             || of
                 .as_ref()
                 .is_some_and(|(judged, panicked)| !panicked && enforce::passes(&judged.verdict, HeldMessage::Response));
-        let is_recorded = self.is_recorded(&notes);
+        let is_recorded = self.is_recorded(&meta);
         let redacted = of.and_then(|(judged, panicked)| {
-            let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &notes, is_recorded)?;
+            let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &meta, is_recorded)?;
             Some((redacted, attestation, panicked))
         });
         if let Some(waiting) = waiting.as_mut().filter(|_| !passes) {
@@ -155,16 +155,16 @@ impl Pipeline {
             waiting.refused = Some(Box::new(refusal));
         }
         // Remarks were written during the exchange; secrets may have been found since.
-        for remark in &mut notes.remarks {
+        for remark in &mut meta.remarks {
             let redacted = catch_unwind(AssertUnwindSafe(|| self.redactor.text(remark).into_inner()));
             *remark = redacted.unwrap_or_default();
         }
-        Processing { of: redacted, notes, took, held, waiting }
+        Processing { of: redacted, meta, took, held, waiting }
     }
 
     /// Counts an exchange, and queues its line and its entry.
     fn queue(&self, state: &mut RunState, redacted: Processing<(Redacted<JudgedExchange>, Attestation, bool)>) {
-        let Processing { of, notes, took, waiting, held: _ } = redacted;
+        let Processing { of, meta, took, waiting, held: _ } = redacted;
         let Some((judged, attestation, panicked)) = of else {
             state.counts.unredacted += 1;
             console::unredacted(&mut state.line_batch, self.lines);
@@ -175,15 +175,15 @@ impl Pipeline {
             }
             return;
         };
-        state.counts.exchange(&judged.exchange, &notes, panicked);
-        let miss = notes.miss.as_deref().map(report_miss);
+        state.counts.exchange(&judged.exchange, &meta, panicked);
+        let miss = meta.miss.as_deref().map(report_miss);
         let entry = usize::try_from(state.counts.exchanges - 1).unwrap_or(0);
         let place = ExchangeRef { source: LIVE, entry, miss: miss.as_ref(), ..ExchangeRef::default() };
         if let Err(error) = state.collector.exchange(place, &judged, None) {
             tracing::warn!(%error, "the report's temporary file cannot be written");
         }
-        console::line(&mut state.line_batch, self.lines, &judged, &notes, took);
-        match state.journal.as_mut().filter(|_| self.is_recorded(&notes)) {
+        console::line(&mut state.line_batch, self.lines, &judged, &meta, took);
+        match state.journal.as_mut().filter(|_| self.is_recorded(&meta)) {
             Some(journal) => {
                 journal.add(&judged, attestation);
                 state.journal_batch = true;

@@ -22,7 +22,7 @@ pub struct Completed {
     /// The exchange; bodies as they were on the wire, content coding included, the credential not yet read.
     pub exchange: Box<Exchange>,
     /// Facts about the answer that the message does not hold.
-    pub notes: AnswerMeta,
+    pub meta: AnswerMeta,
     /// How long it took, from the request's head to the end.
     pub took: Duration,
     /// Its response is held until the observer has judged it ([`HoldPolicy::responses`]): it goes out only if

@@ -16,7 +16,7 @@ use super::WriteError;
 use crate::hex::hex;
 
 /// The error for what the system refused to do with `path`.
-pub(super) fn refused(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WriteError {
+pub(super) fn failed_to(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WriteError {
     let path = path.to_path_buf();
     move |error| WriteError::Io { doing, path, error }
 }
@@ -64,7 +64,7 @@ pub(super) fn is_folder(path: &Path) -> bool {
 
 /// Makes a folder and those above it, for the owner only; those that exist stay as they are.
 pub(super) fn make_folder(path: &Path) -> Result<(), WriteError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(refused("make the folder", path))
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed_to("make the folder", path))
 }
 
 /// A random number, hexadecimal.
@@ -94,11 +94,11 @@ pub(super) fn locked(path: &Path, what: &Path) -> Result<File, WriteError> {
     loop {
         let mut options = private();
         let file =
-            options.read(true).append(true).create(true).open(path).map_err(refused("open the journal", path))?;
+            options.read(true).append(true).create(true).open(path).map_err(failed_to("open the journal", path))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(WriteError::Locked { path: what.to_path_buf() }),
-            Err(TryLockError::Error(error)) => return Err(refused("lock", path)(error)),
+            Err(TryLockError::Error(error)) => return Err(failed_to("lock", path)(error)),
         }
         // The process that held the lock may have folded and removed the file since it was opened here.
         if is_at(&file, path) {

@@ -15,7 +15,6 @@ mod journal;
 mod read;
 #[cfg(test)]
 mod tests;
-mod texts;
 
 pub(crate) use disk::{is_at, resolved};
 pub use entry::attest::{Attested, attest, reconcile};
@@ -49,6 +48,7 @@ pub use journal::trail::TrailOptions;
 pub use journal::unrecorded::Unrecorded;
 pub use journal::{Journal, Leftover, Unsynced};
 pub use read::copies::TrailLines;
+pub use read::entry_texts::{Head, is_journal, unsearchable};
 pub(crate) use read::folders::{Folders, links_of};
 pub(crate) use read::is_recording_name;
 pub use read::merge::{Merged, merge};
@@ -56,7 +56,6 @@ pub use read::parallel::ReadEnd;
 pub use read::trails::{Named, TrailFiles, find};
 pub use read::{Recording, open, open_up_to, sources};
 pub use read::{reader::EntryRef, reread::Rereader};
-pub use texts::{Head, is_journal, unsearchable};
 
 /// The version of contrail's own members in a file (`_contrail.version`).
 pub const VERSION: u32 = 1;

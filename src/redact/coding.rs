@@ -1,4 +1,4 @@
-//! Base64, and what stands in it.
+//! Decodes base64, and reads the text inside.
 
 use base64::{
     Engine as _,

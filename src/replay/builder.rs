@@ -32,6 +32,13 @@ pub struct Settings {
     pub redact: RedactRequest,
     /// Takes secrets out of what another tool states about an exchange that failed.
     pub redact_failure: RedactFailure,
+    /// Maximum bytes of answers that stay in memory; the others are read from their files again.
+    pub max_kept: usize,
+}
+
+impl Settings {
+    /// What [`Self::max_kept`] is in the commands: 48 MiB.
+    pub const MAX_KEPT: usize = 48 << 20;
 }
 
 /// Recordings being taken in.
@@ -48,8 +55,10 @@ impl Builder {
     ///
     /// [`NoKey`] if the system gives no randomness for the key that signs replayed tokens.
     pub fn new(settings: Settings) -> Result<Self, NoKey> {
-        let Settings { ignore, exhausted, operation_of, tenant, has_label, redact, redact_failure } = settings;
-        let index = Index::new(Rules::new(ignore, operation_of, tenant, has_label, redact, redact_failure));
+        let Settings { ignore, exhausted, operation_of, tenant, has_label, redact, redact_failure, max_kept } =
+            settings;
+        let rules = Rules::new(ignore, operation_of, tenant, has_label, redact, redact_failure);
+        let index = Index::new(rules, max_kept);
         Ok(Self { index, tokens: TokenEndpoint::new()?, exhausted })
     }
 

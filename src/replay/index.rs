@@ -228,7 +228,7 @@ pub(super) struct Index {
     /// Path masks that are not empty, by method and number of segments.
     path_masks: HashMap<(String, usize), Vec<Vec<usize>>>,
     ignore_sets: Vec<IgnoreSet>,
-    shelved: KeptAnswers,
+    kept_answers: KeptAnswers,
     /// The hosts, with ports, that the recorded requests went to.
     pub(super) hosts: HashSet<String>,
     /// The lines by their documented operation, as places in `line_order`; made when a request misses.
@@ -236,7 +236,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn new(rules: Rules) -> Self {
+    pub(super) fn new(rules: Rules, max_kept: usize) -> Self {
         Self {
             rules: Arc::new(rules),
             sources: Vec::new(),
@@ -251,7 +251,7 @@ impl Index {
             by_key: HashMap::new(),
             path_masks: HashMap::new(),
             ignore_sets: Vec::new(),
-            shelved: KeptAnswers::default(),
+            kept_answers: KeptAnswers::new(max_kept),
             hosts: HashSet::new(),
             by_operation: OnceLock::new(),
         }
@@ -299,8 +299,8 @@ impl Index {
         self.hosts.insert(prepared.host);
         // What is in memory anyway answers from there.
         let answer = match prepared.kept {
-            Kept::There(_) if self.shelved.is_full() => None,
-            _ => prepared.answer.and_then(|answer| self.shelved.keep(answer)),
+            Kept::There(_) if self.kept_answers.is_full() => None,
+            _ => prepared.answer.and_then(|answer| self.kept_answers.keep(answer)),
         };
         self.held.push(RecordedExchange {
             asked: prepared.asked,
@@ -321,7 +321,8 @@ impl Index {
 
     /// Everything was taken in.
     pub(super) fn complete(&mut self) {
-        (self.shelved, self.caller_cache) = Default::default();
+        self.kept_answers = KeptAnswers::new(0);
+        self.caller_cache = CallerCache::default();
     }
 
     /// A recorded exchange, whole.

@@ -34,12 +34,12 @@ impl Upstream for ReplayOr {
             };
             let mut answered =
                 self.other.answer(upstream::Request { target, head, body: body.into(), informed }).await?;
-            let notes = &mut answered.notes;
+            let meta = &mut answered.meta;
             if is_known_token {
-                notes.response_judged_elsewhere = true;
-                notes.remarks.push("a token of the upstream's own, which replay cannot make".to_owned());
+                meta.response_judged_elsewhere = true;
+                meta.remarks.push("a token of the upstream's own, which replay cannot make".to_owned());
             } else {
-                notes.remarks.push("not recorded yet; answered by the upstream".to_owned());
+                meta.remarks.push("not recorded yet; answered by the upstream".to_owned());
             }
             Ok(answered)
         })

@@ -83,13 +83,17 @@ pub(super) struct KeptAnswers {
     heads: HashMap<u64, (Headers, Arc<HeaderMap>)>,
     bodies: HashMap<u64, Bytes>,
     bytes: usize,
+    /// Maximum bytes of heads and bodies that are kept, as far as they are counted.
+    max_bytes: usize,
 }
 
 impl KeptAnswers {
-    /// Most bytes of heads and bodies that are kept, as far as they are counted.
-    const MAX_BYTES: usize = if cfg!(test) { 1 << 20 } else { 48 << 20 };
     /// What a head takes, beside its texts, for each field.
     const FIELD: usize = 96;
+
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, ..Self::default() }
+    }
 
     /// The answer as it is kept; `None` if there is no room for it any more.
     pub(super) fn keep(&mut self, digested: Digested) -> Option<Answer> {
@@ -111,12 +115,12 @@ impl KeptAnswers {
                 entry.insert_entry(body).get().clone()
             }
         });
-        (self.bytes <= Self::MAX_BYTES).then_some(Answer { status, headers, body })
+        (self.bytes <= self.max_bytes).then_some(Answer { status, headers, body })
     }
 
     /// Whether there is no room for any further answer.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes > Self::MAX_BYTES
+        self.bytes > self.max_bytes
     }
 }
 

@@ -146,14 +146,14 @@ fn recorded(Served { answer, clean, same_request, remarks }: Served) -> upstream
     let mut response = Response::new(MessageBody::from(answer.body.unwrap_or_default()));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     *response.headers_mut() = headers;
-    let notes = AnswerMeta {
+    let meta = AnswerMeta {
         response_judged_elsewhere: true,
         response_redacted: clean,
         same_request,
         remarks,
         ..AnswerMeta::default()
     };
-    upstream::Answer { response, notes }
+    upstream::Answer { response, meta }
 }
 
 /// The answer to a request to a host that is not known as the tenant's.
@@ -167,25 +167,25 @@ fn denied(host: String, miss: &Miss) -> upstream::Answer {
     let status = problem.status.as_u16();
     let mut response = Response::from(problem);
     response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
-    let notes = AnswerMeta {
+    let meta = AnswerMeta {
         answered_by_contrail: Some(DENIED),
         denied: Some(Box::new(Denied { status, reason: DENIED, host, advice })),
         response_judged_elsewhere: true,
         ..AnswerMeta::default()
     };
-    upstream::Answer { response, notes }
+    upstream::Answer { response, meta }
 }
 
 fn missed(miss: Box<Miss>) -> upstream::Answer {
     let miss: Arc<Miss> = miss.into();
     let mut response = Response::from(miss.problem());
     response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
-    let notes = AnswerMeta {
+    let meta = AnswerMeta {
         answered_by_contrail: Some(MISS),
         miss: Some(Arc::clone(&miss)),
         response_judged_elsewhere: true,
         remarks: vec![miss.detail()],
         ..AnswerMeta::default()
     };
-    upstream::Answer { response, notes }
+    upstream::Answer { response, meta }
 }

@@ -19,12 +19,12 @@ pub struct Answer {
     /// The message. Its body may still be streaming.
     pub response: Response,
     /// What the upstream says about it.
-    pub notes: AnswerMeta,
+    pub meta: AnswerMeta,
 }
 
 impl From<Response> for Answer {
     fn from(response: Response) -> Self {
-        Self { response, notes: AnswerMeta::default() }
+        Self { response, meta: AnswerMeta::default() }
     }
 }
 

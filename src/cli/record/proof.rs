@@ -129,6 +129,7 @@ pub(in crate::cli) fn replayed(har: &Path, name: &str, contract: &Arc<Contract>)
         has_label: Arc::new(redact::has_label),
         redact: Arc::new(Request::clone), // it is the recording that is asked
         redact_failure: Arc::new(str::to_owned),
+        max_kept: Settings::MAX_KEPT,
     })?;
     let mut recording = recording::open(har)?;
     builder.source(name, recording.rereader());

@@ -1,7 +1,7 @@
 //! `contrail replay`: serve recordings.
 //!
 //! Live requests are judged as they come, without authentication (CI has no real token). What was recorded is judged
-//! once, beside the traffic, after the listener is ready; its violations count whether or not anyone asked for it.
+//! once, beside the traffic, after the listener is ready; its violations count even if no client requests it.
 
 mod args;
 mod messages;
@@ -11,18 +11,19 @@ mod terms;
 
 use std::{
     sync::{Arc, OnceLock},
-    thread,
+    thread::{self, JoinHandle},
 };
 
 pub use self::args::Args;
 use self::{
     missing::Missing,
+    recorded::RecordingVerdicts,
     terms::{Pending, Terms},
 };
 use super::{
     Failure, Outcome,
     messages::error_chain,
-    options::judge::Setup,
+    options::{judge::Setup, policy::PolicyArgs},
     outbound::OutboundPolicy,
     report_files::{self, Used},
     sources, summary, verify,
@@ -33,7 +34,7 @@ use crate::{
     recording::{self, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN},
     redact,
     replay::{Builder, Replay, ReplayUpstream, Settings, Strangers},
-    report::{Reason, Unused},
+    report::{Collector, Reason, Stale, Unused},
     upstream::Upstream,
 };
 
@@ -104,40 +105,20 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
         let policy = args.judge.policy.clone();
         judging = Some(thread::spawn(move || recorded::judge(&replay, &contract, &options, &policy, &pipeline)));
     });
-    let mut undone = Vec::new();
-    let judged = match judging.map(thread::JoinHandle::join) {
-        Some(Ok(judged)) => judged.map_err(|error| error_chain(&*error)),
-        Some(Err(_)) => Err("the check of them failed; please report it".to_owned()),
-        None => Ok(recorded::RecordingVerdicts::default()),
-    };
-    let mut judged = judged.unwrap_or_else(|why| {
-        undone.push(Reason::new("not-judged", format!("the recorded exchanges were not judged: {why}"), ""));
-        recorded::RecordingVerdicts::default()
-    });
+    let (mut judged, mut undone) = joined(judging);
 
     let mut outcome = pipeline.finish();
     drop(pipeline);
     let recorded = missing.map(|missing| missing.end(ran.as_ref().ok(), &outcome)).unwrap_or_default();
     let ran = ran?;
-    let unused = replay.unused().into_iter().map(|(entry, request)| Unused { entry, request });
-    outcome.collector.unused(unused.collect());
-    let unused = args.judge.policy.fails_on_unused() && outcome.collector.run().unused().next().is_some();
-    outcome.collector.unused_fails(unused);
-    let stale = args.judge.policy.fails_on_stale() && !judged.stale.is_empty();
-    outcome.collector.stale(std::mem::take(&mut judged.stale), stale);
-    outcome.collector.sources(replay.sources());
     let unproven = recorded.proof.as_ref().is_some_and(|proof| !proof.good);
     if let Some(proof) = recorded.proof {
         outcome.collector.proved(proof);
     }
-    // A host that turned out to be the tenant's later is no stranger that may be allowed.
-    let is_tenant = |host: &str| strangers.as_ref().is_some_and(|strangers| strangers.knows(host));
-    let fails = args.judge.policy.fails_on_denied();
-    let denied = outcome.collector.run().denied().any(|denied| fails || is_tenant(denied.host));
-    outcome.collector.denied_fails(denied);
+    let gates = gates(&args.judge.policy, &mut outcome.collector, &replay, &mut judged.stale, strangers.as_deref());
     let mut exit = Outcome {
-        findings: outcome.collector.fails() || unproven || unused || stale,
-        misses: outcome.counts.misses > 0 || denied,
+        findings: outcome.collector.fails() || unproven || gates.findings,
+        misses: outcome.counts.misses > 0 || gates.denied,
         command: ran.failure(),
         ..Outcome::CLEAN
     };
@@ -146,6 +127,49 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     messages::end(args.judge.format, &outcome, &replay, &judged, recorded.extra);
     summary::reports(&mut outcome, &redactor, &args.judge.report)?;
     Ok(exit)
+}
+
+/// What the check of the recorded exchanges gave, and why it gave nothing.
+fn joined(judging: Option<JoinHandle<Result<RecordingVerdicts, Failure>>>) -> (RecordingVerdicts, Vec<Reason>) {
+    let why = match judging.map(JoinHandle::join) {
+        None => return Default::default(),
+        Some(Ok(Ok(judged))) => return (judged, Vec::new()),
+        Some(Ok(Err(error))) => error_chain(&*error),
+        Some(Err(_)) => "the check of them failed; please report it".to_owned(),
+    };
+    let why = format!("the recorded exchanges were not judged: {why}");
+    (RecordingVerdicts::default(), vec![Reason::new("not-judged", why, "")])
+}
+
+/// Which of the gates beside the findings fail the run.
+struct Gates {
+    /// Unused or stale recorded exchanges.
+    findings: bool,
+    /// Denied requests.
+    denied: bool,
+}
+
+/// Adds to the report what was unused, stale and denied, and applies `--deny` to it.
+fn gates(
+    policy: &PolicyArgs,
+    collector: &mut Collector,
+    replay: &Replay,
+    stale: &mut Vec<Stale>,
+    strangers: Option<&Strangers>,
+) -> Gates {
+    collector.sources(replay.sources());
+    let unused = replay.unused().into_iter().map(|(entry, request)| Unused { entry, request });
+    collector.unused(unused.collect());
+    let unused = policy.fails_on_unused() && collector.run().unused().next().is_some();
+    collector.unused_fails(unused);
+    let has_stale = policy.fails_on_stale() && !stale.is_empty();
+    collector.stale(std::mem::take(stale), has_stale);
+    // A host that turned out to be the tenant's later is no stranger that may be allowed.
+    let is_tenant = |host: &str| strangers.is_some_and(|strangers| strangers.knows(host));
+    let fails = policy.fails_on_denied();
+    let denied = collector.run().denied().any(|denied| fails || is_tenant(denied.host));
+    collector.denied_fails(denied);
+    Gates { findings: unused || has_stale, denied }
 }
 
 /// Takes the recordings in, in the order in which they were named.
@@ -166,6 +190,7 @@ fn load(args: &Args, terms: &Arc<Pending>) -> Result<Replay, Failure> {
             Ok(terms) => terms.redactor.failure(failure).into_inner(),
             Err(_) => String::new(),
         }),
+        max_kept: Settings::MAX_KEPT,
     })?;
     let preparer = builder.preparer();
     let more_rules = !args.judge.redact.is_empty();

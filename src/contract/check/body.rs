@@ -1,4 +1,4 @@
-//! What requests and responses have in common: media types, parsing, and from breaches and gaps to findings.
+//! Judges a body: selects its documented media type, parses it, and turns violations and gaps into findings.
 
 use std::{borrow::Cow, sync::Arc};
 

@@ -152,7 +152,7 @@ fn a_verdict_is_shared_by_requests_with_the_same_status_where_their_credentials_
         exclude: Vec::new(),
         verdicts: VerdictCache::default(),
     };
-    let notes = AnswerMeta {
+    let meta = AnswerMeta {
         response_judged_elsewhere: true,
         same_request: Some(RequestKey::default()),
         ..AnswerMeta::default()
@@ -162,8 +162,8 @@ fn a_verdict_is_shared_by_requests_with_the_same_status_where_their_credentials_
         exchange.response.as_mut().unwrap().status = status;
         exchange
     };
-    let key = notes.same_request.clone().unwrap();
-    let verdict = |judge: &Judge, exchange| judge.judge(exchange, &notes).0.verdict;
+    let key = meta.same_request.clone().unwrap();
+    let verdict = |judge: &Judge, exchange| judge.judge(exchange, &meta).0.verdict;
 
     let judging = judge(true);
     verdict(&judging, answered(200));
@@ -217,7 +217,7 @@ fn answered(status: u16) -> Box<Exchange> {
 }
 
 fn ended() -> Completed {
-    Completed { exchange: exchange(), notes: AnswerMeta::default(), took: Duration::ZERO, held: false, alone: false }
+    Completed { exchange: exchange(), meta: AnswerMeta::default(), took: Duration::ZERO, held: false, alone: false }
 }
 
 fn panics(_: &Contract, _: &Exchange, _: &CheckOptions) -> crate::finding::Verdict {
@@ -299,7 +299,7 @@ fn a_remark_shows_no_secret_that_was_learnt_after_it_was_worded() {
         .into_iter()
         .collect();
     ended.exchange.request.body = Body::whole(format!("client_secret={secret}"));
-    ended.notes.remarks = vec![format!("/x?b={secret} was not recorded")];
+    ended.meta.remarks = vec![format!("/x?b={secret} was not recorded")];
     drop(pipeline.on_completed(ended));
     let outcome = pipeline.finish();
     outcome.console.close();

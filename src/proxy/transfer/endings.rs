@@ -47,7 +47,7 @@ pub(super) async fn refuse(
     incomplete: Option<String>,
 ) -> http::Response<Gate> {
     let body = problem.body();
-    in_progress.notes.answered_by_contrail = Some(problem.reason);
+    in_progress.meta.answered_by_contrail = Some(problem.reason);
     let response = Response::from(problem);
     in_progress.head(response.status().as_u16(), Version::HTTP_11, response.headers());
     in_progress.push(&Bytes::from(body));
@@ -76,9 +76,9 @@ pub(super) async fn failed(proxy: &Proxy, mut in_progress: Box<InProgress>, fail
         _ => "upstream",
     };
     let problem = Problem::new(status, reason, failure.cause.clone());
-    in_progress.notes.retried = failure.retried;
-    in_progress.notes.answered_by_contrail = Some(reason);
-    in_progress.notes.given_status = Some(status);
+    in_progress.meta.retried = failure.retried;
+    in_progress.meta.answered_by_contrail = Some(reason);
+    in_progress.meta.given_status = Some(status);
     let recorded = in_progress.end(Some(failure.cause)).await;
     Response::from(recorded.err().unwrap_or(problem)).map(Gate::open)
 }
@@ -112,7 +112,7 @@ pub(super) async fn switched(
     headers.remove(header::CONTENT_LENGTH);
     hop::upgrade(&mut headers, protocols);
     in_progress.head(response.status().as_u16(), response.version(), &headers);
-    in_progress.notes.remarks.push("what follows the switch of protocols is neither judged nor recorded".to_owned());
+    in_progress.meta.remarks.push("what follows the switch of protocols is neither judged nor recorded".to_owned());
     *response.headers_mut() = headers;
     *response.version_mut() = Version::HTTP_11;
     response.extensions_mut().insert(switch);

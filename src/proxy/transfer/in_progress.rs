@@ -30,7 +30,7 @@ pub(in crate::proxy) struct InProgress {
     request: SharedRequest,
     copy: BodyCapture,
     /// What the upstream said about its answer.
-    pub(in crate::proxy) notes: AnswerMeta,
+    pub(in crate::proxy) meta: AnswerMeta,
     original_audience: Option<String>,
     /// Whether its response is held until it is judged.
     pub(in crate::proxy) held: bool,
@@ -62,7 +62,7 @@ impl InProgress {
             begun: Some(Box::new(begun)),
             request: state,
             copy,
-            notes: AnswerMeta::default(),
+            meta: AnswerMeta::default(),
             original_audience: None,
             held: false,
             clock: Instant::now(),
@@ -101,7 +101,7 @@ impl InProgress {
     pub(in crate::proxy) fn head(&mut self, status: u16, version: http::Version, headers: &http::HeaderMap) {
         self.head_at = Some(Instant::now());
         // A recorded response is shown by its status only.
-        let headers = if self.notes.response_redacted { Headers::new() } else { Headers::from(headers) };
+        let headers = if self.meta.response_redacted { Headers::new() } else { Headers::from(headers) };
         if let Some(begun) = &mut self.begun {
             begun.response = Some(Response { status, version, headers, body: Body::default() });
         }
@@ -146,9 +146,9 @@ impl InProgress {
             response.body = self.copy.take(incomplete.is_none());
         }
         let sent_at = sent_at.unwrap_or(self.clock);
-        let mut notes = std::mem::take(&mut self.notes);
+        let mut meta = std::mem::take(&mut self.meta);
         if self.original_audience.is_some() {
-            notes.remarks.push("the audience was contrail's own address and became the tenant's".to_owned());
+            meta.remarks.push("the audience was contrail's own address and became the tenant's".to_owned());
         }
         exchange.timings = Timings {
             send: Some(sent_at.saturating_duration_since(self.clock)),
@@ -157,13 +157,13 @@ impl InProgress {
         };
         exchange.transport = Transport {
             incomplete,
-            retried: notes.retried,
+            retried: meta.retried,
             original_audience: self.original_audience.take(),
-            answered_by_contrail: notes.answered_by_contrail.map(str::to_owned),
+            answered_by_contrail: meta.answered_by_contrail.map(str::to_owned),
         };
         let took = now.saturating_duration_since(self.clock);
         let alone = self.proxy.exchanges.fetch_sub(1, Ordering::AcqRel) == 1;
-        self.proxy.observer.on_completed(Completed { exchange, notes, took, held: self.held, alone })
+        self.proxy.observer.on_completed(Completed { exchange, meta, took, held: self.held, alone })
     }
 }
 

@@ -155,8 +155,8 @@ fn answered<'a>(
     upgrade: Option<UpgradeRequest>,
     method: &'a Method,
 ) -> Going<'a> {
-    let Answer { mut response, notes } = answered;
-    in_progress.notes = notes;
+    let Answer { mut response, meta } = answered;
+    in_progress.meta = meta;
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return Box::pin(switched(proxy, in_progress, response, upgrade, method));
     }
@@ -165,7 +165,7 @@ fn answered<'a>(
     *response.headers_mut() = headers;
     // The version is the hop's own (RFC 9110, section 2.5); a client of HTTP/1.0 gets that from hyper.
     *response.version_mut() = Version::HTTP_11;
-    if holds.responses && in_progress.notes.answered_by_contrail.is_none() {
+    if holds.responses && in_progress.meta.answered_by_contrail.is_none() {
         return Box::pin(hold::response(in_progress, response, method));
     }
     let length = content_length(response.headers());

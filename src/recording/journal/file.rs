@@ -1,5 +1,5 @@
-//! The file that a journal appends to, locked as long as it is open. One that somebody removes meanwhile is created
-//! again with its full content.
+//! The file of a journal: locked while it is open, and created again with its full content if another process removes
+//! it.
 
 use std::{
     fs::{self, File},
@@ -10,7 +10,7 @@ use std::{
 
 use crate::recording::{
     WriteError,
-    disk::{folder_of, is_at, is_removed, locked, make_folder, make_private, private, refused},
+    disk::{failed_to, folder_of, is_at, is_removed, locked, make_folder, make_private, private},
 };
 
 /// Writes after which the journal looks whether its file is still where it was made. That it was removed is seen at
@@ -60,7 +60,7 @@ impl JournalFile {
     pub(super) fn open(path: &Path) -> Result<File, WriteError> {
         make_folder(folder_of(path))?;
         let file = locked(path, path)?;
-        make_private(&file).map_err(refused("make private", path))?;
+        make_private(&file).map_err(failed_to("make private", path))?;
         Ok(file)
     }
 
@@ -121,22 +121,22 @@ impl JournalFile {
 
     /// Adds a line that says something of the journal, where no batch follows.
     pub(super) fn note(&self, line: &[u8]) -> Result<(), WriteError> {
-        (&*self.file).write_all(line).map_err(refused("write", &self.path))
+        (&*self.file).write_all(line).map_err(failed_to("write", &self.path))
     }
 
     /// Waits until its content is on the disk.
     pub(super) fn sync(&self) -> Result<(), WriteError> {
-        self.file.sync_data().map_err(refused("write", &self.path))
+        self.file.sync_data().map_err(failed_to("write", &self.path))
     }
 
     /// Drops all that it holds.
     pub(super) fn empty(&mut self) -> Result<(), WriteError> {
         self.length = 0;
-        self.file.set_len(0).map_err(refused("empty", &self.path))
+        self.file.set_len(0).map_err(failed_to("empty", &self.path))
     }
 
     pub(super) fn remove(self) -> Result<(), WriteError> {
-        fs::remove_file(&self.path).map_err(refused("remove", &self.path))
+        fs::remove_file(&self.path).map_err(failed_to("remove", &self.path))
     }
 
     /// Checks that the file is still at its path. A removed file is created again with its full content, once its

@@ -13,7 +13,7 @@ use super::{
     recovery::{Leftover, recover},
     writer::{Journal, JournalKind},
 };
-use crate::recording::{JournalContext, Renew, Renewal, WriteError, disk::refused, read};
+use crate::recording::{JournalContext, Renew, Renewal, WriteError, disk::failed_to, read};
 
 impl Journal {
     /// The journal of a fixture: beside it, its name with `.journal` after it.
@@ -41,10 +41,10 @@ impl Journal {
             return Err(WriteError::Place { path: path.to_path_buf(), reason: reason.to_owned() });
         }
         let mut file = JournalFile::open(path)?;
-        let (mut leftover, length) = recover(&mut file).map_err(refused("read", path))?;
+        let (mut leftover, length) = recover(&mut file).map_err(failed_to("read", path))?;
         let file = JournalFile::new(path, file, length);
         let mut journal = Self::new(file, JournalKind::Fixture { pending: Vec::new() }, context);
-        let log = FoldLog::read(path).map_err(refused("read", path))?;
+        let log = FoldLog::read(path).map_err(failed_to("read", path))?;
         if log.is_folded() {
             journal.discard()?;
             return Ok((journal, Leftover::default()));
@@ -96,7 +96,7 @@ impl Journal {
     ///
     /// It cannot be read.
     pub fn renewal(path: &Path) -> Result<Option<Renewal>, WriteError> {
-        Ok(FoldLog::read(path).map_err(refused("read", path))?.renewal)
+        Ok(FoldLog::read(path).map_err(failed_to("read", path))?.renewal)
     }
 
     /// Records, before the first entry, which entries of its fixture this recording replaces.
@@ -105,9 +105,9 @@ impl Journal {
     ///
     /// [`WriteError::Io`].
     pub fn renews(&mut self, renew: Renew<'_>) -> Result<(), WriteError> {
-        let Some(line) = fold_log::renews(renew).map_err(refused("write", self.path()))? else { return Ok(()) };
+        let Some(line) = fold_log::renews(renew).map_err(failed_to("write", self.path()))? else { return Ok(()) };
         let appended = self.file.append(&line);
-        appended.map_err(refused("write", self.path()))
+        appended.map_err(failed_to("write", self.path()))
     }
 
     /// Records that the recording is whole: from here on a fold of it can be finished by the next start.
@@ -133,7 +133,7 @@ impl Journal {
 
     fn account_for(&self, line: io::Result<Vec<u8>>) -> Result<(), WriteError> {
         let Some(file) = self.account() else { return Ok(()) };
-        file.note(&line.map_err(refused("write", file.path()))?)
+        file.note(&line.map_err(failed_to("write", file.path()))?)
     }
 
     /// The file that keeps account of the fold. None is folded from a trail alone.

@@ -13,7 +13,7 @@ use memchr::{memchr_iter, memrchr};
 use super::chain::ChainHead;
 use crate::recording::{
     WriteError,
-    disk::{folder_of, is_at, make_folder, private, refused},
+    disk::{failed_to, folder_of, is_at, make_folder, private},
 };
 
 /// Maximum bytes of a line; a head has about 150.
@@ -136,10 +136,10 @@ impl HeadFile {
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 // One that can only be added to. An empty line more does no harm.
-                let file = private().append(true).open(path).map_err(refused("write the head to", path))?;
+                let file = private().append(true).open(path).map_err(failed_to("write the head to", path))?;
                 return Ok((Self { path: path_buf, file, regular: false, torn: true }, KeptHeads::default()));
             }
-            Err(error) => return Err(refused("write the head to", path)(error)),
+            Err(error) => return Err(failed_to("write the head to", path)(error)),
         };
         if let Err(fs::TryLockError::WouldBlock) = file.try_lock() {
             let reason = "another process keeps the heads of its trail there; name another file for `--head-to`";
@@ -149,7 +149,7 @@ impl HeadFile {
             io::ErrorKind::InvalidData => {
                 refuse(format!("it is no file of heads ({error}); name another file for `--head-to`"))
             }
-            _ => refused("read the kept heads in", path)(error),
+            _ => failed_to("read the kept heads in", path)(error),
         })?;
         Ok((Self { path: path_buf, file, regular: true, torn }, kept))
     }
@@ -158,7 +158,7 @@ impl HeadFile {
     /// alarm reports it.
     pub(super) fn add(&mut self, head: &ChainHead) -> Result<Option<String>, WriteError> {
         let alarm = if self.regular && !is_at(&self.file, &self.path) { Some(self.make_anew()?) } else { None };
-        let failed = |error| refused("write the head to", &self.path)(error);
+        let failed = |error| failed_to("write the head to", &self.path)(error);
         let before = self.file.metadata().map_err(failed)?.len();
         let mut line = Vec::new();
         if self.torn {
@@ -168,12 +168,12 @@ impl HeadFile {
         if let Err(error) = (&self.file).write_all(&line) {
             let taken_back = self.regular && self.file.set_len(before).is_ok();
             self.torn |= !taken_back;
-            return Err(refused("write the head to", &self.path)(error));
+            return Err(failed_to("write the head to", &self.path)(error));
         }
         self.torn = false;
         // A pipe has no disk to wait for.
         if self.regular {
-            self.file.sync_data().map_err(refused("write the head to", &self.path))?;
+            self.file.sync_data().map_err(failed_to("write the head to", &self.path))?;
         }
         Ok(alarm)
     }
@@ -186,12 +186,12 @@ impl HeadFile {
             return Err(WriteError::Place { path: path.clone(), reason });
         }
         make_folder(folder_of(path))?;
-        let file = private().read(true).append(true).create_new(true).open(path).map_err(refused("make", path))?;
+        let file = private().read(true).append(true).create_new(true).open(path).map_err(failed_to("make", path))?;
         let _ = file.try_lock();
         let copied = (&self.file).seek(SeekFrom::Start(0)).and_then(|_| io::copy(&mut &self.file, &mut &file));
         if let Err(error) = copied {
             let _ = fs::remove_file(path);
-            return Err(refused("write the kept heads to", path)(error));
+            return Err(failed_to("write the kept heads to", path)(error));
         }
         self.file = file;
         Ok(format!("`{}` was removed during the run; it was made anew with all heads that it held", path.display()))

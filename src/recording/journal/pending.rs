@@ -15,7 +15,7 @@ use super::{
     segments::is_segment,
 };
 use crate::json::write;
-use crate::recording::{WriteError, disk::refused};
+use crate::recording::{WriteError, disk::failed_to};
 
 #[derive(Deserialize)]
 struct Line {
@@ -25,7 +25,7 @@ struct Line {
 
 /// Names a segment in a fixture's journal: the fixture is to be folded from it.
 pub(super) fn note(journal: &JournalFile, segment: &Path) -> Result<(), WriteError> {
-    journal.note(&line(segment).map_err(refused("find", segment))?)
+    journal.note(&line(segment).map_err(failed_to("find", segment))?)
 }
 
 /// The line that names a segment.
@@ -41,19 +41,19 @@ fn line(segment: &Path) -> io::Result<Vec<u8>> {
 pub(in crate::recording) fn named_in(path: &Path) -> Result<(Vec<PathBuf>, usize), WriteError> {
     let mut segments = Vec::new();
     for line in lines(path)? {
-        let line = line.map_err(refused("read", path))?;
+        let line = line.map_err(failed_to("read", path))?;
         if line.starts_with(SEGMENT) {
             let Line { segment } = serde_json::from_slice(&line)
-                .map_err(|error| refused("read what a killed recording noted in", path)(error.into()))?;
+                .map_err(|error| failed_to("read what a killed recording noted in", path)(error.into()))?;
             segments.push(segment);
         }
     }
     let mut entries = 0;
     for segment in &segments {
         let there =
-            opened(segment).map_err(refused("find what a killed recording wrote, the trail's segment", segment))?;
+            opened(segment).map_err(failed_to("find what a killed recording wrote, the trail's segment", segment))?;
         for line in lines_of(there) {
-            let line = line.map_err(refused("read", segment))?;
+            let line = line.map_err(failed_to("read", segment))?;
             // Of a torn line nothing is taken.
             entries += usize::from(is_entry(&line) && line.ends_with(b"}"));
         }
@@ -72,7 +72,7 @@ fn opened(segment: &Path) -> io::Result<File> {
 }
 
 fn lines(path: &Path) -> Result<impl Iterator<Item = io::Result<Vec<u8>>>, WriteError> {
-    Ok(lines_of(File::open(path).map_err(refused("read", path))?))
+    Ok(lines_of(File::open(path).map_err(failed_to("read", path))?))
 }
 
 fn lines_of(file: File) -> impl Iterator<Item = io::Result<Vec<u8>>> {

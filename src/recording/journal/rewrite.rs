@@ -12,11 +12,11 @@ use crate::{
     exchange::Exchange,
     recording::{
         Check, Entry, JournalContext, Note, ReadError, WriteError, attest,
-        disk::refused,
+        disk::failed_to,
         entry::{decode::Shared, encode, style::Style},
         fixture::recheck::{clean, recomputed},
+        read::entry_texts::EntryPosition,
         read::reader::Reader,
-        texts::EntryPosition,
     },
 };
 
@@ -66,7 +66,7 @@ impl<'a> Rewriter<'a> {
                 return Ok(Rewritten { text: out, torn: line.len() as u64 });
             }
             if line.starts_with(CHAIN) {
-                self.link(at == 0, &mut batch, &mut out).map_err(refused("make an id for the copy of", name))?;
+                self.link(at == 0, &mut batch, &mut out).map_err(failed_to("make an id for the copy of", name))?;
             } else if line.trim_ascii().is_empty() || !is_entry(line) {
                 batch.extend_from_slice(line);
             } else {

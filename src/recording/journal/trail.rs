@@ -17,7 +17,7 @@ use super::{
 };
 use crate::recording::{
     WriteError,
-    disk::{folder_of, is_at, locked, make_folder, make_private, private, refused},
+    disk::{failed_to, folder_of, is_at, locked, make_folder, make_private, private},
 };
 
 /// How a trail is kept.
@@ -62,18 +62,18 @@ impl Trail {
         }
         let (heads, kept) = options.head_to.as_deref().map(HeadFile::open).transpose()?.unzip();
         let mut numbers: Vec<u64> = Vec::new();
-        for item in fs::read_dir(folder).map_err(refused("read", folder))? {
-            let item = item.map_err(refused("read", folder))?;
+        for item in fs::read_dir(folder).map_err(failed_to("read", folder))? {
+            let item = item.map_err(failed_to("read", folder))?;
             numbers.extend(item.file_name().to_str().and_then(segment_number));
         }
         numbers.sort_unstable();
         let (mut head, leftover) = recovered(folder, &numbers)?;
-        head.identify().map_err(refused("make an id for the trail", folder))?;
+        head.identify().map_err(failed_to("make an id for the trail", folder))?;
         let mut found = None;
         if let Some(kept) = kept {
             kept.refuse_other(&head)?;
             let segments: Vec<PathBuf> = numbers.iter().map(|number| folder.join(segment_name(*number))).collect();
-            found = doubt(&kept, &head, &segments).map_err(refused("read", folder))?;
+            found = doubt(&kept, &head, &segments).map_err(failed_to("read", folder))?;
         }
         let number = numbers.last().map_or(0, |last| *last);
         let folder = folder.to_path_buf();
@@ -105,13 +105,13 @@ impl Trail {
         };
         let path = self.folder.join(segment_name(number));
         let mut file =
-            private().read(true).append(true).create_new(true).open(&path).map_err(refused("make", &path))?;
+            private().read(true).append(true).create_new(true).open(&path).map_err(failed_to("make", &path))?;
         let mut head = self.head.clone();
         let mut line = Vec::new();
         head.begin(&mut line);
         if let Err(error) = file.try_lock().map_err(io::Error::from).and_then(|()| file.write_all(&line)) {
             let _ = fs::remove_file(&path);
-            return Err(refused("write", &path)(error));
+            return Err(failed_to("write", &path)(error));
         }
         self.number = number;
         self.head = head;
@@ -142,7 +142,7 @@ fn is_within(path: &Path, folder: &Path) -> bool {
 
 fn lock(folder: &Path) -> Result<File, WriteError> {
     let lock = locked(&folder.join(LOCK), folder)?;
-    make_private(&lock).map_err(refused("make private", folder))?;
+    make_private(&lock).map_err(failed_to("make private", folder))?;
     Ok(lock)
 }
 
@@ -153,7 +153,7 @@ fn recovered(folder: &Path, numbers: &[u64]) -> Result<(ChainHead, Leftover), Wr
     // to lock the last one, and writes to the one before it meanwhile.
     for number in numbers.iter().rev().take(2) {
         let path = folder.join(segment_name(*number));
-        let segment = File::open(&path).map_err(refused("open", &path))?;
+        let segment = File::open(&path).map_err(failed_to("open", &path))?;
         if let Err(fs::TryLockError::WouldBlock) = segment.try_lock() {
             return Err(WriteError::Locked { path: folder.to_path_buf() });
         }
@@ -161,15 +161,15 @@ fn recovered(folder: &Path, numbers: &[u64]) -> Result<(ChainHead, Leftover), Wr
     // The last segment that has a chain; a process killed at its very start may have left one without.
     for number in numbers.iter().rev() {
         let path = folder.join(segment_name(*number));
-        let mut file = private().read(true).append(true).open(&path).map_err(refused("open", &path))?;
-        let (found, _) = recover(&mut file).map_err(refused("read", &path))?;
+        let mut file = private().read(true).append(true).open(&path).map_err(failed_to("open", &path))?;
+        let (found, _) = recover(&mut file).map_err(failed_to("read", &path))?;
         leftover.torn += found.torn;
-        let (head, unsealed) = chain::end_of(&path).map_err(refused("read", &path))?;
+        let (head, unsealed) = chain::end_of(&path).map_err(failed_to("read", &path))?;
         let Some(mut head) = head else { continue };
         if !unsealed.is_empty() {
             let mut line = Vec::new();
             head.seal(&unsealed, &mut line);
-            file.write_all(&line).map_err(refused("write", &path))?;
+            file.write_all(&line).map_err(failed_to("write", &path))?;
         }
         return Ok((head, leftover));
     }

@@ -3,6 +3,7 @@
 //! Entries are read one at a time, so that a file's size does not matter.
 
 pub(super) mod copies;
+pub(super) mod entry_texts;
 pub(super) mod folders;
 pub(super) mod merge;
 pub(super) mod parallel;

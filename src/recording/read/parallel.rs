@@ -10,11 +10,11 @@ use std::{
     thread,
 };
 
-use super::reader::Reader;
-use crate::recording::{
-    Entry, EntryRef, Head, ReadError, ReadFault, Recording,
-    texts::{EntryPosition, Texts},
+use super::{
+    entry_texts::{EntryPosition, EntryTexts},
+    reader::Reader,
 };
+use crate::recording::{Entry, EntryRef, Head, ReadError, ReadFault, Recording};
 
 /// Bytes of text that go to a thread at a time, at least.
 const BATCH: usize = 128 << 10;
@@ -49,7 +49,7 @@ impl<T, F: Fn(&mut Reader, &[u8], EntryPosition) -> Result<Option<T>, ReadError>
 
 impl Batch {
     /// The next texts; an empty batch at the end. An error comes with the texts before it.
-    fn next(texts: &mut Texts) -> (Self, Option<ReadError>) {
+    fn next(texts: &mut EntryTexts) -> (Self, Option<ReadError>) {
         let mut batch = Self { text: Vec::with_capacity(BATCH + BATCH / 4), ends: Vec::new() };
         while batch.text.len() < BATCH {
             match texts.next(&mut batch.text) {
@@ -186,7 +186,7 @@ fn threads() -> usize {
 }
 
 /// Cuts what follows the `first` batch into further ones, the n-th for the n-th thread; what ended it, if not its end.
-fn cut(first: Batch, texts: &mut Texts, to: &[SyncSender<Batch>]) -> Option<ReadError> {
+fn cut(first: Batch, texts: &mut EntryTexts, to: &[SyncSender<Batch>]) -> Option<ReadError> {
     let (mut batch, mut error) = (first, None);
     for batches in to.iter().cycle() {
         if batch.ends.is_empty() && error.is_none() || batches.send(batch).is_err() || error.is_some() {

@@ -11,7 +11,7 @@ use crate::{
             decode::{self, Converted, Shared},
             fault::EntryFault,
         },
-        texts::EntryPosition,
+        read::entry_texts::EntryPosition,
     },
 };
 

@@ -14,7 +14,9 @@ use super::{
     walk::{fault_of, sources},
 };
 use crate::{
-    recording::{Entry, Head, ReadError, ReadFault, entry::note::HeadTokens, fixture::commit, texts::Texts},
+    recording::{
+        Entry, Head, ReadError, ReadFault, entry::note::HeadTokens, fixture::commit, read::entry_texts::EntryTexts,
+    },
     token::TokenCache,
 };
 
@@ -23,7 +25,7 @@ const CHUNK: usize = 256 << 10;
 
 /// A recording that is being read: an iterator of its entries. After an error it ends.
 pub struct Recording {
-    pub(super) texts: Texts,
+    pub(super) texts: EntryTexts,
     pub(super) reader: Reader,
     /// What entries can be read from again; none for standard input.
     file: Option<File>,
@@ -79,7 +81,7 @@ pub fn open_up_to(path: &Path, length: Option<u64>) -> Result<Recording, ReadErr
 /// through for them, unless its first entry shows that contrail did not write it.
 fn late_tokens(path: &Path) -> Option<HeadTokens> {
     let (file, _) = opened(path).ok()?;
-    let mut texts = Texts::begin(String::new(), Box::new(BufReader::with_capacity(CHUNK, file))).ok()?;
+    let mut texts = EntryTexts::begin(String::new(), Box::new(BufReader::with_capacity(CHUNK, file))).ok()?;
     let mut text = Vec::new();
     texts.next(&mut text).ok()??;
     memchr::memmem::find(&text, b"\"_contrail\"")?;
@@ -139,7 +141,7 @@ impl Recording {
     /// As [`open`].
     pub fn new(name: String, input: Box<dyn BufRead + Send>, folder: Option<PathBuf>) -> Result<Self, ReadError> {
         let mut reader = Reader::new(&name, folder);
-        let mut texts = Texts::begin(name, input)?;
+        let mut texts = EntryTexts::begin(name, input)?;
         reader.shared.head = texts.take_tokens();
         Ok(Self { texts, reader, file: None, skipped: 0, carries_authorization: false, buffer: Vec::new() })
     }

@@ -94,6 +94,7 @@ fn settings() -> Settings {
         has_label: Arc::new(|text| text.starts_with("LABEL")),
         redact: Arc::new(Request::clone),
         redact_failure: Arc::new(str::to_owned),
+        max_kept: 1 << 20,
     }
 }
 

@@ -199,7 +199,7 @@ impl Live {
             let cause = format!("ambiguous response from {}: {fault}", self.connector.peer());
             Failure { retried, ..Failure::new(FailureKind::Broken, cause) }
         })?;
-        Ok(Answer { response, notes: AnswerMeta { retried, ..AnswerMeta::default() } })
+        Ok(Answer { response, meta: AnswerMeta { retried, ..AnswerMeta::default() } })
     }
 }
 

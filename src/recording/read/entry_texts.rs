@@ -1,5 +1,4 @@
-//! The texts of a recording's entries, one after the other: the file is followed, nothing of an entry is understood
-//! yet.
+//! Cuts the texts of the entries out of a recording, one after the other, without reading the entries.
 
 use std::{
     io::{self, BufRead},
@@ -10,18 +9,20 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    ReadError, ReadFault,
-    entry::{decode, note::HeadTokens},
-    journal::{
-        lines::is_entry,
-        unrecorded::{self, Unrecorded},
-    },
-    read::{
-        copies::TrailLines,
-        scan::{ScanError, Scanner},
+    copies::TrailLines,
+    scan::{ScanError, Scanner},
+};
+use crate::{
+    json::{Document, SyntaxError},
+    recording::{
+        ReadError, ReadFault,
+        entry::{decode, note::HeadTokens},
+        journal::{
+            lines::is_entry,
+            unrecorded::{self, Unrecorded},
+        },
     },
 };
-use crate::json::{Document, SyntaxError};
 
 /// What a file states about itself, as far as it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,7 +52,7 @@ enum Input {
 }
 
 /// A recording as the texts of its entries.
-pub(super) struct Texts {
+pub(super) struct EntryTexts {
     name: String,
     input: Input,
     head: Head,
@@ -67,13 +68,13 @@ pub(super) struct Texts {
 
 /// Where a text stands: its index among the entries, its line in a journal (from 1), and its first byte in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct EntryPosition {
-    pub(super) index: usize,
-    pub(super) line: Option<usize>,
-    pub(super) offset: u64,
+pub(in crate::recording) struct EntryPosition {
+    pub(in crate::recording) index: usize,
+    pub(in crate::recording) line: Option<usize>,
+    pub(in crate::recording) offset: u64,
 }
 
-impl Texts {
+impl EntryTexts {
     /// Reads `input` up to its first entry.
     pub(super) fn begin(name: String, input: Box<dyn BufRead + Send>) -> Result<Self, ReadError> {
         let (head, tokens) = (Head::default(), HeadTokens::default());
