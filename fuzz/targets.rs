@@ -370,6 +370,7 @@ fn recorded() -> Replay {
         has_label: Arc::new(redact::has_label),
         redact: Arc::new(Request::clone),
         redact_failure: Arc::new(str::to_owned),
+        max_kept: Settings::MAX_KEPT,
     };
     let mut builder = Builder::new(settings).expect("the system gives random numbers");
     builder.source("gaps.har", None);

@@ -117,8 +117,7 @@ fn sentences(text: &str) -> Vec<(usize, Vec<&str>)> {
 #[test]
 fn sentences_of_the_documentation_have_at_most_25_words() {
     let mut long = Vec::new();
-    // The page of the rules is written from `src/cli/explain`.
-    for page in pages().iter().filter(|page| !page.ends_with("docs/rules.md")) {
+    for page in &pages() {
         for (line, words) in sentences(&fs::read_to_string(page).unwrap()) {
             if words.len() > MAX_WORDS {
                 long.push(format!("{}:{line}: {} words: {}", page.display(), words.len(), words.join(" ")));
@@ -149,8 +148,20 @@ fn banned_in(name: &str, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_documentation_and_help_are_in_plain_words() {
+fn the_documentation_the_help_and_the_expected_output_are_in_plain_words() {
     let mut found = Vec::new();
+    let mut folders = vec![root().join("tests/data")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|item| item.unwrap().path()) {
+            match path.extension().and_then(|extension| extension.to_str()) {
+                None if path.is_dir() => folders.push(path),
+                Some("txt" | "listing" | "md") => {
+                    found.extend(banned_in(&path.display().to_string(), &fs::read_to_string(&path).unwrap()));
+                }
+                _ => {}
+            }
+        }
+    }
     for page in pages() {
         found.extend(banned_in(&page.display().to_string(), &fs::read_to_string(&page).unwrap()));
     }

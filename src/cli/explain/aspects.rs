@@ -60,12 +60,12 @@ pub(super) fn aspect(aspect: Unchecked) -> (&'static str, &'static str, &'static
             "`contrail contract` lists the place; correct it with an overlay.",
         ),
         Unchecked::Auth => (
-            "Nobody can say whether the caller may call: the file's producer strips the Authorization header, \
+            "It is unknown whether the caller may call: the file's producer strips the Authorization header, \
              authentication is not judged (replay without `--check-auth`), the token is encrypted or opaque, a label \
              replaces a token whose signature `--jwks` would check, or the contract asks for something that no \
              message shows (mutual TLS).",
             "",
-            "Record with contrail, which keeps a token's public facts, or use `--check-auth`. Where tokens are JWTs, say so \
+            "Record with contrail, which keeps a token's public facts, or use `--check-auth`. Where tokens are JWTs, state it \
              with an overlay (`bearerFormat: JWT` on the scheme).",
         ),
     }

@@ -21,8 +21,8 @@ pub(super) struct Explanation {
 pub(super) fn explanation(rule: Rule) -> Explanation {
     match rule {
         Rule::OperationUndocumented => Explanation {
-            means: "The contract has no operation with this method and path, so nothing else was judged, except whether the response came whole. Paths are compared exactly: case, percent-encoding, a doubled or a trailing slash count, an \
-                    empty id is no id, and HEAD and OPTIONS are methods like any other. Any host may serve the base path.",
+            means: "The contract has no operation with this method and path, so nothing else was judged, except whether the response came whole. Paths are compared exactly. Case, percent-encoding, and doubled or trailing slashes count, and an empty id is no \
+                    id. HEAD and OPTIONS are methods like any other. Any host may serve the base path.",
             source: "Section 4 lists the operations, section 5 the token endpoint `/oauth/token/` (without its last \
                      slash it is the same operation, with this gap).",
             example: "`GET /api/v2/rate-limit-policies/` (no id), `GET /api/v2/users`",
@@ -59,8 +59,8 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "Fix the client; `at` names the cookie.",
         },
         Rule::QueryUndocumented => Explanation {
-            means: "The client sends a query parameter that the documentation does not name. Nobody can say whether the \
-                    tenant ignores it, refuses it, or acts on it.",
+            means: "The client sends a query parameter that the documentation does not name. The tenant may ignore it, \
+                    refuse it, or act on it.",
             source: "Section 4 names the parameters of each operation (4.3: `from` and `take`; 4.2: none are listed).",
             example: "`…/synchronized-groups?q=name`, as newer SDKs allow",
             now: "Drop the parameter, or add it with an overlay once the tenant's behaviour is known.",
@@ -79,14 +79,15 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "Look who answered: a gateway before the tenant, or the tenant itself.",
         },
         Rule::RequestBody => Explanation {
-            means: "The request body breaks its documented schema: a type, a length, a pattern, a number of keys, or a form field that cannot be read as its type. A missing body breaks it where the document requires one. `at` points to the place. A body that the file lacks is unchecked.",
+            means: "The request body breaks its documented schema. This is a type, a length, a pattern, a number of keys, or a form \
+                    field that cannot be read as its type. A missing body breaks it where the document requires one. `at` points to the place. A body that the file lacks is unchecked.",
             source: "Sections 4.5 and 4.6 (request fields and their constraints), 2.4 (shape of `presentation`), 8.",
             example: "`PATCH …/templates/vct_1` with `{\"dialect\": \"simplified/2.0\"}`",
             now: "Fix the client; the message says what was expected beside what was sent.",
         },
         Rule::ResponseBody => Explanation {
-            means: "The response body breaks its documented schema: a required field is missing, a field is there that \
-                    must not be, or a value breaks a type, bound, enumeration or format. A success without its documented body breaks it, too. A part of a body (status 206) is unchecked, as is a body that was cut or that the file lacks.",
+            means: "The response body breaks its documented schema. A required field is missing, a forbidden field is \
+                    present, or a value breaks a type, bound, enumeration or format. A success without its documented body breaks it, too. A part of a body (status 206) is unchecked, as is a body that was cut or that the file lacks.",
             source: "Section 2 (the resources, field by field), section 4 (the body of each success), section 8. Only the \
                      Required column of 2.1 makes fields required, and only 2.1 says that there are no others.",
             example: "A policy whose `configuration` is `{\"action\": \"block\", \"limit\": 10001}`",
@@ -97,7 +98,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             means: "The request body is not the media type that it claims to be. JSON has to follow RFC 8259, without \
                     duplicate keys, byte-order mark, lone surrogates or invalid UTF-8; any number of JSON's grammar is \
                     fine. A form has to percent-decode to UTF-8, and only an array may come as several fields of one name. A \
-                    multipart body has its boundary and a name for each part. A JSON text in a form field is held to the same.",
+                    multipart body has its boundary and a name for each part. The same holds for a JSON text in a form field.",
             source: "Section 1: requests and responses are JSON.",
             example: "`{\"name\": \"a\", \"name\": \"b\"}`",
             now: "Fix the client's serialiser. The message names the fault.",
@@ -109,23 +110,23 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "Look who made the body: the tenant, or something between it and you.",
         },
         Rule::RequestBodyUnexpected => Explanation {
-            means: "The request has a body where the documentation says that there is none.",
+            means: "The request has a body where the documentation states that there is none.",
             source: "Sections 4.1, 4.2 and 4.4: request body: none.",
             example: "`POST …/redeliver/evt_…` with `{}`",
             now: "Send no body. `Content-Length: 0` and a Content-Type without a body are fine.",
         },
         Rule::RequestBodyUndocumented => Explanation {
-            means: "The request body holds a field or a value that the documentation does not show, or there is a body \
-                    where it says nothing of one. Nobody can judge it.",
-            source: "Section 4.5 names the fields; section 2.4 the attributes; section 4.3 says nothing of a body.",
+            means: "The request body holds a field or a value that the documentation does not show. Or there is a body \
+                    where it mentions none. It cannot be judged.",
+            source: "Section 4.5 names the fields; section 2.4 the attributes; section 4.3 mentions no body.",
             example: "`PATCH …/templates/vct_1` with `{\"colour\": \"blue\"}`",
             now: "Check the spelling. If the tenant knows the field, add it to the contract with an overlay.",
         },
         Rule::ResponseBodyUndocumented => Explanation {
             means: "The response body holds a field, or a value of an open set, that the documentation does not show.",
-            source: "Section 2, where it is silent: further fields of 2.2 to 2.4, other values of `enabled_features`, \
-                     `show_as_button` and `assign_membership_on_login`, forms of `consumer_selector`, the three strategy \
-                     keys whose names are not shown.",
+            source: "Section 2, where it is silent: further fields of 2.2 to 2.4, and the three strategy keys without a \
+                     name. Also other values of `enabled_features`, `show_as_button` and \
+                     `assign_membership_on_login`, and forms of `consumer_selector`.",
             example: "A synchronized group `{\"id\": \"grp_1\", \"name\": \"Staff\"}`",
             now: "Nothing is wrong yet; do not rely on it. Once it is known, an overlay turns the gap into a fact.",
         },
@@ -175,7 +176,8 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "Take the scope away from the client, or add it to the catalogue with an overlay.",
         },
         Rule::AuthUnenforced => Explanation {
-            means: "The tenant answered 2xx to a request that it had to refuse, because its token was missing, malformed, outside its time, failed its signature, or lacked the required scope.",
+            means: "The tenant answered 2xx to a request that it had to refuse. The token was missing, malformed, outside its time or \
+                    badly signed, or lacked the required scope.",
             source: "Sections 4, 5 and 7: all endpoints require bearer authentication; 401 and 403 of 4.1.",
             example: "200 to a request without an Authorization header",
             now: "This is the tenant's fault and a security problem: report it.",
@@ -197,7 +199,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
         },
         Rule::StatusUndocumented => Explanation {
             means: "The tenant answered with a status that the documentation does not list, for an operation whose \
-                    statuses it does list. Nobody can say whether that is right.",
+                    statuses it does list. It may be right or wrong.",
             source: "Sections 4.1 and 7: 200, 401, 403, 404, 429.",
             example: "400 or 500 from `GET /api/v2/rate-limit-policies/rlp_1`",
             now: "See that the client copes. An overlay can add the status once it is known.",

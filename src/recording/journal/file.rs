@@ -144,7 +144,7 @@ impl JournalFile {
     ///
     /// # Errors
     ///
-    /// It cannot be made anew, or another file has taken its place.
+    /// It cannot be created again, or another file has taken its place.
     pub(super) fn ensure(&mut self, lock: impl FnOnce() -> Result<(), WriteError>) -> io::Result<bool> {
         if is_at(&self.file, &self.path) {
             return Ok(false);

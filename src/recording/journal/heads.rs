@@ -194,7 +194,7 @@ impl HeadFile {
             return Err(failed_to("write the kept heads to", path)(error));
         }
         self.file = file;
-        Ok(format!("`{}` was removed during the run; it was made anew with all heads that it held", path.display()))
+        Ok(format!("`{}` was removed during the run; contrail created it again with all its heads", path.display()))
     }
 }
 

@@ -239,7 +239,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// It cannot be made anew, or another file has taken its place.
+    /// It cannot be created again, or another file has taken its place.
     pub fn ensure(&mut self) -> io::Result<()> {
         let lock = || match &mut self.kind {
             JournalKind::Trail { trail, .. } => trail.lock_again(),
@@ -247,7 +247,7 @@ impl Journal {
         };
         if self.file.ensure(lock)? {
             let path = self.file.path().display();
-            let alarm = format!("`{path}` was removed while it was written; it was made anew with all that it held");
+            let alarm = format!("`{path}` was removed during the run; contrail created it again with all its entries");
             self.alarms.push(alarm);
         }
         Ok(())

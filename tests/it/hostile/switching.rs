@@ -48,7 +48,7 @@ async fn a_protocol_that_the_client_requested_is_switched_and_the_exchange_is_re
     let ended = harness.ended().await;
     assert_eq!(ended.exchange.response.as_ref().unwrap().status, 101);
     assert_eq!(ended.exchange.transport.incomplete, None);
-    assert_eq!(ended.notes.remarks, ["what follows the switch of protocols is neither judged nor recorded"]);
+    assert_eq!(ended.meta.remarks, ["what follows the switch of protocols is neither judged nor recorded"]);
     client.send("GET /\0\r\n\n\x01 is no request here").await;
     tenant.until("no request here").await;
     tenant.send("HTTP/1.1 600 nor this an answer\n").await;

@@ -172,7 +172,7 @@ fn a_journal_that_is_removed_while_it_is_written_is_made_anew_with_all_that_it_h
         assert_eq!(entries(&workspace.read("rec.har")).len(), if file.is_empty() { 2 } else { 3 });
         assert_line(
             &ran.stderr,
-            "ALARM: `rec.har.journal` was removed while it was written; it was made anew with all that it held",
+            "ALARM: `rec.har.journal` was removed during the run; contrail created it again with all its entries",
         );
     }
 }
