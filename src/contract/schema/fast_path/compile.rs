@@ -12,8 +12,11 @@ use std::{
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-use super::table::{
-    Branch, Choice, FEW, FastPath, Format, Holding, Kinds, Members, Named, Others, Plain, Select, Shape,
+use super::{
+    constants::Constants,
+    table::{
+        Branch, Choice, FEW, FastPath, Format, Holding, Kinds, Members, Named, Others, Plain, Select, Shape, Telling,
+    },
 };
 use crate::{
     contract::{
@@ -257,23 +260,34 @@ impl<'a> Compiler<'a> {
         nullable: bool,
     ) -> Result<Choice, Unknown> {
         let list = below(&part.pointer, &[keyword]);
-        let branches = (0..count).map(|index| self.branch(set, &list, index)).collect::<Result<_, _>>()?;
+        if count > Choice::MOST {
+            return Err(Unknown);
+        }
+        let mut telling: Vec<Telling> = Vec::new();
+        let branches = (0..count).map(|index| self.branch(set, &list, index, &mut telling));
+        let mut branches = branches.collect::<Result<Vec<_>, _>>()?;
+        telling.sort_by_key(|told| std::cmp::Reverse(told.values.len()));
+        // What every branch requires excludes none of them more than another.
+        let [first, others @ ..] = &mut branches[..] else { return Err(Unknown) };
+        let everywhere = |name: &Box<str>| others.iter().all(|other| other.required.contains(name));
+        let common: Vec<Box<str>> = first.required.iter().filter(|name| everywhere(name)).cloned().collect();
+        branches.iter_mut().for_each(|branch| branch.required.retain(|name| !common.contains(name)));
         let holding = match keyword {
             "oneOf" if self.changes.undecided.contains(&part.pointer) => Holding::Undecided,
             "oneOf" => Holding::One,
             _ => Holding::Any,
         };
-        Ok(Choice { holding, nullable, branches })
+        Ok(Choice { holding, nullable, branches, telling })
     }
 
-    fn branch(&mut self, set: &Set, list: &str, index: usize) -> Result<Branch, Unknown> {
+    fn branch(&mut self, set: &Set, list: &str, index: usize, telling: &mut Vec<Telling>) -> Result<Branch, Unknown> {
         let pointer = below(list, &[&index.to_string()]);
         let parts = self.parts(std::slice::from_ref(&pointer))?;
         let mut set = set.clone();
         set.schemas.push(pointer);
         set.settled.push(list.to_owned());
         Self::no_circle(&parts, &set.settled)?;
-        let mut branch = Branch { kinds: Kinds::ALL, required: Vec::new(), telling: Vec::new(), shape: 0 };
+        let mut branch = Branch { kinds: Kinds::ALL, values: None, required: Vec::new(), shape: 0 };
         for part in &parts {
             if let Some(types) = part.schema.get("type") {
                 branch.kinds.0 &= kinds(types)?.0.0;
@@ -282,16 +296,18 @@ impl<'a> Compiler<'a> {
             for name in part.schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
                 // What it does not know decides nothing.
                 let told = self.parts(&[below(&part.pointer, &["properties", name])]).unwrap_or_default();
-                if told.iter().any(Part::is_nullable) {
-                    continue;
-                }
-                let values = told.iter().filter_map(|told| texts(told.schema));
-                branch.telling.extend(values.map(|values| (name.as_str().into(), values)));
+                let Some(values) = constants(&told) else { continue };
+                let at = telling.iter().position(|told| *told.name == **name).unwrap_or_else(|| {
+                    telling.push(Telling { name: name.as_str().into(), values: Vec::new() });
+                    telling.len() - 1
+                });
+                telling[at].values.push((index, values));
             }
         }
         if parts.iter().any(Part::is_nullable) {
             branch.kinds.0 |= Kinds::of(Kind::Null).0;
         }
+        branch.values = constants(&parts);
         branch.shape = self.shape(set);
         Ok(branch)
     }
@@ -328,10 +344,10 @@ impl<'a> Compiler<'a> {
                 "minProperties" => plain.members.fewest = plain.members.fewest.max(length()?),
                 "maxProperties" => lower(&mut plain.members.most, length()?),
                 "format" => self.format(value, plain),
-                "enum" | "const" => match texts(part.schema).filter(|_| plain.text.allowed.is_none()) {
-                    Some(texts) => {
-                        plain.kinds.0 &= Kinds::of(Kind::String).0;
-                        plain.text.allowed = Some(texts);
+                "enum" | "const" => match Constants::of(part.schema) {
+                    Some(constants) => {
+                        plain.kinds.0 &= constants.kinds().0;
+                        plain.allowed = and(plain.allowed.take(), constants);
                     }
                     None => plain.asked.push(self.judge(keyword, value).ok_or(Unknown)?),
                 },
@@ -472,14 +488,19 @@ fn kinds(types: &Value) -> Result<(Kinds, bool), Unknown> {
     Ok((kinds, whole && !number))
 }
 
-/// The texts that `const` or `enum` allow, if all that they allow are texts.
-fn texts(schema: &Map<String, Value>) -> Option<Vec<Box<str>>> {
-    let values = match (schema.get("const"), schema.get("enum")) {
-        (Some(only), None) => std::slice::from_ref(only),
-        (None, Some(Value::Array(values))) => &values[..],
-        _ => return None,
-    };
-    values.iter().map(|value| value.as_str().map(Box::from)).collect()
+/// What the parts of a set that are constants allow; `None` where none is, or where null conforms anyway.
+fn constants(parts: &[Part<'_>]) -> Option<Constants> {
+    if parts.iter().any(Part::is_nullable) {
+        return None;
+    }
+    parts.iter().filter_map(|part| Constants::of(part.schema)).fold(None, and)
+}
+
+fn and(held: Option<Constants>, others: Constants) -> Option<Constants> {
+    Some(match held {
+        None => others,
+        Some(held) => held.and(others),
+    })
 }
 
 fn required<'a>(part: &Part<'a>) -> Result<Vec<&'a str>, Unknown> {

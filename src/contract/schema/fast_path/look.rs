@@ -5,7 +5,10 @@ use std::{borrow::Cow, cell::RefCell, sync::Arc};
 use ahash::AHashMap;
 use jsonschema::Validator;
 
-use super::table::{Branch, Choice, FastPath, Holding, Items, Members, Others, Plain, Select, Shape, Text, is_among};
+use super::{
+    constants::{Constants, small},
+    table::{Branch, Choice, FastPath, Holding, Items, Members, Others, Plain, Select, Shape, Telling, Text},
+};
 use crate::json::{Kind, Node, Tape, TapeNode};
 
 /// The fast path's outcome for a value. Of several parts of a value the greatest counts.
@@ -41,6 +44,7 @@ impl FastPath {
             Shape::Plain(plain) => {
                 let judges = |judge: &Arc<Validator<Tape>>| judge.is_valid(TapeNode::Text(text));
                 plain.kinds.has(Kind::String)
+                    && plain.allowed.as_ref().is_none_or(|allowed| allowed.has_text(text.as_bytes()))
                     && plain.text.takes(text.as_bytes(), TapeNode::Text(text))
                     && plain.asked.iter().all(judges)
             }
@@ -52,7 +56,9 @@ impl FastPath {
     pub(in crate::contract::schema) fn integer_certainly_conforms(&self, shape: usize, text: &str) -> bool {
         match &self.shapes[shape] {
             Shape::Plain(plain) if !plain.kinds.has(Kind::String) && plain.kinds.has(Kind::Number) => {
-                plain.asked.is_empty() && small(text).is_some_and(|number| plain.bounds(number))
+                plain.asked.is_empty()
+                    && plain.allowed.is_none()
+                    && small(text).is_some_and(|number| plain.bounds(number))
             }
             _ => false,
         }
@@ -85,15 +91,17 @@ impl Look<'_> {
         if choice.nullable && kind == Kind::Null {
             return Outcome::Doubt;
         }
-        let mut likely = choice.branches.iter().filter(|branch| branch.is_likely(kind, value));
-        let Some(first) = likely.next() else { return Outcome::Violates };
-        let Some(second) = likely.next() else { return self.outcome(first.shape, value) };
+        let likely = choice.likely(kind, value);
+        let mut branches =
+            choice.branches.iter().enumerate().filter(|(index, _)| likely >> index & 1 == 1).map(|(_, branch)| branch);
+        if likely.count_ones() < 2 {
+            return branches.next().map_or(Outcome::Violates, |only| self.outcome(only.shape, value));
+        }
         let key = (index, value.span().start);
         if let Some(decided) = self.decided.borrow().get(&key) {
             return *decided;
         }
-        let branches = [first, second].into_iter().chain(likely);
-        let decided = self.several(choice.holding, branches.filter(|branch| branch.has_required(value)), value);
+        let decided = self.several(choice.holding, branches, value);
         self.decided.borrow_mut().insert(key, decided);
         decided
     }
@@ -146,6 +154,13 @@ impl Look<'_> {
             Kind::Array => self.items(&plain.items, value),
             Kind::Object => self.members(&plain.members, value),
         };
+        if let Some(allowed) = &plain.allowed {
+            match allowed.has(value) {
+                Some(true) => {}
+                Some(false) => return Outcome::Violates,
+                None => return Outcome::Doubt.max(outcome),
+            }
+        }
         if plain.asked.iter().all(|judge| judge.is_valid(TapeNode::Value(value))) { outcome } else { Outcome::Violates }
     }
 
@@ -232,23 +247,33 @@ fn plain_or_unescaped(value: Node<'_>) -> Cow<'_, [u8]> {
     }
 }
 
-impl Branch {
-    /// False only where the value breaks the branch for certain, by its type or by a member that decides.
-    fn is_likely(&self, kind: Kind, value: Node<'_>) -> bool {
-        let tells = |(name, values): &(Box<str>, Vec<Box<str>>)| {
-            let is_called = |held: Node<'_>| held.plain_text().is_some_and(|held| held == name.as_bytes());
-            let mut called = value.entries().filter(|(held, _)| is_called(*held));
-            called.next().is_none_or(|(_, told)| match told.plain_text() {
-                Some(text) => is_among(values, text),
-                // A text with escapes is undecided; what is no string is none of these texts.
-                None => told.kind() == Kind::String,
-            })
-        };
-        self.kinds.has(kind) && (kind != Kind::Object || self.telling.iter().all(tells))
-    }
-
-    fn has_required(&self, value: Node<'_>) -> bool {
-        value.kind() != Kind::Object || self.required.iter().all(|name| value.get(name).is_some())
+impl Choice {
+    /// The branches, a bit for each, that a value does not break for certain: by its type, by what it is, by a member
+    /// that decides, or by one that is not there.
+    fn likely(&self, kind: Kind, value: Node<'_>) -> u128 {
+        let may_be = |constants: &Constants| constants.has(value).unwrap_or(true);
+        let mut likely: u128 = 0;
+        for (index, branch) in self.branches.iter().enumerate() {
+            let holds = branch.kinds.has(kind) && branch.values.as_ref().is_none_or(may_be);
+            likely |= u128::from(holds) << index;
+        }
+        if kind != Kind::Object {
+            return likely;
+        }
+        for Telling { name, values } in &self.telling {
+            if likely.count_ones() < 2 {
+                return likely;
+            }
+            let Some(told) = value.get(name) else { continue };
+            for (index, constants) in values {
+                likely &= !(u128::from(constants.has(told) == Some(false)) << index);
+            }
+        }
+        for (index, branch) in self.branches.iter().enumerate() {
+            let has_all = likely >> index & 1 == 0 || branch.required.iter().all(|name| value.get(name).is_some());
+            likely &= !(u128::from(!has_all) << index);
+        }
+        likely
     }
 }
 
@@ -264,15 +289,4 @@ impl Plain {
     fn bounds(&self, number: i64) -> bool {
         self.least.is_none_or(|least| number >= least) && self.most.is_none_or(|most| number <= most)
     }
-}
-
-/// The integer that a number's text is, if it is written as one, plainly, and small.
-fn small(text: &str) -> Option<i64> {
-    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    if !matches!(digits, [b'0'] | [b'1'..=b'9', ..]) || digits.len() > 15 {
-        return None;
-    }
-    let digit = |value, byte: &u8| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte & 15));
-    let value = digits.iter().try_fold(0, digit)?;
-    Some(if digits.len() < text.len() { -value } else { value })
 }

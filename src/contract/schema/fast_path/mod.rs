@@ -6,6 +6,7 @@
 //! gap walker, each once for a value. In debug builds every value is given to the judge all the same.
 
 mod compile;
+mod constants;
 mod look;
 mod table;
 #[cfg(test)]

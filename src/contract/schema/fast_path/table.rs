@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jsonschema::Validator;
 
+use super::constants::Constants;
 use crate::{
     contract::schema::gaps::Known,
     json::{Kind, Tape, TapeNode},
@@ -38,7 +39,22 @@ pub(super) struct Choice {
     pub(super) holding: Holding,
     /// Null is in doubt (`nullable`).
     pub(super) nullable: bool,
+    /// At most [`Choice::MOST`].
     pub(super) branches: Vec<Branch>,
+    /// Members that exclude branches, first those that most branches tell.
+    pub(super) telling: Vec<Telling>,
+}
+
+impl Choice {
+    /// Most branches: one bit for each of those that may hold.
+    pub(super) const MOST: usize = 128;
+}
+
+/// A member that has one of a few values where it is there.
+pub(super) struct Telling {
+    pub(super) name: Box<str>,
+    /// Branches, by index, with those values.
+    pub(super) values: Vec<(usize, Constants)>,
 }
 
 /// How many branches hold.
@@ -64,10 +80,10 @@ pub(super) struct Select {
 pub(super) struct Branch {
     /// The types that it takes.
     pub(super) kinds: Kinds,
-    /// Members that an object has to have.
+    /// The value itself is one of these.
+    pub(super) values: Option<Constants>,
+    /// Members that an object has to have, and need not have in every other branch.
     pub(super) required: Vec<Box<str>>,
-    /// Members that are one of a few texts where they are there.
-    pub(super) telling: Vec<(Box<str>, Vec<Box<str>>)>,
     /// What it asks together with the rest of its set.
     pub(super) shape: usize,
 }
@@ -81,6 +97,7 @@ pub(super) struct Plain {
     pub(super) whole: bool,
     pub(super) least: Option<i64>,
     pub(super) most: Option<i64>,
+    pub(super) allowed: Option<Constants>,
     pub(super) text: Text,
     pub(super) members: Members,
     pub(super) items: Items,
@@ -115,7 +132,6 @@ impl Default for Kinds {
 pub(super) struct Text {
     pub(super) shortest: usize,
     pub(super) longest: Option<usize>,
-    pub(super) allowed: Option<Vec<Box<str>>>,
     /// Documented values of an open set; empty where there is none.
     pub(super) known: Vec<Known>,
     pub(super) formats: Vec<Format>,
@@ -178,6 +194,7 @@ impl Plain {
     pub(super) fn is_scalar(&self) -> bool {
         let takes = |kind| self.kinds.has(kind);
         self.asked.is_empty()
+            && self.allowed.is_none()
             && !self.nullable
             && !takes(Kind::Object)
             && !takes(Kind::Array)
@@ -192,18 +209,12 @@ impl Plain {
 
 impl Text {
     pub(super) fn asks_nothing(&self) -> bool {
-        self.shortest == 0
-            && self.longest.is_none()
-            && self.allowed.is_none()
-            && self.known.is_empty()
-            && self.formats.is_empty()
+        self.shortest == 0 && self.longest.is_none() && self.known.is_empty() && self.formats.is_empty()
     }
 
     /// Whether a text conforms, but for its known values; `value` is the same for a judge.
     pub(super) fn takes(&self, text: &[u8], value: TapeNode<'_>) -> bool {
-        self.fits(text)
-            && self.allowed.as_ref().is_none_or(|allowed| is_among(allowed, text))
-            && self.formats.iter().all(|format| (format.is_plain)(text) || format.judge.is_valid(value))
+        self.fits(text) && self.formats.iter().all(|format| (format.is_plain)(text) || format.judge.is_valid(value))
     }
 
     /// Whether it has as many characters as it may have; they are counted where the bytes do not decide.
@@ -229,8 +240,4 @@ impl Members {
         let at = self.sorted.binary_search_by(|(held, _)| held.as_bytes().cmp(name)).ok()?;
         Some(self.sorted[at].1)
     }
-}
-
-pub(super) fn is_among(texts: &[Box<str>], text: &[u8]) -> bool {
-    texts.iter().any(|held| held.as_bytes() == text)
 }

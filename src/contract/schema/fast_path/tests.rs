@@ -90,7 +90,11 @@ fn what_breaks_a_schema_or_what_no_schema_names_is_never_settled() {
         (r#"{"type":"integer","exclusiveMinimum":1,"exclusiveMaximum":5}"#, &["1", "5"]),
         (r#"{"type":"string","minLength":2,"maxLength":3}"#, &["\"ä\"", "\"äöüä\"", "\"\"", "\"\\u0061\"", "5"]),
         (r#"{"enum":["a","b"]}"#, &["\"c\"", "null", "[]"]),
-        (r#"{"const":5}"#, &["6", "\"5\""]),
+        (r#"{"const":5}"#, &["6", "\"5\"", "[]", "true"]),
+        (r#"{"enum":[true,null]}"#, &["false", "0", "\"null\""]),
+        (r#"{"enum":[1.5,[1],{}]}"#, &["1", "[2]", "null"]),
+        (r#"{"const":1,"enum":[1,2]}"#, &["2"]),
+        (r#"{"allOf":[{"enum":[1,"x"]},{"enum":["x",2]}]}"#, &["1", "2"]),
         (r#"{"type":"string","pattern":"^a+$"}"#, &["\"b\"", "\"\""]),
         (r#"{"type":"number","multipleOf":2}"#, &["3", "2.5"]),
         (r#"{"type":"array","items":{},"uniqueItems":true,"minItems":1,"maxItems":2}"#, &["[]", "[1,1]", "[1,2,3]"]),
@@ -129,7 +133,11 @@ fn what_such_schemas_allow_conforms_at_once() {
         (r#"{"type":["integer","null"],"exclusiveMinimum":-2,"exclusiveMaximum":1}"#, &["-1", "-0", "null"]),
         (r#"{"type":"number"}"#, &["1.5", "1e400"]),
         (r#"{"type":"string","minLength":2,"maxLength":3}"#, &["\"äö\"", "\"äöü\"", "\"abc\"", "\"😀😀\""]),
-        (r#"{"const":5}"#, &["5", "5.0"]),
+        (r#"{"const":5}"#, &["5"]),
+        (r#"{"enum":[1,-2,true,null,"\u0061"]}"#, &["1", "-2", "true", "null", "\"a\"", "\"\\u0061\""]),
+        (r#"{"enum":[1.5,[1],{}]}"#, &["1.5", "15e-1", "{}"]),
+        (r#"{"const":1,"enum":[1,2]}"#, &["1"]),
+        (r#"{"allOf":[{"enum":[1,"x"]},{"enum":["x",2]}]}"#, &["\"x\""]),
         (r#"{"type":"string","pattern":"^a+$"}"#, &["\"aa\"", "\"\\u0061\""]),
         (r#"{"type":"array","items":{"type":"string"},"uniqueItems":true}"#, &["[]", r#"["a","b"]"#]),
         (r#"{"type":"string","format":"uuid"}"#, &["\"6f3d2f4e-1c55-4c1a-8a55-0d4b8f3a9e01\""]),
@@ -162,6 +170,31 @@ fn schemas_that_speak_of_a_value_together_are_asked_together() {
         r#"{"a":"1"}"#,
     ] {
         assert!(!conforms_at_once(&composed, other), "{other}");
+    }
+}
+
+#[test]
+fn numbers_and_booleans_decide_a_choice_and_one_in_another_notation_is_in_doubt() {
+    let branch = |kind: Value, name: &str| {
+        json!({"type": "object", "required": ["kind", name], "additionalProperties": false,
+            "properties": {"kind": {"enum": [kind]}, name: {"not": {"type": "null"}}}})
+    };
+    let schema = of(&json!({"oneOf": [branch(json!(1), "x"), branch(json!(2), "x"), branch(json!(true), "y"),
+        {"const": 3}, {"enum": [false, 4]}]})
+    .to_string());
+    for (text, expected) in [
+        // The members are in doubt: only the branches that certainly do not hold are not asked.
+        (r#"{"kind":1,"x":1}"#, Outcome::Doubt),
+        (r#"{"kind":3,"x":1}"#, Outcome::Violates),
+        (r#"{"kind":false,"y":1}"#, Outcome::Violates),
+        (r#"{"kind":true,"x":1}"#, Outcome::Violates),
+        (r#"{"kind":1.0,"x":1}"#, Outcome::Doubt),
+        ("3", Outcome::Conforms),
+        ("3.0", Outcome::Doubt),
+        ("false", Outcome::Conforms),
+        ("true", Outcome::Violates),
+    ] {
+        assert_eq!(outcome(&schema, text), expected, "{text}");
     }
 }
 
@@ -290,6 +323,11 @@ fn schemas() -> impl Strategy<Value = Value> {
         Just(json!({"type": "string", "minLength": 1, "maxLength": 2})),
         Just(json!({"enum": ["x", "y"]})),
         Just(json!({"enum": ["x", 1, null]})),
+        Just(json!({"enum": [true, -1, "y"]})),
+        Just(json!({"enum": [1.5, [], "x"]})),
+        Just(json!({"const": 1})),
+        Just(json!({"format": "ipv4"})),
+        Just(json!({"type": "string", "format": "cidr"})),
         Just(json!({"const": "x"})),
         Just(json!({"x-contrail-known-values": ["x", "y{any}"]})),
         Just(json!({"pattern": "^x"})),
@@ -336,6 +374,8 @@ fn values() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!(null)),
         Just(json!(1)),
+        Just(json!(1.0)),
+        Just(json!("10.0.0.1")),
         Just(json!(-1)),
         Just(json!(1.5)),
         Just(json!("x")),

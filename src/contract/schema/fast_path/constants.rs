@@ -1,0 +1,100 @@
+//! The scalars that `const` and `enum` allow.
+
+use serde_json::{Map, Value};
+
+use crate::json::{Kind, Node};
+
+use super::table::Kinds;
+
+/// Scalars that are compared at a look: texts, whole numbers of up to fifteen digits, booleans and null.
+#[derive(Clone, Default)]
+pub(super) struct Constants {
+    /// Sorted.
+    texts: Vec<Box<[u8]>>,
+    /// Sorted.
+    numbers: Vec<i64>,
+    /// `false`, `true`.
+    booleans: [bool; 2],
+    null: bool,
+}
+
+impl Constants {
+    /// What the `const` and the `enum` of a schema allow together; `None` where there is neither, or where they allow
+    /// anything else.
+    pub(super) fn of(schema: &Map<String, Value>) -> Option<Self> {
+        let only = schema.get("const").map(|only| Self::among(std::slice::from_ref(only)));
+        let several = schema.get("enum").map(|values| Self::among(values.as_array()?));
+        match (only, several) {
+            (Some(only), Some(several)) => Some(only?.and(several?)),
+            (only, several) => only.or(several)?,
+        }
+    }
+
+    fn among(values: &[Value]) -> Option<Self> {
+        let mut constants = Self::default();
+        for value in values {
+            match value {
+                Value::Null => constants.null = true,
+                Value::Bool(value) => constants.booleans[usize::from(*value)] = true,
+                Value::Number(number) => constants.numbers.push(small(&number.to_string())?),
+                Value::String(text) => constants.texts.push(text.as_bytes().into()),
+                Value::Array(_) | Value::Object(_) => return None,
+            }
+        }
+        constants.texts.sort_unstable();
+        constants.numbers.sort_unstable();
+        Some(constants)
+    }
+
+    /// Those that the others allow, too.
+    pub(super) fn and(mut self, others: Self) -> Self {
+        self.texts.retain(|text| others.has_text(text));
+        self.numbers.retain(|number| others.numbers.binary_search(number).is_ok());
+        self.null &= others.null;
+        self.booleans = [self.booleans[0] && others.booleans[0], self.booleans[1] && others.booleans[1]];
+        self
+    }
+
+    /// Their types.
+    pub(super) fn kinds(&self) -> Kinds {
+        let kinds = [
+            (!self.texts.is_empty(), Kind::String),
+            (!self.numbers.is_empty(), Kind::Number),
+            (self.booleans.contains(&true), Kind::Boolean),
+            (self.null, Kind::Null),
+        ];
+        let held = kinds.into_iter().filter(|(held, _)| *held);
+        Kinds(held.fold(0, |kinds, (_, kind)| kinds | Kinds::of(kind).0))
+    }
+
+    /// Whether a value is one of them; `None` for a number that is written in another way.
+    pub(super) fn has(&self, value: Node<'_>) -> Option<bool> {
+        Some(match value.kind() {
+            Kind::Null => self.null,
+            Kind::Boolean => self.booleans[usize::from(value.as_bool()?)],
+            Kind::Number if self.numbers.is_empty() => false,
+            Kind::Number => self.numbers.binary_search(&small(value.as_number()?)?).is_ok(),
+            Kind::String if self.texts.is_empty() => false,
+            Kind::String => match value.plain_text() {
+                Some(text) => self.has_text(text),
+                None => self.has_text(value.as_str()?.as_bytes()),
+            },
+            Kind::Array | Kind::Object => false,
+        })
+    }
+
+    pub(super) fn has_text(&self, text: &[u8]) -> bool {
+        self.texts.binary_search_by(|held| (**held).cmp(text)).is_ok()
+    }
+}
+
+/// The integer that a number's text is, if it is written as one, plainly, and small.
+pub(super) fn small(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    if !matches!(digits, [b'0'] | [b'1'..=b'9', ..]) || digits.len() > 15 {
+        return None;
+    }
+    let digit = |value, byte: &u8| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte & 15));
+    let value = digits.iter().try_fold(0, digit)?;
+    Some(if digits.len() < text.len() { -value } else { value })
+}
