@@ -17,6 +17,7 @@ mod keywords;
 mod pattern;
 mod resources;
 mod set;
+mod suspects;
 #[cfg(test)]
 mod tests;
 mod verdict;

@@ -6,6 +6,7 @@ use super::{
     Gap, Indeterminate, SchemaViolation, Types,
     fast_path::Outcome,
     set::{Build, Schemas},
+    suspects::Suspects,
 };
 use crate::json::{Document, Leaf, Node};
 
@@ -70,10 +71,11 @@ impl Schema {
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<SchemaVerdict, Indeterminate> {
-        let outcome = self.at_a_look(document, is_origin);
-        let judged = match outcome {
-            Some(Outcome::Conforms) => Ok(SchemaVerdict::default()),
-            _ => self.in_full(document, is_origin, outcome),
+        let looked = self.looked(document, is_origin);
+        let judged = match looked {
+            Some((Outcome::Conforms, _)) => Ok(SchemaVerdict::default()),
+            Some((Outcome::Undecided, _)) => Ok(SchemaVerdict { partial: true, ..SchemaVerdict::default() }),
+            looked => self.in_full(document, is_origin, looked.as_ref()),
         };
         debug_assert_eq!(judged, self.judge_in_full(document, is_origin));
         judged
@@ -92,19 +94,23 @@ impl Schema {
         self.in_full(document, is_origin, None)
     }
 
-    /// `outcome` is the fast path's; without it, the fast path decides no choice either.
+    /// `looked` is the fast path's; without it, the fast path decides no choice either.
     fn in_full(
         &self,
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
-        outcome: Option<Outcome>,
+        looked: Option<&(Outcome, Suspects)>,
     ) -> Result<SchemaVerdict, Indeterminate> {
         let (build, place) = self.build();
         let entry = build.roots[place].entry;
         let reach = build.coverage.reach(entry);
+        let suspects = match looked {
+            Some((Outcome::Valid, suspects)) => Some(suspects),
+            _ => None,
+        };
         let judge = || {
-            let violations = match outcome {
-                Some(Outcome::Valid) => Vec::new(),
+            let violations = match suspects {
+                Some(_) => Vec::new(),
                 _ => Self::violations(build, place, document)?,
             };
             if reach.circle_of_choices && document.depth() > MAX_SHALLOW_DEPTH {
@@ -113,13 +119,13 @@ impl Schema {
                 return if judged.violations.is_empty() { Err(Indeterminate) } else { Ok(judged) };
             }
             let look = build.fast_path.look(is_origin);
-            let holds =
-                |branch: usize, value: Node<'_>| match outcome.map(|_| look.outcome(build.branches[branch], value)) {
-                    Some(Outcome::Conforms | Outcome::Valid) => true,
-                    Some(Outcome::Violates) => false,
-                    Some(Outcome::Doubt) | None => build.judge.holds(branch, Leaf::Value(value)),
-                };
-            let (gaps, undecided) = build.coverage.walk(entry, document.root(), &holds, is_origin);
+            let outcome = |branch: usize, value: Node<'_>| looked.map(|_| look.outcome(build.branches[branch], value));
+            let holds = |branch: usize, value: Node<'_>| match outcome(branch, value) {
+                Some(Outcome::Conforms | Outcome::Undecided | Outcome::Valid) => true,
+                Some(Outcome::Violates) => false,
+                Some(Outcome::Doubt) | None => build.judge.holds(branch, Leaf::Value(value)),
+            };
+            let (gaps, undecided) = build.coverage.walk(entry, document.root(), &holds, is_origin, suspects);
             Ok(SchemaVerdict { violations, gaps, partial: reach.broken || undecided })
         };
         if !reach.circle || document.depth() <= MAX_SHALLOW_DEPTH {
@@ -137,12 +143,20 @@ impl Schema {
         })
     }
 
-    /// The fast path's outcome for a value; `None` where it must not be asked.
-    pub(super) fn at_a_look(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Option<Outcome> {
+    /// The fast path's outcome for a value, and what of it may be undocumented; `None` where it must not be asked.
+    fn looked(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Option<(Outcome, Suspects)> {
         let (build, place) = self.build();
         let root = &build.roots[place];
         let may = document.depth() <= MAX_SHALLOW_DEPTH && !build.coverage.reach(root.entry).broken;
-        may.then(|| build.fast_path.look(is_origin).outcome(root.shape, document.root()))
+        may.then(|| {
+            let look = build.fast_path.look(is_origin);
+            (look.outcome(root.shape, document.root()), look.suspects())
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) fn at_a_look(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Option<Outcome> {
+        self.looked(document, is_origin).map(|(outcome, _)| outcome)
     }
 
     fn build(&self) -> (&Build, usize) {

@@ -260,7 +260,7 @@ impl<'a> Compiler<'a> {
         nullable: bool,
     ) -> Result<Choice, Unknown> {
         let list = below(&part.pointer, &[keyword]);
-        if count > Choice::MOST {
+        if count > Choice::MAX_BRANCHES {
             return Err(Unknown);
         }
         let mut telling: Vec<Telling> = Vec::new();
@@ -268,10 +268,12 @@ impl<'a> Compiler<'a> {
         let mut branches = branches.collect::<Result<Vec<_>, _>>()?;
         telling.sort_by_key(|told| std::cmp::Reverse(told.values.len()));
         // What every branch requires excludes none of them more than another.
-        let [first, others @ ..] = &mut branches[..] else { return Err(Unknown) };
-        let everywhere = |name: &Box<str>| others.iter().all(|other| other.required.contains(name));
-        let common: Vec<Box<str>> = first.required.iter().filter(|name| everywhere(name)).cloned().collect();
-        branches.iter_mut().for_each(|branch| branch.required.retain(|name| !common.contains(name)));
+        let [first, others @ ..] = &branches[..] else { return Err(Unknown) };
+        let mut common = first.required.clone();
+        common.retain(|name| others.iter().all(|other| other.required.contains(name)));
+        for branch in &mut branches {
+            branch.required.retain(|name| !common.contains(name));
+        }
         let holding = match keyword {
             "oneOf" if self.changes.undecided.contains(&part.pointer) => Holding::Undecided,
             "oneOf" => Holding::One,
@@ -287,7 +289,8 @@ impl<'a> Compiler<'a> {
         set.schemas.push(pointer);
         set.settled.push(list.to_owned());
         Self::no_circle(&parts, &set.settled)?;
-        let mut branch = Branch { kinds: Kinds::ALL, values: None, required: Vec::new(), shape: 0 };
+        let mut branch =
+            Branch { kinds: Kinds::ALL, silent: parts.is_empty(), values: None, required: Vec::new(), shape: 0 };
         for part in &parts {
             if let Some(types) = part.schema.get("type") {
                 branch.kinds.0 &= kinds(types)?.0.0;
@@ -347,7 +350,8 @@ impl<'a> Compiler<'a> {
                 "enum" | "const" => match Constants::of(part.schema) {
                     Some(constants) => {
                         plain.kinds.0 &= constants.kinds().0;
-                        plain.allowed = and(plain.allowed.take(), constants);
+                        let held = plain.allowed.take().map(|held| held.and(&constants));
+                        plain.allowed = held.or(Some(constants));
                     }
                     None => plain.asked.push(self.judge(keyword, value).ok_or(Unknown)?),
                 },
@@ -493,14 +497,7 @@ fn constants(parts: &[Part<'_>]) -> Option<Constants> {
     if parts.iter().any(Part::is_nullable) {
         return None;
     }
-    parts.iter().filter_map(|part| Constants::of(part.schema)).fold(None, and)
-}
-
-fn and(held: Option<Constants>, others: Constants) -> Option<Constants> {
-    Some(match held {
-        None => others,
-        Some(held) => held.and(others),
-    })
+    parts.iter().filter_map(|part| Constants::of(part.schema)).reduce(|held, others| held.and(&others))
 }
 
 fn required<'a>(part: &Part<'a>) -> Result<Vec<&'a str>, Unknown> {

@@ -25,7 +25,7 @@ impl Constants {
         let only = schema.get("const").map(|only| Self::among(std::slice::from_ref(only)));
         let several = schema.get("enum").map(|values| Self::among(values.as_array()?));
         match (only, several) {
-            (Some(only), Some(several)) => Some(only?.and(several?)),
+            (Some(only), Some(several)) => Some(only?.and(&several?)),
             (only, several) => only.or(several)?,
         }
     }
@@ -47,7 +47,7 @@ impl Constants {
     }
 
     /// Those that the others allow, too.
-    pub(super) fn and(mut self, others: Self) -> Self {
+    pub(super) fn and(mut self, others: &Self) -> Self {
         self.texts.retain(|text| others.has_text(text));
         self.numbers.retain(|number| others.numbers.binary_search(number).is_ok());
         self.null &= others.null;

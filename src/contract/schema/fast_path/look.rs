@@ -9,13 +9,18 @@ use super::{
     constants::{Constants, small},
     table::{Branch, Choice, FastPath, Holding, Items, Members, Others, Plain, Select, Shape, Telling, Text},
 };
-use crate::json::{Kind, Node, Tape, TapeNode};
+use crate::{
+    contract::schema::suspects::Suspects,
+    json::{Kind, Node, Tape, TapeNode},
+};
 
 /// The fast path's outcome for a value. Of several parts of a value the greatest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::contract::schema) enum Outcome {
     /// It conforms, and nothing about it is undocumented.
     Conforms,
+    /// As [`Self::Conforms`], but only a keyword without a check decides between branches that hold.
+    Undecided,
     /// It conforms. Something about it may be undocumented.
     Valid,
     /// Anything may be.
@@ -33,7 +38,7 @@ impl Outcome {
 impl FastPath {
     /// Looks at the values of one document.
     pub(in crate::contract::schema) fn look<'g>(&'g self, is_origin: &'g dyn Fn(&str) -> bool) -> Look<'g> {
-        Look { shapes: &self.shapes, is_origin, decided: RefCell::default() }
+        Look { shapes: &self.shapes, is_origin, decided: RefCell::default(), suspects: RefCell::default() }
     }
 
     /// Whether a text outside of any document certainly conforms; known values are not compared.
@@ -71,9 +76,24 @@ pub(in crate::contract::schema) struct Look<'g> {
     is_origin: &'g dyn Fn(&str) -> bool,
     /// Outcomes of choices, by shape and place of the value, so that no depth of choices multiplies the work.
     decided: RefCell<AHashMap<(usize, usize), Outcome>>,
+    /// What made values [`Outcome::Valid`], or undecided.
+    suspects: RefCell<Suspects>,
 }
 
 impl Look<'_> {
+    /// The parts of the values looked at that may be undocumented.
+    pub(in crate::contract::schema) fn suspects(self) -> Suspects {
+        let mut suspects = self.suspects.into_inner();
+        suspects.sort();
+        suspects
+    }
+
+    /// Leaves it to the walker whether this value has a gap, or is undecided.
+    fn suspect(&self, value: Node<'_>, outcome: Outcome) -> Outcome {
+        self.suspects.borrow_mut().add(value);
+        outcome
+    }
+
     /// The fast path's outcome for a value. Recurses as deep as the value is.
     pub(in crate::contract::schema) fn outcome(&self, index: usize, value: Node<'_>) -> Outcome {
         match &self.shapes[index] {
@@ -92,10 +112,10 @@ impl Look<'_> {
             return Outcome::Doubt;
         }
         let likely = choice.likely(kind, value);
-        let mut branches =
+        let branches =
             choice.branches.iter().enumerate().filter(|(index, _)| likely >> index & 1 == 1).map(|(_, branch)| branch);
         if likely.count_ones() < 2 {
-            return branches.next().map_or(Outcome::Violates, |only| self.outcome(only.shape, value));
+            return self.several(choice.holding, branches, value);
         }
         let key = (index, value.span().start);
         if let Some(decided) = self.decided.borrow().get(&key) {
@@ -107,23 +127,27 @@ impl Look<'_> {
     }
 
     fn several<'b>(&self, holding: Holding, branches: impl Iterator<Item = &'b Branch>, value: Node<'_>) -> Outcome {
-        let (mut count, mut doubt, mut worst) = (0, false, Outcome::Conforms);
+        let (mut count, mut doubt, mut frees, mut worst) = (0, false, false, Outcome::Conforms);
         for branch in branches {
             match self.outcome(branch.shape, value) {
                 Outcome::Violates => {}
                 Outcome::Doubt => doubt = true,
                 held => {
                     count += 1;
+                    frees |= branch.silent;
                     worst = worst.max(held);
                 }
             }
         }
         match (holding, count) {
             (Holding::One, 2..) => Outcome::Violates,
-            (Holding::Any | Holding::Undecided, 1..) if doubt => Outcome::Valid,
+            (Holding::Any | Holding::Undecided, 1..) if doubt => self.suspect(value, Outcome::Valid),
             _ if doubt => Outcome::Doubt,
             (_, 0) => Outcome::Violates,
-            (Holding::Undecided, 2..) => Outcome::Valid,
+            (Holding::Undecided, 2..) if worst == Outcome::Conforms => self.suspect(value, Outcome::Undecided),
+            // The walker looks at nothing below what a silent branch frees.
+            _ if worst == Outcome::Undecided && (count > 1 || frees) => self.suspect(value, Outcome::Valid),
+            (Holding::Undecided, 2..) => self.suspect(value, Outcome::Valid),
             _ => worst,
         }
     }
@@ -135,7 +159,7 @@ impl Look<'_> {
         let case = select.cases.iter().find(|(held, _)| held.as_bytes() == told);
         match case.map(|(_, shape)| self.outcome(*shape, value)) {
             Some(outcome) if !select.children || outcome <= Outcome::Valid => outcome,
-            _ => otherwise().max(Outcome::Valid),
+            _ => self.suspect(value, otherwise().max(Outcome::Valid)),
         }
     }
 
@@ -174,7 +198,7 @@ impl Look<'_> {
         }
         let is_known = text.known.is_empty()
             || value.as_str().is_some_and(|held| text.known.iter().any(|known| known.matches(&held, self.is_origin)));
-        if is_known { Outcome::Conforms } else { Outcome::Valid }
+        if is_known { Outcome::Conforms } else { self.suspect(value, Outcome::Valid) }
     }
 
     fn items(&self, items: &Items, value: Node<'_>) -> Outcome {
@@ -228,12 +252,12 @@ impl Look<'_> {
     #[inline]
     fn other(&self, others: Others, value: Node<'_>) -> Outcome {
         match others {
-            Others::Gap => Outcome::Valid,
+            Others::Gap => self.suspect(value, Outcome::Valid),
             Others::Closed => Outcome::Violates,
             Others::Covered => Outcome::Conforms,
             Others::Scalar(kinds) => Outcome::of(kinds.has(value.kind())),
             Others::Shape(shape) => self.outcome(shape, value),
-            Others::Unnamed(shape) => self.outcome(shape, value).max(Outcome::Valid),
+            Others::Unnamed(shape) => self.suspect(value, self.outcome(shape, value).max(Outcome::Valid)),
         }
     }
 }

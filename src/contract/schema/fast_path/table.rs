@@ -39,7 +39,7 @@ pub(super) struct Choice {
     pub(super) holding: Holding,
     /// Null is in doubt (`nullable`).
     pub(super) nullable: bool,
-    /// At most [`Choice::MOST`].
+    /// At most [`Choice::MAX_BRANCHES`].
     pub(super) branches: Vec<Branch>,
     /// Members that exclude branches, first those that most branches tell.
     pub(super) telling: Vec<Telling>,
@@ -47,7 +47,7 @@ pub(super) struct Choice {
 
 impl Choice {
     /// Most branches: one bit for each of those that may hold.
-    pub(super) const MOST: usize = 128;
+    pub(super) const MAX_BRANCHES: usize = 128;
 }
 
 /// A member that has one of a few values where it is there.
@@ -80,6 +80,8 @@ pub(super) struct Select {
 pub(super) struct Branch {
     /// The types that it takes.
     pub(super) kinds: Kinds,
+    /// It states nothing.
+    pub(super) silent: bool,
     /// The value itself is one of these.
     pub(super) values: Option<Constants>,
     /// Members that an object has to have, and need not have in every other branch.

@@ -29,6 +29,9 @@ fn outcome(schema: &Schema, text: &str) -> Outcome {
     let in_full = schema.judge_in_full(&document, &is_origin);
     match outcome {
         Outcome::Conforms => assert_eq!(in_full, Ok(SchemaVerdict::default()), "{text}"),
+        Outcome::Undecided => {
+            assert_eq!(in_full, Ok(SchemaVerdict { partial: true, ..SchemaVerdict::default() }), "{text}");
+        }
         Outcome::Valid => assert_eq!(in_full.as_ref().map(|judged| &judged.violations[..]), Ok(&[][..]), "{text}"),
         Outcome::Violates => assert!(in_full.as_ref().is_ok_and(|judged| !judged.violations.is_empty()), "{text}"),
         Outcome::Doubt => {}
@@ -227,6 +230,28 @@ fn a_value_that_conforms_with_gaps_and_one_that_violates_are_told_apart() {
     ] {
         assert_eq!(outcome(&schema, text), expected, "{text}");
     }
+}
+
+#[test]
+fn a_choice_that_a_format_without_a_check_decides_is_undecided_at_a_look() {
+    let address = json!({"type": "string", "oneOf": [{"format": "ipv4"}, {"format": "cidr"}, {"maxLength": 2}]});
+    let list = of(&json!({"type": "array", "items": address}).to_string());
+    assert_eq!(outcome(&list, r#"["10.0.0.0/8"]"#), Outcome::Conforms);
+    assert_eq!(outcome(&list, r#"["10.0.0.0/8","10.0.0.1"]"#), Outcome::Undecided);
+    assert_eq!(outcome(&list, r#"["10.0.0.1",1]"#), Outcome::Violates);
+    let member = |any: Value| of(&json!({"type": "object", "properties": {"a": address}, "anyOf": any}).to_string());
+    for (any, expected) in [
+        (json!([{"type": "object"}]), Outcome::Undecided),
+        // The walker looks at nothing that a silent branch frees.
+        (json!([true, {"type": "string"}]), Outcome::Valid),
+        (json!([true, {"required": ["a"]}]), Outcome::Valid),
+        (json!([true, {"minProperties": 2}]), Outcome::Valid),
+    ] {
+        assert_eq!(outcome(&member(any), r#"{"a":"10.0.0.1"}"#), expected);
+    }
+    let beside =
+        of(&json!({"type": "array", "items": {"anyOf": [address, {"type": "object", "properties": {}}]}}).to_string());
+    assert_eq!(outcome(&beside, r#"["10.0.0.1",{"b":1}]"#), Outcome::Valid);
 }
 
 #[test]

@@ -6,7 +6,10 @@ use super::{
     table::{Additional, Choice, Coverage},
     types::Types,
 };
-use crate::json::{Entries, Items, Kind, Node, push_pointer};
+use crate::{
+    contract::schema::suspects::Suspects,
+    json::{Entries, Items, Kind, Node, push_pointer},
+};
 
 /// Bound on the gaps reported of one value.
 const MAX_GAPS: usize = 1000;
@@ -144,6 +147,8 @@ struct Walk<'c> {
     coverage: &'c Coverage,
     holds: Holds<'c>,
     is_origin: &'c dyn Fn(&str) -> bool,
+    /// Where gaps may be; `None` stands for everywhere.
+    suspects: Option<&'c Suspects>,
     /// A choice came out in a way that only an aspect without a check could decide.
     undecided: Cell<bool>,
 }
@@ -156,8 +161,9 @@ impl Coverage {
         root: Node<'_>,
         holds: Holds<'_>,
         is_origin: &dyn Fn(&str) -> bool,
+        suspects: Option<&Suspects>,
     ) -> (Vec<Gap>, bool) {
-        let walk = Walk { coverage: self, holds, is_origin, undecided: Cell::new(false) };
+        let walk = Walk { coverage: self, holds, is_origin, suspects, undecided: Cell::new(false) };
         let gaps = walk.walk(entry, root);
         (gaps, walk.undecided.get())
     }
@@ -172,14 +178,15 @@ impl<'c> Walk<'c> {
             if gaps.len() >= MAX_GAPS {
                 break;
             }
+            let is_suspect = |value: &Node<'_>| self.suspects.is_none_or(|suspects| suspects.concern(*value));
             let next = match &mut frame.children {
-                Children::Members(members) => members.next().map(|(name, value)| {
+                Children::Members(members) => members.find(|(_, value)| is_suspect(value)).map(|(name, value)| {
                     let name = name.as_str().unwrap_or_default();
                     let covered = self.coverage.member_of(&frame.applicable, &name);
                     (Step::Member(name), value, covered)
                 }),
                 Children::Items(items) => items
-                    .next()
+                    .find(|(_, item)| is_suspect(item))
                     .map(|(index, item)| (Step::Item(index), item, self.coverage.item_of(&frame.applicable, index))),
             };
             let Some((step, child, covered)) = next else {
