@@ -328,18 +328,17 @@ impl<'a> Compiler<'a> {
     fn keywords(&mut self, part: &Part<'_>, plain: &mut Plain) -> Result<(), Unknown> {
         for (keyword, value) in part.schema {
             let length = || value.as_u64().and_then(|length| usize::try_from(length).ok()).ok_or(Unknown);
-            // Only numbers of up to fifteen digits are read here, so that a wider limit asks the same of them.
-            let limit = || value.as_i64().map(|limit| limit.clamp(-(1 << 53), 1 << 53)).ok_or(Unknown);
+            let limit = |beyond: i64| value.as_i64().and_then(|limit| limit.checked_add(beyond)).ok_or(Unknown);
             match keyword.as_str() {
                 "type" => {
                     let (kinds, whole) = kinds(value)?;
                     plain.kinds.0 &= kinds.0;
                     plain.whole |= whole;
                 }
-                "minimum" => raise(&mut plain.least, limit()?),
-                "exclusiveMinimum" => raise(&mut plain.least, limit()? + 1),
-                "maximum" => lower(&mut plain.most, limit()?),
-                "exclusiveMaximum" => lower(&mut plain.most, limit()? - 1),
+                "minimum" => raise(&mut plain.least, limit(0)?),
+                "exclusiveMinimum" => raise(&mut plain.least, limit(1)?),
+                "maximum" => lower(&mut plain.most, limit(0)?),
+                "exclusiveMaximum" => lower(&mut plain.most, limit(-1)?),
                 "minLength" => plain.text.shortest = plain.text.shortest.max(length()?),
                 "maxLength" => lower(&mut plain.text.longest, length()?),
                 "minItems" => plain.items.fewest = plain.items.fewest.max(length()?),

@@ -6,7 +6,7 @@ use crate::json::{Kind, Node};
 
 use super::table::Kinds;
 
-/// Scalars that are compared at a look: texts, whole numbers of up to fifteen digits, booleans and null.
+/// Scalars that are compared at a look: texts, integers of 64 bits, booleans and null.
 #[derive(Clone, Default)]
 pub(super) struct Constants {
     /// Sorted.
@@ -36,7 +36,7 @@ impl Constants {
             match value {
                 Value::Null => constants.null = true,
                 Value::Bool(value) => constants.booleans[usize::from(*value)] = true,
-                Value::Number(number) => constants.numbers.push(small(&number.to_string())?),
+                Value::Number(number) => constants.numbers.push(integer(&number.to_string())?),
                 Value::String(text) => constants.texts.push(text.as_bytes().into()),
                 Value::Array(_) | Value::Object(_) => return None,
             }
@@ -73,7 +73,7 @@ impl Constants {
             Kind::Null => self.null,
             Kind::Boolean => self.booleans[usize::from(value.as_bool()?)],
             Kind::Number if self.numbers.is_empty() => false,
-            Kind::Number => self.numbers.binary_search(&small(value.as_number()?)?).is_ok(),
+            Kind::Number => self.numbers.binary_search(&integer(value.as_number()?)?).is_ok(),
             Kind::String if self.texts.is_empty() => false,
             Kind::String => match value.plain_text() {
                 Some(text) => self.has_text(text),
@@ -88,13 +88,8 @@ impl Constants {
     }
 }
 
-/// The integer that a number's text is, if it is written as one, plainly, and small.
-pub(super) fn small(text: &str) -> Option<i64> {
+/// The integer that a number's text is, if it is written as one and has 64 bits.
+pub(super) fn integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    if !matches!(digits, [b'0'] | [b'1'..=b'9', ..]) || digits.len() > 15 {
-        return None;
-    }
-    let digit = |value, byte: &u8| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte & 15));
-    let value = digits.iter().try_fold(0, digit)?;
-    Some(if digits.len() < text.len() { -value } else { value })
+    if matches!(digits, [b'0'] | [b'1'..=b'9', ..]) { text.parse().ok() } else { None }
 }

@@ -6,7 +6,7 @@ use ahash::AHashMap;
 use jsonschema::Validator;
 
 use super::{
-    constants::{Constants, small},
+    constants::{Constants, integer},
     table::{Branch, Choice, FastPath, Holding, Items, Members, Others, Plain, Select, Shape, Telling, Text},
 };
 use crate::{
@@ -63,7 +63,7 @@ impl FastPath {
             Shape::Plain(plain) if !plain.kinds.has(Kind::String) && plain.kinds.has(Kind::Number) => {
                 plain.asked.is_empty()
                     && plain.allowed.is_none()
-                    && small(text).is_some_and(|number| plain.bounds(number))
+                    && integer(text).is_some_and(|number| plain.bounds(number))
             }
             _ => false,
         }
@@ -306,7 +306,7 @@ impl Plain {
         if self.takes_any_number() {
             return Outcome::Conforms;
         }
-        let number = value.as_number().and_then(small);
+        let number = value.as_number().and_then(integer);
         number.map_or(Outcome::Doubt, |number| Outcome::of(self.bounds(number)))
     }
 

@@ -91,6 +91,11 @@ fn what_breaks_a_schema_or_what_no_schema_names_is_never_settled() {
     for (text, values) in [
         (r#"{"type":"integer","minimum":1,"maximum":5}"#, &["0", "6", "1.5", "\"1\"", "null", "1e400"][..]),
         (r#"{"type":"integer","exclusiveMinimum":1,"exclusiveMaximum":5}"#, &["1", "5"]),
+        (
+            r#"{"type":"integer","minimum":-9223372036854775808,"exclusiveMaximum":9007199254740994}"#,
+            &["9007199254740994", "9223372036854775807", "-9223372036854775809"],
+        ),
+        (r#"{"const":9007199254740993}"#, &["9007199254740992", "9007199254740994"]),
         (r#"{"type":"string","minLength":2,"maxLength":3}"#, &["\"ä\"", "\"äöüä\"", "\"\"", "\"\\u0061\"", "5"]),
         (r#"{"enum":["a","b"]}"#, &["\"c\"", "null", "[]"]),
         (r#"{"const":5}"#, &["6", "\"5\"", "[]", "true"]),
@@ -135,6 +140,11 @@ fn what_such_schemas_allow_conforms_at_once() {
         (r#"{"type":"integer","minimum":1,"maximum":5}"#, &["1", "5"][..]),
         (r#"{"type":["integer","null"],"exclusiveMinimum":-2,"exclusiveMaximum":1}"#, &["-1", "-0", "null"]),
         (r#"{"type":"number"}"#, &["1.5", "1e400"]),
+        (
+            r#"{"type":"integer","minimum":-9223372036854775808,"exclusiveMaximum":9007199254740994}"#,
+            &["9007199254740993", "-9223372036854775808"],
+        ),
+        (r#"{"const":9007199254740993}"#, &["9007199254740993"]),
         (r#"{"type":"string","minLength":2,"maxLength":3}"#, &["\"äö\"", "\"äöü\"", "\"abc\"", "\"😀😀\""]),
         (r#"{"const":5}"#, &["5"]),
         (r#"{"enum":[1,-2,true,null,"\u0061"]}"#, &["1", "-2", "true", "null", "\"a\"", "\"\\u0061\""]),
