@@ -60,6 +60,24 @@ fn the_demo_of_a_contract_lists_what_no_message_fits_and_does_not_fail_for_it() 
 }
 
 #[test]
+fn the_demo_of_a_contract_sends_the_code_of_an_error_in_a_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let failure = r#"{"type": "object", "required": ["code"], "properties": {"code": {"enum": ["card_expired"]}}}"#;
+    let contract = format!(
+        r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{"/a": {{
+            "post": {{"operationId": "fail", "responses": {{"204": {{"description": "x"}}}}, "requestBody": {{
+                "required": true, "content": {{"application/x-www-form-urlencoded": {{
+                    "encoding": {{"failure": {{"style": "deepObject", "explode": true}}}},
+                    "schema": {{"type": "object", "required": ["failure"],
+                        "properties": {{"failure": {failure}}}}}}}}}}}}}}}}}}}"#
+    );
+    fs::write(folder.path().join("api.json"), contract).unwrap();
+    let ran = run_in(folder.path(), ["demo", "--contract", "api.json", "--out", "made"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    assert_line(&ran.stdout, "  ok  1 operation: 1 conform, 0 with gaps");
+}
+
+#[test]
 fn a_folder_that_holds_something_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("mine.txt"), "mine").unwrap();

@@ -2,9 +2,8 @@
 
 use super::{
     detect::DEPTH,
-    fields::last_name,
+    fields::by_field,
     grammar::{Grammar, Parsed},
-    names::{self, FieldContext},
     walk::Places,
 };
 use crate::{
@@ -86,7 +85,7 @@ impl Redactor {
             if let Some(colon) = memchr::memchr(b':', line) {
                 let name = String::from_utf8_lossy(line[..colon].trim_ascii()).into_owned();
                 let value = line[colon + 1..].trim_ascii();
-                if let Some(kind) = names::by_name(last_name(&name), FieldContext::Parameter) {
+                if let Some(kind) = by_field(&name, value) {
                     let from =
                         start + colon + 1 + (line.len() - colon - 1 - line[colon + 1..].trim_ascii_start().len());
                     out.extend(self.learn(value, kind).map(|id| Mark::value(from..from + value.len(), id)));

@@ -46,6 +46,21 @@ pub(super) fn last_name(name: &str) -> &str {
     name.rsplit(['[', '.']).map(|part| part.trim_end_matches(']')).find(|part| !part.is_empty()).unwrap_or(name)
 }
 
+/// What the name of a field states about its value.
+pub(super) fn by_field(name: &str, value: &[u8]) -> Option<Kind> {
+    let last = last_name(name);
+    let is_nested = name.trim_end_matches("[]") != last;
+    // A nested field is a member of an object: there the word in `code` is the name of an error.
+    let context = if is_nested && is_word(value) { FieldContext::Member } else { FieldContext::Parameter };
+    names::by_name(last, context)
+}
+
+/// Whether a value is written rather than drawn at random: words of one case, joined by `_` or `-`.
+fn is_word(value: &[u8]) -> bool {
+    let is = |case: fn(&u8) -> bool| value.iter().all(|byte| case(byte) || matches!(byte, b'_' | b'-'));
+    is(u8::is_ascii_lowercase) || is(u8::is_ascii_uppercase)
+}
+
 /// Whether the name of a form's only field, in which nothing is coded, says nothing of its value.
 pub(in crate::redact) fn is_plain_field(field: &[u8]) -> bool {
     let name = field.split(|byte| *byte == b'=').next().unwrap_or_default();
@@ -80,7 +95,7 @@ impl Redactor {
             let place = field_place(&name);
             let before = out.len();
             let last = last_name(&name);
-            let kind = names::by_name(last, FieldContext::Parameter)
+            let kind = by_field(&name, value)
                 .filter(|_| !last.eq_ignore_ascii_case("key") || kind::is_opaque(value))
                 .or_else(|| {
                     pairs.kind(last, value, || {
@@ -202,6 +217,25 @@ mod tests {
         ] {
             assert!(masked(form).is_empty(), "{form}: {:?}", masked(form));
         }
+    }
+
+    #[test]
+    fn a_code_inside_a_field_is_a_secret_unless_it_is_a_word() {
+        let kind = |name, value: &str| by_field(name, value.as_bytes());
+        for name in ["failure[code]", "failure[0].code", "a[code][]"] {
+            for value in ["account_closed", "ACCOUNT_CLOSED", "not-found", "expired"] {
+                assert_eq!(kind(name, value), None, "{name}={value}");
+            }
+            for value in ["SplxlOBeZQQYbYS", "123456", "splx10be", "4/0AbCD"] {
+                assert_eq!(kind(name, value), Some(Kind::Code), "{name}={value}");
+            }
+        }
+        // By themselves they are an authorization code, whatever their value.
+        for name in ["code", "code[]"] {
+            assert_eq!(kind(name, "account_closed"), Some(Kind::Code), "{name}");
+        }
+        assert_eq!(kind("user[password]", "hunter"), Some(Kind::Password));
+        assert_eq!(kind("user[token]", "abc"), Some(Kind::Token));
     }
 
     #[test]

@@ -4,9 +4,8 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     detect::DEPTH,
-    fields::{field_place, last_name},
+    fields::{by_field, field_place},
     grammar::{Grammar, Parsed, Unparsable, bytes, declared_as},
-    names::{self, FieldContext},
 };
 use crate::{
     exchange::media::{self, LineEnds},
@@ -127,7 +126,7 @@ impl Redactor {
         let value = &content[part.body.clone()];
         let mut names = part.others.iter().chain(std::iter::once(&part.name));
         let kind = names
-            .find_map(|name| names::by_name(last_name(name), FieldContext::Parameter))
+            .find_map(|name| by_field(name, value))
             .or_else(|| self.plan.names_place(&place).then_some(Kind::Custom));
         if let Some(kind) = kind {
             self.detect_text(value, 1, &mut Vec::new());
