@@ -120,17 +120,19 @@ fn a_request_of_a_form_has_the_styles_of_its_encodings() {
         "in": {"type": "object", "required": ["b"], "properties": {"b": {"type": "boolean"}}},
         "list": {"type": "array", "minItems": 2, "items": text}}});
     let list = json!({"type": "array", "minItems": 2, "items": text});
-    let schema = json!({"type": "object", "additionalProperties": false, "required": ["deep", "json", "more", "one"],
-        "properties": {"deep": object, "json": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}},
+    let deep_list = json!({"type": "array", "minItems": 1, "items": object["properties"]["in"]});
+    let schema = json!({"type": "object", "additionalProperties": false,
+        "required": ["deep", "deep_list", "json", "more", "one"],
+        "properties": {"deep": object, "deep_list": deep_list, "json": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}},
             "more": list, "one": list}});
-    let encoding =
-        json!({"deep": {"style": "deepObject", "explode": true}, "one": {"style": "form", "explode": false}});
+    let deep = json!({"style": "deepObject", "explode": true});
+    let encoding = json!({"deep": deep, "deep_list": deep, "one": {"style": "form", "explode": false}});
     let form = json!({"schema": schema, "encoding": encoding});
     let body = posted(&posting(&json!({"required": true, "content": {"application/x-www-form-urlencoded": form}})));
     assert_eq!(
         body.unwrap(),
-        "deep%5Bin%5D%5Bb%5D=true&deep%5Blist%5D%5B0%5D=text&deep%5Blist%5D%5B1%5D=text1&json=%7B%22n%22%3A1%7D\
-         &more=text&more=text1&one=text,text1"
+        "deep%5Bin%5D%5Bb%5D=true&deep%5Blist%5D%5B0%5D=text&deep%5Blist%5D%5B1%5D=text1\
+         &deep_list%5B0%5D%5Bb%5D=true&json=%7B%22n%22%3A1%7D&more=text&more=text1&one=text,text1"
     );
 }
 

@@ -58,12 +58,12 @@ pub(super) fn query_pairs(name: &str, parameter: &Value, value: &Value) -> Vec<S
     let joined = |separator: &str, items: Vec<String>| pair(name, &items.join(separator));
     let each = |items: &[Value]| items.iter().map(|item| escaped(&simple(item))).collect::<Vec<_>>();
     match (value, style, explode) {
+        (Value::Array(_) | Value::Object(_), "deepObject", _) => deep(name, value),
         (Value::Array(items), "form", true) => each(items).iter().map(|item| pair(name, item)).collect(),
         (Value::Array(items), "spaceDelimited", false) => vec![joined("%20", each(items))],
         (Value::Array(items), "pipeDelimited", false) => vec![joined("%7C", each(items))],
         (Value::Array(items), _, false) => vec![joined(",", each(items))],
         (Value::Array(items), ..) => each(items).iter().map(|item| pair(name, item)).collect(),
-        (_, "deepObject", _) => deep(name, value),
         (Value::Object(members), _, true) => {
             members.iter().map(|(key, value)| pair(key, &escaped(&simple(value)))).collect()
         }
