@@ -1,4 +1,4 @@
-//! Keyed digests of texts: short, fast, and different in every process, so that nobody can prepare a collision.
+//! Keyed digests of texts: short, fast, and different in every process, so that collisions cannot be prepared.
 
 /// Computes digests under one random key. Copies share the key.
 #[derive(Debug, Clone, Default)]

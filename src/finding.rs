@@ -1,7 +1,7 @@
 //! What a check says: findings (plain data, never errors), and what could not be checked.
 //!
 //! A check has three outcomes: the document agrees, it is contradicted ([`Kind::Violation`]), or it is silent
-//! ([`Kind::Gap`]). What nobody could judge is [`Unchecked`], never a pass.
+//! ([`Kind::Gap`]). What could not be judged is [`Unchecked`], never a pass.
 
 use std::{
     borrow::Cow,
@@ -20,7 +20,7 @@ pub const UNDOCUMENTED: &str = "undocumented";
 pub enum Kind {
     /// The document states something, and the exchange contradicts it.
     Violation,
-    /// The document states nothing here, so nobody can judge.
+    /// The document states nothing here, so there is nothing to judge by.
     Gap,
 }
 
@@ -151,10 +151,10 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Most characters of one value that a message shows.
+    /// Maximum characters of one value that a message shows.
     const MAX_SAMPLE: usize = 200;
 
-    /// Most items of a list that a line on a console shows.
+    /// Maximum items of a list that a line on a console shows.
     const MAX_ITEMS: usize = 6;
 
     /// A finding without a sample.
@@ -405,7 +405,7 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// What could not be checked.
     pub unchecked: UncheckedSet,
-    /// Whose business it is; `None` where nobody can say (an undocumented request, no answer).
+    /// Whose business it is; `None` where it is unknown (an undocumented request, no answer).
     pub blame: Option<Blame>,
 }
 

@@ -1,4 +1,4 @@
-//! What a wrapped command finds in its environment: the proxy's addresses, and certificate bundles that trust it.
+//! The environment of a wrapped command: the proxy's addresses, and certificate bundles that trust it.
 
 use std::{
     ffi::OsString,

@@ -45,7 +45,7 @@ pub struct Args {
     #[arg(long)]
     keep_host: bool,
     /// Redact this in addition to the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
-    #[arg(long, value_name = "RULE")]
+    #[arg(long, value_name = "WHAT")]
     redact: Vec<String>,
     #[command(flatten)]
     contract: ContractArgs,
@@ -182,13 +182,13 @@ fn unsaved(folded: &Folded) -> String {
 fn sites(elsewhere: &BTreeMap<String, usize>) -> String {
     let mut sites: Vec<_> = elsewhere.iter().collect();
     sites.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-    let listed: Vec<String> = sites.iter().take(LISTED).map(|(site, count)| format!("{site} {count}")).collect();
-    let more = if sites.len() > LISTED { format!(" and {} more", sites.len() - LISTED) } else { String::new() };
+    let listed: Vec<String> = sites.iter().take(MAX_LISTED).map(|(site, count)| format!("{site} {count}")).collect();
+    let more = if sites.len() > MAX_LISTED { format!(" and {} more", sites.len() - MAX_LISTED) } else { String::new() };
     format!("{}{more}", visible(&listed.join(", ")))
 }
 
 /// Sites that are named.
-const LISTED: usize = 10;
+const MAX_LISTED: usize = 10;
 
 fn print_summary(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor) {
     for (journal, bytes) in &folded.torn {

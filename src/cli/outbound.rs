@@ -1,4 +1,4 @@
-//! How far a proxy reaches: nowhere, or to its upstream and the hosts that it intercepts.
+//! The outbound policy of a proxy: no peer, or its upstream and the hosts that it intercepts.
 
 use crate::upstream::{Origin, live, own::OwnAddresses};
 

@@ -35,7 +35,7 @@ pub struct UnpackArgs {
     /// Fixture, journal or trail; a PATH includes its PATH.journal
     recording: PathBuf,
     /// Output folder
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Replace an existing recording in the folder
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! From arguments, variables and `contrail.toml` to a command.
+//! Parses arguments, variables and `contrail.toml` into a command.
 
 use std::{
     env,

@@ -52,7 +52,7 @@ impl RunEnd {
         self.command.filter(|ended| ended.status != 0)
     }
 
-    /// How the wrapped command came to an end before its work was done: it failed, or contrail was stopped.
+    /// How the wrapped command ended before its work was done: it failed, or contrail was stopped.
     #[must_use]
     pub fn cut_short(&self) -> Option<CommandStatus> {
         self.command.filter(|ended| ended.status != 0 || ended.interrupted)

@@ -44,7 +44,7 @@ pub struct Args {
     env: Vec<String>,
     /// Treat this as a secret in addition to the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`;
     /// repeatable
-    #[arg(long, value_name = "RULE")]
+    #[arg(long, value_name = "WHAT")]
     redact: Vec<String>,
     #[command(flatten)]
     output: OutputArgs,

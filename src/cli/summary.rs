@@ -1,4 +1,4 @@
-//! What a proxy command says at its end, on standard error: for people, or one JSON object.
+//! The summary of a proxy command on standard error: text, or one JSON object.
 
 use std::{
     fmt::Write as _,
@@ -244,14 +244,14 @@ fn errors(counts: &Counts, out: &mut String) {
     }
 }
 
-/// Most lines of a list that are shown.
-const LISTED: usize = 20;
+/// Maximum lines of a list that are shown.
+const MAX_LISTED: usize = 20;
 
 /// Adds the lines of a list, the first of them.
 pub(super) fn list(text: &mut String, lines: impl Iterator<Item = String>) {
     let mut left_out = 0;
     for (at, line) in lines.enumerate() {
-        if at < LISTED {
+        if at < MAX_LISTED {
             let _ = writeln!(text, "  {}", visible(&line));
         } else {
             left_out += 1;

@@ -139,7 +139,7 @@ impl InspectedTrail {
 }
 
 /// Trails with one id that are not one chain are copies of which some were altered. Their common lines count once, with
-/// a whole one if there is any. Of two whole ones that differ, one was written anew, and nothing says which.
+/// a whole one if there is any. Of two whole ones that differ, one was rewritten, and nothing shows which.
 fn resolve_copies(found: &mut [InspectedTrail]) -> Result<(), Failure> {
     let mut order: Vec<usize> = (0..found.len()).collect();
     order.sort_by_key(|at| {

@@ -147,7 +147,7 @@ struct Verified {
     outside: bool,
     by_contrail: bool,
     carries_authorization: bool,
-    /// The other outcome, as long as nobody knows whether the file's producer strips the header.
+    /// The other outcome, as long as it is unknown whether the file's producer strips the header.
     unauthenticated: Option<Unauthenticated>,
     remark: Remark,
 }
@@ -232,7 +232,7 @@ pub(super) fn torn(journal: &Path, bytes: u64) -> String {
     )
 }
 
-/// Whether a request has a token whose signature nobody can check any more.
+/// Whether a request has a token whose signature can no longer be checked.
 fn is_unsigned(request: &ExchangeRequest) -> bool {
     match &request.credential {
         Credential::Token(facts) => facts.signature == SignatureCheck::NotChecked,

@@ -1,4 +1,4 @@
-//! What the check needs of a document, compiled: plain data that `compile` fills and `check` reads.
+//! A compiled document: plain data that `compile` fills and `check` reads.
 //!
 //! No operation's id and no field's name is known to the check; whatever is special about an operation stands here.
 

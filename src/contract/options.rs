@@ -1,4 +1,4 @@
-//! What of an exchange the check judges.
+//! Options of the check.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub struct CheckOptions {
     pub signatures: bool,
     /// Tolerance for `exp` and `nbf`.
     pub clock_skew: Duration,
-    /// Deepest nesting of JSON that is judged; deeper bodies are unchecked.
+    /// Maximum nesting of JSON that is judged; deeper bodies are unchecked.
     pub max_depth: usize,
     /// Origins besides the request's own that count as the tenant's in an audience (`https://tenant.example`, the
     /// upstream's).

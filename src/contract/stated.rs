@@ -1,4 +1,4 @@
-//! Where a document states what a rule checks.
+//! Finds the place of a document that states what a rule checks.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What the documents of a contract state about their tenant, for proxy and replay.
+//! Facts that a contract states about its tenant, for proxy and replay.
 
 use serde_json::Value;
 

@@ -9,9 +9,9 @@ use std::{collections::HashMap, fmt::Write as _};
 use serde_json::{Map, Number, Value};
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Span};
 
-/// Deepest nesting of a contract or an overlay.
-const DEEPEST: usize = 256;
-/// Most values of a document, copies of aliases included.
+/// Maximum nesting of a contract or an overlay.
+const MAX_DEPTH: usize = 256;
+/// Maximum values of a document, copies of aliases included.
 const MAX_VALUES: usize = 2_000_000;
 
 /// Reads one document.
@@ -144,7 +144,7 @@ impl Builder {
         if let Some(Open { kind: Kind::Mapping(Mapping { key: None, .. }), .. }) = self.open.last() {
             return Err("a key that is no scalar stands");
         }
-        if self.open.len() >= DEEPEST {
+        if self.open.len() >= MAX_DEPTH {
             return Err("nesting deeper than contrail takes is reached");
         }
         let values_before = self.values;

@@ -1,4 +1,4 @@
-//! What an exchange touches of a document.
+//! Coverage, by example.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What one exchange touches.
+//! Collects the parts of a contract that one exchange touches.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::{
     redact::{JudgedExchange, Redacted},
 };
 
-/// Deepest nesting that is followed.
+/// Maximum nesting that is followed.
 const MAX_DEPTH: usize = 64;
 
 impl Items {

@@ -19,7 +19,7 @@ pub struct Body {
     pub content: Bytes,
     /// Whether `content` is all of it.
     pub presence: Presence,
-    /// Bytes on the wire, content coding included; `None` where nobody counted.
+    /// Bytes on the wire, content coding included; `None` where they were not counted.
     pub wire_size: Option<u64>,
     /// Places whose values were replaced by labels.
     pub redacted: Vec<Pointer>,
@@ -54,7 +54,7 @@ pub enum Presence {
     /// All of it (an absent body is whole and empty).
     #[default]
     Whole,
-    /// Only the first `kept` bytes of `total` (`None`: nobody knows how many).
+    /// Only the first `kept` bytes of `total` (`None`: unknown).
     Truncated {
         /// Bytes that were kept, before any decoding.
         kept: u64,
@@ -68,7 +68,7 @@ pub enum Presence {
 /// Why a body is not here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Withheld {
-    /// Its type calls for parsing, it does not parse, and nobody can say where in it a secret would be.
+    /// Its type calls for parsing, it does not parse, and a secret in it could not be located.
     Unparsable,
     /// Its content coding could not be undone (unknown, broken, or beyond the limits).
     Undecodable,
@@ -121,9 +121,9 @@ pub fn is_at_or_below(at: &str, place: &str) -> bool {
 /// Bounds for undoing a content coding.
 #[derive(Debug, Clone, Copy)]
 pub struct DecodeLimits {
-    /// Most bytes that decoding may give.
+    /// Maximum bytes that decoding may give.
     pub bytes: usize,
-    /// Most bytes out per byte in (above a small floor).
+    /// Maximum bytes out per byte in (above a small floor).
     pub ratio: usize,
 }
 
@@ -146,7 +146,7 @@ impl Body {
         Self { content: Bytes::new(), presence: Presence::Withheld(reason), wire_size, ..Self::default() }
     }
 
-    /// The content as JSON. It is parsed when first asked for; content that took its place since is parsed anew.
+    /// The content as JSON. It is parsed when first asked for; content that took its place since is parsed again.
     ///
     /// # Errors
     ///
@@ -211,7 +211,7 @@ impl Body {
         Self { content, ..self }
     }
 
-    /// Most content codings that are undone on one body.
+    /// Maximum content codings that are undone on one body.
     const MAX_CODINGS: usize = 4;
 }
 

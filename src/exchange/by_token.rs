@@ -41,7 +41,7 @@ impl<V> ByToken<V> {
     }
 
     fn slot(facts: &Arc<TokenFacts>) -> usize {
-        /// 2^64 divided by the golden ratio: its product spreads addresses over the high bits.
+        /// 2^64 divided by the golden ratio (Fibonacci hashing): its product spreads addresses over the high bits.
         const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
         let hash = (Arc::as_ptr(facts).addr() as u64).wrapping_mul(SPREAD);
         usize::try_from(hash >> (u64::BITS - Self::MAX_TOKENS.trailing_zeros())).unwrap_or_default()

@@ -18,7 +18,7 @@ pub enum Credential {
     /// A bearer token that is no JWT, with a reason without the token's text. Only a contract can say whether it had to
     /// be one.
     Malformed(String),
-    /// An encrypted token (JWE): nobody can read its scopes.
+    /// An encrypted token (JWE), whose scopes cannot be read.
     Encrypted,
     /// A JWT.
     Token(Arc<TokenFacts>),

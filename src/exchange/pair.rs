@@ -55,7 +55,7 @@ pub fn is_bodiless(method: &http::Method, status: u16) -> bool {
     *method == http::Method::HEAD || matches!(status, 100..=199 | 204 | 304)
 }
 
-/// How long the phases of an exchange took; `None` where nobody measured.
+/// How long the phases of an exchange took; `None` where it was not measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timings {
     /// From the request's first byte upstream to its last.

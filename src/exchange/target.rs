@@ -1,4 +1,4 @@
-//! Where a request went: never decoded, never normalised.
+//! The target of a request: never decoded, never normalised.
 
 use std::{fmt, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! What a contract states about its tenant and proxy and replay need.
+//! Facts about a tenant that proxy and replay need, as a trait.
 
 use std::fmt;
 

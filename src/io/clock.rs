@@ -33,7 +33,7 @@ impl Clock {
         self.last.store(millis, Ordering::Release);
     }
 
-    /// Until something moves, silence is nobody's fault.
+    /// Until something moves, silence is no fault of a peer.
     pub(crate) fn pause(&self) {
         self.last.store(PAUSED, Ordering::Release);
     }

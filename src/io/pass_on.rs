@@ -1,4 +1,4 @@
-//! IOs that stand around another show only what they do themselves.
+//! A macro that forwards the rest of an IO trait to the wrapped IO.
 
 /// Methods of [`tokio::io::AsyncRead`] and [`tokio::io::AsyncWrite`] that only pass on to a field:
 /// `pass_on!(io: poll_flush, poll_shutdown);`

@@ -26,8 +26,8 @@ pub struct Change<'a> {
     pub right: Option<Node<'a>>,
 }
 
-/// Deepest place that is named; what differs below is named as a whole.
-const DEPTH: usize = 64;
+/// Maximum depth of a place that is named; what differs below is named as a whole.
+const MAX_NAMED_DEPTH: usize = 64;
 
 /// Every place at which `left` and `right` differ, in the order of `left`. Objects are compared by member, arrays by
 /// index, scalars by exact value. `base` is put before each place.
@@ -106,7 +106,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn is_deep(&self) -> bool {
-        self.place.len() - self.base >= DEPTH
+        self.place.len() - self.base >= MAX_NAMED_DEPTH
     }
 }
 
@@ -153,6 +153,6 @@ mod tests {
         let value = |_: &[String]| Care::Value;
         let found = places(&nested("1"), &nested("2"), &value);
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].split(' ').next().unwrap().matches('0').count(), DEPTH);
+        assert_eq!(found[0].split(' ').next().unwrap().matches('0').count(), MAX_NAMED_DEPTH);
     }
 }

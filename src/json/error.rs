@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Deepest nesting that is parsed.
+/// Maximum nesting that is parsed.
 pub const MAX_DEPTH: usize = 2000;
 
 /// Longest source that is looked at, in bytes.

@@ -1,4 +1,4 @@
-//! Whether an object names each member once.
+//! Detects duplicate member names.
 
 use std::{borrow::Cow, collections::HashSet};
 

@@ -1,4 +1,4 @@
-//! What the tape is made of.
+//! The slots of the tape.
 
 /// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -212,7 +212,7 @@ pub(crate) fn number(number: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// Milliseconds with three places after the point, or none; `none` where nobody measured.
+/// Milliseconds with three places after the point, or none; `none` where it was not measured.
 pub(crate) fn millis(duration: Option<Duration>, none: &str, out: &mut Vec<u8>) {
     let Some(duration) = duration else { return raw(out, none) };
     let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);

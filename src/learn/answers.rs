@@ -1,4 +1,4 @@
-//! What the answers of one status show.
+//! Evidence from the answers of one status.
 
 use serde_json::{Map, Value, json};
 

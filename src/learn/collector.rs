@@ -21,7 +21,7 @@ use crate::{
     redact::{JudgedExchange, Redacted},
 };
 
-/// Most media types of one response, values of one set, and fields of one object that are kept apart.
+/// Maximum media types of one response, values of one set, and fields of one object that are kept apart.
 const MAX_MEDIA_TYPES: usize = 8;
 const MAX_VALUES: usize = 200;
 const MAX_FIELDS: usize = 100;

@@ -1,4 +1,4 @@
-//! From counts to actions of an overlay.
+//! Turns counts into actions of an overlay.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 

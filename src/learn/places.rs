@@ -1,4 +1,4 @@
-//! Where in a document a fact belongs.
+//! The place of a fact in a document.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::{
     json::pointer_tokens,
 };
 
-/// Most schemas that one value is looked up in.
+/// Maximum schemas that one value is looked up in.
 const MAX_SCHEMAS: usize = 200;
 
 /// Where the document has the response of a status, or would have it.

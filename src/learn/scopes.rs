@@ -1,7 +1,7 @@
 //! Required scopes by elimination.
 //!
 //! An operation is taken to require one scope, as documents state it. That scope is in the token of every accepted call
-//! and of no call that was refused for want of it. What else a 403 may mean decides which refusals count: one of a
+//! and of no call that was refused for lack of it. What else a 403 may mean decides which refusals count: one of a
 //! token that holds all that an accepted token holds has another reason and is set aside. Where the tenant says in a
 //! refusal that a scope is missing (RFC 6750, section 3.1, or a body that speaks of scopes), only such refusals count.
 //! Where it never does, a refusal counts if its path was accepted for another token and nothing that was set aside has
@@ -17,11 +17,12 @@ use serde_json::{Map, Value, json};
 use super::evidence::{Cited, Sightings};
 use crate::exchange::Response;
 
-/// Most tenants of an operation; and of each tenant, sets of scopes of accepted calls, differing refusals, and paths.
+/// Maximum tenants of an operation; and of each tenant, sets of scopes of accepted calls, differing refusals, and
+/// paths.
 const MAX_TENANTS: usize = 50;
 const MAX_SETS: usize = 2000;
 const MAX_PATHS: usize = 20_000;
-/// Most scopes that a sentence lists.
+/// Maximum scopes that a sentence lists.
 const MAX_NAMES: usize = 3;
 
 /// The calls of one operation, by tenant.
@@ -361,26 +362,26 @@ mod tests {
     }
 
     /// A call to a tenant's path.
-    struct Told<'a>(&'a str, &'a str, Call);
+    struct TestCall<'a>(&'a str, &'a str, Call);
 
     const MISSING: &str = r#"{"message":"Insufficient scope"}"#;
     const FORBIDDEN: &str = r#"{"message":"Forbidden"}"#;
 
-    fn decide(calls: Vec<Told<'_>>) -> (Decision, Map<String, Value>) {
+    fn decide(calls: Vec<TestCall<'_>>) -> (Decision, Map<String, Value>) {
         let mut held = Calls::default();
-        for (entry, Told(tenant, path, call)) in calls.into_iter().enumerate() {
+        for (entry, TestCall(tenant, path, call)) in calls.into_iter().enumerate() {
             held.take(tenant.to_owned(), path, call, &Cited { file: Arc::from("a.har"), entry, at: None });
         }
         let explaining = held.explaining().map(str::to_owned).collect();
         held.decide(&explaining)
     }
 
-    fn accepted<'a>(path: &'a str, names: &[&str]) -> Told<'a> {
-        Told("https://a", path, Call::Accepted(scopes(names)))
+    fn accepted<'a>(path: &'a str, names: &[&str]) -> TestCall<'a> {
+        TestCall("https://a", path, Call::Accepted(scopes(names)))
     }
 
-    fn refused<'a>(path: &'a str, names: &[&str], text: &str) -> Told<'a> {
-        Told("https://a", path, Call::Refused(scopes(names), words(text)))
+    fn refused<'a>(path: &'a str, names: &[&str], text: &str) -> TestCall<'a> {
+        TestCall("https://a", path, Call::Refused(scopes(names), words(text)))
     }
 
     fn candidates(decision: &Decision) -> Vec<&str> {
@@ -445,15 +446,15 @@ mod tests {
         let changed = vec![accepted("/x", &["a"]), refused("/x", &["b"], MISSING), refused("/x", &["a"], MISSING)];
         assert_eq!(candidates(&decide(changed).0), [""; 0]);
         let mut two = vec![accepted("/x", &["a", "c"])];
-        two.push(Told("https://b", "/x", Call::Accepted(scopes(&["b", "c"]))));
-        two.push(Told("https://b", "/x", Call::Refused(scopes(&["a"]), words(MISSING))));
+        two.push(TestCall("https://b", "/x", Call::Accepted(scopes(&["b", "c"]))));
+        two.push(TestCall("https://b", "/x", Call::Refused(scopes(&["a"]), words(MISSING))));
         assert_eq!(candidates(&decide(two).0), ["c"]);
     }
 
     #[test]
     fn a_refusal_counts_for_its_challenge_and_without_any_only_where_its_path_was_accepted() {
         let calls = |path, words: Words| {
-            let refused = Told("https://a", path, Call::Refused(scopes(&["b"]), words));
+            let refused = TestCall("https://a", path, Call::Refused(scopes(&["b"]), words));
             decide(vec![accepted("/x", &["a", "b"]), refused]).0
         };
         let mut headers = Headers::default();
@@ -478,7 +479,7 @@ mod tests {
             let texts = texts(bound);
             let calls = |count: usize| {
                 let one = |text| match kind {
-                    "tenants" => Told(text, "/x", Call::Accepted(scopes(&["a"]))),
+                    "tenants" => TestCall(text, "/x", Call::Accepted(scopes(&["a"]))),
                     "sets" => accepted("/x", &["a", text]),
                     "refusals" => refused(text, &["b"], MISSING),
                     _ => accepted(text, &["a", "b"]),
@@ -514,7 +515,7 @@ mod tests {
                     refusals.push(set);
                 }
             }
-            let has_disabled = told.iter().any(|Told(_, _, call)| {
+            let has_disabled = told.iter().any(|TestCall(_, _, call)| {
                 matches!(call, Call::Refused(_, said) if said.text == words(r#"{"message":"Feature disabled"}"#).text)
             });
             let decided = common.is_some_and(|common| {

@@ -8,9 +8,9 @@ use crate::json::{Kind, Node, push_pointer};
 
 /// How many objects have to have a member, all of them, before it counts as required.
 pub(super) const ENOUGH: u64 = 20;
-/// Most different members of one object; beyond, its names are data.
+/// Maximum different members of one object; beyond, its names are data.
 const MAX_MEMBERS: usize = 100;
-/// Deepest nesting that is described.
+/// Maximum nesting that is described.
 const MAX_DEPTH: usize = 12;
 
 /// What is common to the values that were seen at one place.

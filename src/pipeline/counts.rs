@@ -1,4 +1,4 @@
-//! What a pipeline counts besides verdicts.
+//! Counters of a pipeline besides verdicts.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -53,9 +53,9 @@ pub struct Counts {
 /// How the journal kept up with the traffic.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Queue {
-    /// Most bytes that waited to be written.
+    /// Maximum bytes that waited to be written.
     pub most_bytes: usize,
-    /// Most exchanges that waited to be written or synced.
+    /// Maximum exchanges that waited to be written or synced.
     pub most_exchanges: usize,
     /// The longest that one write or sync took.
     pub slowest: Duration,

@@ -1,4 +1,4 @@
-//! Where entries go.
+//! The journal as the pipeline uses it.
 
 use std::{
     fmt, io,

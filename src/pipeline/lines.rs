@@ -39,7 +39,7 @@ struct Shared {
 struct Queue {
     bytes: Vec<u8>,
     /// Lines dropped since the last report of it.
-    unsaid: u64,
+    unreported: u64,
     dropped: u64,
     thread: Doing,
     /// An urgent line is queued.
@@ -61,7 +61,7 @@ enum Doing {
 
 impl Queue {
     fn is_empty(&self) -> bool {
-        self.bytes.is_empty() && self.unsaid == 0
+        self.bytes.is_empty() && self.unreported == 0
     }
 
     fn is_due(&self) -> bool {
@@ -99,7 +99,7 @@ impl Console {
         let mut queue = self.shared.lock();
         if queue.bytes.len() + lines.len() > MAX_QUEUED {
             let count = memchr::memchr_iter(b'\n', lines).count() as u64;
-            queue.unsaid += count;
+            queue.unreported += count;
             queue.dropped += count;
         } else {
             queue.bytes.extend_from_slice(lines);
@@ -157,7 +157,7 @@ impl Shared {
         batch.clear();
         batch.shrink_to(ENOUGH);
         std::mem::swap(&mut queue.bytes, batch);
-        let dropped = std::mem::take(&mut queue.unsaid);
+        let dropped = std::mem::take(&mut queue.unreported);
         drop(queue);
         if dropped > 0 {
             let line = match format {

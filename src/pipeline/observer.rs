@@ -1,4 +1,4 @@
-//! What the proxy hands to the pipeline.
+//! Receives exchanges from the proxy.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

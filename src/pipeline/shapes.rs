@@ -10,7 +10,7 @@ use crate::{
     redact::{Bounds, Shapes},
 };
 
-/// Deepest chain of references and alternatives that is followed.
+/// Maximum chain of references and alternatives that is followed.
 const MAX_DEPTH: usize = 16;
 
 /// The length bounds of a contract's schemas. Alternatives are taken together: a label fits all of them where it can.

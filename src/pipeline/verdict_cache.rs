@@ -7,7 +7,7 @@ use std::{
 
 use crate::{finding::Verdict, upstream::RequestKey};
 
-/// Maximum cached verdicts; beyond it, the cache starts anew.
+/// Maximum cached verdicts; beyond it, the cache is emptied.
 const MAX_VERDICTS: usize = 16_384;
 
 /// The first verdict without findings for each key, with the status that it was given at.

@@ -1,4 +1,4 @@
-//! What the proxy reports, and to whom.
+//! The interface through which the proxy reports exchanges.
 
 use std::{
     fmt,

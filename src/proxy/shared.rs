@@ -1,4 +1,4 @@
-//! What all connections of a proxy share.
+//! State that all connections of a proxy share.
 
 use std::sync::{Arc, OnceLock, atomic::AtomicUsize};
 

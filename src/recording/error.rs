@@ -148,7 +148,7 @@ pub enum WriteError {
         path: PathBuf,
     },
     /// No fixture can be written there.
-    Place {
+    Unwritable {
         /// The file or folder.
         path: PathBuf,
         /// Why not, and what to do about it.
@@ -194,7 +194,7 @@ impl fmt::Display for WriteError {
                 "another process is writing to the journal `{}`; stop it, or record to another place",
                 path.display()
             ),
-            Self::Place { path, reason } => write!(f, "`{}`: {reason}", path.display()),
+            Self::Unwritable { path, reason } => write!(f, "`{}`: {reason}", path.display()),
             Self::Unreadable(error) => error.fmt(f),
             Self::Check(_) => f.write_str("cannot check the new fixture"),
             Self::Unfinished { har, left, error } => {

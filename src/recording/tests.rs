@@ -1,4 +1,4 @@
-//! From exchanges to bytes and back.
+//! Encoding and decoding of exchanges.
 
 use std::{io, sync::Arc, time::Duration, time::SystemTime};
 

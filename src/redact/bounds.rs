@@ -9,8 +9,8 @@ pub trait Shapes: Send + Sync {
 /// See [`Shapes::bounds`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// Fewest characters.
+    /// Minimum characters.
     pub min: Option<usize>,
-    /// Most characters.
+    /// Maximum characters.
     pub max: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! What redaction found, for summaries.
+//! Counters of redaction, for summaries.
 
 use std::collections::BTreeMap;
 

@@ -69,7 +69,7 @@ impl Kind {
     }
 }
 
-/// Values that are nobody's secret though a field may hold them: to replace them everywhere would spoil everything.
+/// Values that are not secret although a field may hold them: to replace them everywhere would spoil everything.
 const TRIVIAL: &[&str] = &[
     "accept",
     "access-token",

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use super::{Bounds, kind::Kind};
 
-/// Most digits of a label's number.
+/// Maximum digits of a label's number.
 const DIGITS: usize = 9;
 
 /// A label as read from a text.

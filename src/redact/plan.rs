@@ -1,4 +1,4 @@
-//! What the redaction of a recording works by: the built-in rules and what `--redact` adds.
+//! The plan of a redaction: the built-in rules and those that `--redact` adds.
 
 use std::fmt;
 

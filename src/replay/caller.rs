@@ -1,4 +1,4 @@
-//! Who asks: the client with its set of scopes.
+//! Identifies the caller of a request: the client with its set of scopes.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Where a request differs from a recorded one, place by place.
+//! Lists the differences between a request and a recorded one.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::recording::fixture::request_parts::{Content, Field, Pair, Parts, Valu
 use crate::upstream::Difference;
 
 /// Longest value shown, in characters.
-const SHOWN: usize = 200;
+const MAX_SHOWN: usize = 200;
 
 /// Every difference between a request and a recorded one, in the order method, path, query, body.
 pub(super) fn differences(yours: &Parts, fixture: &Parts, mask: &Mask, ignored: &IgnoreSet) -> Vec<Difference> {
@@ -58,7 +58,7 @@ fn difference(
 }
 
 fn shorten(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN) {
         None => text.to_owned(),
         Some((cut, _)) => format!("{}…", &text[..cut]),
     }

@@ -1,4 +1,4 @@
-//! What a token request asks for, and what the tenant granted it.
+//! The grant of a token request: what it requests, and what the tenant granted.
 
 use std::sync::Arc;
 

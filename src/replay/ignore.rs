@@ -1,4 +1,4 @@
-//! What a comparison leaves out because the user asked for it (`--ignore`).
+//! Places that a comparison leaves out (`--ignore`).
 
 use std::{borrow::Cow, fmt, str::FromStr};
 

@@ -95,7 +95,7 @@ impl Mask {
     }
 }
 
-/// Makes keys; two processes never make the same ones, so nobody can prepare collisions.
+/// Makes keys; two processes never make the same ones, so collisions cannot be prepared.
 #[derive(Debug, Default)]
 pub(super) struct Keys(RandomState, RandomState);
 

@@ -20,13 +20,13 @@ use crate::{
 pub const MISS: &str = "replay-miss";
 
 /// How many recorded exchanges a miss shows.
-const SHOWN: usize = 3;
-/// Most recorded exchanges of the same method and path that are compared with a missed request in full.
+const MAX_SHOWN: usize = 3;
+/// Maximum recorded exchanges of the same method and path that are compared with a missed request in full.
 const MAX_COMPARED: usize = 1000;
-/// Most of other methods and paths, and most of one of these.
+/// Maximum other methods and paths, and maximum exchanges of one of these.
 const MAX_ELSEWHERE: usize = 100;
 const MAX_OF_LINE: usize = 20;
-/// Most methods with paths whose distance is looked at.
+/// Maximum methods with paths whose distance is looked at.
 const MAX_LINES: usize = 50_000;
 
 impl Miss {
@@ -158,7 +158,7 @@ fn nearest(index: &Index, parts: &Parts) -> Vec<Near> {
         let comparable = usize::from(matches!(recorded.body, Content::Unseen(_)));
         near.push(((distance, differences.len() + comparable), entry, differences));
         near.sort_by_key(|(cost, entry, _)| (*cost, *entry));
-        near.truncate(SHOWN);
+        near.truncate(MAX_SHOWN);
     }
     near.into_iter().map(|(_, entry, differences)| self::near(index, entry, differences)).collect()
 }

@@ -201,7 +201,7 @@ impl Replay {
         request: &Request,
         redact: &dyn Fn(&Request) -> Request,
     ) -> Result<(u32, Option<RequestKey>), Box<Miss>> {
-        /// Maximum requests found by their bytes; beyond it, the cache starts anew.
+        /// Maximum requests found by their bytes; beyond it, the cache is emptied.
         const MAX_FOUND: usize = 16_384;
         let sent = self.index.rules.keys.sent(request);
         if let Some(KnownRequest { bucket, key }) = self.state().found.get(&*sent) {

@@ -15,7 +15,7 @@ use crate::{
     recording::TENANT_ORIGIN,
 };
 
-/// Most hosts that are known as the tenant's.
+/// Maximum hosts that are known as the tenant's.
 const MAX_HOSTS: usize = 1000;
 
 /// The hosts that are known as the tenant's, as `host:port`.

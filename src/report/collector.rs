@@ -96,7 +96,7 @@ impl Collector {
         self.run.integrity.push(integrity);
     }
 
-    /// What the run came to besides findings.
+    /// The results of the run besides findings.
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run

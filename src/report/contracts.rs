@@ -70,7 +70,7 @@ impl Failing {
         }
     }
 
-    /// The same without what nobody can judge where the file's producer leaves out `Authorization`.
+    /// The same without what cannot be judged where the file's producer leaves out `Authorization`.
     #[must_use]
     pub fn without_auth(mut self) -> Self {
         self.violations.retain(|found| !found.rule.is_auth());

@@ -17,7 +17,7 @@ use crate::{
     visible::visible,
 };
 
-/// Most untouched parts of one kind that have a case of their own.
+/// Maximum untouched parts of one kind that have a case of their own.
 const MAX_CASES: usize = 1000;
 
 /// What a report of coverage is written from.

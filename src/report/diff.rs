@@ -97,7 +97,7 @@ pub struct Difference {
 }
 
 /// Longest value shown, in characters.
-const SHOWN: usize = 80;
+const MAX_SHOWN: usize = 80;
 
 /// Compares two recordings. `ignored` says which places (of an operation, in reference tokens) of bodies do not count.
 pub fn compare(a: Vec<Item>, b: Vec<Item>, ignored: &dyn Fn(&str, &[String]) -> bool) -> Comparison {
@@ -274,7 +274,7 @@ fn show(node: Node<'_>) -> String {
 }
 
 fn shorten(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN) {
         None => text.to_owned(),
         Some((cut, _)) => format!("{}…", &text[..cut]),
     }

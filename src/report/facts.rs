@@ -1,4 +1,4 @@
-//! What a report is written from.
+//! The facts that every report is written from.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -33,7 +33,7 @@ pub struct Facts<'a> {
     pub failing: &'a [Rule],
     /// Findings of an earlier run, which do not make the command fail.
     pub baseline: Option<&'a Baseline>,
-    /// What the run came to besides findings.
+    /// The results of the run besides findings.
     pub run: &'a Run,
     /// The recordings that the report is about.
     pub sources: &'a [String],

@@ -101,7 +101,7 @@ fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     to.write_all(b"}\n")
 }
 
-/// What the run came to besides findings, where it applies.
+/// The results of the run besides findings, where it applies.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Aside<'a> {

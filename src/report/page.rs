@@ -9,7 +9,7 @@ use crate::{
     plural::plural,
 };
 
-/// Most rows of a list; the rest is counted.
+/// Maximum rows of a list; the rest is counted.
 const MAX_ROWS: usize = 1000;
 
 /// How good a text is, which colour shows, too.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Exit, Integrity};
 use crate::redact::Redactor;
 
-/// Most different missed requests, and most different denied hosts, that are kept apart; more are only counted.
+/// Maximum different missed requests, and most different denied hosts, that are kept apart; more are only counted.
 const MAX_APART: usize = 1000;
 
 /// The result of a run besides findings. Empty for a command that only reads files.

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Bytes that are kept in memory before the temporary file is made.
-const IN_MEMORY: usize = 4 << 20;
+const MAX_IN_MEMORY: usize = 4 << 20;
 
 /// Exchanges as JSON text, one after the other with `,\n` between them.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl<'a> From<&'a Finding> for WrittenFinding<'a> {
 
 impl Spool {
     pub(super) fn new() -> Self {
-        Self { file: tempfile::spooled_tempfile(IN_MEMORY), empty: true, line: Vec::new() }
+        Self { file: tempfile::spooled_tempfile(MAX_IN_MEMORY), empty: true, line: Vec::new() }
     }
 
     pub(super) fn add(

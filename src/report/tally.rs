@@ -10,7 +10,7 @@ use crate::{
     redact::{JudgedExchange, Redacted, Redactor},
 };
 
-/// Most groups that are kept apart; a recording that has more is summed up beyond it.
+/// Maximum groups that are kept apart; a recording that has more is summed up beyond it.
 const MAX_GROUPS: usize = 5000;
 
 /// The one place of all exchanges that are outside the contract's base path.

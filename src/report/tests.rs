@@ -1,4 +1,4 @@
-//! What a run came to besides findings, in every report.
+//! The results of a run besides findings, in every report.
 
 use super::*;
 use crate::{

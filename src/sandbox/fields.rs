@@ -1,4 +1,4 @@
-//! What a request brings: queries, forms and JSON bodies, read strictly and by hand.
+//! Reads queries, forms and JSON bodies of requests strictly, without the contract's parsers.
 
 use std::collections::HashSet;
 

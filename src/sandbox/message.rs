@@ -1,4 +1,4 @@
-//! What goes in and what comes out: [`Ask`] and [`Answer`], values without a socket.
+//! Requests and answers of the sandbox ([`Ask`] and [`Answer`]), without a socket.
 
 use std::{
     fmt,

@@ -1,4 +1,4 @@
-//! What requests change: credential templates (4.5) and failed events (4.4).
+//! The state that requests change: credential templates (4.5) and failed events (4.4).
 
 use std::collections::HashMap;
 

@@ -12,7 +12,7 @@ use ring::hmac;
 use super::{Jwks, Recent, authorization, bearer, jwt};
 use crate::exchange::{Credential, Headers, TokenFacts, TokenTime};
 
-/// Decoded tokens by a keyed hash of their text. Bounded: beyond [`TokenCache::CAPACITY`] the least recent half goes.
+/// Decoded tokens by a keyed hash of their text. Bounded: beyond [`TokenCache::MAX_TOKENS`] the least recent half goes.
 ///
 /// Of the most recent tokens the text is kept too, so that one that comes again is not hashed again. The process
 /// forwards that text anyway, and redaction keeps it to find it again. Whether a token is inside its time is worked out
@@ -55,8 +55,8 @@ impl fmt::Debug for TokenCache {
 }
 
 impl TokenCache {
-    /// Most tokens of one generation.
-    pub const CAPACITY: usize = 4096;
+    /// Maximum tokens of one generation.
+    pub const MAX_TOKENS: usize = 4096;
 
     /// An empty cache. `skew` is the tolerance for `exp` and `nbf`; with `keys`, signatures are checked.
     ///
@@ -125,7 +125,7 @@ impl Generations {
     }
 
     fn insert(&mut self, digest: Digest, decoded: Decoded) {
-        if self.recent.len() >= TokenCache::CAPACITY {
+        if self.recent.len() >= TokenCache::MAX_TOKENS {
             self.older = std::mem::take(&mut self.recent);
         }
         self.recent.insert(digest, decoded);

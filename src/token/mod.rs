@@ -29,7 +29,7 @@ use crate::exchange::{Credential, Headers, TokenFacts};
 /// Decodes the `Authorization` header of a request at the instant of its exchange.
 ///
 /// Without an instant the token's time is not judged ([`TokenTime::Valid`](crate::exchange::TokenTime::Valid)). For
-/// many requests use a [`TokenCache`]. Of several `Authorization` headers nobody can say which one the tenant reads.
+/// many requests use a [`TokenCache`]. Of several `Authorization` headers it is unknown which one the tenant reads.
 #[must_use]
 pub fn decode(headers: &Headers, at: Option<SystemTime>, skew: Duration, keys: Option<&Jwks>) -> Credential {
     let decoded = match authorization(headers).and_then(|value| bearer(value.as_bytes())) {

@@ -1,11 +1,11 @@
-//! Results for the most recent texts, by the texts themselves.
+//! Values of the most recent texts.
 
 /// Values by text, for a few texts that come again and again: a connection sends the same token with every request.
 ///
 /// Direct-mapped by the text's end, which is random where the text is a signed token; another text of the same place
-/// takes it. Nothing is looked up but whole texts, compared byte by byte. That needs not be in constant time: what is
+/// takes it. Nothing is looked up but whole texts, compared byte by byte. Constant time is not needed: what is
 /// gained by a hit is only the time that the answer takes here, and a text that ends like a token without being it
-/// shows nobody where it differs, since so little of two tokens is equal and secret.
+/// does not show where it differs, since so little of two tokens is equal and secret.
 #[derive(Debug)]
 pub(crate) struct Recent<V> {
     places: Vec<Option<(Box<[u8]>, V)>>,
@@ -13,13 +13,13 @@ pub(crate) struct Recent<V> {
 
 impl<V> Default for Recent<V> {
     fn default() -> Self {
-        Self { places: std::iter::repeat_with(|| None).take(Self::PLACES).collect() }
+        Self { places: std::iter::repeat_with(|| None).take(Self::MAX_TEXTS).collect() }
     }
 }
 
 impl<V> Recent<V> {
     /// How many texts are held at most. A power of two.
-    pub(crate) const PLACES: usize = 256;
+    pub(crate) const MAX_TEXTS: usize = 256;
     /// Longest text that is held, in bytes.
     pub(crate) const MAX_TEXT_BYTES: usize = 4096;
 
@@ -39,10 +39,10 @@ impl<V> Recent<V> {
     }
 
     fn place(text: &[u8]) -> Option<usize> {
-        /// Any odd number with bits all over.
+        /// 2^64 divided by the golden ratio (Fibonacci hashing).
         const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
         let end = u64::from_le_bytes(*text.last_chunk()?);
-        let hash = (end ^ text.len() as u64).wrapping_mul(SPREAD) >> (64 - Self::PLACES.trailing_zeros());
+        let hash = (end ^ text.len() as u64).wrapping_mul(SPREAD) >> (64 - Self::MAX_TEXTS.trailing_zeros());
         usize::try_from(hash).ok()
     }
 }

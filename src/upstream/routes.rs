@@ -12,7 +12,7 @@ use super::{
 };
 use crate::exchange::{self, Target};
 
-/// Most further origins that are remembered; beyond it the memory starts anew.
+/// Maximum further origins that are remembered; beyond it all are forgotten.
 const MAX_ORIGINS: usize = 256;
 
 /// Sends each request to the upstream of its target.

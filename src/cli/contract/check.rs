@@ -66,7 +66,7 @@ fn not_shown(contract: &Contract) -> BTreeMap<String, Vec<String>> {
     places
 }
 
-/// Most places that the text names for one aspect that is not shown.
+/// Maximum places that the text names for one aspect that is not shown.
 const MAX_PLACES: usize = 8;
 
 pub(super) fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> {

@@ -113,9 +113,9 @@ fn scopes(outline: &Outline, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Most limits that are listed each by its place.
+/// Maximum limits that are listed each by its place.
 const MAX_LIMITS: usize = 500;
-/// Most places that a limit shared by many names.
+/// Maximum places that a limit shared by many names.
 const MAX_PLACES: usize = 3;
 
 /// The limits; in a large document each once, with the places that share it.

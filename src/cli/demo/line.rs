@@ -1,4 +1,4 @@
-//! What the proxy and `verify` say about an exchange, brought to one form.
+//! What the proxy and `verify` report about an exchange, in one form.
 
 use serde_json::Value;
 

@@ -114,7 +114,7 @@ pub(super) fn acts() -> Vec<Act> {
     vec![careful(), careless(), misbehaving()]
 }
 
-/// A request that nobody recorded, for the end of the replay.
+/// A request that was not recorded, for the end of the replay.
 pub(super) fn never_recorded() -> Step {
     Step::new("asks for what was never recorded", "GET", format!("{GROUPS}?take=7"), 421)
 }

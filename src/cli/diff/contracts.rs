@@ -74,7 +74,7 @@ struct Compared {
 #[derive(Clone, Copy)]
 struct Fails {
     at_all: bool,
-    /// Apart from what nobody can judge where the producer of a file leaves out `Authorization`.
+    /// Apart from what cannot be judged where the producer of a file leaves out `Authorization`.
     without_auth: bool,
 }
 

@@ -1,4 +1,4 @@
-//! From a journal to a fixture that has proven itself.
+//! Folds a journal into a fixture, and proves the fixture.
 
 use std::{
     cell::RefCell,

@@ -1,4 +1,4 @@
-//! What killed runs left, out of the way while `--overwrite` records in its place.
+//! Moves aside what killed runs left while `--overwrite` records in its place.
 
 use std::{
     fs, io,

@@ -23,7 +23,7 @@ pub(in crate::cli) fn reason(cause: String) -> Reason {
     Reason::new("nothing-recorded", NOTHING_RECORDED, cause)
 }
 
-/// Which operations were to be recorded anew and got no answer of the tenant.
+/// Which operations were to be recorded again and got no answer of the tenant.
 pub(super) fn unanswered(folded: &Folded) -> Option<String> {
     let list = folded.unanswered.join(", ");
     let own = own_answers(folded).map(|own| format!("; {own}")).unwrap_or_default();

@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["in_place", "out"])]
     pub(super) check: bool,
     /// Redact this in addition to the built-in plan: `pointer:/a`, `header:NAME`, `regex:…` or `personal`; repeatable
-    #[arg(long, value_name = "RULE")]
+    #[arg(long, value_name = "WHAT")]
     pub(super) redact: Vec<String>,
     #[command(flatten)]
     pub(super) contract: ContractArgs,

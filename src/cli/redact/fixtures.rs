@@ -1,5 +1,5 @@
-//! `contrail redact` on fixtures of contrail's own: they are folded anew, so that the places that were redacted, sizes,
-//! labels and body files agree, and replay goes on working.
+//! `contrail redact` on fixtures of contrail's own: they are folded again, so that the places that were redacted,
+//! sizes, labels and body files agree, and replay still works.
 
 use std::{
     cell::RefCell,

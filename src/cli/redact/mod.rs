@@ -1,6 +1,6 @@
 //! `contrail redact`: clean recordings that exist.
 //!
-//! Fixtures of contrail's own are folded anew ([`fixtures`]), and entries of journals are decoded and encoded anew
+//! Fixtures of contrail's own are folded again ([`fixtures`]), and entries of journals are decoded and encoded again
 //! ([`journals`]). Other files are edited: what another tool wrote beside the messages survives byte for byte. All
 //! files are searched once before anything is written, so that a secret that one of them shows is taken out of all.
 

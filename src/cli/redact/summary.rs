@@ -1,4 +1,4 @@
-//! What `contrail redact` found and took out, in lines for people.
+//! The text summary of `contrail redact`.
 
 use std::collections::BTreeMap;
 

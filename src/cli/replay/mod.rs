@@ -4,6 +4,7 @@
 //! once, beside the traffic, after the listener is ready; its violations count even if no client requests it.
 
 mod args;
+mod gates;
 mod messages;
 mod missing;
 mod recorded;
@@ -23,7 +24,7 @@ use self::{
 use super::{
     Failure, Outcome,
     messages::error_chain,
-    options::{judge::Setup, policy::PolicyArgs},
+    options::judge::Setup,
     outbound::OutboundPolicy,
     report_files::{self, Used},
     sources, summary, verify,
@@ -34,7 +35,7 @@ use crate::{
     recording::{self, Entry, EntryRef, FixturePath, ReadError, TENANT_ORIGIN},
     redact,
     replay::{Builder, Replay, ReplayUpstream, Settings, Strangers},
-    report::{Collector, Reason, Stale, Unused},
+    report::Reason,
     upstream::Upstream,
 };
 
@@ -115,7 +116,8 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     if let Some(proof) = recorded.proof {
         outcome.collector.proved(proof);
     }
-    let gates = gates(&args.judge.policy, &mut outcome.collector, &replay, &mut judged.stale, strangers.as_deref());
+    let gates =
+        gates::apply(&args.judge.policy, &mut outcome.collector, &replay, &mut judged.stale, strangers.as_deref());
     let mut exit = Outcome {
         findings: outcome.collector.fails() || unproven || gates.findings,
         misses: outcome.counts.misses > 0 || gates.denied,
@@ -139,37 +141,6 @@ fn joined(judging: Option<JoinHandle<Result<RecordingVerdicts, Failure>>>) -> (R
     };
     let why = format!("the recorded exchanges were not judged: {why}");
     (RecordingVerdicts::default(), vec![Reason::new("not-judged", why, "")])
-}
-
-/// Which of the gates beside the findings fail the run.
-struct Gates {
-    /// Unused or stale recorded exchanges.
-    findings: bool,
-    /// Denied requests.
-    denied: bool,
-}
-
-/// Adds to the report what was unused, stale and denied, and applies `--deny` to it.
-fn gates(
-    policy: &PolicyArgs,
-    collector: &mut Collector,
-    replay: &Replay,
-    stale: &mut Vec<Stale>,
-    strangers: Option<&Strangers>,
-) -> Gates {
-    collector.sources(replay.sources());
-    let unused = replay.unused().into_iter().map(|(entry, request)| Unused { entry, request });
-    collector.unused(unused.collect());
-    let unused = policy.fails_on_unused() && collector.run().unused().next().is_some();
-    collector.unused_fails(unused);
-    let has_stale = policy.fails_on_stale() && !stale.is_empty();
-    collector.stale(std::mem::take(stale), has_stale);
-    // A host that turned out to be the tenant's later is no stranger that may be allowed.
-    let is_tenant = |host: &str| strangers.is_some_and(|strangers| strangers.knows(host));
-    let fails = policy.fails_on_denied();
-    let denied = collector.run().denied().any(|denied| fails || is_tenant(denied.host));
-    collector.denied_fails(denied);
-    Gates { findings: unused || has_stale, denied }
 }
 
 /// Takes the recordings in, in the order in which they were named.

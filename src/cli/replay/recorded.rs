@@ -1,4 +1,4 @@
-//! What the recorded exchanges are worth under the contract in force.
+//! Judges the recorded exchanges under the contract in force.
 
 use crate::{
     cli::{Failure, options::policy::PolicyArgs},
@@ -12,7 +12,7 @@ use crate::{
     report::{ExchangeRef, Stale},
 };
 
-/// Most recorded exchanges that are kept for the end; the others are counted.
+/// Maximum recorded exchanges that are kept for the end; the others are counted.
 const MAX_LISTED: usize = 1000;
 
 /// The verdicts of the recorded exchanges.

@@ -1,4 +1,4 @@
-//! What a replay judges and redacts by, made beside the reading of its recordings.
+//! The contract, the redactor and the token cache of a replay, made while its recordings are read.
 
 use std::{
     error::Error,

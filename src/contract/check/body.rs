@@ -44,7 +44,7 @@ pub(super) const RESPONSE: Side = Side {
 };
 
 /// So many findings of a body say what was seen; looking a place up takes as long as the document.
-const SAMPLES: usize = 100;
+const MAX_SAMPLES: usize = 100;
 
 /// How a body is read, by its media type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -324,7 +324,7 @@ impl Check<'_> {
         let whole = |at: String| if place.is_empty() { at } else { format!("{place}{at}") };
         for (index, breach) in judged.violations.into_iter().enumerate() {
             if !is_redacted(redacted, &breach.at) {
-                let seen = (index < SAMPLES).then(|| sample(document, &breach.at)).flatten();
+                let seen = (index < MAX_SAMPLES).then(|| sample(document, &breach.at)).flatten();
                 self.find(Finding { rule: side.body, at: whole(breach.at), expected: breach.expected, seen });
             }
         }
@@ -343,13 +343,13 @@ impl Check<'_> {
                 }
                 GapKind::Unclear { expected } => Finding {
                     rule: side.undocumented,
-                    seen: (index < SAMPLES).then(|| scalar(document, &gap.at)).flatten(),
+                    seen: (index < MAX_SAMPLES).then(|| scalar(document, &gap.at)).flatten(),
                     at: gap.at,
                     expected: expected.into(),
                 },
                 GapKind::Value { known } => Finding {
                     rule: side.undocumented,
-                    seen: (index < SAMPLES).then(|| scalar(document, &gap.at)).flatten(),
+                    seen: (index < MAX_SAMPLES).then(|| scalar(document, &gap.at)).flatten(),
                     at: whole(gap.at),
                     expected: format!("a documented value ({known})").into(),
                 },

@@ -93,11 +93,11 @@ fn is_count(text: &str) -> bool {
     text == "0" || (!text.is_empty() && !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Most characters of a sent value that a finding shows; a longer one is left out whole, since a cut secret is not
+/// Maximum characters of a sent value that a finding shows; a longer one is left out whole, since a cut secret is not
 /// recognised.
 const MAX_SENT: usize = 200;
 
-/// Most differing leaves that are listed of one field.
+/// Maximum differing leaves that are listed of one field.
 const MAX_LEAVES: usize = 1000;
 
 /// Pointers of the leaves that are in both values and differ.

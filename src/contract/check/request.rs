@@ -1,4 +1,4 @@
-//! What the client sent: parameters, body.
+//! Checks the request: parameters and body.
 
 use super::{body::REQUEST, state::Check};
 use crate::{

@@ -1,4 +1,4 @@
-//! What the tenant answered: status, headers, body, and whether it came whole.
+//! Checks the response: status, headers, body, and whether it is whole.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Authentication and scopes, from both sides: the client must hold them, and the tenant must enforce them.
 //!
 //! A token is judged at the instant of its exchange. A 401 is never contradicted: the document gives reasons that
-//! nobody can see from outside.
+//! cannot be seen from outside.
 
 use std::time::Duration;
 
@@ -159,7 +159,7 @@ impl<'a> Check<'a> {
                 Permission::Refuse("without a bearer token")
             }
             Credential::Malformed(_) if !jwt => {
-                // The document does not state that it is a JWT, so nobody can read its time and its scopes.
+                // The document does not state that it is a JWT, so its time and its scopes cannot be read.
                 self.unchecked.insert(Unchecked::Auth);
                 Permission::Unknown
             }

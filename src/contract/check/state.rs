@@ -1,4 +1,4 @@
-//! What all parts of one check share: the exchange, its operation, and what was found so far.
+//! The state of one check: the exchange, its operation, and the findings so far.
 
 use std::sync::Arc;
 

@@ -54,7 +54,7 @@ pub(super) enum Effect {
     Wider,
     /// Both, so that each side is at a loss.
     Other,
-    /// Nobody can decide.
+    /// Undecidable.
     Unclear,
 }
 

@@ -1,4 +1,4 @@
-//! What a document compiles to, and what all parts of the compilation share.
+//! The compiler's state and its output.
 
 use std::{fmt, sync::Arc};
 

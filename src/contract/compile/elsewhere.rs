@@ -1,4 +1,4 @@
-//! What stands in a document beside its operations.
+//! Lists unchecked parts of a document outside its operations, and in its schemas.
 
 use serde_json::Value;
 

@@ -19,7 +19,7 @@ use crate::{
     exchange::media,
 };
 
-/// Most schemas that are searched for the keys of one parameter.
+/// Maximum schemas that are searched for the keys of one parameter.
 const MAX_SCHEMAS: usize = 256;
 
 impl<'d> Compiler<'d> {

@@ -1,4 +1,4 @@
-//! Who may call: security schemes, scopes, token endpoints.
+//! Compiles security schemes, scopes and token endpoints.
 
 use serde_json::{Map, Value};
 

@@ -15,9 +15,9 @@ use crate::{
     json::unescape_pointer,
 };
 
-/// Most files beside the document.
+/// Maximum files beside the document.
 const MAX_FILES: usize = 1_000;
-/// Most bytes of all these files.
+/// Maximum bytes of all these files.
 const MAX_BYTES: u64 = 64 << 20;
 /// Most JSON values that the document takes from them.
 const MAX_VALUES: usize = 4_000_000;

@@ -1,4 +1,4 @@
-//! Where references stand in a document, and what they name there.
+//! Finds the references of a document, and what they name.
 
 use serde_json::{Map, Value};
 

@@ -28,7 +28,7 @@ const MAX_ENCODED_FIELDS: usize = 1000;
 /// A form that was read.
 #[derive(Debug)]
 pub(in crate::contract) enum Form {
-    /// An object with its fields, in the reading that fits its schema best; the pointers of fields that nobody can
+    /// An object with its fields, in the reading that fits its schema best; the pointers of fields that cannot be
     /// judge.
     Fields(Box<Fields>),
     /// It is no form: the places (pointers to fields), what was expected, and what was seen.
@@ -43,7 +43,7 @@ pub(in crate::contract) struct Fields {
     pub(in crate::contract) document: Document,
     /// `None` where there is no schema, or it gives no verdict.
     pub(in crate::contract) judged: Option<crate::contract::schema::SchemaVerdict>,
-    /// Pointers of fields that nobody can judge.
+    /// Pointers of fields that cannot be judged.
     pub(in crate::contract) open: Vec<String>,
     /// Pointers of fields in a notation that the specification does not define: a reading that fits does, and none that
     /// does not is a violation.
@@ -301,7 +301,7 @@ pub(in crate::contract) fn multipart(
     judge(members.collect(), documented.schema, (open, Vec::new()), is_origin)
 }
 
-/// What a part stands for; `None` where nobody can judge it: a file, or a media type that is not read.
+/// What a part stands for; `None` where it cannot be judged: a file, or a media type that is not read.
 fn part_value<'t>(content: &'t [u8], media_type: Option<&str>, types: Types) -> Option<Value<'t>> {
     let text = std::str::from_utf8(content).ok().map(Cow::Borrowed)?;
     match media_type {

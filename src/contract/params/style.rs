@@ -375,7 +375,7 @@ impl<'t> Tree<'t> {
     }
 }
 
-/// Most keys of a field that are taken apart.
+/// Maximum keys of a field that are taken apart.
 const MAX_KEYS: usize = 8;
 
 /// The keys of `name[a][b]`; `None` if it is no such name.

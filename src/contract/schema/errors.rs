@@ -1,4 +1,4 @@
-//! What the judge says, as violations: one per place, at the place where a reader would look for it.
+//! Turns the judge's errors into violations: one per place, where a reader would look for it.
 
 use std::collections::BTreeMap;
 

@@ -18,7 +18,7 @@ pub(in crate::contract) const NULLABLE: &str = "x-contrail-nullable";
 pub(super) struct Changes {
     /// Choices that a discriminator decides.
     pub(super) selectors: HashMap<String, Selector>,
-    /// `oneOf` lists of which several branches may hold, because nobody can decide between them: pointers of the
+    /// `oneOf` lists of which several branches may hold, because nothing decides between them: pointers of the
     /// schemas.
     pub(super) undecided: HashSet<String>,
     /// Schemas with [`NULLABLE`].

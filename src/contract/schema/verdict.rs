@@ -114,7 +114,7 @@ impl Schema {
                 _ => Self::violations(build, place, document)?,
             };
             if reach.circle_of_choices && document.depth() > MAX_SHALLOW_DEPTH {
-                // Each level would judge all branches anew.
+                // Each level would judge all branches again.
                 let judged = SchemaVerdict { violations, ..SchemaVerdict::default() };
                 return if judged.violations.is_empty() { Err(Indeterminate) } else { Ok(judged) };
             }

@@ -1,4 +1,4 @@
-//! What a schema finds wrong with a value, and that it finds nothing out.
+//! Violations of a schema, and values that it cannot judge.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What header fields hold: lists, cookies and parameters (RFC 9110, section 5.6.6).
+//! Parses header fields: lists, cookies and parameters (RFC 9110, section 5.6.6).
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What the escapes of a string stand for.
+//! Decodes the escapes of a string.
 
 use super::error::LenientError;
 use crate::json::strings;

@@ -1,4 +1,4 @@
-//! What waits for the journal, and what is on the disk before a response ends.
+//! Durable writes: what waits for the journal, and what is on the disk before a response ends.
 
 use super::*;
 

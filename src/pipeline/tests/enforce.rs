@@ -1,4 +1,4 @@
-//! What passes under `--enforce`.
+//! `--enforce`, by example.
 
 use super::*;
 

@@ -50,7 +50,7 @@ use crate::upstream::{MessageBody, Problem, Response};
 const HTTP1_BUFFER: usize = 16 << 10;
 
 /// hyper's default for the maximum header fields of a head over HTTP/1.
-const HTTP1_FIELDS: usize = 100;
+const MAX_HTTP1_FIELDS: usize = 100;
 
 /// HTTP/2 streams that a client may open and reset before they are served (rapid reset, CVE-2023-44487).
 const HTTP2_RESETS: usize = 20;
@@ -137,7 +137,7 @@ async fn serve_http1<IO>(
         .max_header_size(settings.max_header_bytes)
         .max_buf_size(settings.max_header_bytes.saturating_add(HTTP1_BUFFER));
     // The look at heads before hyper counts too, and with a bound of its own hyper needs longer for each head.
-    if settings.max_headers > HTTP1_FIELDS {
+    if settings.max_headers > MAX_HTTP1_FIELDS {
         builder.max_headers(settings.max_headers);
     }
     let stopping = stop.clone();

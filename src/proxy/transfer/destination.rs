@@ -1,4 +1,4 @@
-//! Where a request goes, and its head as the upstream gets it.
+//! Selects the upstream of a request, and prepares the head for it.
 
 use std::{borrow::Cow, sync::Arc};
 

@@ -1,7 +1,7 @@
 //! Hop-by-hop header fields (RFC 9110, section 7.6.1): they end at each hop, in both directions.
 //!
-//! Where there are any, the map is filled anew with the rest: removal would change its order. It is the same map, since
-//! hyper uses it for later messages, and a smaller one would have to grow.
+//! Where there are any, the map is filled again with the rest: removal would change its order. It is the same map,
+//! since hyper uses it for later messages, and a smaller one would have to grow.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 

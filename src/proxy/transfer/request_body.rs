@@ -23,7 +23,7 @@ use crate::upstream::BodyError;
 #[derive(Debug)]
 pub(in crate::proxy) struct RequestState {
     pub(in crate::proxy) copy: BodyCapture,
-    /// It came to its end.
+    /// It ended.
     pub(in crate::proxy) whole: bool,
     /// More than `max_body` bytes came.
     pub(in crate::proxy) too_large: bool,

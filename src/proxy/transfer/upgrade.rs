@@ -61,7 +61,7 @@ pub(in crate::proxy) fn finish_upgrade<B>(state: &ConnectionState, answer: &mut 
     match answer.extensions_mut().remove::<Switch>() {
         Some(switch) => state.switch(switch),
         None => {
-            if state.stay() {
+            if state.keep_protocol() {
                 answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
         }

@@ -1,4 +1,4 @@
-//! Why a request is turned away before it is one.
+//! Reasons to reject a request before it becomes an exchange.
 
 use http::StatusCode;
 

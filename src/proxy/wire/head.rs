@@ -40,7 +40,7 @@ pub(super) struct Head {
     upgrade: (bool, bool),
     /// A `HEAD`, the answer to which has no body.
     pub(super) headless: bool,
-    /// It came to its end.
+    /// It ended.
     pub(super) ended: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Where a line ends.
+//! Finds the end of a line.
 
 /// A line, its end included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What the layers around a client's socket and its requests share.
+//! State that the layers around a client's socket share with its requests.
 
 use std::{
     collections::VecDeque,
@@ -44,7 +44,7 @@ pub(in crate::proxy) struct ConnectionState {
 /// The state of a request for another protocol.
 #[derive(Debug, Default)]
 struct Upgrade {
-    /// What it came to, once it is answered.
+    /// Whether the protocol is switched, once it is answered.
     switched: Option<bool>,
     /// Bytes came behind it before it was answered.
     early: bool,
@@ -89,7 +89,7 @@ impl ConnectionState {
         self.upgrade().early = true;
     }
 
-    /// What such a request came to, if it is answered: whether the protocol is switched.
+    /// If such a request is answered: whether the protocol is switched.
     pub(in crate::proxy) fn switched(&self) -> Option<bool> {
         self.upgrade().switched
     }
@@ -104,7 +104,7 @@ impl ConnectionState {
     }
 
     /// Such a request is answered, and the protocol stays. Tells whether bytes came early.
-    pub(in crate::proxy) fn stay(&self) -> bool {
+    pub(in crate::proxy) fn keep_protocol(&self) -> bool {
         let mut upgrade = self.upgrade();
         upgrade.switched = Some(false);
         upgrade.early

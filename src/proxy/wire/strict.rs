@@ -109,7 +109,7 @@ impl Scanner {
                     let skipped = skip(rest, left);
                     at += usize::try_from(skipped).unwrap_or(rest.len());
                     pass = at;
-                    self.state = if skipped == left { self.behind() } else { ScanState::Body(left - skipped) };
+                    self.state = if skipped == left { self.next_state() } else { ScanState::Body(left - skipped) };
                 }
                 ScanState::Chunk(left) => {
                     let skipped = skip(rest, left);
@@ -151,7 +151,7 @@ impl Scanner {
     }
 
     /// What comes behind a request.
-    fn behind(&self) -> ScanState {
+    fn next_state(&self) -> ScanState {
         if self.head.facts().asks_upgrade { ScanState::Upgrade } else { ScanState::Start }
     }
 
@@ -191,7 +191,7 @@ impl Scanner {
                 Ok(follows) => {
                     self.chunks = Chunks::default();
                     self.state = match follows {
-                        Follows::Nothing => self.behind(),
+                        Follows::Nothing => self.next_state(),
                         Follows::Body(length) => ScanState::Body(length),
                         Follows::Chunks => ScanState::Size,
                         Follows::Tunnel => ScanState::Tunnel,
@@ -209,7 +209,7 @@ impl Scanner {
             },
             ScanState::Trailers => match self.chunks.trailer(line.bytes, &self.bounds) {
                 Ok(false) => {}
-                Ok(true) => self.state = self.behind(),
+                Ok(true) => self.state = self.next_state(),
                 Err(fault) => return Then::Break(fault),
             },
             ScanState::Body(_) | ScanState::Chunk(_) | ScanState::Upgrade | ScanState::Tunnel => {}

@@ -26,7 +26,7 @@ use crate::{
 /// `startedDateTime` of every entry of a fixture, which holds no run-time.
 pub(in crate::recording) const NO_INSTANT: &str = "1970-01-01T00:00:00.000Z";
 
-/// What an entry came to.
+/// The outcome of decoding an entry.
 #[derive(Debug)]
 pub(in crate::recording) enum Converted {
     /// An exchange.
@@ -65,7 +65,7 @@ impl Shared {
 pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Converted, EntryFault> {
     let files = &mut shared.files;
     let entry: har::Entry<'_> = lenient::read(text)
-        .map_err(|misfit| EntryFault::Entry(format!("it cannot be read ({})", unread(misfit, text))))?;
+        .map_err(|error| EntryFault::Entry(format!("it cannot be read ({})", unread(error, text))))?;
     let request = entry.request.ok_or("it has no `request`")?;
     let Some(target) = target(&request)? else { return Ok(Converted::NotHttp) };
     let record = entry.contrail.filter(|raw| raw.get().starts_with('{')).map(Record::parse).transpose();
@@ -117,9 +117,9 @@ pub(in crate::recording) fn entry(text: &[u8], shared: &mut Shared) -> Result<Co
 }
 
 /// What keeps an entry from being read, without its content.
-fn unread(misfit: LenientError, text: &[u8]) -> Cow<'static, str> {
-    let member = if misfit == LenientError::Shape { misshapen(text) } else { None };
-    member.map_or_else(|| har::plain(misfit), Cow::Owned)
+fn unread(error: LenientError, text: &[u8]) -> Cow<'static, str> {
+    let member = if error == LenientError::Shape { misshapen(text) } else { None };
+    member.map_or_else(|| har::plain(error), Cow::Owned)
 }
 
 /// The credential of an entry without an instant: whether a token that states bounds was inside its time is unknown.

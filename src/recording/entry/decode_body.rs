@@ -48,7 +48,7 @@ pub(super) fn present(
 ) -> Body {
     let mut body = Body { wire_size, ..Body::whole(content) };
     if laid_out {
-        // What nobody can compact any more was edited by hand, and stands as it is.
+        // Text that cannot be compacted was edited by hand, and stays as it is.
         if let Ok(document) = json::Document::parse(body.content.clone()) {
             body.content = json::compact(&document).into();
         }
@@ -116,7 +116,7 @@ fn lengths(headers: &Headers) -> impl Iterator<Item = u64> {
 }
 
 /// A form of which only the parameters were saved. Some producers save them decoded, some as they were sent; the length
-/// tells, and where nobody stated it they count as decoded.
+/// tells, and where it is not stated they count as decoded.
 pub(super) fn form(params: &[har::Param<'_>], wire_size: Option<u64>, headers: &Headers) -> Body {
     let text = |text: &Option<Text<'_>>| text.as_ref().map(|text| text.as_str().to_owned()).unwrap_or_default();
     let multipart = headers.get_str("content-type").is_some_and(|mime| !mime.contains("form-urlencoded"));

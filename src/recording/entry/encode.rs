@@ -1,4 +1,4 @@
-//! From an exchange to an entry's bytes, without a tree in between.
+//! Encodes an exchange as an entry, without a tree in between.
 //!
 //! Journal and fixture share one encoder; they differ in an entry's facts about its run ([`Style`]).
 

@@ -1,6 +1,6 @@
 //! Why an entry cannot be decoded.
 
-/// Why an entry came to nothing.
+/// Why an entry was dropped.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::recording) enum EntryFault {
     /// What is wrong with it.

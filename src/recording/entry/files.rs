@@ -31,8 +31,8 @@ pub(in crate::recording) struct BodyFiles {
 }
 
 impl BodyFiles {
-    /// Most bytes of files that are held at a time.
-    const HELD: usize = 8 << 20;
+    /// Maximum bytes of files that are held at a time.
+    const MAX_HELD: usize = 8 << 20;
 
     pub(in crate::recording) fn new(folder: Option<PathBuf>) -> Self {
         let (first, folder) = match folder.map(commit::body_folders) {
@@ -70,8 +70,8 @@ impl BodyFiles {
         if let Some(sha256) = sha256 {
             check(&bytes, sha256)?;
         }
-        if bytes.len() <= Self::HELD {
-            if self.held_bytes + bytes.len() > Self::HELD {
+        if bytes.len() <= Self::MAX_HELD {
+            if self.held_bytes + bytes.len() > Self::MAX_HELD {
                 self.held.clear();
                 self.held_bytes = 0;
             }

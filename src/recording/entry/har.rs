@@ -1,6 +1,6 @@
 //! The types of HAR 1.2 as files hold them, read leniently: any member may be missing, null or of a near type.
 //!
-//! Strings borrow from the file where they hold no escape. Members that nobody here needs are skipped unread.
+//! Strings borrow from the file where they hold no escape. Unneeded members are skipped unread.
 
 use std::{borrow::Cow, fmt};
 
@@ -185,7 +185,7 @@ pub(in crate::recording) fn number(raw: Option<Raw<'_>>) -> Option<f64> {
 }
 
 /// A count; `None` for `-1` and whatever else is no count.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked: not negative, and beyond 2^53 nobody counts
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked: not negative, and beyond 2^53 no count goes
 pub(in crate::recording) fn count(raw: Option<Raw<'_>>) -> Option<u64> {
     number(raw).filter(|number| *number >= 0.0 && *number < 9e15).map(|number| number as u64)
 }

@@ -12,7 +12,7 @@
 //! `prev` of the first line is 64 zeros. A segment begins with a line that holds no digests, and in `trail` the trail's
 //! id: a random number, so that no two trails have a hash in common. Trails of earlier versions have no id.
 //!
-//! What a chain cannot prove: that nothing was cut off at its end, or that all of it was not written anew by somebody
+//! What a chain cannot prove: that nothing was cut off at its end, or that all of it was not rewritten by somebody
 //! who can write to the trail. Keep the head hash elsewhere for that ([`super::check`] compares it).
 
 use std::{

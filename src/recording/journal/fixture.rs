@@ -33,12 +33,12 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`WriteError::Locked`] if another process has it open; [`WriteError::Place`] for a path that its fold could not
-    /// state; [`WriteError::Io`] for anything the system refuses.
+    /// [`WriteError::Locked`] if another process has it open; [`WriteError::Unwritable`] for a path that its fold could
+    /// not state; [`WriteError::Io`] for anything the system refuses.
     pub fn open(path: &Path, context: JournalContext) -> Result<(Self, Leftover), WriteError> {
         if std::path::absolute(path).is_ok_and(|path| path.to_str().is_none()) {
             let reason = "its path is not UTF-8, and a journal states the path of its fixture; name another";
-            return Err(WriteError::Place { path: path.to_path_buf(), reason: reason.to_owned() });
+            return Err(WriteError::Unwritable { path: path.to_path_buf(), reason: reason.to_owned() });
         }
         let mut file = JournalFile::open(path)?;
         let (mut leftover, length) = recover(&mut file).map_err(failed_to("read", path))?;
@@ -156,7 +156,7 @@ impl Journal {
         }
     }
 
-    /// Drops all entries: they are to be recorded anew, or were folded. A trail keeps them.
+    /// Drops all entries: they are to be recorded again, or were folded. A trail keeps them.
     ///
     /// # Errors
     ///

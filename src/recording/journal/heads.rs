@@ -49,7 +49,7 @@ impl KeptHeads {
             "it keeps heads of another trail ({other}); name another file for `--head-to`. If the trail's folder was \
              emptied, keep this file: it proves what was removed"
         );
-        Err(WriteError::Place { path: self.file.clone(), reason })
+        Err(WriteError::Unwritable { path: self.file.clone(), reason })
     }
 
     /// The same of an open file; also whether its last line has no end.
@@ -125,7 +125,7 @@ pub(super) struct HeadFile {
 impl HeadFile {
     /// Opens the file at `path`, makes it if need be, and locks it; the heads that it keeps already.
     pub(super) fn open(path: &Path) -> Result<(Self, KeptHeads), WriteError> {
-        let refuse = |reason: String| WriteError::Place { path: path.to_path_buf(), reason };
+        let refuse = |reason: String| WriteError::Unwritable { path: path.to_path_buf(), reason };
         let path_buf = path.to_path_buf();
         let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file());
         let opened = private().read(!is_special).append(true).create(true).open(path);
@@ -178,12 +178,12 @@ impl HeadFile {
         Ok(alarm)
     }
 
-    /// Makes the file anew with all that it held, since it was removed.
+    /// Creates the file again with its full content, since it was removed.
     fn make_anew(&mut self) -> Result<String, WriteError> {
         let path = &self.path;
         if fs::symlink_metadata(path).is_ok() {
             let reason = "another file has taken its place; move it away".to_owned();
-            return Err(WriteError::Place { path: path.clone(), reason });
+            return Err(WriteError::Unwritable { path: path.clone(), reason });
         }
         make_folder(folder_of(path))?;
         let file = private().read(true).append(true).create_new(true).open(path).map_err(failed_to("make", path))?;

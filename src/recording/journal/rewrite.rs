@@ -109,7 +109,7 @@ impl<'a> Rewriter<'a> {
         let start = out.len();
         let before = self.own(exchange, note, name, out)?;
         if out[start..] == before {
-            // Nothing was taken out. Encoded anew, its time could differ in the last digit.
+            // Nothing was taken out. Encoded again, its time could differ in the last digit.
             out.truncate(start);
             out.extend_from_slice(line);
         }

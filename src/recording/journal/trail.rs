@@ -23,7 +23,7 @@ use crate::recording::{
 /// How a trail is kept.
 #[derive(Debug, Clone)]
 pub struct TrailOptions {
-    /// Bytes after which it goes on in a new segment.
+    /// Bytes after which it continues in a new segment.
     pub segment: u64,
     /// The file that keeps the chain's head: a line is added at the start, at each new segment and at the end.
     pub head_to: Option<PathBuf>,
@@ -58,7 +58,7 @@ impl Trail {
         let lock = lock(folder)?;
         if let Some(path) = options.head_to.as_ref().filter(|path| is_within(path, folder)) {
             let reason = "it is in the trail's folder, where it proves nothing; name a file elsewhere for `--head-to`";
-            return Err(WriteError::Place { path: path.clone(), reason: reason.to_owned() });
+            return Err(WriteError::Unwritable { path: path.clone(), reason: reason.to_owned() });
         }
         let (heads, kept) = options.head_to.as_deref().map(HeadFile::open).transpose()?.unzip();
         let mut numbers: Vec<u64> = Vec::new();
@@ -101,7 +101,7 @@ impl Trail {
     pub(super) fn next_segment(&mut self) -> Result<JournalFile, WriteError> {
         let Some(number) = self.number.checked_add(1) else {
             let reason = "it has the highest number that a segment can have; move it away".to_owned();
-            return Err(WriteError::Place { path: self.folder.join(segment_name(self.number)), reason });
+            return Err(WriteError::Unwritable { path: self.folder.join(segment_name(self.number)), reason });
         };
         let path = self.folder.join(segment_name(number));
         let mut file =
@@ -125,7 +125,7 @@ impl Trail {
         self.heads.as_mut().map_or(Ok(None), |heads| heads.add(&self.head))
     }
 
-    /// Takes the lock anew if the folder was removed under it.
+    /// Takes the lock again if the folder was removed under it.
     pub(super) fn lock_again(&mut self) -> Result<(), WriteError> {
         if !is_at(&self.lock, &self.folder.join(LOCK)) {
             self.lock = lock(&self.folder)?;

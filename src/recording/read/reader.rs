@@ -1,4 +1,4 @@
-//! From the text of an entry to the entry.
+//! Reads an entry from its text.
 
 use std::{path::PathBuf, sync::Arc};
 

@@ -186,7 +186,7 @@ impl Recording {
     }
 
     /// Whether any entry so far carried an `Authorization` header. Browsers strip it: in a file that contrail did not
-    /// write and in which none carries it, nobody can judge authentication.
+    /// write and in which none carries it, authentication cannot be judged.
     #[must_use]
     pub fn carries_authorization(&self) -> bool {
         self.carries_authorization

@@ -24,6 +24,6 @@ pub struct Cleaned {
     pub content: Redacted<Vec<u8>>,
     /// What was replaced, in the order of the file.
     pub sightings: Vec<Sighting>,
-    /// Bodies that were emptied because they do not parse, and nobody can say where their secrets are.
+    /// Bodies that were emptied because they do not parse, so that their secrets cannot be located.
     pub withheld: usize,
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// How many codings of a text for people are undone one inside the other.
-const TEXT_DEPTH: usize = 2;
+const MAX_TEXT_CODINGS: usize = 2;
 
 impl Redactor {
     /// Takes the secrets out of an exchange and of its verdict. Idempotent: labels are recognised.
@@ -23,7 +23,7 @@ impl Redactor {
         let transport = &mut exchange.transport;
         if let Some(failure) = &transport.incomplete {
             // Its secrets may be in the messages, too.
-            self.detect_text(failure.as_bytes(), TEXT_DEPTH, &mut Vec::new());
+            self.detect_text(failure.as_bytes(), MAX_TEXT_CODINGS, &mut Vec::new());
         }
         work.messages(&mut exchange.request, exchange.response.as_mut());
         if let Some(failure) = &mut transport.incomplete {
@@ -60,7 +60,7 @@ impl Redactor {
     pub fn text(&self, text: &str) -> Redacted<String> {
         let work = Redaction::new(self, None);
         let mut marks = Vec::new();
-        self.detect_text(text.as_bytes(), TEXT_DEPTH, &mut marks);
+        self.detect_text(text.as_bytes(), MAX_TEXT_CODINGS, &mut marks);
         let index = self.memory().index();
         search::find(&index, text.as_bytes(), search::Reading::default(), &mut marks);
         let new = work.replaced(text.as_bytes(), marks, None);
@@ -71,7 +71,7 @@ impl Redactor {
     /// no secret is left that the cut could divide.
     #[must_use]
     pub fn failure(&self, text: &str) -> Redacted<String> {
-        /// Most characters that are kept.
+        /// Maximum characters that are kept.
         const MAX_FAILURE: usize = 200;
         let mut clean = self.text(text).into_inner();
         if let Some((end, _)) = clean.char_indices().nth(MAX_FAILURE) {

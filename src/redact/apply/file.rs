@@ -12,7 +12,7 @@ use crate::{
     json::{self, Document},
     redact::{
         Bounds, Redacted, Redactor,
-        find::{detect::DEPTH, grammar::Unparsable, walk::Places},
+        find::{detect::MAX_CODINGS, grammar::Unparsable, walk::Places},
         known::search::{self, Reading},
         label,
         mark::{self, Mark},
@@ -31,14 +31,14 @@ impl Redactor {
             Some(document) => {
                 let mut marks = Vec::new();
                 let places = Places::of_file();
-                self.detect_json(&document, &places, DEPTH, &mut marks);
+                self.detect_json(&document, &places, MAX_CODINGS, &mut marks);
                 let index = self.memory().index();
-                self.spread_json(&index, &document, &places, &mut marks);
+                self.mark_known_json(&index, &document, &places, &mut marks);
                 self.cleaned(content, marks, Vec::new(), 0)
             }
             None => {
                 let mut marks = Vec::new();
-                self.detect_text(content, DEPTH, &mut marks);
+                self.detect_text(content, MAX_CODINGS, &mut marks);
                 let index = self.memory().index();
                 search::find(&index, content, Reading::default(), &mut marks);
                 for mark in &mut marks {
@@ -64,7 +64,7 @@ impl Redactor {
         let mut marks = Vec::new();
         self.detect_body(&parsed, &body, &mut marks);
         let index = self.memory().index();
-        self.spread_body(&index, &parsed, &body, &mut marks);
+        self.mark_known_body(&index, &parsed, &body, &mut marks);
         self.cleaned(content, marks, Vec::new(), 0)
     }
 

@@ -120,7 +120,7 @@ impl Redaction<'_> {
             return;
         }
         let mut marks = reading.body;
-        self.redactor.spread_body(index, parsed, body, &mut marks);
+        self.redactor.mark_known_body(index, parsed, body, &mut marks);
         self.remember(&marks, &body.content, response);
         self.remember_pieces(parsed, &marks, &body.content);
         let mut places: Vec<Arc<str>> = marks.iter().filter_map(|mark| mark.place.clone()).collect();

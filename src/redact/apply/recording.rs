@@ -15,7 +15,7 @@ use crate::{
     redact::{
         Redacted, Redactor,
         find::{
-            detect::{DEPTH, is_listed_value, listed_kind},
+            detect::{MAX_CODINGS, is_listed_value, listed_kind},
             grammar::{Parsed, Unparsable},
             names::{self, FieldContext},
             walk::{Places, Token, Walk},
@@ -113,14 +113,14 @@ impl Redactor {
                         let id = self.learn(secret.as_bytes(), kind);
                         marks.extend(id.map(|id| Mark { place: Some(place().into()), ..Mark::value(range, id) }));
                     }
-                    _ => self.detect_string(value, DEPTH, &mut marks, Some(&place)),
+                    _ => self.detect_string(value, MAX_CODINGS, &mut marks, Some(&place)),
                 }
             }
             for (at, item) in node.items().enumerate() {
                 match item.kind() {
                     JsonKind::String => {
                         let token = Token::Index(at);
-                        self.detect_string(item, DEPTH, &mut marks, Some(&|| walk.pointer(&token)));
+                        self.detect_string(item, MAX_CODINGS, &mut marks, Some(&|| walk.pointer(&token)));
                     }
                     // An item of `headers` is a header.
                     JsonKind::Array | JsonKind::Object => walk.open(Token::Index(at), item, context),
@@ -129,7 +129,7 @@ impl Redactor {
             }
         }
         let index = self.memory().index();
-        self.spread_json(&index, document, &Places::of_file(), &mut marks);
+        self.mark_known_json(&index, document, &Places::of_file(), &mut marks);
         let mut edits = Vec::new();
         let mut withheld = 0;
         for body in coded {
@@ -166,7 +166,7 @@ impl Redactor {
         let body = &coded.body;
         let mut marks = Vec::new();
         self.detect_body(parsed, body, &mut marks);
-        self.spread_body(index, parsed, body, &mut marks);
+        self.mark_known_body(index, parsed, body, &mut marks);
         let secret = marks.first()?.secret;
         let new = Redaction::new(self, None).replaced(&body.content, marks, None)?;
         if coded.encoded {
@@ -208,7 +208,7 @@ impl Redactor {
                     Some(kind) => {
                         marks.extend(self.learn(text.as_bytes(), kind).map(|id| Mark::value(0..text.len(), id)));
                     }
-                    None => self.detect_text(text.as_bytes(), DEPTH - 1, &mut marks),
+                    None => self.detect_text(text.as_bytes(), MAX_CODINGS - 1, &mut marks),
                 }
             }
         }

@@ -7,8 +7,8 @@ use crate::{
         find::fields,
         known::{
             index::Index,
+            marking::mark_known_fields,
             search::{self, Reading},
-            spread::spread_fields,
         },
         mark::Mark,
     },
@@ -67,7 +67,7 @@ impl Redaction<'_> {
         }
         if let Some(raw) = target.query() {
             let fields = fields::fields(raw.as_bytes()).unwrap_or_default();
-            spread_fields(index, raw.as_bytes(), &fields, &mut query);
+            mark_known_fields(index, raw.as_bytes(), &fields, &mut query);
             self.remember(&query, raw.as_bytes(), false);
             let new = self.replaced(raw.as_bytes(), query, None);
             text.push('?');

@@ -7,7 +7,7 @@ use crate::{
     finding::{Rule, Verdict},
     json,
     redact::{
-        find::{detect::DEPTH, fields, grammar::Parsed, steps::looked},
+        find::{detect::MAX_CODINGS, fields, grammar::Parsed, steps::looked},
         kind::{self, MatchScope},
         known::{
             index::Index,
@@ -54,7 +54,7 @@ impl Redaction<'_> {
         let is_bare = text.len() <= MAX_BARE && text.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
         let mut marks = Vec::new();
         if !is_bare || self.redactor.plan.is_extended() {
-            self.redactor.detect_text(text, DEPTH - 1, &mut marks);
+            self.redactor.detect_text(text, MAX_CODINGS - 1, &mut marks);
         }
         search::find(index, text, Reading::default(), &mut marks);
         self.replaced(text, marks, None).map(|new| lossy(&new))

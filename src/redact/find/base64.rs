@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    detect::{DEPTH, LONG},
+    detect::{MAX_CODINGS, MAX_SEARCHED},
     fields::fields,
     grammar::looks_like_form,
     steps::looked,
@@ -26,7 +26,7 @@ impl Redactor {
             at = end + text[end..].iter().take_while(|byte| **byte == b'=').count();
             // Parts of a JSON Web Token are no texts of their own.
             let in_token = start > 0 && text[start - 1] == b'.' || text.get(at) == Some(&b'.');
-            if letters < MIN_RUN || at - start > LONG || in_token {
+            if letters < MIN_RUN || at - start > MAX_SEARCHED || in_token {
                 continue;
             }
             if !self.detect_run(text, start..at, depth, out) {
@@ -65,7 +65,7 @@ impl Redactor {
             self.detect_fields(plain, &fields(plain).unwrap_or_default(), false, out);
         } else {
             // What is in base64 again is decoded once more.
-            self.detect_text(plain, depth.saturating_sub(1).min(DEPTH - 2), out);
+            self.detect_text(plain, depth.saturating_sub(1).min(MAX_CODINGS - 2), out);
         }
     }
 }
@@ -129,7 +129,7 @@ mod tests {
         for piece in
             ["eyJ", "eyJ/", "eyJhIjoxfQ==", "eyJhIjox/", "W3siYSI6", "Y2xpZW50X3NlY3JldD0x", "cGFzc3dvcmQ9YSY="]
         {
-            holds_linear(piece, |text| redactor.detect_text(text, DEPTH, &mut Vec::new()));
+            holds_linear(piece, |text| redactor.detect_text(text, MAX_CODINGS, &mut Vec::new()));
         }
     }
 }

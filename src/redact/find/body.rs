@@ -1,7 +1,7 @@
 //! Secrets in a body, by what it is read as.
 
 use super::{
-    detect::DEPTH,
+    detect::MAX_CODINGS,
     fields::by_field,
     grammar::{Grammar, Parsed},
     walk::Places,
@@ -30,7 +30,7 @@ impl Redactor {
         let is_new = |field: &&Field| !is_bytes || !label::holds(&content[field.value.clone()]);
         for grammar in parsed.grammars() {
             match grammar {
-                Grammar::Json(document) => self.detect_json(document, &places, DEPTH, out),
+                Grammar::Json(document) => self.detect_json(document, &places, MAX_CODINGS, out),
                 Grammar::Form(fields) => {
                     let before = out.len();
                     self.detect_fields(content, fields.iter().filter(is_new), true, out);
@@ -46,12 +46,12 @@ impl Redactor {
                 Grammar::Lines => self.detect_named_lines(content, out),
                 Grammar::Bytes => {
                     let before = out.len();
-                    self.detect_text(content, DEPTH, out);
+                    self.detect_text(content, MAX_CODINGS, out);
                     mark::in_whole(&mut out[before..]);
                 }
                 Grammar::Mended(document) => self.detect_mended(document, content, out),
                 Grammar::Nearly => {
-                    self.detect_text(content, DEPTH, out);
+                    self.detect_text(content, MAX_CODINGS, out);
                     self.detect_malformed(content, 2, out);
                 }
             }
@@ -64,7 +64,7 @@ impl Redactor {
     /// Recognises the secrets of malformed JSON whose structure is beyond doubt.
     fn detect_mended(&self, document: &Document, content: &[u8], out: &mut Vec<Mark>) {
         let before = out.len();
-        self.detect_json(document, &Places::of_body(&[]), DEPTH, out);
+        self.detect_json(document, &Places::of_body(&[]), MAX_CODINGS, out);
         for mark in &mut out[before..] {
             (mark.quoted, mark.number, mark.whole) = (mark.number, false, false);
             // What stands for a byte that JSON does not allow is no part of the secret.
@@ -79,7 +79,7 @@ impl Redactor {
     /// Recognises the secrets of lines of `name: value`, whole values.
     fn detect_named_lines(&self, content: &[u8], out: &mut Vec<Mark>) {
         let before = out.len();
-        self.detect_text(content, DEPTH, out);
+        self.detect_text(content, MAX_CODINGS, out);
         let mut start = 0;
         for line in content.split_inclusive(|byte| *byte == b'\n') {
             if let Some(colon) = memchr::memchr(b':', line) {

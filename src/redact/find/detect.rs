@@ -21,10 +21,10 @@ use crate::redact::{
 };
 
 /// How many codings are undone one inside the other: JSON in a form in a URL in JSON.
-pub(in crate::redact) const DEPTH: usize = 4;
+pub(in crate::redact) const MAX_CODINGS: usize = 4;
 
 /// Longest body that is searched for personal data by shape, and longest JSON inside a string that is looked into.
-pub(super) const LONG: usize = 1 << 20;
+pub(super) const MAX_SEARCHED: usize = 1 << 20;
 
 impl Redactor {
     pub(in crate::redact) fn learn(&self, text: &[u8], kind: Kind) -> Option<Id> {
@@ -47,7 +47,7 @@ impl Redactor {
             return;
         }
         self.reserve_labels(text);
-        let depth = if text.len() > LONG / 4 { depth.min(1) } else { depth };
+        let depth = if text.len() > MAX_SEARCHED / 4 { depth.min(1) } else { depth };
         let hints = self.hints(text);
         if hints.shape {
             shapes::find(text, |range, kind| self.shape(text, range, kind, out));
@@ -59,7 +59,7 @@ impl Redactor {
                 }
             }
         }
-        if hints.person && text.len() < LONG {
+        if hints.person && text.len() < MAX_SEARCHED {
             shapes::find_personal(text, |range, kind| self.person(&text[range.clone()], kind, range, out));
         }
         if depth == 0 {

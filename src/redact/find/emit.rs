@@ -1,4 +1,4 @@
-//! What the searches by name give.
+//! Output of the searches by name.
 
 use std::ops::Range;
 

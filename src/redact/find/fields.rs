@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
-    detect::{DEPTH, is_listed_name, is_listed_value},
+    detect::{MAX_CODINGS, is_listed_name, is_listed_value},
     names::{self, FieldContext},
 };
 use crate::{
@@ -130,7 +130,7 @@ impl Redactor {
         let view = View::percent(raw, true);
         let plain = view.as_ref().map_or(raw, |view| &view.text);
         let mut marks = Vec::new();
-        self.detect_text(plain, DEPTH - 1, &mut marks);
+        self.detect_text(plain, MAX_CODINGS - 1, &mut marks);
         out.extend(marks.into_iter().map(|mark| {
             let whole = mark.range == (0..plain.len());
             let moved = mark.moved(|inner| view.as_ref().map_or_else(|| inner.clone(), |view| view.source(inner)));

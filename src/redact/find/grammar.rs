@@ -49,7 +49,7 @@ pub(in crate::redact) enum Grammar {
 pub(in crate::redact) struct Unparsable(pub(in crate::redact) Parsed);
 
 /// Longest text that is read as JSON wherever it stands; a longer one is when it is a whole body.
-const SHORT: usize = 1 << 18;
+const MAX_JSON_TEXT: usize = 1 << 18;
 
 impl Parsed {
     pub(in crate::redact) fn is_json(&self) -> bool {
@@ -212,7 +212,7 @@ pub(super) fn bytes(content: &[u8], nested: usize) -> Parsed {
     let text = content.trim_ascii_start();
     let beside = match text.first() {
         // Shorter ones are read as JSON wherever they stand.
-        Some(b'{' | b'[') if content.len() > SHORT => {
+        Some(b'{' | b'[') if content.len() > MAX_JSON_TEXT => {
             Document::parse(content.to_vec()).ok().map(|document| Grammar::Json(document.into()))
         }
         Some(b'-') => multipart::by_itself(content, nested),

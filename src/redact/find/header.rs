@@ -37,7 +37,7 @@ impl Redactor {
         marks
     }
 
-    /// Of a credential that is several words (a scheme that nobody knows, a token given twice), each may come again by
+    /// Of a credential that is several words (an unknown scheme, a token given twice), each may come again by
     /// itself. Parameters (`uri="…"`) are not all secrets, and words of a language are none.
     fn learn_words(&self, value: &[u8], kind: Kind) {
         let is_blank = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b';');

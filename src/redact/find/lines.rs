@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{detect::LONG, walk::Places};
+use super::{detect::MAX_SEARCHED, walk::Places};
 use crate::json::Document;
 use crate::redact::{Redactor, mark::Mark};
 
@@ -58,7 +58,7 @@ impl Redactor {
         out: &mut Vec<Mark>,
         source: impl Fn(Range<usize>) -> Range<usize>,
     ) -> bool {
-        if text.len() > LONG || !matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')) {
+        if text.len() > MAX_SEARCHED || !matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')) {
             return false;
         }
         let Ok(document) = Document::parse(text.to_vec()) else { return false };

@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
-    detect::DEPTH,
+    detect::MAX_CODINGS,
     fields::{by_field, field_place},
     grammar::{Grammar, Parsed, Unparsable, bytes, declared_as},
 };
@@ -139,7 +139,7 @@ impl Redactor {
             marks.into_iter().map(move |mark| mark.moved(|inner| start + inner.start..start + inner.end))
         };
         let mut marks = Vec::new();
-        self.detect_text(&content[part.head.clone()], DEPTH, &mut marks);
+        self.detect_text(&content[part.head.clone()], MAX_CODINGS, &mut marks);
         out.extend(moved(marks, part.head.start));
         let mut marks = Vec::new();
         self.detect_parsed(&part.inside, value, &[], &mut marks);
@@ -158,7 +158,7 @@ impl Redactor {
             self.learn(&plain, kind);
         }
         let mut inner = Vec::new();
-        self.detect_plain(&plain, DEPTH, &mut inner);
+        self.detect_plain(&plain, MAX_CODINGS, &mut inner);
         out.extend(inner.first().map(|mark| Mark::value(part.body.clone(), mark.secret)));
     }
 }

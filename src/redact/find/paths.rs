@@ -76,7 +76,7 @@ fn kind_after(name: &[u8]) -> Option<Kind> {
 /// Whether a segment looks drawn at random: a word of it mixes letters and digits, or it is a UUID. The name of a file
 /// is none.
 fn is_random(segment: &[u8]) -> bool {
-    /// Fewest characters of a word that nobody wrote.
+    /// Minimum characters of a random-looking word.
     const MIN_WORD: usize = 12;
     let is_file =
         segment.rsplit(|byte| *byte == b'.').next().is_some_and(|end| end.len() < 6 && end.len() < segment.len());

@@ -42,7 +42,7 @@ pub(in crate::redact) struct Places<'a> {
 impl<'a> Places<'a> {
     /// Of a message's body.
     pub(in crate::redact) fn of_body(done: &'a [String]) -> Self {
-        /// Most bytes of all places of one body.
+        /// Maximum bytes of all places of one body.
         const MAX_PLACE_BYTES: usize = 1 << 20;
         Self { done: done.iter().map(String::as_str).collect(), left: Cell::new(MAX_PLACE_BYTES) }
     }

@@ -30,7 +30,7 @@ pub(in crate::redact) struct Memory {
     by_text: HashMap<Arc<[u8]>, Id>,
     /// The next secret's.
     next: Id,
-    /// Most secrets that are known at a time, beside those that the exchanges at work have seen.
+    /// Maximum secrets that are known at a time, beside those that the exchanges at work have seen.
     most: usize,
     /// How many there have to be for some to be forgotten.
     full: usize,

@@ -11,7 +11,7 @@
 //! held gram                      nnnnnnnn                   here the one at offset 12
 //! ```
 //!
-//! A gram is held as a fingerprint in an open-addressed table, whose hash is keyed so that nobody can choose secrets
+//! A gram is held as a fingerprint in an open-addressed table, whose hash is keyed so that secrets cannot be chosen
 //! that collide. A yes may be wrong (a gram that a text has by accident); a no never is. Needles are added in place:
 //! a reader with an older handle at worst gets a yes too many.
 

@@ -20,7 +20,7 @@ use crate::redact::{
 const MAX_DEPTH: usize = 3;
 
 /// In longer texts only one.
-const LONG: usize = 1 << 18;
+const MAX_DECODED: usize = 1 << 18;
 
 /// How a text is read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,7 +36,7 @@ pub(in crate::redact) fn find(index: &Index, text: &[u8], reading: Reading, out:
     let blanks = reading.plus && index.blanks && memchr::memchr(b'+', text).is_some();
     if blanks || is_worth(index, text) {
         let mut found = Vec::new();
-        let depth = if text.len() > LONG { 1 } else { MAX_DEPTH };
+        let depth = if text.len() > MAX_DECODED { 1 } else { MAX_DEPTH };
         find_at(index, text, reading, depth, &mut found);
         // A secret that is there as it is comes before one that is coded in it.
         found.sort_by_key(|found| found.form);
@@ -92,7 +92,7 @@ impl Redactor {
     }
 
     /// Known secrets in a JSON document, in names, strings and numbers. Ranges are those of its source.
-    pub(in crate::redact) fn spread_json(
+    pub(in crate::redact) fn mark_known_json(
         &self,
         index: &Index,
         document: &Document,
@@ -103,20 +103,20 @@ impl Redactor {
             return;
         }
         let mut walk: Walk<'_, ()> = Walk::new();
-        self.spread_value(index, &mut walk, &Token::Root, document.root(), places, out);
+        self.mark_known_value(index, &mut walk, &Token::Root, document.root(), places, out);
         while let Some((node, ())) = walk.next() {
             for (at, item) in node.items().enumerate() {
-                self.spread_value(index, &mut walk, &Token::Index(at), item, places, out);
+                self.mark_known_value(index, &mut walk, &Token::Index(at), item, places, out);
             }
             for (name, value) in node.entries() {
-                spread_string(index, name, None, out);
+                mark_known_string(index, name, None, out);
                 let token = Token::Name(name.as_str().unwrap_or_default());
-                self.spread_value(index, &mut walk, &token, value, places, out);
+                self.mark_known_value(index, &mut walk, &token, value, places, out);
             }
         }
     }
 
-    fn spread_value<'d>(
+    fn mark_known_value<'d>(
         &self,
         index: &Index,
         walk: &mut Walk<'d, ()>,
@@ -136,13 +136,13 @@ impl Redactor {
                     ..Mark::value(node.span(), id)
                 }));
             }
-            JsonKind::String => spread_string(index, node, Some(&|| places.of(walk, token)), out),
+            JsonKind::String => mark_known_string(index, node, Some(&|| places.of(walk, token)), out),
             JsonKind::Array | JsonKind::Object => walk.open(token.clone(), node, ()),
         }
     }
 }
 
-fn spread_string(index: &Index, node: Node<'_>, place: Option<&dyn Fn() -> String>, out: &mut Vec<Mark>) {
+fn mark_known_string(index: &Index, node: Node<'_>, place: Option<&dyn Fn() -> String>, out: &mut Vec<Mark>) {
     let raw = node.raw().as_bytes();
     let inner = &raw[1..raw.len() - 1];
     if !is_worth(index, inner) {

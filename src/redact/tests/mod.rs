@@ -1,4 +1,4 @@
-//! What becomes of an exchange, by example.
+//! Redaction of exchanges, by example.
 
 mod bodies;
 mod credentials;

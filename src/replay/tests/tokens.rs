@@ -1,4 +1,4 @@
-//! What the token endpoint gives.
+//! The token endpoint, by example.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::Value;

@@ -19,7 +19,7 @@ use crate::{
     visible::visible,
 };
 
-/// Most scopes of one caller, whose names a hostile client can choose.
+/// Maximum scopes of one caller, whose names a hostile client can choose.
 const MAX_SCOPES: usize = 2000;
 
 /// What is known of one caller.

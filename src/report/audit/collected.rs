@@ -1,4 +1,4 @@
-//! What an audit collected, and its reports.
+//! The collected facts of an audit, and its reports.
 
 use std::{
     collections::BTreeMap,

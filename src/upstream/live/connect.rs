@@ -16,7 +16,7 @@ use tokio_rustls::TlsConnector;
 use super::{
     counted::{Counted, Meter},
     pool::{Connection, Sender},
-    settings::{Access, HTTP1_FIELDS, Http2, Limits},
+    settings::{Access, Http2, Limits, MAX_HTTP1_FIELDS},
     tls::{self, SetupError},
     via::Via,
 };
@@ -25,7 +25,7 @@ use crate::upstream::{Failure, FailureKind, Origin, own::Resolved};
 /// Bytes that a connection reads or writes ahead; an answer's head fits in, or is refused.
 const HTTP1_BUFFER: usize = 128 << 10;
 
-/// Most bytes of the head of an answer over HTTP/2.
+/// Maximum bytes of the head of an answer over HTTP/2.
 const HTTP2_HEADERS: u32 = 128 << 10;
 
 /// HTTP/2 flow control, in bytes.
@@ -160,7 +160,7 @@ impl Connector {
         let mut builder = http1::Builder::new();
         builder.preserve_header_case(true).max_buf_size(HTTP1_BUFFER);
         // With a bound of its own hyper needs longer for each head.
-        if self.limits.fields != HTTP1_FIELDS {
+        if self.limits.fields != MAX_HTTP1_FIELDS {
             builder.max_headers(self.limits.fields);
         }
         let (sender, connection) = builder.handshake(io).await.map_err(|error| self.broken(&error))?;

@@ -57,7 +57,7 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Counted<IO> {
         let before = buf.filled().len();
         let result = ready!(Pin::new(&mut self.io).poll_read(cx, buf));
         let more = (buf.filled().len() - before) as u64;
-        // Nobody else writes it.
+        // Only this task writes it.
         let read = self.meter.read() + more;
         self.meter.read.store(read, Ordering::Release);
         if read > self.meter.most.load(Ordering::Acquire) {

@@ -6,7 +6,7 @@ use super::via::Via;
 use crate::upstream::own::OwnAddresses;
 
 /// Default maximum of header fields in an answer over HTTP/1; hyper's own bound.
-pub(super) const HTTP1_FIELDS: usize = 100;
+pub(super) const MAX_HTTP1_FIELDS: usize = 100;
 
 /// Bounds of a live upstream.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,7 @@ impl Default for Limits {
             idle: Duration::from_secs(30),
             leave: Duration::from_millis(250),
             kept: 64,
-            fields: HTTP1_FIELDS,
+            fields: MAX_HTTP1_FIELDS,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::upstream::{Origin, no_proxy::covers};
 /// The option that names a proxy.
 const OPTION: &str = "--upstream-proxy";
 
-/// Most bytes of a proxy's answer to CONNECT.
+/// Maximum bytes of a proxy's answer to CONNECT.
 const MAX_ANSWER: usize = 16 << 10;
 
 /// A forward proxy between contrail and the upstream.

@@ -268,7 +268,7 @@ fn an_undocumented_operation_gets_that_one_finding() {
         Case::new("PUT", target).change(|exchange| exchange.transport.incomplete = Some("reset".to_owned()))
     };
     cut("/v1/x").finds(&["operation.undocumented", "transport.incomplete"]);
-    // Outside of the contract, as in a browser's export of several sites, nobody is blamed.
+    // Outside of the contract, as in a browser's export of several sites, no one is blamed.
     cut("/x").finds(&["operation.undocumented"]);
 }
 

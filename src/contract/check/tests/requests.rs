@@ -1,4 +1,4 @@
-//! What is found in requests.
+//! Findings in requests.
 
 use super::*;
 

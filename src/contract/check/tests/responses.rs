@@ -1,4 +1,4 @@
-//! What is found in responses, and across both messages.
+//! Findings in responses, and across both messages.
 
 use super::*;
 

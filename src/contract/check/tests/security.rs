@@ -1,4 +1,4 @@
-//! Who may call.
+//! Findings about credentials.
 
 use super::*;
 

@@ -315,7 +315,8 @@ impl<'a> Compiler<'a> {
         Ok(branch)
     }
 
-    /// A branch that leads back to a choice that it is a branch of never ends, and nobody defines what it means.
+    /// A branch that leads back to a choice that it is a branch of never ends, and no specification defines what it
+    /// means.
     fn no_circle(branch: &[Part<'_>], settled: &[String]) -> Result<(), Unknown> {
         let lists = |part: &Part<'_>| {
             let choices = ["oneOf", "anyOf"].into_iter().filter(|keyword| part.schema.contains_key(*keyword));

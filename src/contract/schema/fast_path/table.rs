@@ -46,7 +46,7 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// Most branches: one bit for each of those that may hold.
+    /// Maximum branches: one bit for each of those that may hold.
     pub(super) const MAX_BRANCHES: usize = 128;
 }
 

@@ -1,4 +1,4 @@
-//! From the schemas of a document to the table of the walker.
+//! Compiles the schemas of a document into the table of the gap walker.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

@@ -25,7 +25,7 @@ use crate::upstream::private_key;
 /// Lifetime of a leaf certificate; it is replaced at half of that.
 const LEAF_LIFETIME: Duration = Duration::from_hours(48);
 
-/// Maximum hosts whose leaves are cached; beyond it the cache starts anew.
+/// Maximum hosts whose leaves are cached; beyond it the cache is emptied.
 const MAX_LEAVES: usize = 1024;
 
 /// An authority that is ready to sign.

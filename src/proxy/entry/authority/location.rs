@@ -1,4 +1,4 @@
-//! Where authorities are kept when `--ca-dir` says nothing, and the command that makes one anew.
+//! Where authorities are kept when `--ca-dir` says nothing, and the command that recreates one.
 
 use std::{
     env,
@@ -12,7 +12,7 @@ pub(super) fn of_user() -> Option<PathBuf> {
     Some(data.join("contrail/ca"))
 }
 
-/// The command that makes the authority of this folder anew, or of the folder that holds this file.
+/// The command that recreates the authority of this folder, or of the folder that holds this file.
 pub(super) fn rotation(path: &Path) -> String {
     let is_file = path.extension().is_some_and(|extension| extension == "pem" || extension == "json");
     let base = path.ancestors().nth(if is_file { 2 } else { 1 }).unwrap_or(path);

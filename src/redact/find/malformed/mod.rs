@@ -12,7 +12,7 @@ use super::emit::Emit;
 use crate::redact::{Redactor, label, mark::Mark, view::View};
 
 /// In longer texts only one coding is undone.
-const LONG: usize = 1 << 18;
+const MAX_DECODED: usize = 1 << 18;
 
 impl Redactor {
     /// Recognises secrets in a text by the names before them, in what its codings stand for too.
@@ -28,7 +28,7 @@ impl Redactor {
         if depth == 0 {
             return;
         }
-        let depth = if text.len() > LONG { 1 } else { depth };
+        let depth = if text.len() > MAX_DECODED { 1 } else { depth };
         for view in [View::percent(text, false), View::unescape(text), View::entities(text)].into_iter().flatten() {
             let mut inner = Vec::new();
             self.detect_malformed(&view.text, depth - 1, &mut inner);

@@ -21,17 +21,17 @@ use crate::{
 
 impl Redactor {
     /// Known secrets in a body.
-    pub(in crate::redact) fn spread_body(&self, index: &Index, parsed: &Parsed, body: &Body, out: &mut Vec<Mark>) {
-        self.spread_parsed(index, parsed, &body.content, out);
+    pub(in crate::redact) fn mark_known_body(&self, index: &Index, parsed: &Parsed, body: &Body, out: &mut Vec<Mark>) {
+        self.mark_known_parsed(index, parsed, &body.content, out);
     }
 
-    fn spread_parsed(&self, index: &Index, parsed: &Parsed, content: &[u8], out: &mut Vec<Mark>) {
+    fn mark_known_parsed(&self, index: &Index, parsed: &Parsed, content: &[u8], out: &mut Vec<Mark>) {
         for grammar in parsed.grammars() {
             match grammar {
-                Grammar::Json(document) => self.spread_json(index, document, &Places::of_body(&[]), out),
+                Grammar::Json(document) => self.mark_known_json(index, document, &Places::of_body(&[]), out),
                 Grammar::Form(fields) => {
                     let before = out.len();
-                    spread_fields(index, content, fields, out);
+                    mark_known_fields(index, content, fields, out);
                     if parsed.cut_form().is_some() {
                         mark::nowhere(&mut out[before..]);
                     }
@@ -42,7 +42,7 @@ impl Redactor {
                         search::find(index, &content[part.head.clone()], Reading::default(), &mut marks);
                         let heads = marks.len();
                         let place: Arc<str> = field_place(&part.name).into();
-                        self.spread_parsed(index, &part.inside, &content[part.body.clone()], &mut marks);
+                        self.mark_known_parsed(index, &part.inside, &content[part.body.clone()], &mut marks);
                         out.extend(marks.into_iter().enumerate().map(|(at, mark)| {
                             let start = if at < heads { part.head.start } else { part.body.start };
                             let moved = mark.moved(|inner| start + inner.start..start + inner.end);
@@ -61,7 +61,7 @@ impl Redactor {
 }
 
 /// Known secrets in the names and values of a form or a query.
-pub(in crate::redact) fn spread_fields(index: &Index, text: &[u8], fields: &[Field], out: &mut Vec<Mark>) {
+pub(in crate::redact) fn mark_known_fields(index: &Index, text: &[u8], fields: &[Field], out: &mut Vec<Mark>) {
     if index.is_empty() {
         return;
     }
