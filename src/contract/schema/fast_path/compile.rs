@@ -14,9 +14,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     constants::Constants,
-    table::{
-        Branch, Choice, FEW, FastPath, Format, Holding, Kinds, Members, Named, Others, Plain, Select, Shape, Telling,
-    },
+    kinds::Kinds,
+    table::{Branch, Choice, FEW, FastPath, Format, Holding, Members, Named, Others, Plain, Select, Shape, Telling},
 };
 use crate::{
     contract::{

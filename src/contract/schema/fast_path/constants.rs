@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::json::{Kind, Node};
 
-use super::table::Kinds;
+use super::kinds::Kinds;
 
 /// Scalars that are compared at a look: texts, integers of 64 bits, booleans and null.
 #[derive(Clone, Default)]

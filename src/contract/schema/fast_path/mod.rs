@@ -7,6 +7,7 @@
 
 mod compile;
 mod constants;
+mod kinds;
 mod look;
 mod table;
 #[cfg(test)]
