@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             let Rotated { authorities, removed } = Authority::rotate_all(&base)?;
             for folder in &removed {
                 let folder = folder.display();
-                line(&format!("removed {folder}, which names no host; a proxy for its hosts makes it anew"));
+                line(&format!("removed {folder}, which names no host; a proxy for its hosts creates it again"));
             }
             if authorities.is_empty() && removed.is_empty() { vec![Authority::open(&base, &[])?] } else { authorities }
         }
@@ -79,10 +79,10 @@ fn host_of(url: &str) -> Result<String, Failure> {
     if url == "sandbox" {
         return host_of(Tenant::new(Seed::built_in()?, &[])?.origin());
     }
-    let uri: http::Uri = url.parse().map_err(|_| format!("`{}` is no URL; expected https://TENANT", masked(url)))?;
+    let uri: http::Uri = url.parse().map_err(|_| format!("`{}` is not a URL; expected https://TENANT", masked(url)))?;
     match uri.host() {
         Some(host) if uri.scheme().is_some() => Ok(host.to_owned()),
-        _ => Err(format!("`{}` is no URL with a host; expected https://TENANT", masked(url)).into()),
+        _ => Err(format!("`{}` is not a URL with a host; expected https://TENANT", masked(url)).into()),
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
     fn an_upstream_without_a_scheme_is_refused_with_a_hint() {
         assert_eq!(
             host_of("tenant.example").unwrap_err().to_string(),
-            "`tenant.example` is no URL with a host; expected https://TENANT"
+            "`tenant.example` is not a URL with a host; expected https://TENANT"
         );
         assert_eq!(host_of("sandbox").unwrap(), "tenant.example");
         assert_eq!(host_of("https://tenant.example:8443").unwrap(), "tenant.example");

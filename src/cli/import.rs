@@ -114,7 +114,7 @@ fn nothing(folded: &Folded, out: &Path, there: bool) -> String {
         causes.push(format!("exchanges with other sites ({})", sites(&folded.elsewhere)));
     }
     let cause = if causes.is_empty() { "no exchange".to_owned() } else { causes.join("; ") };
-    let kept = if there { "is as it was" } else { "was not made" };
+    let kept = if there { "is unchanged" } else { "was not made" };
     format!("nothing imported: the recording holds {cause}; {} {kept}", out.display())
 }
 
@@ -128,7 +128,7 @@ fn refuse_foreign(args: &Args, har: &Path) -> Result<(), Failure> {
     let shown = har.display();
     if args.append {
         let hint = "name a fixture of contrail, or a new path";
-        return Err(format!("--append: `{shown}` is another tool's recording, and no fixture; {hint}").into());
+        return Err(format!("--append: `{shown}` is another tool's recording, not a fixture; {hint}").into());
     }
     for named in &args.recordings {
         if recording::sources(named)?.iter().any(|source| recording::resolved(source) == recording::resolved(har)) {
@@ -160,8 +160,9 @@ fn guessed(recordings: &[PathBuf], contract: &Contract) -> Result<String, Failur
         }
     }
     let most = origins.into_iter().max_by_key(|(_, count)| *count);
-    most.map(|(origin, _)| origin)
-        .ok_or_else(|| "no exchange in it has a path of the contract; name the tenant's origin with --upstream".into())
+    most.map(|(origin, _)| origin).ok_or_else(|| {
+        "the recordings hold no exchange with a path of the contract; name the tenant's origin with --upstream".into()
+    })
 }
 
 /// Entries that lack the body of their response: how many, and the first of them.
@@ -206,15 +207,15 @@ fn print_summary(folded: &Folded, origin: &str, out: &Path, redactor: &Redactor)
     for (count, one, many) in [
         (
             folded.withheld,
-            "body left out: contrail cannot tell where its secrets are",
-            "bodies left out: contrail cannot tell where their secrets are",
+            "body left out: contrail cannot find its secrets",
+            "bodies left out: contrail cannot find their secrets",
         ),
         (folded.not_http, "entry left out: CONNECT, or not HTTP", "entries left out: CONNECT, or not HTTP"),
         (transient, "transient answer left out (--keep keeps it)", "transient answers left out (--keep keeps them)"),
         (
             folded.incomplete,
-            "is not whole; it is marked, and never served as whole",
-            "are not whole; they are marked, and never served as whole",
+            "is incomplete; contrail marks it, and never serves it as complete",
+            "are incomplete; contrail marks them, and never serves them as complete",
         ),
     ] {
         if count > 0 {

@@ -32,7 +32,7 @@ pub(super) fn start(level: Option<&str>) -> Result<(), String> {
 
 fn level_of(word: Option<&str>) -> Result<LevelFilter, String> {
     let Some(word) = word.map(str::trim).filter(|word| !word.is_empty()) else { return Ok(LevelFilter::WARN) };
-    let unknown = || format!("{VARIABLE}: `{word}` is no level; write off, error, warn, info, debug or trace");
+    let unknown = || format!("{VARIABLE}: `{word}` is not a level; write off, error, warn, info, debug or trace");
     word.parse().map_err(|_| unknown())
 }
 
@@ -44,7 +44,7 @@ mod tests {
     fn a_word_that_is_no_level_is_refused_with_the_words_that_are() {
         assert_eq!(
             start(Some("loud")).unwrap_err(),
-            "CONTRAIL_LOG: `loud` is no level; write off, error, warn, info, debug or trace"
+            "CONTRAIL_LOG: `loud` is not a level; write off, error, warn, info, debug or trace"
         );
         assert!(start(None).is_ok());
         assert!(start(Some("debug")).is_ok());

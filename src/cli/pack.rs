@@ -151,8 +151,8 @@ fn find(path: &Path) -> Result<PackInput, Failure> {
         first?;
         let head = opened.head();
         if !head.by_contrail {
-            let hint = "only contrail's own recordings can be; `contrail import` takes other tools'";
-            return Err(format!("`{}` cannot be packed: {hint}", only.display()).into());
+            let hint = "`contrail import` makes a fixture of it";
+            return Err(format!("`{}` is a recording of another tool; {hint}", only.display()).into());
         }
         recorded.clone_from(&head.recorded);
         unproven = head.unproven || head.journal;

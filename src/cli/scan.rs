@@ -132,7 +132,7 @@ fn scan(args: &Args) -> Result<Outcome, Failure> {
         let bodies = plural(unread, "body");
         let _ = writeln!(
             io::stderr(),
-            "{bodies} not searched: not what the media type says; `contrail redact` empties such a body"
+            "{bodies} not searched: the content does not match the media type; `contrail redact` empties such a body"
         );
     }
     Ok(Outcome { findings: !scanned.hits.is_empty() || unread > 0, failed, ..Outcome::CLEAN })
@@ -147,7 +147,7 @@ fn summarise(scanned: &Scanned) {
         0 => writeln!(io::stderr(), "no secret in {files}"),
         places => writeln!(
             io::stderr(),
-            "{} in {} of {files}; `contrail redact` takes them out",
+            "{} in {} of {files}; `contrail redact` removes them",
             plural(scanned.distinct(), "secret"),
             plural(places, "place"),
         ),

@@ -113,9 +113,9 @@ impl NamedFiles {
         if let Some((file, earlier, count)) = again {
             let (argument, earlier) = (argument.display(), earlier.display());
             match count {
-                1 => warn(&format!("`{}` is also in `{earlier}`; it is read once", file.display())),
-                _ if new.is_empty() => warn(&format!("`{argument}` is also in `{earlier}`; it is read once")),
-                _ => warn(&format!("{count} files of `{argument}` are also in `{earlier}`; each is read once")),
+                1 => warn(&format!("`{}` is also in `{earlier}`; contrail reads it once", file.display())),
+                _ if new.is_empty() => warn(&format!("`{argument}` is also in `{earlier}`; contrail reads it once")),
+                _ => warn(&format!("{count} files of `{argument}` are also in `{earlier}`; contrail reads each once")),
             }
         }
         new

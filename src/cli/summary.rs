@@ -274,12 +274,12 @@ fn sentences(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static s
         ),
         (
             counts.withheld,
-            "body withheld: it cannot be decoded or parsed, so contrail cannot tell where its secrets are",
-            "bodies withheld: they cannot be decoded or parsed, so contrail cannot tell where their secrets are",
+            "body withheld: it cannot be decoded or parsed, so contrail cannot find its secrets",
+            "bodies withheld: they cannot be decoded or parsed, so contrail cannot find their secrets",
         ),
         (counts.cut, "cut body whose kept part was dropped", "cut bodies whose kept part was dropped"),
         any(counts.left_out, "left out by --only or --exclude"),
-        any(counts.incomplete, "not whole"),
+        (counts.incomplete, "incomplete exchange", "incomplete exchanges"),
         any(counts.retried, "sent again on a fresh connection"),
         (
             counts.unjudged,

@@ -160,7 +160,7 @@ fn resolve_copies(found: &mut [InspectedTrail]) -> Result<(), Failure> {
                     segment,
                     line,
                     reason: format!(
-                        "`{}` has the same id and other lines from here on; one of the two was written anew",
+                        "`{}` has the same id but other lines from here on: one of the two was rewritten; `--head` finds which",
                         other.trail.name.display()
                     ),
                 });
@@ -228,7 +228,7 @@ impl Own {
                     None if several => {
                         return Err(format!(
                             "`{}` keeps heads that do not name their trail (an earlier version wrote them); \
-                             check the trail that they are of by itself",
+                             check their trail by itself",
                             file.file.display()
                         )
                         .into());
@@ -242,7 +242,7 @@ impl Own {
         let has_head = |id: &Option<String>| own.heads.iter().any(|head| head.trail.is_some() && head.trail == *id);
         match &own.orphan {
             Some((trail, file)) if trails.clone().all(|(_, id)| has_head(id)) => Err(format!(
-                "`{}` keeps heads of the trail {trail}, which was not named; name that trail, too",
+                "`{}` keeps heads of the trail {trail}, which was not named; name that trail too",
                 file.display()
             )
             .into()),
@@ -267,8 +267,8 @@ fn check(trail: &TrailFiles, id: Option<&str>, own: &Own) -> Result<Option<Check
     // A segment of an earlier version does not name its trail.
     if let Some((orphan, file)) = own.orphan.as_ref().filter(|_| trail.whole || id.is_some()) {
         let reason = format!(
-            "none of the kept heads is of this trail; `{}` keeps heads of the trail {orphan}: this one was written anew, \
-             or took its place",
+            "no kept head belongs to this trail; `{}` keeps heads of the trail {orphan}: this trail was rewritten, or \
+             replaced it",
             file.display()
         );
         let segment = trail.segments.first().cloned().unwrap_or_default();

@@ -73,7 +73,7 @@ impl fmt::Display for ContractError {
             }
             Self::In { file, error } => write!(f, "`{}`: {error}", file.display()),
             Self::DanglingRef { at, target } if !target.starts_with('#') => {
-                write!(f, "`{at}` refers to `{target}`, which is no place in the document or in a file beside it")
+                write!(f, "`{at}` refers to `{target}`, which is not a place in the document or in a file beside it")
             }
             Self::DanglingRef { at, target } => {
                 write!(f, "`{at}` refers to `{target}`, which the document does not define")

@@ -67,7 +67,7 @@ pub(super) fn apply(file: &Path, document: &mut Value) -> Result<Vec<Slip>, Cont
     for (index, action) in actions.iter().enumerate() {
         let number = index + 1;
         let Some(action) = action.as_object() else {
-            return Err(unusable(Some(number), "it is no object".to_owned()));
+            return Err(unusable(Some(number), "it is not an object".to_owned()));
         };
         let keys: &[&str] = match version {
             Version::V1_0 => &["target", "description", "update", "remove"],
@@ -385,7 +385,7 @@ mod tests {
             ),
             ("  - target: $\n    remove: true\n", "action 1: the document as a whole cannot be removed"),
             ("  - target: $.a\n    remove: yes\n", "action 1: `remove` has to be true or false"),
-            ("  - 5\n", "action 1: it is no object"),
+            ("  - 5\n", "action 1: it is not an object"),
         ];
         for (text, expected) in cases {
             let error = apply_text(&actions(text), &mut json!({"a": {"n": 1}})).unwrap_err();

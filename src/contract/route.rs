@@ -90,7 +90,7 @@ impl<T: Copy> Router<T> {
         }
         let methods = &mut self.nodes[at].methods;
         if methods.iter().any(|(held, _)| *held == method) {
-            return Err(BadTemplate(format!("{method} of this path stands in the document twice")));
+            return Err(BadTemplate(format!("the document has {method} of this path twice")));
         }
         methods.push((method, to));
         Ok(())

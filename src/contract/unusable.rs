@@ -15,7 +15,7 @@ impl UnusablePlace {
         let reason = if target.starts_with('#') {
             format!("it refers to `{target}`, which the document does not define")
         } else {
-            format!("it refers to `{target}`, which is no place in the document or in a file beside it")
+            format!("it refers to `{target}`, which is not a place in the document or in a file beside it")
         };
         Self { at: format!("{at}/$ref"), reason }
     }

@@ -67,7 +67,7 @@ impl Mapping {
         let mut members = Map::new();
         for mapping in merged.as_array().map_or(std::slice::from_ref(&merged), Vec::as_slice) {
             let Value::Object(more) = mapping else {
-                return Err("a merge key (`<<`) of something other than mappings stands");
+                return Err("found a merge key (`<<`) without mappings");
             };
             for (name, value) in more {
                 members.entry(name.clone()).or_insert_with(|| value.clone());
@@ -120,13 +120,13 @@ impl Builder {
             }
             Event::Alias(anchor) => {
                 let Some((_, size)) = self.anchors.get(&anchor) else {
-                    return Err(placed("an alias of something that is not complete stands"));
+                    return Err(placed("found an alias inside its own anchor"));
                 };
                 let size = *size;
                 self.count(size).map_err(placed)?;
                 let value = self.anchors.get(&anchor).map(|(value, _)| value.clone()).unwrap_or_default();
                 if let Some(Open { kind: Kind::Mapping(Mapping { key: None, .. }), .. }) = self.open.last() {
-                    return Err(placed("an alias as a key stands"));
+                    return Err(placed("found an alias as a key"));
                 }
                 self.close(value, 0, size);
             }
@@ -137,15 +137,15 @@ impl Builder {
 
     fn count(&mut self, more: usize) -> Result<(), &'static str> {
         self.values += more;
-        if self.values > MAX_VALUES { Err("more values than contrail takes are reached") } else { Ok(()) }
+        if self.values > MAX_VALUES { Err("found more values than contrail accepts") } else { Ok(()) }
     }
 
     fn start(&mut self, kind: Kind, anchor: usize) -> Result<(), &'static str> {
         if let Some(Open { kind: Kind::Mapping(Mapping { key: None, .. }), .. }) = self.open.last() {
-            return Err("a key that is no scalar stands");
+            return Err("found a key that is not a scalar");
         }
         if self.open.len() >= MAX_DEPTH {
-            return Err("nesting deeper than contrail takes is reached");
+            return Err("found deeper nesting than contrail accepts");
         }
         let values_before = self.values;
         self.count(1)?;
@@ -382,13 +382,10 @@ mod tests {
         for (yaml, expected) in [
             ("a:\n  b: 1\n  b: 2\n", "duplicate key `b` at line 3 column 3"),
             ("a: 1\n---\nb: 2\n", "a second document starts at line 2 column 1"),
-            (
-                "a: &x [1]\nb:\n  <<: *x\n",
-                "a merge key (`<<`) of something other than mappings stands at line 4 column 1",
-            ),
+            ("a: &x [1]\nb:\n  <<: *x\n", "found a merge key (`<<`) without mappings at line 4 column 1"),
             ("b:\n  <<: {}\n  <<: {}\n", "duplicate key `<<` at line 3 column 3"),
-            ("? [a]\n: b\n", "a key that is no scalar stands at line 1 column 3"),
-            ("a: &x [*x]\n", "an alias of something that is not complete stands at line 1 column 8"),
+            ("? [a]\n: b\n", "found a key that is not a scalar at line 1 column 3"),
+            ("a: &x [*x]\n", "found an alias inside its own anchor at line 1 column 8"),
             ("a: [1\n", "unclosed bracket '[' at line 1 column 4"),
             ("a: *nowhere\n", "while parsing node, found unknown anchor at line 1 column 4"),
         ] {
@@ -404,7 +401,7 @@ mod tests {
         for level in 1..9 {
             let _ = writeln!(bomb, "a{level}: &a{level} [{}]", vec![format!("*a{}", level - 1); 10].join(", "));
         }
-        assert_eq!(read(&bomb).unwrap_err(), "more values than contrail takes are reached at line 7 column 10");
+        assert_eq!(read(&bomb).unwrap_err(), "found more values than contrail accepts at line 7 column 10");
         let deep = "[".repeat(5000) + &"]".repeat(5000);
         assert!(read(&deep).is_err());
     }

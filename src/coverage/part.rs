@@ -89,8 +89,8 @@ impl FromStr for Minimum {
         let Some(part) = Part::ALL.into_iter().find(|part| part.name() == name) else {
             let names = Part::ALL.map(Part::name);
             return Err(match nearest(name, names) {
-                Some(part) => format!("`{name}` is no part of a contract; did you mean `{part}`?"),
-                None => format!("`{name}` is no part of a contract; there are {}", names.join(", ")),
+                Some(part) => format!("`{name}` is not a part of a contract; did you mean `{part}`?"),
+                None => format!("`{name}` is not a part of a contract; there are {}", names.join(", ")),
             });
         };
         let number = share.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));

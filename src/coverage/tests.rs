@@ -133,7 +133,7 @@ fn a_minimum_is_a_share_of_the_parts_of_one_kind() {
     assert!(half.is_met(Counts { touched: 1, of: 2 }) && half.is_met(Counts::default()));
     assert!(!half.is_met(Counts { touched: 1, of: 3 }));
     let wrong = |word: &str| word.parse::<Minimum>().unwrap_err();
-    assert_eq!(wrong("operation=1"), "`operation` is no part of a contract; did you mean `operations`?");
+    assert_eq!(wrong("operation=1"), "`operation` is not a part of a contract; did you mean `operations`?");
     assert_eq!(wrong("fields=80"), "expected a share from 0 to 1, not `80`");
     assert_eq!(wrong("fields"), "expected PART=SHARE, such as operations=0.8");
 }

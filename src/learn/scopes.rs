@@ -338,7 +338,7 @@ impl Decision {
             (with, without) => format!("a token with {} and without {}", list(with), list(without)),
         };
         Some(format!(
-            "required scope not decided: {subject}{why}; the call that would decide: {method} {path} with {token}"
+            "the required scope is undecided: {subject}{why}; this call would decide it: {method} {path} with {token}"
         ))
     }
 }
@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(candidates(&decision), ["a", "b"]);
         assert_eq!(
             decision.sentence("GET", "/x").unwrap(),
-            "required scope not decided: `a`, `b`: all accepted tokens have them; the call that would decide: GET /x with a \
+            "the required scope is undecided: `a`, `b`: all accepted tokens have them; this call would decide it: GET /x with a \
              token with `a` and without `b`"
         );
         let (decision, _) = decide(vec![accepted("/x", &["a"])]);

@@ -156,7 +156,7 @@ fn text(out: &mut Vec<u8>, status: u16, colour: bool, judged: &JudgedExchange, m
         raw(out, reason);
     }
     if let Some(reason) = &exchange.transport.incomplete {
-        raw(out, "; not whole: ");
+        raw(out, "; incomplete: ");
         shown(reason, out);
     }
     if exchange.transport.retried {

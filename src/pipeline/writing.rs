@@ -104,7 +104,7 @@ impl Pipeline {
                 Err(error) => {
                     state.disk.sync_failed = true;
                     self.alarm(&mut state, &error);
-                    let reason = format!("{error}; start contrail anew once the disk is mended");
+                    let reason = format!("{error}; restart contrail once the disk is repaired");
                     Err(state.disk.refuse(reason))
                 }
             };

@@ -27,7 +27,7 @@ impl HostPort {
         if authority.contains('@') {
             return Err("it holds user information");
         }
-        let parsed: http::uri::Authority = authority.parse().map_err(|_| "it is no host and port")?;
+        let parsed: http::uri::Authority = authority.parse().map_err(|_| "it is not a host and port")?;
         let digits = authority.rsplit_once(':').map(|(_, digits)| digits).filter(|_| !authority.ends_with(']'));
         let port = match (digits, port) {
             (None, Some(port)) => port,
@@ -35,7 +35,7 @@ impl HostPort {
             (Some(digits), _) if !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()) => {
                 digits.parse().ok().filter(|port| *port > 0).ok_or("its port is not from 1 to 65535")?
             }
-            _ => return Err("its port is no number"),
+            _ => return Err("its port is not a number"),
         };
         let host = parsed.host();
         let host = match host.strip_prefix('[').map(|host| host.trim_end_matches(']')) {

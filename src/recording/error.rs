@@ -89,14 +89,13 @@ impl fmt::Display for ReadError {
             ReadFault::EmptyFolder => {
                 write!(f, "the folder `{name}` holds no recording (no file that ends in .har or .journal)")
             }
-            ReadFault::SetAside { journal } => write!(
-                f,
-                "the folder `{name}` holds no recording but those of runs that failed; to read one, name it: `{journal}`"
-            ),
+            ReadFault::SetAside { journal } => {
+                write!(f, "the folder `{name}` holds only recordings of failed runs; to read one, name it: `{journal}`")
+            }
             ReadFault::NotHar { reason } => write!(f, "`{name}` is neither a HAR file nor a journal: {reason}"),
             ReadFault::Unfinished { reason } => write!(
                 f,
-                "`{name}` cannot be used: a fold into its folder was interrupted, and {reason}; take the folder from where it was kept"
+                "`{name}` cannot be used: a fold into its folder was interrupted, and {reason}; restore the folder from a copy"
             ),
             ReadFault::Cut { entries } => write!(
                 f,
@@ -105,15 +104,23 @@ impl fmt::Display for ReadError {
             ),
             ReadFault::Version { found } => write!(
                 f,
-                "`{name}` says `_contrail.version` is {found}, and this contrail reads version {}; use a newer contrail",
-                super::VERSION
+                "`{name}`: `_contrail.version` is {found}, and this contrail reads version {} only; {}",
+                super::VERSION,
+                if found.parse::<f64>().is_ok_and(|version| version > super::VERSION.into()) {
+                    "read it with a newer contrail"
+                } else {
+                    "restore the file from a copy"
+                }
             ),
             ReadFault::Entry { index, reason } => write!(f, "`{name}`, entry {index}: {reason}"),
             ReadFault::BodyFile { index, file, reason } => {
                 write!(f, "`{name}`, entry {index}: the body file `{}` {reason}", file.escape_debug())
             }
             ReadFault::Changed { index } => {
-                write!(f, "`{name}`, entry {index}, was changed on the disk since it was first read; start again")
+                write!(
+                    f,
+                    "`{name}`, entry {index}, changed on the disk after contrail first read it; start contrail again"
+                )
             }
             ReadFault::Line { line, reason } => write!(f, "`{name}`, line {line}: {reason}"),
         }

@@ -82,7 +82,7 @@ impl Plan {
             self.pointers.push(tokens.split('/').map(|token| unescape_pointer(token).into_owned()).collect());
         } else if let Some(name) = option.strip_prefix("header:") {
             let name = HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| "that is no name of a header field, for example `header:X-Internal-Id`")?;
+                .map_err(|_| "that is not the name of a header field, for example `header:X-Internal-Id`")?;
             self.headers.push(name);
         } else if let Some(expression) = option.strip_prefix("regex:") {
             let expression = Regex::new(expression).map_err(|error| {
@@ -167,10 +167,13 @@ mod tests {
     fn an_option_that_is_no_rule_is_quoted_with_a_hint() {
         for (option, hint) in [
             ("pointer:a", "`--redact pointer:a`: a JSON pointer begins with `/`, for example `pointer:/client/secret`"),
-            ("header:", "`--redact header:`: that is no name of a header field, for example `header:X-Internal-Id`"),
+            (
+                "header:",
+                "`--redact header:`: that is not the name of a header field, for example `header:X-Internal-Id`",
+            ),
             (
                 "header:a b",
-                "`--redact header:a b`: that is no name of a header field, for example `header:X-Internal-Id`",
+                "`--redact header:a b`: that is not the name of a header field, for example `header:X-Internal-Id`",
             ),
             ("regex:(", "`--redact regex:(`: the expression is wrong: unclosed group"),
             ("regex:a*", "`--redact regex:a*`: the expression matches the empty text, so it would match everywhere"),

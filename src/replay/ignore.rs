@@ -35,7 +35,7 @@ impl fmt::Display for BadIgnore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is no ignore rule; it is `query:NAME`, `pointer:/a/b` or `body`, each optionally after `OPERATION=`",
+            "`{}` is not an ignore rule; it is `query:NAME`, `pointer:/a/b` or `body`, each optionally after `OPERATION=`",
             self.0
         )
     }

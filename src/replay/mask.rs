@@ -77,7 +77,7 @@ impl Mask {
     pub(super) fn describe(&self) -> String {
         let mut places: Vec<String> = Vec::new();
         if self.any_body {
-            places.push("its body is not whole in the recording, so any body matches".to_owned());
+            places.push("its body is incomplete in the recording, so any body matches".to_owned());
         }
         if self.text.is_some() {
             places.push("parts of its malformed body are redacted in the recording".to_owned());

@@ -84,7 +84,7 @@ impl Miss {
                 }
             }
             Reason::Exhausted { last, recorded } => format!(
-                "`{asked}` was recorded {recorded} time{} (last: {last}) and is asked once more. `--exhausted repeat` \
+                "`{asked}` was recorded {recorded} time{} (last: {last}) and this request is one more. `--exhausted repeat` \
                  gives the last answer again, `--exhausted loop` starts over; or record more with `contrail record \
                  --append`.",
                 if *recorded == 1 { "" } else { "s" }

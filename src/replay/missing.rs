@@ -37,7 +37,7 @@ impl Upstream for ReplayOr {
             let meta = &mut answered.meta;
             if is_known_token {
                 meta.response_judged_elsewhere = true;
-                meta.remarks.push("a token of the upstream's own, which replay cannot make".to_owned());
+                meta.remarks.push("the upstream issued this token; replay cannot serve it".to_owned());
             } else {
                 meta.remarks.push("not recorded yet; answered by the upstream".to_owned());
             }

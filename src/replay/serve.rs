@@ -130,7 +130,7 @@ pub(super) fn unfit(exchange: &Exchange, failure: Option<&str>) -> Option<String
         return Some(format!("contrail answered it itself ({who}), not the tenant"));
     }
     if let Some(why) = failure {
-        return Some(format!("the recorded exchange is not whole: {why}"));
+        return Some(format!("the recorded exchange is incomplete: {why}"));
     }
     let Some(response) = &exchange.response else { return Some("no answer was recorded".to_owned()) };
     if response.status == 101 {
@@ -163,21 +163,19 @@ pub(super) fn advice(exchange: &Exchange) -> &'static str {
     let is_whole = exchange.transport.incomplete.is_none() && exchange.transport.answered_by_contrail.is_none();
     match &response.body.presence {
         _ if response.status == 101 => {
-            "Recording it again changes nothing: contrail records no WebSocket or other protocol behind a 101. Keep \
-             such \
-             requests out of a replay, or let the client fall back to plain HTTP."
+            "Recording it again changes nothing: contrail records no WebSocket or other protocol after a 101. Keep \
+             such requests out of a replay, or let the client fall back to plain HTTP."
         }
         Presence::Truncated { .. } if is_whole => {
             "Record it again with `contrail record --append` and a larger `--max-capture`."
         }
         Presence::Withheld(Withheld::Unparsable) => {
-            "Recording it again changes nothing while the tenant answers so: contrail keeps no body in which it cannot \
-             tell where secrets are."
+            "Recording it again changes nothing while the tenant answers this way: contrail keeps no body in which it \
+             cannot find the secrets."
         }
         Presence::Withheld(Withheld::Undecodable) => {
-            "contrail could not undo its `Content-Encoding`. Let the client ask with `Accept-Encoding: gzip, deflate, \
-             br, \
-             zstd`, and record it again with `contrail record --append`."
+            "contrail could not undo its `Content-Encoding`. Let the client send `Accept-Encoding: gzip, deflate, \
+             br, zstd`, and record it again with `contrail record --append`."
         }
         Presence::Withheld(Withheld::NotSaved) => {
             "The file was saved without it: export it again with bodies, or record it with `contrail record --append`."

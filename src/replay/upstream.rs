@@ -158,9 +158,9 @@ fn recorded(Served { answer, clean, same_request, remarks }: Served) -> upstream
 
 /// The answer to a request to a host that is not known as the tenant's.
 fn denied(host: String, miss: &Miss) -> upstream::Answer {
-    let advice = format!("--intercept {host} counts it as the tenant's, with --allow denied it does not fail the run");
+    let advice = format!("--intercept {host} counts it as the tenant's; --allow denied lets the run pass");
     let detail = format!(
-        "`{}` was asked of {host}: it is not recorded, and nothing tells that this host is the tenant's; {advice}",
+        "`{}` to {host} is not recorded, and nothing identifies this host as the tenant's; {advice}",
         miss.asked
     );
     let problem = Problem::new(StatusCode::FORBIDDEN, DENIED, detail);

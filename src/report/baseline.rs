@@ -140,10 +140,10 @@ impl Covered<'_> {
     /// What it covered, in one line.
     pub(super) fn sentence(&self) -> String {
         let gone = if self.gone.is_empty() {
-            "all that it lists is found".to_owned()
+            "all that it lists still occur".to_owned()
         } else {
-            format!("no longer found: {}", self.gone.len())
+            format!("{} that it lists no longer occur{}", self.gone.len(), if self.gone.len() == 1 { "s" } else { "" })
         };
-        format!("{} known to the baseline {}; {gone}", plural(self.known, "finding"), self.file)
+        format!("the baseline {} covers {}; {gone}", self.file, plural(self.known, "finding"))
     }
 }

@@ -192,7 +192,7 @@ fn group_name(group: &Group) -> String {
 fn finding(facts: &Facts<'_>, group: &Group) -> Trouble {
     let cited = &group.sample.cited;
     let known = facts.knows(group);
-    let known_too = if known { "; known to the baseline" } else { "" };
+    let known_too = if known { "; listed in the baseline" } else { "" };
     let text = format!("{} in all; first: {cited}{known_too}", group.count);
     let trouble = Trouble::new(Level::of(facts.fails(group.rule) && !known), group.rule.id(), &group.sample.message);
     Trouble { cited: Some(cited.clone()), ..trouble.with_text(text).counted(group.count) }

@@ -326,10 +326,11 @@ impl Comparison {
                 0 => writeln!(to, "{}:", visible(name))?,
                 _ => writeln!(
                     to,
-                    "{}: {} of {} differ",
+                    "{}: {} of {} differ{}",
                     visible(name),
                     operation.changed.len(),
-                    plural(total, "exchange")
+                    plural(total, "exchange"),
+                    if total == 1 { "s" } else { "" }
                 )?,
             }
             for (place, (count, sample, difference)) in operation.places() {

@@ -66,22 +66,19 @@ impl Integrity {
         }
         let Some(entries) = self.entries else {
             let why = if self.unread.is_empty() {
-                "has no chain: nothing proves that it is as it was written"
+                "has no chain: nothing proves that it is unaltered"
             } else {
-                "holds no segment that can be read, so nothing of it is checked"
+                "holds no readable segment, so contrail checked nothing of it"
             };
             return format!("`{trail}` {why}{missing}");
         };
         let kept = self.kept_heads.map(|heads| format!(", through {}", plural(heads, "kept head")));
-        let part = if self.part {
-            "; it is one segment by itself: what comes before it and after it is not checked"
-        } else {
-            ""
-        };
+        let part =
+            if self.part { "; it is a single segment: the segments before and after it are unchecked" } else { "" };
         format!(
-            "the chain of `{trail}` is whole: {}, {} after its last link, head {}{}{part}{missing}",
+            "the chain of `{trail}` is intact: {}, {} after its last link, head {}{}{part}{missing}",
             plural(entries, "entry"),
-            self.unsealed,
+            plural(self.unsealed, "line"),
             self.head.as_deref().unwrap_or_default(),
             kept.unwrap_or_default()
         )

@@ -160,7 +160,7 @@ fn sums(facts: &Facts<'_>) -> Cell {
             text(", "),
             Piece::Text(Tone::Gap, format!("{gap} with gaps")),
             text(", "),
-            Piece::Text(Tone::Bad, format!("{violates} in violation")),
+            Piece::Text(Tone::Bad, format!("{violates} violate")),
         ]
     };
     let all = plural(tally.exchanges, if replays { "live request" } else { "exchange" });
@@ -206,7 +206,7 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str) -> Option<Part> {
         let sample = &group.sample;
         let mut first = Vec::new();
         if facts.knows(group) {
-            first.extend([Piece::Text(Tone::Dim, "known to the baseline".to_owned()), Piece::Break]);
+            first.extend([Piece::Text(Tone::Dim, "listed in the baseline".to_owned()), Piece::Break]);
         }
         if group.rule != Rule::OperationUndocumented || group.operation.is_some() {
             first.extend([text(&sample.message), Piece::Break]);

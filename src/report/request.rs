@@ -44,7 +44,7 @@ impl FromStr for Request {
         };
         let kind = <ReportFormat as clap::ValueEnum>::from_str(kind, false).map_err(|_| {
             let formats = "text, json, html, markdown, junit, sarif, github and csv";
-            format!("`{kind}` is no report format; there are {formats}")
+            format!("`{kind}` is not a report format; there are {formats}")
         })?;
         Ok(Self { kind, file })
     }

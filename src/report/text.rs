@@ -57,7 +57,7 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
         writeln!(
             pen.to,
             "authentication is unchecked in {}: no request in it carries Authorization, which browsers leave out of exports",
-            visible(source)
+            if source == "-" { "standard input".into() } else { visible(source) }
         )?;
     }
     if tally.outside > 0 && facts.fails(Rule::OperationUndocumented) {
@@ -89,7 +89,7 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     let live = facts.run.unused.is_some();
     writeln!(
         pen.to,
-        "{} checked against {} {}: {} conform, {} with gaps, {} in violation{}",
+        "{} checked against {} {}: {} conform, {} with gaps, {} violate{}",
         plural(tally.exchanges, if live { "live request" } else { "exchange" }),
         visible(&facts.title.title),
         visible(&facts.title.version),
@@ -102,7 +102,7 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
         let recorded = tally.recorded;
         writeln!(
             pen.to,
-            "{} beside them: {} conform, {} with gaps, {} in violation",
+            "{} beside them: {} conform, {} with gaps, {} violate",
             plural(recorded.exchanges, "recorded exchange"),
             recorded.conforms,
             recorded.gap,
@@ -234,15 +234,15 @@ fn blame(pen: &mut Pen<'_>, facts: &Facts<'_>) -> io::Result<()> {
     let count = |blame| facts.tally.blame(blame);
     let (caught, laxer, stricter) = (count(Blame::Caught), count(Blame::Laxer), count(Blame::Stricter));
     if caught > 0 {
-        writeln!(pen.to, "{} refused rightly: the client's bug, caught", plural(caught, "violating request"))?;
+        writeln!(pen.to, "the tenant refused {}: the client is at fault", plural(caught, "violating request"))?;
     }
     if laxer > 0 {
-        let text = "accepted: the tenant is laxer than its documentation";
-        writeln!(pen.to, "{} {text}", plural(laxer, "violating request"))?;
+        let text = "it is laxer than its documentation";
+        writeln!(pen.to, "the tenant accepted {}: {text}", plural(laxer, "violating request"))?;
     }
     if stricter > 0 {
-        let text = "refused with 400: the tenant is stricter than its documentation";
-        writeln!(pen.to, "{} {text}", plural(stricter, "conforming request"))?;
+        let text = "it is stricter than its documentation";
+        writeln!(pen.to, "the tenant refused {} with 400: {text}", plural(stricter, "conforming request"))?;
     }
     Ok(())
 }

@@ -89,7 +89,7 @@ impl fmt::Display for MisbehaviourError {
                 }
                 Ok(())
             }
-            Self::Rate(rate) => write!(f, "`{rate}` is no rate: write a number from 0 to 1, for example 0.25"),
+            Self::Rate(rate) => write!(f, "`{rate}` is not a rate: write a number from 0 to 1, for example 0.25"),
         }
     }
 }

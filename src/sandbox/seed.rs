@@ -236,7 +236,7 @@ impl fmt::Display for SeedError {
         match self {
             Self::Unreadable { file, .. } => write!(f, "cannot read the seed `{}`", file.display()),
             Self::Shape { file, .. } => {
-                write!(f, "{} is no seed for the sandbox (`--print-seed` shows one that is)", name(file))
+                write!(f, "{} is not a seed for the sandbox (`--print-seed` shows one that is)", name(file))
             }
             Self::Senseless { file, what } => write!(f, "{}: {what}", name(file)),
         }
@@ -287,7 +287,7 @@ impl Seed {
             return Some("`clients` is empty, so nobody could ask for a token".to_owned());
         }
         if http::uri::Authority::try_from(self.tenant.as_str()).is_err() {
-            return Some("`tenant` is no host name".to_owned());
+            return Some("`tenant` is not a host name".to_owned());
         }
         if let Some(client) =
             self.clients.iter().find(|client| client.rate_limit.is_some_and(|limit| limit.seconds == 0))
@@ -334,7 +334,7 @@ mod tests {
         let message = fault("{\"tenant\": \"t.example\", \"clock\": \"2026-01-01T00:00:00Z\",\n \"cliants\": []}");
         assert_eq!(
             message,
-            "`mine.json` is no seed for the sandbox (`--print-seed` shows one that is): unknown field `cliants`, \
+            "`mine.json` is not a seed for the sandbox (`--print-seed` shows one that is): unknown field `cliants`, \
              expected one of `tenant`, `clock`, `rate_limit_reset`, `clients`, `rate_limit_policies`, \
              `connection_profile_templates`, `connections`, `event_streams`, `verifiable_credential_templates`, \
              `actions` at line 2 column 10"

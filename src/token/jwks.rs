@@ -57,7 +57,7 @@ impl fmt::Display for JwksError {
         match self {
             Self::Read { path, .. } => write!(f, "cannot read the key set `{}`", path.display()),
             Self::Shape(path) => {
-                write!(f, "`{}` is no JSON Web Key Set: expected a JSON object with an array `keys`", path.display())
+                write!(f, "`{}` is not a JSON Web Key Set: expected a JSON object with an array `keys`", path.display())
             }
             Self::NoKey(path) => write!(
                 f,

@@ -34,16 +34,16 @@ fn signed(
     signature: &[u8],
     keys: Option<&Jwks>,
 ) -> Result<Credential, &'static str> {
-    let head = object(header).ok_or("its header is no base64url of a JSON object")?;
+    let head = object(header).ok_or("its header is not the base64url of a JSON object")?;
     let algorithm = head.get("alg").and_then(Value::as_str).ok_or("its header names no `alg`")?;
     if algorithm.eq_ignore_ascii_case("none") {
         return Err("its `alg` is `none`");
     }
-    let claims_object = object(claims).ok_or("its claims are no base64url of a JSON object")?;
+    let claims_object = object(claims).ok_or("its claims are not the base64url of a JSON object")?;
     if signature.is_empty() {
         return Err("it has no signature");
     }
-    let signature = decoded(signature).ok_or("its signature is no base64url")?;
+    let signature = decoded(signature).ok_or("its signature is not base64url")?;
     let mut facts = facts(&claims_object)?;
     if let Some(keys) = keys {
         let signed = &token[..header.len() + 1 + claims.len()];
@@ -56,7 +56,7 @@ fn signed(
 
 /// RFC 7516, section 9: five parts, and the header has `enc`. The encrypted key may be empty (direct encryption).
 fn encrypted(header: &[u8], key: &[u8], iv: &[u8], text: &[u8], tag: &[u8]) -> Result<Credential, &'static str> {
-    let head = object(header).ok_or("its header is no base64url of a JSON object")?;
+    let head = object(header).ok_or("its header is not the base64url of a JSON object")?;
     if !head.get("enc").is_some_and(Value::is_string) || !head.get("alg").is_some_and(Value::is_string) {
         return Err("it has the five parts of an encrypted token, but its header names no `alg` and `enc`");
     }
@@ -74,8 +74,8 @@ fn object(part: &[u8]) -> Option<Map<String, Value>> {
 
 fn facts(claims: &Map<String, Value>) -> Result<TokenFacts, &'static str> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str).map(str::to_owned);
-    let issued_at = instant(claims, "iat").map_err(|()| "its `iat` is no number")?;
-    let expires_at = instant(claims, "exp").map_err(|()| "its `exp` is no number")?;
+    let issued_at = instant(claims, "iat").map_err(|()| "its `iat` is not a number")?;
+    let expires_at = instant(claims, "exp").map_err(|()| "its `exp` is not a number")?;
     Ok(TokenFacts {
         client: text("azp").or_else(|| text("client_id")).or_else(|| {
             text("sub").map(|subject| subject.strip_suffix("@clients").map_or(subject.clone(), str::to_owned))
@@ -84,7 +84,7 @@ fn facts(claims: &Map<String, Value>) -> Result<TokenFacts, &'static str> {
         issuer: text("iss"),
         audience: strings(claims.get("aud"), false),
         issued_at,
-        not_before: instant(claims, "nbf").map_err(|()| "its `nbf` is no number")?,
+        not_before: instant(claims, "nbf").map_err(|()| "its `nbf` is not a number")?,
         expires_at,
         lifetime: expires_at.zip(issued_at).and_then(|(end, start)| end.checked_sub(start)),
         time: TokenTime::Valid,

@@ -249,7 +249,7 @@ fn an_rsa_signature_of_the_rfc_is_good() {
 #[test]
 fn a_key_set_without_a_usable_key_is_refused_with_its_file() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let shape = "is no JSON Web Key Set: expected a JSON object with an array `keys`";
+    let shape = "is not a JSON Web Key Set: expected a JSON object with an array `keys`";
     let none = "holds no key that can check a signature: expected public RSA (2048 bits or more), P-256, P-384 or \
                 Ed25519 keys";
     for (text, words) in [

@@ -90,7 +90,7 @@ fn a_file_that_cannot_be_imported_is_refused_in_one_line_with_status_2() {
     for (arguments, expected) in [
         (
             vec![path("none.har"), "--out".into(), path("new.har")],
-            "contrail: no exchange in it has a path of the contract; name the tenant's origin with --upstream",
+            "contrail: the recordings hold no exchange with a path of the contract; name the tenant's origin with --upstream",
         ),
         (
             vec![data("chrome.har"), "--out".into(), path("there.har")],
@@ -166,7 +166,7 @@ fn a_file_without_a_lasting_answer_leaves_the_fixture_as_it_was_with_status_2() 
             let before = fs::read(&har).unwrap();
             write(status);
             for more in ["--overwrite", "--append"] {
-                assert_eq!(import(&[more]), format!("{said} is as it was\n"));
+                assert_eq!(import(&[more]), format!("{said} is unchanged\n"));
                 assert_eq!(fs::read(&har).unwrap(), before);
             }
             if Path::new(&out).is_dir() { fs::remove_dir_all(&out).unwrap() } else { fs::remove_file(&out).unwrap() }
@@ -203,7 +203,7 @@ fn a_tools_message_about_a_failure_loses_its_secrets_before_it_is_cut_and_on_the
     assert!(fixture.contains("connect to https://user:!"), "{fixture}");
     assert_line(
         &replayed.stderr,
-        "1 recorded exchange cannot be served: the recorded exchange is not whole: connect to \
+        "1 recorded exchange cannot be served: the recorded exchange is incomplete: connect to \
          https://user:!password-2!@proxy.example failed, for long for long for long for long for long for long for \
          long for long for long for long for long for long for long for long for long for lo",
     );

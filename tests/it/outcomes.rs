@@ -277,7 +277,7 @@ fn a_command_that_fails_or_is_killed_replaces_nothing_under_overwrite_and_replac
             let ended = if status == 3 { "ended with status 3" } else { "was ended by signal 9 (SIGKILL)" };
             let said = format!("NOT RECORDED ANEW: the command {ended}, so {} replaced nothing", option[0]);
             assert_line(&ran.stderr, &said);
-            assert_line(&ran.stderr, &format!("fixture: {out}, as it was"));
+            assert_line(&ran.stderr, &format!("fixture: {out}, unchanged"));
             assert_line(&ran.stderr, &format!("the new recording is in: {kept}"));
             assert!(!at.join(format!("{out}.journal")).exists());
             let mut after = files(at);
@@ -290,15 +290,14 @@ fn a_command_that_fails_or_is_killed_replaces_nothing_under_overwrite_and_replac
         // A whole recording names those that are still there.
         let ran = record(at, out, option, &[A, B], "true");
         assert_eq!(ran.status, 0, "{}", ran.stderr);
-        let said = format!("recordings of earlier runs that failed, to be removed: {}", all.join(" "));
+        let said = format!("recordings of failed runs to remove: {}", all.join(" "));
         assert_line(&ran.stderr, &said);
         if option == REPLACE {
             continue;
         }
         // What the summary proposes takes it all the same.
         let ran = record(at, out, &["--overwrite"], &[A], "exit 3");
-        let force =
-            ran.stderr.lines().find_map(|line| line.strip_prefix("to replace the fixture all the same: contrail "));
+        let force = ran.stderr.lines().find_map(|line| line.strip_prefix("to replace the fixture anyway: contrail "));
         let force: Vec<&str> = force.unwrap().split(' ').collect();
         let forced = run_in(at, &force);
         assert_eq!(forced.status, 0, "{force:?}: {}", forced.stderr);

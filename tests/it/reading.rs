@@ -157,16 +157,16 @@ fn an_error_never_quotes_the_url_or_a_body() {
 #[test]
 fn a_file_that_is_no_har_is_refused_in_one_line() {
     for (text, reason) in [
-        ("", "it is empty"),
-        ("   \n", "it is empty"),
-        ("hello", "it does not begin with a JSON object"),
-        ("[1,2]", "it does not begin with a JSON object"),
-        ("{}", "it has no array `log.entries`"),
-        (r#"{"log":{}}"#, "it has no array `log.entries`"),
-        (r#"{"log":[]}"#, "it has no array `log.entries`"),
-        (r#"{"log":{"entries":{}}}"#, "it has no array `log.entries`"),
-        (r#"{"openapi":"3.1.0"}"#, "it has no array `log.entries`"),
-        (r#"{"log":"#, "it ends before `log.entries` begins"),
+        ("", "it is empty; record or export it again"),
+        ("   \n", "it is empty; record or export it again"),
+        ("hello", "it does not begin with a JSON object; name a HAR file, or export it as one"),
+        ("[1,2]", "it does not begin with a JSON object; name a HAR file, or export it as one"),
+        ("{}", "it has no array `log.entries`; name a HAR file, or export it as one"),
+        (r#"{"log":{}}"#, "it has no array `log.entries`; name a HAR file, or export it as one"),
+        (r#"{"log":[]}"#, "it has no array `log.entries`; name a HAR file, or export it as one"),
+        (r#"{"log":{"entries":{}}}"#, "it has no array `log.entries`; name a HAR file, or export it as one"),
+        (r#"{"openapi":"3.1.0"}"#, "it has no array `log.entries`; name a HAR file, or export it as one"),
+        (r#"{"log":"#, "it ends before `log.entries` begins; export or copy it again"),
         (r#"{"log" 1}"#, "expected a colon at byte 7; export or copy it again"),
         (
             r#"{"log":{"entries":[]}} x"#,
@@ -180,7 +180,7 @@ fn a_file_that_is_no_har_is_refused_in_one_line() {
             "{\"log\":{\"entries\":[]}}\0\0\0",
             "padding (NUL or ^Z) follows its JSON object at byte 22; `head -c 22` keeps what comes before",
         ),
-        ("\0\0\0\0", "it begins with NUL, as a file whose content was lost; copy it again"),
+        ("\0\0\0\0", "it begins with NUL, like a file whose content was lost; copy it again"),
     ] {
         assert_eq!(refusal(text), format!("`x.har` is neither a HAR file nor a journal: {reason}"), "{text}");
     }
@@ -232,15 +232,21 @@ fn a_version_that_is_newer_or_no_number_is_refused() {
             format!(r#"{{"log":{{"entries":[],"_contrail":{{"version":{version}}}}}}}"#),
         ] {
             let found = refusal(&text);
-            assert!(found.starts_with("`x.har` says `_contrail.version` is "), "{version}: {found}");
-            assert!(found.ends_with("and this contrail reads version 1; use a newer contrail"), "{found}");
+            let advice = match version {
+                "2" | "1.5" => "read it with a newer contrail",
+                _ => "restore the file from a copy",
+            };
+            let version = if version == "null" { "missing" } else { version };
+            let said =
+                format!("`x.har`: `_contrail.version` is {version}, and this contrail reads version 1 only; {advice}");
+            assert_eq!(found, said);
         }
     }
     assert!(read_text(r#"{"log":{"_contrail":{"version":1},"entries":[]}}"#).is_ok());
     let none = refusal(r#"{"log":{"_contrail":{},"entries":[]}}"#);
     assert_eq!(
         none,
-        "`x.har` says `_contrail.version` is missing, and this contrail reads version 1; use a newer contrail"
+        "`x.har`: `_contrail.version` is missing, and this contrail reads version 1 only; restore the file from a copy"
     );
 }
 

@@ -215,7 +215,7 @@ fn a_fixture_that_is_named_by_its_har_file_is_searched_and_redacted_whole() {
     assert_reported(&scan, 1, "fx/undocumented-01-response.txt:1: client-secret (!client-secret-4!)");
     let ran = run_in(folder, ["redact", "--in-place", "fx/fx.har"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert_line(&ran.stderr, "1 secret taken out of 2 files: client-secret 1");
+    assert_line(&ran.stderr, "removed 1 secret from 2 files: client-secret 1");
     assert_eq!(run_in(folder, ["scan", "fx/fx.har"]).status, 0);
     assert_eq!(run_in(folder, ["verify", "fx"]).status, 0);
     // One file of a fixture is a whole copy: packed.
@@ -260,7 +260,7 @@ fn import_leaves_a_recording_of_another_tool_as_it_is() {
         (
             "b.har",
             "--append",
-            "contrail: --append: `b.har` is another tool's recording, and no fixture; name a fixture of contrail, or \
+            "contrail: --append: `b.har` is another tool's recording, not a fixture; name a fixture of contrail, or \
              a new path",
         ),
         (
@@ -379,7 +379,7 @@ fn a_folder_with_nothing_but_a_failed_run_names_its_journal() {
     fs::create_dir(folder.path().join("f")).unwrap();
     fs::write(folder.path().join("f/a.failed.journal"), "").unwrap();
     let ran = run_in(folder.path(), ["verify", "f"]);
-    let said = "contrail: the folder `f` holds no recording but those of runs that failed; to read one, name it: \
+    let said = "contrail: the folder `f` holds only recordings of failed runs; to read one, name it: \
                 `f/a.failed.journal`\n";
     assert_eq!((ran.status, ran.stderr.as_str()), (2, said));
 }

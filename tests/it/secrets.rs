@@ -1,4 +1,4 @@
-//! `contrail scan` finds secrets without showing them; `contrail redact` takes them out and keeps the rest.
+//! `contrail scan` finds secrets without showing them; `contrail redact` removes them and keeps the rest.
 
 use std::{fs, path::Path};
 
@@ -210,7 +210,7 @@ fn files_and_folders_behind_symbolic_links_are_searched_and_redacted_with_the_ot
     symlink("..", at("d/back")).unwrap();
     symlink("nowhere", at("d/c.har")).unwrap();
     let ran = run_in(folder.path(), ["scan", "d"]);
-    assert_error(&ran, 1, "5 secrets in 20 places of 2 files; `contrail redact` takes them out");
+    assert_error(&ran, 1, "5 secrets in 20 places of 2 files; `contrail redact` removes them");
     assert_line(
         &ran.stderr,
         "contrail: `d/c.har` is a symbolic link and is not read: No such file or directory (os error 2)",

@@ -91,7 +91,7 @@ impl Server {
     pub(super) async fn line(&mut self) -> Result<Option<String>, Failure> {
         let line = tokio::time::timeout(PATIENCE, self.lines.next_line())
             .await
-            .map_err(|_| "a contrail that the demo has started does not say anything any more")??;
+            .map_err(|_| "a contrail process that the demo started no longer writes anything")??;
         if let Some(line) = &line {
             writeln!(self.log, "{line}")?;
         }

@@ -29,7 +29,7 @@ type Reply = (u16, Bytes);
 
 pub(super) async fn demo(folder: &Path, args: &ContractArgs, screen: &mut Screen) -> Result<(), Failure> {
     let contract = args.load()?;
-    let title = format!("{} {}", contract.title(), contract.version());
+    let title = format!("`{}` (version {})", contract.title(), contract.version());
     let mock = Arc::new(Mock::new(contract, None, 0)?);
     let samples = mock.samples();
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -40,7 +40,7 @@ pub(super) async fn demo(folder: &Path, args: &ContractArgs, screen: &mut Screen
     }));
     let options = absolute(args)?;
     screen.print(&format!(
-        "A mock of {title} runs at {upstream}, a recording proxy before it, and a client goes through the proxy:\n\n\
+        "A mock of {title} listens on {upstream}, and a client calls it through a recording proxy:\n\n\
          $ contrail record --upstream {upstream} --out {FIXTURE} --contract …\n"
     ))?;
     let recorded = record(folder, &upstream, &options, &samples, screen).await?;
@@ -83,7 +83,7 @@ async fn record<'s>(
     let (mut conforming, mut with_gaps, mut without) = (0, 0, 0);
     for (operation, sample) in samples {
         let Some(sample) = sample else {
-            screen.omit(&format!("{operation}: no request was found that breaks no rule"))?;
+            screen.omit(&format!("{operation}: contrail found no valid request"))?;
             without += 1;
             continue;
         };
@@ -94,7 +94,7 @@ async fn record<'s>(
             screen.check(false, &format!("{operation}: status {}, {}", reply.0, violations.join(", ")))?;
         }
         if reply.0 == 501 {
-            screen.omit(&format!("{operation}: no answer was found that conforms; the mock answers 501"))?;
+            screen.omit(&format!("{operation}: contrail found no conforming answer; the mock answers 501"))?;
             without += 1;
         } else if live.rules.is_empty() {
             conforming += 1;

@@ -46,7 +46,7 @@ pub(super) async fn demo(folder: &Path, screen: &mut Screen) -> Result<(), Failu
     }));
 
     screen.print(&format!(
-        "A tenant runs at {upstream}, a recording proxy before it, and a client goes through the proxy:\n\n\
+        "A tenant listens on {upstream}, and a client calls it through a recording proxy:\n\n\
          $ contrail record --upstream {upstream} --out {FIXTURE}\n"
     ))?;
     let results = record(folder, &tenant, &secrets, &upstream, screen).await?;

@@ -35,12 +35,12 @@ pub(super) fn aspect(aspect: Unchecked) -> (&'static str, &'static str, &'static
         Unchecked::RequestBody => (
             "The request body could not be judged: it was cut, withheld or not saved, cannot be decoded, is nested too deep, or has no or several media types, or one that contrail does not read. Or its documentation uses something that contrail does not implement (`contrail contract` lists that).",
             "",
-            "Raise `--max-capture`, or record it anew.",
+            "Raise `--max-capture`, or record it again.",
         ),
         Unchecked::ResponseBody => (
             "The response body could not be judged, for the same reasons, or it is a part (status 206), or the documentation does not show it.",
             "Section 4.4.",
-            "Raise `--max-capture`, record it anew, or add a schema with an overlay.",
+            "Raise `--max-capture`, record it again, or add a schema with an overlay.",
         ),
         Unchecked::ResponseRequired => (
             "The documentation does not show which fields are always present, so none was missed.",

@@ -38,7 +38,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "The client sends an id that no resource can have: look where it got it from.",
         },
         Rule::QueryParameter => Explanation {
-            means: "A documented query parameter breaks its schema, is missing although it is required, or comes more than once where it is no list. An integer in a query is digits with an optional minus: `5.0`, `+5` and `05` are none.",
+            means: "A documented query parameter breaks its schema, is missing although it is required, or comes more than once where it is not a list. An integer in a query is digits with an optional minus: `5.0`, `+5` and `05` are none.",
             source: "Section 4.3: `take` is an integer from 1 to 100; section 8 repeats it.",
             example: "`GET /api/v2/connections/con_1/directory-provisioning/synchronized-groups?take=101`",
             now: "Fix the client; `at` names the parameter.",
@@ -140,7 +140,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
                   header is stripped; contrail then says `auth` is unchecked instead.",
         },
         Rule::AuthMalformed => Explanation {
-            means: "The bearer token is no JWT: not three base64url parts of which the first two are JSON objects, no \
+            means: "The bearer token is not a JWT: not three base64url parts of which the first two are JSON objects, no \
                     signature part, or `alg: none`. An encrypted token (JWE) is not malformed: `auth` and `required-scope` are unchecked. Under another contract this holds where the security scheme says \
                     `bearerFormat: JWT` or `x-contrail-token: jwt`; elsewhere a token may be opaque, and `auth` is unchecked.",
             source: "Section 5: the token format is a JWT.",
@@ -225,7 +225,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             now: "Stop and look: a cache or a gateway may have mixed up answers.",
         },
         Rule::ExchangePageSize => Explanation {
-            means: "A page holds more items than the parameter for its size (`take`) asked for, or than its default. One that is no number or comes twice asks for none.",
+            means: "A page holds more items than the parameter for its size (`take`) asked for, or than its default. One that is not a number or comes twice asks for none.",
             source: "Section 4.3: `take` is the number of results per page, 50 by default.",
             example: "`?take=10` answered with 11 groups",
             now: "Do not size buffers by `take`; tell the tenant.",

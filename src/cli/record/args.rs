@@ -83,7 +83,7 @@ pub(super) fn exists(args: &Args) -> Result<bool, Failure> {
         return Ok(there);
     }
     Err(format!(
-        "{} exists already; --append adds to it, --overwrite replaces it, --replace OPERATION records one operation anew",
+        "{} exists already; --append adds to it, --overwrite replaces it, --replace OPERATION records one operation again",
         args.out.display()
     )
     .into())

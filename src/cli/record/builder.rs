@@ -174,8 +174,8 @@ impl FixtureBuilder {
         let option = if renewal.operations.is_some() { "--replace" } else { "--overwrite" };
         let files: Vec<String> = journal.segments().iter().map(|path| quoted(path)).collect();
         format!(
-            "{} holds {} of a killed `record {option}`, which was to replace entries of {} and is not whole; record with \
-             --overwrite to start anew, or keep them with `contrail pack {} --out ANOTHER.har` and remove the journal",
+            "{} holds {} of a killed `record {option}`, an incomplete replacement for entries of {}; record with --overwrite \
+             to start over, or keep them with `contrail pack {} --out ANOTHER.har` and remove the journal",
             journal.path().display(),
             plural(entries, "exchange"),
             self.out.display(),
@@ -220,8 +220,7 @@ impl FixtureBuilder {
             Ok(())
         };
         let folded = self.fold(journal, earlier, renew, Some(&prove))?;
-        let unproven =
-            "still marked unproven: what a killed process saw cannot be scanned for (--overwrite starts anew)";
+        let unproven = "still marked unproven: contrail cannot scan for secrets that a killed process saw (--overwrite starts over)";
         let note = folded.unproven.then(|| unproven.to_owned());
         let missing = folded.unrecorded.as_ref().map(Unrecorded::sentence);
         let proof = found.take().map(|problems: Vec<String>| problems.into_iter().chain(missing).collect::<Vec<_>>());
@@ -284,14 +283,14 @@ impl FixtureBuilder {
         if !folded.transient.is_empty() {
             let list: Vec<String> =
                 folded.transient.iter().map(|(status, count)| format!("{status} × {count}")).collect();
-            extra.push(("transient answers left out (--keep keeps them)", list.join(", ").into()));
+            extra.push(("transient answers left out", format!("{}; --keep keeps them", list.join(", ")).into()));
         }
         for (name, count) in [
-            ("answers of contrail's own left out", folded.own_answers),
+            ("own answers left out", folded.own_answers),
             ("entries of other operations left out", folded.not_taken),
             ("old entries replaced", folded.replaced),
-            ("old entries that stay, because the tenant did not answer", folded.stayed),
-            ("entries that are not whole", folded.incomplete),
+            ("old entries kept for lack of an answer", folded.stayed),
+            ("incomplete entries", folded.incomplete),
         ] {
             if count > 0 {
                 extra.push((name, count.into()));

@@ -93,7 +93,7 @@ fn cleared(leftovers: Leftovers, fate: Fate, killed: usize) -> Result<summary::E
     match fate {
         Fate::Replaced => {
             leftovers.discard()?;
-            Ok(vec![("discarded, because of --overwrite", what.into())])
+            Ok(vec![("discarded", format!("{what}, because of --overwrite").into())])
         }
         Fate::Nothing => {
             let path = leftovers.restore()?;
@@ -200,7 +200,7 @@ impl Ending<'_> {
         // A trail can be packed as a whole folder.
         let files: Vec<String> = left.iter().map(|path| quoted(path)).collect();
         let source = self.args.trail.trail.as_deref().map_or_else(|| files.join(" "), quoted);
-        let next = Some(format!("mend the cause, then contrail pack {source} --out ANOTHER.har"));
+        let next = Some(format!("remove the cause, then contrail pack {source} --out ANOTHER.har"));
         End { extra, next, undone, fate: Fate::NotFolded, ..End::default() }
     }
 
@@ -211,7 +211,7 @@ impl Ending<'_> {
             if ended.interrupted { "contrail was stopped while the command ran".to_owned() } else { ended.in_words() };
         let option = if args.overwrite { "--overwrite" } else { "--replace" };
         let why = format!("{why}, so {option} replaced nothing");
-        let fixture = format!("{}, as it was", args.out.display());
+        let fixture = format!("{}, unchanged", args.out.display());
         let mut extra: summary::Extra = vec![nothing::not_recorded_anew(&why), ("fixture", fixture.into())];
         extra.extend(alarms(&journal));
         if args.trail.trail.is_some() {
@@ -224,7 +224,7 @@ impl Ending<'_> {
             if args.overwrite {
                 let (command, fixture) = (if is_single_file(&args.out) { "pack" } else { "unpack" }, quoted(&args.out));
                 let force = format!("contrail {command} {} --out {fixture} --overwrite", quoted(&kept));
-                extra.push(("to replace the fixture all the same", force.into()));
+                extra.push(("to replace the fixture anyway", force.into()));
             }
         }
         extra.extend(trail);
@@ -236,7 +236,7 @@ impl Ending<'_> {
 fn failed(out: &Path) -> Option<(&'static str, Value)> {
     let paths = SetAside::Failed.all(&Journal::path_for(out));
     let paths: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
-    (!paths.is_empty()).then(|| ("recordings of earlier runs that failed, to be removed", paths.join(" ").into()))
+    (!paths.is_empty()).then(|| ("recordings of failed runs to remove", paths.join(" ").into()))
 }
 
 /// How many of the old entries have no counterpart: the same request, as often.

@@ -14,7 +14,7 @@ const NOTHING_RECORDED: &str = "NOTHING RECORDED";
 
 /// The lines for the summary of a recording that changed nothing, because the tenant gave no answer.
 pub(in crate::cli) fn lines(fixture: &str, stays: bool, cause: &str) -> Extra {
-    let kept = if stays { format!("{fixture}, as it was") } else { format!("{fixture} was not made") };
+    let kept = if stays { format!("{fixture}, unchanged") } else { format!("{fixture} was not made") };
     vec![(NOTHING_RECORDED, cause.into()), ("fixture", kept.into())]
 }
 
@@ -27,7 +27,7 @@ pub(in crate::cli) fn reason(cause: String) -> Reason {
 pub(super) fn unanswered(folded: &Folded) -> Option<String> {
     let list = folded.unanswered.join(", ");
     let own = own_answers(folded).map(|own| format!("; {own}")).unwrap_or_default();
-    (!list.is_empty()).then(|| format!("{list}: no answer of the tenant came, so the old entries stay{own}"))
+    (!list.is_empty()).then(|| format!("{list}: the tenant did not answer, so contrail keeps the old entries{own}"))
 }
 
 const NOT_RECORDED_ANEW: &str = "NOT RECORDED ANEW";
@@ -56,14 +56,14 @@ pub(in crate::cli) fn cause(outcome: &Outcome, folded: &Folded, ran: &RunEnd) ->
     }
     if folded.not_taken > 0 {
         let came = plural(folded.not_taken, "exchange");
-        causes.push(format!("{came} came, of other operations than --replace names"));
+        causes.push(format!("contrail received {came}, all of operations that --replace does not name"));
     }
     if counts.left_out > 0 {
         let came = plural(counts.left_out, "exchange");
         causes.push(format!("--only and --exclude left out {came}"));
     }
     if counts.lost() {
-        causes.push("what came could not be written".to_owned());
+        causes.push("contrail could not write the exchanges".to_owned());
     }
     if !folded.no_answers.is_empty() {
         causes.push(format!("exchanges ended before the tenant answered: {}", listed(&folded.no_answers)));
@@ -76,9 +76,9 @@ pub(in crate::cli) fn cause(outcome: &Outcome, folded: &Folded, ran: &RunEnd) ->
 fn unused(outcome: &Outcome, ran: &RunEnd) -> String {
     let mut lines = if ran.given.is_empty() {
         let places: Vec<&str> = ran.listeners.iter().filter_map(|line| line.strip_prefix("listening on ")).collect();
-        format!("no request came to {}", places.join(", "))
+        format!("contrail received no request at {}", places.join(", "))
     } else {
-        format!("CMD sent contrail no request for the tenant; it was given {}", ran.given.join(", "))
+        format!("CMD sent no request for the tenant through contrail; its environment has {}", ran.given.join(", "))
     };
     let refused: u64 = outcome.counts.turned_away.values().sum();
     let denied = denied(outcome);
@@ -90,7 +90,7 @@ fn unused(outcome: &Outcome, ran: &RunEnd) -> String {
     match denied {
         Some(denied) => format!("{lines}; {denied}"),
         None if ran.given.is_empty() => format!("{lines}; point the client there"),
-        None => format!("{lines}; make it use one of them"),
+        None => format!("{lines}; make CMD use one of them"),
     }
 }
 

@@ -34,23 +34,26 @@ impl Summary {
     }
 
     pub(super) fn print(&self, redactor: &Redactor, files: usize, check: bool) {
-        let verb = if check { "to take out of" } else { "taken out of" };
         let kinds: Vec<String> = self.places.iter().map(|(kind, number)| format!("{kind} {number}")).collect();
-        let places = self.places.values().sum();
-        match places {
-            0 => line(&format!("no secret {verb} {}", plural(files, "file"))),
-            _ => line(&format!("{} {verb} {}: {}", plural(places, "secret"), plural(files, "file"), kinds.join(", "))),
+        let places: usize = self.places.values().sum();
+        let (files, secrets) = (plural(files, "file"), plural(places, "secret"));
+        let kinds = if kinds.is_empty() { String::new() } else { format!(": {}", kinds.join(", ")) };
+        if check {
+            line(&format!("{secrets} to remove from {files}{kinds}"));
+        } else {
+            line(&format!("removed {secrets} from {files}{kinds}"));
         }
         if self.withheld > 0 {
             let bodies = plural(self.withheld, "body");
+            let verb = if check { "would empty" } else { "emptied" };
             line(&format!(
-                "{bodies} emptied: not what the media type says, and contrail cannot tell where secrets are"
+                "{verb} {bodies}: the content does not match the media type, so contrail cannot find secrets in it"
             ));
         }
         if self.edited > 0 {
-            let verb = if check { "would be accepted" } else { "accepted" };
+            let verb = if check { "would accept" } else { "accepted" };
             line(&format!(
-                "{verb}: {} edited by hand (another digest than the HAR file states)",
+                "{verb} {} edited by hand (the digest differs from the HAR file's)",
                 plural(self.edited, "body file")
             ));
         }
@@ -59,7 +62,7 @@ impl Summary {
         }
         if self.left > 0 {
             let left = plural(self.left, "secret");
-            line(&format!("contrail: {left} left in what was written; this is a fault of contrail"));
+            line(&format!("contrail: {left} left in what was written; this is a bug in contrail"));
         }
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &R
     if judged.count > 0 {
         let _ = writeln!(
             text,
-            "{} {} not fit the contract in force, asked for or not:",
+            "{} {} not fit the contract in force (requested or not):",
             exchanges(judged.count),
             if judged.count == 1 { "does" } else { "do" }
         );
@@ -74,7 +74,7 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &R
     let gone: Vec<&Stale> = outcome.collector.run().stale.iter().filter(|stale| stale.is_gone).collect();
     if !gone.is_empty() {
         let are = if gone.len() == 1 { "is" } else { "are" };
-        let _ = writeln!(text, "{} {are} of no operation of the contract any more:", exchanges(gone.len()));
+        let _ = writeln!(text, "{} {are} of an operation that the contract no longer has:", exchanges(gone.len()));
         list(&mut text, gone.iter().map(|Stale { entry, request, why, .. }| format!("{entry}: {request}: {why}")));
     }
     if !unused.is_empty() {

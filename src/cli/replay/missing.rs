@@ -112,7 +112,8 @@ impl Missing {
     /// Says that this replay is not confined to the recording.
     pub(super) fn print_start(&self, proxy: &ProxyArgs) {
         let (origin, fixture) = (&self.ready.origin, self.builder.out.display());
-        let said = format!("what was not recorded is asked of {origin} and added to {fixture} (--record-missing)");
+        let said =
+            format!("contrail forwards requests that {fixture} lacks to {origin}, and records them (--record-missing)");
         event(self.builder.format, "record_missing", origin.as_str(), &said);
         self.ready.introduce(proxy, self.builder.format);
     }

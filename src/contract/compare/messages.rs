@@ -57,7 +57,7 @@ impl Messages<'_, '_> {
             self.flag(
                 (old.required, parameter.required),
                 &place,
-                (Impact::Breaking, "request-parameter-became-required", "the parameter is required now"),
+                (Impact::Breaking, "request-parameter-became-required", "the parameter is now required"),
                 (Impact::NonBreaking, "request-parameter-became-optional", "the parameter is optional now"),
             );
             self.flag(
@@ -125,7 +125,7 @@ impl Messages<'_, '_> {
                 self.flag(
                     (*required, *now),
                     BODY,
-                    (Impact::Breaking, "request-body-became-required", "the body is required now"),
+                    (Impact::Breaking, "request-body-became-required", "the body is now required"),
                     (Impact::NonBreaking, "request-body-became-optional", "the body is optional now"),
                 );
                 self.contents(Role::RequestBody, content, new, BODY);
@@ -183,7 +183,7 @@ impl Messages<'_, '_> {
         }
         for content in is.iter().filter(|content| covering(was, &content.range).is_none()) {
             let kind = format!("{subject}-media-type-added");
-            self.add(Impact::NonBreaking, &kind, place, format!("also `{}` now", content.range));
+            self.add(Impact::NonBreaking, &kind, place, format!("`{}` was added", content.range));
         }
     }
 
@@ -265,7 +265,7 @@ impl Messages<'_, '_> {
             self.flag(
                 (header.required, new.required),
                 &place,
-                (Impact::NonBreaking, "response-header-became-required", "the header is required now"),
+                (Impact::NonBreaking, "response-header-became-required", "the header is now required"),
                 (Impact::Breaking, "response-header-became-optional", "the header is optional now"),
             );
             self.notations(Role::ResponseHeader, (header.notation, new.notation), &place);

@@ -109,7 +109,7 @@ fn places(old: &ContractDocument, new: &ContractDocument, pairs: &[Pair<'_>], ch
     let reached = |document: &ContractDocument, method: &str, path: &str| document.find(method, path).is_some();
     for (one, other, impact, kind, message) in [
         (old, new, Impact::Breaking, "base-path-removed", "the contract does not serve this base path any more"),
-        (new, old, Impact::NonBreaking, "base-path-added", "the contract serves this base path, too"),
+        (new, old, Impact::NonBreaking, "base-path-added", "the contract also serves this base path"),
     ] {
         for base in one.base_paths() {
             let lost = |(was, is): &&(&Operation, &Operation)| {
@@ -183,7 +183,7 @@ fn security(was: &Operation, is: &Operation, changes: &mut Vec<Change>) {
     let describe = |operation: &Operation, described: String| {
         if shown(operation) { described } else { format!("{described}, its scopes not shown") }
     };
-    let message = format!("was {} and is {}", describe(was, before), describe(is, after));
+    let message = format!("changed from {} to {}", describe(was, before), describe(is, after));
     changes.push(change(None, impact, kind, "security", message));
 }
 

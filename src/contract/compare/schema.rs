@@ -190,7 +190,7 @@ impl<'a, 'c> Walk<'a, 'c> {
         let silent = one.is_none() && self.role.is_sent() || other.is_none() && !self.role.is_sent();
         let effect = if silent { Effect::Unclear } else { effect };
         let what = if effect == Effect::Wider { "type-generalized" } else { "type-changed" };
-        self.add(at, what, effect, format!("the type was {} and is {}", names(&one), names(&other)));
+        self.add(at, what, effect, format!("the type changed from {} to {}", names(&one), names(&other)));
         match (one, other) {
             (Some(one), Some(other)) => one.iter().any(|name| takes_type(&other, name)),
             _ => true,
@@ -215,7 +215,7 @@ impl<'a, 'c> Walk<'a, 'c> {
                 if !added.is_empty() {
                     // Whether a reader copes with a further value is the reader's.
                     let effect = if self.role.is_sent() { Effect::Wider } else { Effect::Unclear };
-                    self.add(at, "enum-value-added", effect, format!("also {} now", listed(&added)));
+                    self.add(at, "enum-value-added", effect, format!("{} added", listed(&added)));
                 }
             }
             (None, None) => {}
@@ -236,7 +236,7 @@ impl<'a, 'c> Walk<'a, 'c> {
         }
         if !added.is_empty() {
             let effect = if self.role.is_sent() { Effect::Wider } else { Effect::Unclear };
-            self.add(at, "known-value-added", effect, format!("also {} now", listed(&added)));
+            self.add(at, "known-value-added", effect, format!("{} added", listed(&added)));
         }
     }
 
@@ -328,7 +328,7 @@ impl<'a, 'c> Walk<'a, 'c> {
 
     fn required(&mut self, at: &At, was: bool, is: bool) {
         match (was, is) {
-            (false, true) => self.add(at, "became-required", Effect::Narrower, "the property is required now".into()),
+            (false, true) => self.add(at, "became-required", Effect::Narrower, "the property is now required".into()),
             (true, false) => self.add(at, "became-optional", Effect::Wider, "the property is optional now".into()),
             _ => {}
         }
@@ -570,7 +570,7 @@ fn listed(values: &[&Value]) -> String {
 
 fn was_and_is(keyword: &str, old: &Map<String, Value>, new: &Map<String, Value>) -> String {
     match (old.get(keyword), new.get(keyword)) {
-        (Some(old), Some(new)) => format!("`{keyword}` was {old} and is {new}"),
+        (Some(old), Some(new)) => format!("`{keyword}` changed from {old} to {new}"),
         (None, Some(new)) => format!("`{keyword}` {new} is new"),
         (Some(old), None) => format!("`{keyword}` {old} is gone"),
         (None, None) => String::new(),

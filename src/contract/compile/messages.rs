@@ -109,7 +109,7 @@ impl<'d> Compiler<'d> {
             let at = child(&at, name);
             let range = MediaRange::parse(name);
             if range.is_none() {
-                self.unusable(&at, format!("`{name}` is no media type"));
+                self.unusable(&at, format!("`{name}` is not a media type"));
             }
             let followed = refs::follow(self.document, &at, media_type);
             let followed = followed.and_then(|(at, held)| members(held, &at).map(|_| (at, held)));
@@ -155,7 +155,7 @@ impl<'d> Compiler<'d> {
             let named = encoding.get("style").and_then(Value::as_str);
             let style = named.and_then(Style::from_name);
             if named.is_some() && style.is_none() {
-                self.unusable(&child(&at, "style"), "it is no style of a field");
+                self.unusable(&child(&at, "style"), "it is not a style of a field");
             }
             // "If a value for `style`, `explode` or `allowReserved` is explicitly defined, then … `contentType` SHALL
             // be ignored."

@@ -98,7 +98,7 @@ impl<'d> Compiler<'d> {
             let bases = nearer.as_deref().unwrap_or(bases);
             let mut compiled = self.operation(&at, operation, &method, path, &shared, bases);
             if let Some(twin) = operations.iter().find(|held| held.id == compiled.id) {
-                let reason = format!("the operation id `{}` is that of `{}`, too", twin.id, twin.path);
+                let reason = format!("the operation id `{}` is also that of `{}`", twin.id, twin.path);
                 self.unusable(&child(&at, "operationId"), reason);
                 compiled.id = format!("{method} {path}").into();
             }
@@ -122,7 +122,7 @@ impl<'d> Compiler<'d> {
             let at = child(&at, name);
             match method(name).filter(|_| !METHODS.contains(&&*name.to_ascii_lowercase())) {
                 Some(method) => found.push((at, method, operation)),
-                None => self.unusable(&at, format!("`{name}` is no method that can stand here")),
+                None => self.unusable(&at, format!("`{name}` is not a method that is allowed here")),
             }
         }
         found
@@ -236,7 +236,8 @@ fn same_parameter(a: &Value, b: &Value) -> bool {
 fn media_types(document: &Value) -> Result<Vec<MediaRange>, ContractError> {
     let at = "/x-contrail-media-types";
     let Some(names) = document.get("x-contrail-media-types") else { return Ok(Vec::new()) };
-    let range = |name: &str| MediaRange::parse(name).ok_or_else(|| invalid(at, format!("`{name}` is no media type")));
+    let range =
+        |name: &str| MediaRange::parse(name).ok_or_else(|| invalid(at, format!("`{name}` is not a media type")));
     strings(names, at)?.into_iter().map(range).collect()
 }
 

@@ -52,7 +52,7 @@ impl<'d> Compiler<'d> {
             "querystring" => (ParameterIn::QueryString, Style::Form, &[]),
             "header" => (ParameterIn::Header, Style::Simple, &[Style::Simple]),
             "cookie" => (ParameterIn::Cookie, Style::Form, &[Style::Form, Style::Cookie]),
-            other => return Err(invalid(at, format!("`in: {other}` is no place of a parameter"))),
+            other => return Err(invalid(at, format!("`in: {other}` is not a place of a parameter"))),
         };
         let ignored = ["accept", "content-type", "authorization"];
         if place == ParameterIn::Header && ignored.iter().any(|ignored| name.eq_ignore_ascii_case(ignored)) {
@@ -101,7 +101,7 @@ impl<'d> Compiler<'d> {
             Some(named) => match named.as_str().and_then(Style::from_name).filter(|style| allowed.contains(style)) {
                 Some(style) => style,
                 None => {
-                    self.unusable(&child(at, "style"), format!("{named} is no style for this place"));
+                    self.unusable(&child(at, "style"), format!("{named} is not a style for this place"));
                     return None;
                 }
             },

@@ -32,7 +32,7 @@ pub(super) fn relations(
             if value.is_empty() || value.starts_with('/') {
                 Ok(value.into())
             } else {
-                Err(invalid(&at, format!("`{value}` is no JSON pointer")))
+                Err(invalid(&at, format!("`{value}` is not a JSON pointer")))
             }
         };
         compiled.push(match text(relation, &at, "kind")? {
@@ -54,7 +54,10 @@ pub(super) fn relations(
                 Relation::Echo { fields: fields.into_iter().map(pointer).collect::<Result<_, _>>()? }
             }
             other => {
-                return Err(invalid(&at, format!("`{other}` is no relation; there are identity, page-size and echo")));
+                return Err(invalid(
+                    &at,
+                    format!("`{other}` is not a relation; there are identity, page-size and echo"),
+                ));
             }
         });
     }

@@ -161,17 +161,17 @@ fn a_bad_place_is_listed_and_never_refuses_the_document() {
         (json!({"/a": {"get": {"responses": {"2X": {}}}}}), "/paths/~1a/get/responses/2X `2X` is neither a status"),
         (
             json!({"/a": {"get": {"responses": {"200": {"$ref": "other.yaml#/r"}}}}}),
-            "/paths/~1a/get/responses/200/$ref it refers to `other.yaml#/r`, which is no place in the document or in a file beside it",
+            "/paths/~1a/get/responses/200/$ref it refers to `other.yaml#/r`, which is not a place in the document or in a file beside it",
         ),
         (
             json!({"/a": {"get": {"responses": {"200": {"content": {"json": {}}}}}}}),
-            "/paths/~1a/get/responses/200/content/json `json` is no media type",
+            "/paths/~1a/get/responses/200/content/json `json` is not a media type",
         ),
         (json!({"/a": {"get": {"requestBody": []}}}), "/paths/~1a/get/requestBody it has to be an object"),
         (json!({"/a": {"get": {"operationId": 5}}}), "/paths/~1a/get/operationId it has to be a string"),
         (
             json!({"/a": {"get": {"operationId": "x"}, "put": {"operationId": "x"}}}),
-            "/paths/~1a/put/operationId the operation id `x` is that of `/a`, too",
+            "/paths/~1a/put/operationId the operation id `x` is also that of `/a`",
         ),
         (
             json!({"/a": {"get": {"x-contrail-relations": [{"kind": "identity", "parameter": "id", "response": "/id"}]}}}),
@@ -378,5 +378,5 @@ fn what_openapi_3_2_adds_and_contrail_does_not_read_is_listed() {
     assert_eq!(ids, ["q", "l"]);
     assert!(contract.find("QUERY", "/a").is_some() && contract.find("LINK", "/a").is_some());
     let unusable: Vec<_> = contract.documents()[0].unusable_places().map(|place| &*place.reason).collect();
-    assert_eq!(unusable, ["`POST` is no method that can stand here", "`A B` is no method that can stand here"]);
+    assert_eq!(unusable, ["`POST` is not a method that is allowed here", "`A B` is not a method that is allowed here"]);
 }

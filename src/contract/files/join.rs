@@ -273,7 +273,7 @@ impl Files {
         }
         let metadata = file.metadata().map_err(|error| format!("cannot read `{shown}`: {error}"))?;
         if !metadata.is_file() {
-            return Err(format!("`{shown}` is no regular file"));
+            return Err(format!("`{shown}` is not a regular file"));
         }
         self.bytes += metadata.len();
         if self.bytes > MAX_BYTES {

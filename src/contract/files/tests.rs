@@ -126,7 +126,7 @@ fn a_reference_that_leads_nowhere_stays_with_its_reason() {
         "it refers to `sub/gone.yaml`: there is no such file".to_owned(),
         "it refers to `sub/s.yaml#/nothing`: `sub/s.yaml` has nothing at `/nothing`".to_owned(),
         "it refers to `sub/s.yaml#anchor`: `sub/s.yaml` has no anchor `anchor`".to_owned(),
-        "it refers to `sub`: `sub` is no regular file".to_owned(),
+        "it refers to `sub`: `sub` is not a regular file".to_owned(),
     ];
     assert_eq!(reasons.len(), expected.len(), "{reasons:#?}");
     for (reason, expected) in reasons.iter().zip(&expected) {

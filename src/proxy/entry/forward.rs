@@ -155,8 +155,8 @@ impl Forward {
     /// What would open a host that is not.
     fn advice(&self, target: &HostPort) -> String {
         match self.tunnel {
-            Some(_) => format!("--intercept {target} opens it, --tunnel allow passes it on unseen"),
-            None => format!("--intercept {target} opens it, with --allow denied it does not fail the run"),
+            Some(_) => format!("--intercept {target} opens it; --tunnel allow forwards it unread"),
+            None => format!("--intercept {target} opens it; --allow denied lets the run pass"),
         }
     }
 

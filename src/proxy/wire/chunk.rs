@@ -46,7 +46,7 @@ impl Chunks {
         let digits = text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
         let (digits, extensions) = text.split_at(digits);
         if digits.is_empty() || digits.len() > 16 {
-            return Err(ChunkFault::Malformed("a chunk's size is no number"));
+            return Err(ChunkFault::Malformed("a chunk's size is not a number"));
         }
         if !are_extensions(extensions) {
             return Err(ChunkFault::Malformed("something else than an extension follows a chunk's size"));
@@ -80,7 +80,7 @@ impl Chunks {
         }
         match split_field(text) {
             Some((_, value)) if !value.iter().any(|byte| is_control(*byte)) => Ok(false),
-            _ => Err(ChunkFault::Malformed("a trailer is no header field")),
+            _ => Err(ChunkFault::Malformed("a trailer is not a header field")),
         }
     }
 }

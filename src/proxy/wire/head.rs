@@ -183,7 +183,7 @@ pub(super) fn unfinished(line: &[u8], request_line: bool, head: &Head, bounds: &
         }
         let text = line.strip_suffix(b"\r").unwrap_or(line);
         if text.iter().any(|byte| !(b' '..=b'~').contains(byte)) {
-            return Some(RequestFault::bad("this is no HTTP request line"));
+            return Some(RequestFault::bad("this is not an HTTP request line"));
         }
     }
     (head.bytes + line.len() > bounds.bytes).then_some(RequestFault::HEADER_BYTES)

@@ -208,7 +208,8 @@ fn request(
     foreign: bool,
 ) -> Result<Request, EntryFault> {
     let method = request.method.as_ref().map(Text::as_str).unwrap_or_default();
-    let method = Method::from_bytes(method.as_bytes()).map_err(|_| EntryFault::from("its method is no HTTP method"))?;
+    let method =
+        Method::from_bytes(method.as_bytes()).map_err(|_| EntryFault::from("its method is not an HTTP method"))?;
     let mut headers = headers(request.headers.unwrap_or_default());
     let wire_size = har::count(request.body_size);
     let mut body = match request.post_data {

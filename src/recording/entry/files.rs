@@ -176,11 +176,11 @@ fn find_inside(folder: &Path, name: &str) -> Result<PathBuf, String> {
             return Err("is refused: it is a link (or lies behind one); put the file itself there".to_owned());
         }
         if parts.peek().is_none() && !kind.is_file() {
-            return Err("is refused: it is no regular file".to_owned());
+            return Err("is refused: it is not a regular file".to_owned());
         }
     }
     if path == folder {
-        return Err("is refused: it is no regular file".to_owned());
+        return Err("is refused: it is not a regular file".to_owned());
     }
     Ok(path)
 }

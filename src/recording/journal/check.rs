@@ -111,7 +111,7 @@ fn check<R: BufRead>(
     let seq = check.checked.head.seq;
     if let Some(kept) = check.kept.last().filter(|kept| whole && kept.seq > seq) {
         let reason = format!(
-            "the chain ends after {}, and the head that was kept elsewhere has {}; the end was cut off",
+            "the chain ends after {}, but the kept head has {}: the end was cut off",
             plural(seq, "link"),
             kept.seq
         );
@@ -214,10 +214,10 @@ impl Check {
             |reason: &str| Some(Broken { segment: segment.to_path_buf(), line: number, reason: reason.to_owned() });
         let is_whole = line.ends_with(b"\n");
         if number == 1 && self.chained && !line.starts_with(CHAIN) {
-            return broken("a segment begins with the chain, and this line is none of it");
+            return broken("a segment begins with a line of the chain, and this line is another");
         }
         if self.chained && !self.last && !is_whole {
-            return broken("this line was added: the next segment was begun behind whole lines only");
+            return broken("this line was added: contrail ends a segment with a whole line");
         }
         if !line.starts_with(CHAIN) {
             if is_link(line) {
@@ -267,7 +267,7 @@ impl Check {
         let first = self.kept.partition_point(|kept| kept.seq < head.seq);
         for kept in self.kept[first..].iter().take_while(|kept| kept.seq == head.seq) {
             if kept.hash != head.hash {
-                return Err("the head that was kept elsewhere is another; the trail was written anew");
+                return Err("the kept head with this number has another hash: the trail was rewritten");
             }
             self.checked.kept_heads += u64::from(self.covers);
         }
@@ -287,7 +287,7 @@ fn compare(link: &Link, head: &ChainHead, pending: &[Pending], segment: &Path, l
         return here("this line of the chain was altered".to_owned());
     }
     if link.trail.is_some() && head.trail.is_some() && link.trail != head.trail {
-        return here("this segment is of another trail".to_owned());
+        return here("this segment belongs to another trail".to_owned());
     }
     if link.seq != head.seq || link.prev != head.hash {
         // A line of no known kind among those that no link covers was a link.
@@ -300,15 +300,15 @@ fn compare(link: &Link, head: &ChainHead, pending: &[Pending], segment: &Path, l
         }
         // Lines before it that belong to no batch were put there; else something before it is gone.
         return here(format!(
-            "batch {} of the chain is expected here and this is batch {}; lines before it were removed, or put elsewhere",
+            "expected batch {} of the chain, found batch {}: lines before it were removed or moved",
             head.seq, link.seq
         ));
     }
     let differs = |(at, line): &(usize, &Pending)| link.lines.get(*at) != Some(&line.digest);
     if let Some((index, first)) = pending.iter().enumerate().find(differs) {
         let reason = match link.lines.iter().position(|digest| *digest == first.digest) {
-            Some(at) if at > index => "this line stands too early; a line before it was removed, or put elsewhere",
-            Some(_) => "this line stands twice, or too late",
+            Some(at) if at > index => "this line is too early: a line before it was removed or moved",
+            Some(_) => "this line is repeated, or too late",
             None if link.lines.len() < pending.len() => "this line was added",
             None => "this line was altered",
         };

@@ -30,9 +30,8 @@ pub(super) fn doubt(kept: &KeptHeads, end: &ChainHead, segments: &[PathBuf]) -> 
     if let Some(([first, _], segment)) = begun.first().filter(|([first, _], _)| first.seq > last.seq) {
         let (segment, begins, kept) = (segment.display(), first.seq, last.seq);
         return Ok(Some(format!(
-            "the beginning of the trail is missing: `{segment}` begins after link {begins}, and the last head in \
-             `{file}` \
-             has {kept}"
+            "the beginning of the trail is missing: `{segment}` begins after link {begins}, but the last head in \
+             `{file}` has {kept}"
         )));
     }
     for (at, ([before, first], segment)) in begun.iter().enumerate() {
@@ -45,7 +44,7 @@ pub(super) fn doubt(kept: &KeptHeads, end: &ChainHead, segments: &[PathBuf]) -> 
         }
         if let Some(head) = inside.first() {
             return Ok(Some(format!(
-                "the trail was written anew: `{}` does not go through the head with {} that `{file}` keeps",
+                "the trail was rewritten: `{}` does not go through the head with {} that `{file}` keeps",
                 segment.display(),
                 plural(head.seq, "link")
             )));

@@ -67,7 +67,7 @@ impl KeptHeads {
             number += 1;
             open_end = !line.ends_with(b"\n");
             let Some((head, torn)) = parse(&line) else {
-                let reason = format!("line {number} is no head");
+                let reason = format!("line {number} is not a head");
                 return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
             };
             kept.torn += torn;
@@ -147,7 +147,7 @@ impl HeadFile {
         }
         let (kept, torn) = KeptHeads::read_from(&file, path).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => {
-                refuse(format!("it is no file of heads ({error}); name another file for `--head-to`"))
+                refuse(format!("it is not a file of heads ({error}); name another file for `--head-to`"))
             }
             _ => failed_to("read the kept heads in", path)(error),
         })?;
@@ -240,7 +240,7 @@ mod tests {
             ["x", "{}", "{\"seq\":1}", "[1]", "{\"a\":", "head {\"seq\":4", "{\"seq\":1}{\"seq\":2,\"hash\":\"a\"}"]
         {
             let message = read(format!("{}{rubbish}\n", line(1)).as_bytes()).unwrap_err().to_string();
-            assert_eq!(message, "line 2 is no head", "{rubbish}");
+            assert_eq!(message, "line 2 is not a head", "{rubbish}");
         }
         assert!(read("x".repeat(10_000_000).as_bytes()).is_err());
     }

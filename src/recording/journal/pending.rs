@@ -65,7 +65,7 @@ pub(in crate::recording) fn named_in(path: &Path) -> Result<(Vec<PathBuf>, usize
 fn opened(segment: &Path) -> io::Result<File> {
     let reason = match fs::symlink_metadata(segment)?.file_type() {
         _ if !is_segment(segment) => "its name is none of a segment",
-        kind if !kind.is_file() => "it is no regular file",
+        kind if !kind.is_file() => "it is not a regular file",
         _ => return File::open(segment),
     };
     Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
@@ -90,7 +90,7 @@ mod tests {
         let link = folder.path().join("trail-00000002.journal");
         fs::write(&other, "{\"startedDateTime\":1}\n").unwrap();
         std::os::unix::fs::symlink(&other, &link).unwrap();
-        for (named, said) in [(&other, "its name is none of a segment"), (&link, "it is no regular file")] {
+        for (named, said) in [(&other, "its name is none of a segment"), (&link, "it is not a regular file")] {
             fs::write(&journal, line(named).unwrap()).unwrap();
             let error = named_in(&journal).unwrap_err();
             assert_eq!(std::error::Error::source(&error).unwrap().to_string(), said);

@@ -209,16 +209,15 @@ fn the_first_line_that_was_altered_is_named() {
     };
     let message = |line, reason: &str| (true, line, reason.to_owned());
     assert_eq!(check(&|lines| lines[2] = "{X}\n".into()), message(3, "this line was altered"));
-    let early = "this line stands too early; a line before it was removed, or put elsewhere";
+    let early = "this line is too early: a line before it was removed or moved";
     assert_eq!(check(&|lines| drop(lines.remove(1))), message(2, early));
     assert_eq!(check(&|lines| drop(lines.remove(3))), message(4, "1 of the lines before this one was removed"));
     assert_eq!(check(&|lines| lines.swap(1, 2)), message(2, early));
     assert_eq!(check(&|lines| lines.insert(2, "{X}\n".into())), message(3, "this line was added"));
-    assert_eq!(check(&|lines| lines.insert(2, "{1}\n".into())), message(3, "this line stands twice, or too late"));
+    assert_eq!(check(&|lines| lines.insert(2, "{1}\n".into())), message(3, "this line is repeated, or too late"));
     let altered = "this line of the chain was altered";
     assert_eq!(check(&|lines| lines[4] = lines[4].replace("\"seq\":1", "\"seq\":2")), message(5, altered));
-    let gone =
-        "batch 1 of the chain is expected here and this is batch 2; lines before it were removed, or put elsewhere";
+    let gone = "expected batch 1 of the chain, found batch 2: lines before it were removed or moved";
     assert_eq!(check(&|lines| drop(lines.drain(1..5))), message(3, gone));
     // A batch cut off at a segment's end is missed by the next segment.
     let (in_first, line, _) = check(&|lines| lines.truncate(5));

@@ -154,15 +154,19 @@ impl EntryTexts {
                 self.head.journal = true;
                 return Ok(Input::Ended);
             }
-            None => return Err(not_har("it is empty")),
-            Some(0) => return Err(not_har("it begins with NUL, as a file whose content was lost; copy it again")),
-            Some(_) => return Err(not_har("it does not begin with a JSON object")),
+            None => return Err(not_har("it is empty; record or export it again")),
+            Some(0) => return Err(not_har("it begins with NUL, like a file whose content was lost; copy it again")),
+            Some(_) => {
+                return Err(not_har("it does not begin with a JSON object; name a HAR file, or export it as one"));
+            }
         }
         match self.find_entries(&mut scanner) {
             Ok(true) => Ok(Input::Har(scanner, true)),
-            Ok(false) => Err(not_har("it has no array `log.entries`")),
+            Ok(false) => Err(not_har("it has no array `log.entries`; name a HAR file, or export it as one")),
             Err(Begin::Fault(fault)) => Err(fault),
-            Err(Begin::Scan(ScanError::Cut)) => Err(not_har("it ends before `log.entries` begins")),
+            Err(Begin::Scan(ScanError::Cut)) => {
+                Err(not_har("it ends before `log.entries` begins; export or copy it again"))
+            }
             Err(Begin::Scan(error)) => Err(self.scan_fault(error)),
         }
     }

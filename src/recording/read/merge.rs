@@ -135,9 +135,10 @@ fn sentences<T>(trails: &[(T, TrailFiles)], copied: &[(usize, usize, usize)]) ->
         let (trail, original) = (&trails[*of].1, trails[*original].1.name.display());
         let name = trail.name.display();
         if *count == trail.segments.len() {
-            format!("`{name}` is a copy of `{original}`; it is read once")
+            format!("`{name}` is a copy of `{original}`; contrail reads it once")
         } else {
-            format!("`{name}` holds {} that `{original}` holds, too; each is read once", plural(*count, "segment"))
+            let segments = plural(*count, "segment");
+            format!("`{name}` and `{original}` have {segments} in common; contrail reads each once")
         }
     };
     copied.iter().map(sentence).collect()

@@ -190,7 +190,7 @@ fn a_withheld_or_truncated_request_body_matches_any_body_and_says_so() {
         let served = ask(&replay, &json("/x", r#"{"any":"thing"}"#)).unwrap();
         assert_eq!(
             served.remarks[0],
-            "matches a.har entry 0 although its body is not whole in the recording, so any body matches"
+            "matches a.har entry 0 although its body is incomplete in the recording, so any body matches"
         );
     }
 }

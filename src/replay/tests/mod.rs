@@ -154,7 +154,7 @@ fn an_unsafe_request_misses_once_its_recorded_answers_are_given() {
     assert_eq!(miss.reason, Reason::Exhausted { last: "a.har entry 1".to_owned(), recorded: 2 });
     assert_eq!(
         miss.detail(),
-        "`POST /x` was recorded 2 times (last: a.har entry 1) and is asked once more. `--exhausted repeat` gives the \
+        "`POST /x` was recorded 2 times (last: a.har entry 1) and this request is one more. `--exhausted repeat` gives the \
          last answer again, `--exhausted loop` starts over; or record more with `contrail record --append`."
     );
 }
@@ -277,12 +277,12 @@ fn an_answer_that_is_not_whole_is_never_served_and_the_miss_says_why() {
         (
             "/withheld",
             "`GET /withheld` matches a.har entry 1, but the body of the recorded answer is not in the recording \
-             (unparsable). Recording it again changes nothing while the tenant answers so: contrail keeps no body in \
-             which it cannot tell where secrets are.",
+             (unparsable). Recording it again changes nothing while the tenant answers this way: contrail keeps no body in \
+             which it cannot find the secrets.",
         ),
         (
             "/broken",
-            "`GET /broken` matches a.har entry 2, but the recorded exchange is not whole: the connection closed \
+            "`GET /broken` matches a.har entry 2, but the recorded exchange is incomplete: the connection closed \
              early. Record it again with `contrail record --append`.",
         ),
         (
@@ -433,8 +433,8 @@ fn answers_beyond_what_memory_holds_are_read_from_the_file_again_and_never_as_so
     std::fs::write(folder.path().join("moved"), text.replace("59:59:", "59:95:")).unwrap();
     let miss = ask(&replay, &request("GET", "/59")).unwrap_err();
     let expected = format!(
-        "`GET /59` matches big.har entry 59, but `{}`, entry 59, was changed on the disk since it was first read; \
-         start again. Leave the recording as it is while it is replayed.",
+        "`GET /59` matches big.har entry 59, but `{}`, entry 59, changed on the disk after contrail first read it; \
+         start contrail again. Leave the recording as it is while it is replayed.",
         path.display()
     );
     assert_eq!(miss.detail(), expected);

@@ -66,9 +66,9 @@ pub fn name_of(credential: &Credential) -> String {
     match credential {
         Credential::Token(facts) => facts.client.clone().unwrap_or_else(|| "a token without a client".to_owned()),
         Credential::Missing | Credential::OtherScheme(_) => "no token".to_owned(),
-        Credential::Malformed(_) => "a token that is no JWT".to_owned(),
+        Credential::Malformed(_) => "a token that is not a JWT".to_owned(),
         Credential::Encrypted => "an encrypted token".to_owned(),
-        Credential::Unknown => "unknown (the file does not say)".to_owned(),
+        Credential::Unknown => "unknown (the file lacks Authorization)".to_owned(),
     }
 }
 
@@ -184,8 +184,8 @@ impl Caller {
         if self.not_shown > 0 {
             writeln!(
                 out,
-                "  but         {} went where the documentation does not show the required scope; what is called unneeded \
-                 may be needed there",
+                "  but         {} went to operations whose required scope is not documented; an unneeded scope may be needed \
+                 there",
                 plural(self.not_shown, "call")
             )?;
         }

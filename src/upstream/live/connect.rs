@@ -208,7 +208,8 @@ impl Connector {
         } else if error.is_parse_too_large() {
             let fields = self.limits.fields;
             format!(
-                "the head of its answer has more than {fields} fields (--max-response-headers), or {HTTP1_BUFFER} bytes"
+                "the head of its response has more than {fields} fields (--max-response-headers) or more than \
+                 {HTTP1_BUFFER} bytes"
             )
         } else {
             let cause = error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));

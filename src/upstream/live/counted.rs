@@ -61,7 +61,7 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Counted<IO> {
         let read = self.meter.read() + more;
         self.meter.read.store(read, Ordering::Release);
         if read > self.meter.most.load(Ordering::Acquire) {
-            let error = "it sent interim answers (1xx) without end, and no final one";
+            let error = "it sent too many interim responses (1xx) and no final response";
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
         }
         Poll::Ready(result)

@@ -429,7 +429,8 @@ fn verify_names_the_first_line_of_a_trail_that_was_altered() {
     drop(journal);
     let folder = folder.to_str().unwrap();
     let ran = run(["verify", folder, "--format", "json"]);
-    let whole = format!("contrail: the chain of `{folder}` is whole: 3 entries, 0 after its last link, head {head}\n");
+    let whole =
+        format!("contrail: the chain of `{folder}` is intact: 3 entries, 0 lines after its last link, head {head}\n");
     assert_eq!((ran.status, ran.stderr), (0, whole));
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["summary"]["exchanges"], 3);

@@ -145,7 +145,7 @@ fn tokens_without_public_facts_share_a_label_where_equal_requests_got_equal_answ
     let workspace = Workspace::new();
     let opaque = |issued: &str, path: &str, at| {
         let mut exchange = with_bearer(get(path, 200, "{}", at), issued);
-        exchange.request.credential = Credential::Malformed("a bearer token that is no JWT".into());
+        exchange.request.credential = Credential::Malformed("a bearer token that is not a JWT".into());
         exchange
     };
     let journal = workspace.journal(

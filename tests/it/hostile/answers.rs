@@ -81,7 +81,7 @@ async fn an_answer_with_more_fields_than_the_bound_is_a_502_that_names_the_optio
             100,
             (
                 502,
-                r#"{"type":"urn:contrail:upstream","title":"Bad Gateway","status":502,"detail":"no answer from http://127.0.0.1:PORT: the head of its answer has more than 100 fields (--max-response-headers), or 131072 bytes"}"#,
+                r#"{"type":"urn:contrail:upstream","title":"Bad Gateway","status":502,"detail":"no answer from http://127.0.0.1:PORT: the head of its response has more than 100 fields (--max-response-headers) or more than 131072 bytes"}"#,
             ),
         ),
         (200, (200, "ok")),
@@ -213,7 +213,7 @@ async fn interim_answers_without_end_are_a_502_however_fast_and_a_504_however_sl
         (
             Duration::ZERO,
             502,
-            "no answer from http://127.0.0.1:PORT: connection error: it sent interim answers (1xx) without end, and no final one",
+            "no answer from http://127.0.0.1:PORT: connection error: it sent too many interim responses (1xx) and no final response",
         ),
         (Duration::from_millis(20), 504, "http://127.0.0.1:PORT did not answer within 0.3 s"),
     ] {

@@ -67,10 +67,10 @@ fn every_report_of_verify_states_the_chain_of_a_trail_as_an_audit_does() {
     let whole = of("verify", "trail");
     assert_eq!(whole[0]["entries"], 1);
     assert_eq!((&whole, &whole[0]["broken"]), (&of("audit", "trail"), &Value::Null));
-    assert_line(&report("text"), "the chain of `trail` is whole: 1 entry, 0 after its last link, head HASH");
+    assert_line(&report("text"), "the chain of `trail` is intact: 1 entry, 0 lines after its last link, head HASH");
     assert_line(
         &report("html"),
-        "<p class=good>the chain of `trail` is whole: 1 entry, 0 after its last link, head HASH</p>",
+        "<p class=good>the chain of `trail` is intact: 1 entry, 0 lines after its last link, head HASH</p>",
     );
     let case = "<testcase classname=\"contrail.integrity\" name=\"the chain of trail is whole\" time=\"0.000\"";
     assert_line(&report("junit"), &format!("    {case}/>"));
@@ -106,6 +106,7 @@ fn standard_input_is_audited_and_verified_as_the_file_by_name_is() {
                 let named = run([command, file, "--format", format]);
                 let piped = run_with_input([command, "-", "--format", format], &fs::read(file).unwrap());
                 let named_out = named.stdout.replace(&format!("`{file}`"), "`-`").replace(file, "-");
+                let named_out = named_out.replace("unchecked in -:", "unchecked in standard input:");
                 assert_eq!((piped.status, piped.stdout), (named.status, named_out), "{command} {file}");
             }
         }
@@ -161,8 +162,8 @@ fn a_call_that_no_document_describes_may_need_any_scope_that_its_caller_holds() 
     let text = workspace.run(&["audit", "trail"]).stdout;
     assert_line(
         &text,
-        "  but         1 call went where the documentation does not show the required scope; what is called unneeded \
-         may be needed there",
+        "  but         1 call went to operations whose required scope is not documented; an unneeded scope may be \
+         needed there",
     );
 }
 

@@ -149,7 +149,7 @@ fn a_fold_that_fails_leaves_the_journal_and_names_it_after_the_summary() {
     assert_line(&stderr, "30 exchanges: 0 conform, 0 with gaps, 30 violate");
     assert_line(&stderr, "NOT FOLDED into the fixture: cannot write `rec.har`: File too large (os error 27)");
     assert_line(&stderr, "the exchanges are still in: rec.har.journal");
-    assert_line(&stderr, "next: mend the cause, then contrail pack rec.har.journal --out ANOTHER.har");
+    assert_line(&stderr, "next: remove the cause, then contrail pack rec.har.journal --out ANOTHER.har");
     let packed = workspace.run(&["pack", "rec.har.journal", "--out", "another.har"]);
     assert_eq!(packed.status, 0, "{}", packed.stderr);
     assert!(!entries(&workspace.read("another.har")).is_empty());
@@ -194,7 +194,7 @@ fn a_trail_whose_folder_is_removed_goes_on_and_its_chain_is_whole() {
     let verified = workspace.run(&["verify", "trail"]);
     assert_line(
         &verified.stderr,
-        "contrail: the chain of `trail` is whole: 2 entries, 0 after its last link, head HASH",
+        "contrail: the chain of `trail` is intact: 2 entries, 0 lines after its last link, head HASH",
     );
 }
 

@@ -56,7 +56,7 @@ fn a_torn_head_is_ended_by_the_next_start_and_skipped_with_a_warning_by_readers(
         );
         assert_line(
             &ran.stdout,
-            "the chain of `trail` is whole: 12 entries, 0 after its last link, head HASH, through 8 kept heads",
+            "the chain of `trail` is intact: 12 entries, 0 lines after its last link, head HASH, through 8 kept heads",
         );
     }
     // What earlier versions made of a torn line: the next head right behind it.
@@ -81,7 +81,7 @@ fn a_file_that_holds_anything_but_heads_is_not_added_to() {
         assert_error(
             &ran,
             2,
-            "contrail: `notes`: it is no file of heads (line 1 is no head); name another file for `--head-to`",
+            "contrail: `notes`: it is not a file of heads (line 1 is not a head); name another file for `--head-to`",
         );
         assert_eq!(workspace.read("notes"), rubbish);
     }
@@ -173,10 +173,13 @@ fn each_trail_is_held_to_the_heads_that_carry_its_id() {
     named(&workspace, "one");
     named(&workspace, "two");
     let (status, said) = check(&workspace, &["one", "two", "--head", "one.heads"]);
-    assert_line(&said, "the chain of `one` is whole: 6 entries, 0 after its last link, head HASH, through 1 kept head");
     assert_line(
         &said,
-        "the chain of `two` is whole: 6 entries, 0 after its last link, head HASH, through 0 kept heads",
+        "the chain of `one` is intact: 6 entries, 0 lines after its last link, head HASH, through 1 kept head",
+    );
+    assert_line(
+        &said,
+        "the chain of `two` is intact: 6 entries, 0 lines after its last link, head HASH, through 0 kept heads",
     );
     assert!(status == 0, "{said}");
     let (status, said) = check(&workspace, &["one", "two", "--head", "one.heads", "--head", "two.heads"]);
@@ -184,8 +187,8 @@ fn each_trail_is_held_to_the_heads_that_carry_its_id() {
     let (status, said) = check(&workspace, &["one", "--head", "two.heads"]);
     assert_line(
         &said,
-        "ALTERED: the trail was altered at `one/trail-00000001.journal`, line 1: none of the kept heads is of this \
-         trail; `two.heads` keeps heads of the trail ID: this one was written anew, or took its place",
+        "ALTERED: the trail was altered at `one/trail-00000001.journal`, line 1: no kept head belongs to this \
+         trail; `two.heads` keeps heads of the trail ID: this trail was rewritten, or replaced it",
     );
     assert!(status == 1, "{said}");
     // One that was put in the place of another is found out, whatever stands beside it.
@@ -194,13 +197,16 @@ fn each_trail_is_held_to_the_heads_that_carry_its_id() {
     let (status, said) = check(&workspace, &["one", "two", "--head", "one.heads", "--head", "two.heads"]);
     assert_line(
         &said,
-        "ALTERED: the trail was altered at `one/trail-00000001.journal`, line 1: none of the kept heads is of this \
-         trail; `one.heads` keeps heads of the trail ID: this one was written anew, or took its place",
+        "ALTERED: the trail was altered at `one/trail-00000001.journal`, line 1: no kept head belongs to this \
+         trail; `one.heads` keeps heads of the trail ID: this trail was rewritten, or replaced it",
     );
     assert!(status == 1, "{said}");
-    assert_line(&said, "the chain of `two` is whole: 6 entries, 0 after its last link, head HASH, through 1 kept head");
+    assert_line(
+        &said,
+        "the chain of `two` is intact: 6 entries, 0 lines after its last link, head HASH, through 1 kept head",
+    );
     let (status, said) = check(&workspace, &["two", "--head", "one.heads", "--head", "two.heads"]);
-    assert_line(&said, "contrail: `one.heads` keeps heads of the trail ID, which was not named; name that trail, too");
+    assert_line(&said, "contrail: `one.heads` keeps heads of the trail ID, which was not named; name that trail too");
     assert!(status == 2, "{said}");
 }
 
@@ -229,19 +235,19 @@ fn a_start_on_a_trail_that_was_cut_or_written_anew_is_an_alarm_with_exit_status_
     // As many links as before, with other content; then the same with more of them.
     let anew = |workspace: &Workspace| {
         rewrite(workspace, 0);
-        "the trail was written anew: `trail/trail-00000001.journal` does not go through the head with 4 links that \
+        "the trail was rewritten: `trail/trail-00000001.journal` does not go through the head with 4 links that \
          `heads` keeps"
     };
     let longer = |workspace: &Workspace| {
         rewrite(workspace, 1);
-        "the trail was written anew: `trail/trail-00000001.journal` does not go through the head with 4 links that \
+        "the trail was rewritten: `trail/trail-00000001.journal` does not go through the head with 4 links that \
          `heads` keeps"
     };
     let beheaded = |workspace: &Workspace| {
         let heads = workspace.read("heads");
         fs::write(workspace.path().join("heads"), heads.lines().next().unwrap().to_owned() + "\n").unwrap();
         fs::remove_file(workspace.path().join("trail").join(&segments(workspace)[0])).unwrap();
-        "the beginning of the trail is missing: `trail/trail-00000002.journal` begins after link 3, and the last head \
+        "the beginning of the trail is missing: `trail/trail-00000002.journal` begins after link 3, but the last head \
          in `heads` has 1"
     };
     // What was kept before the first segment is compared with nothing, once later heads are kept.
@@ -327,7 +333,7 @@ fn heads_that_cover_no_entry_prove_nothing_and_none_before_the_first_link_is_one
     let (status, said) = check(&workspace, &["trail", "--head", "heads"]);
     assert_line(
         &said,
-        "the chain of `trail` is whole: 0 entries, 0 after its last link, head HASH, through 0 kept heads",
+        "the chain of `trail` is intact: 0 entries, 0 lines after its last link, head HASH, through 0 kept heads",
     );
     assert!(status == 2, "nothing was read: {said}");
     fs::write(workspace.path().join("zero"), format!("{{\"seq\":0,\"hash\":\"{}\"}}", "0".repeat(64))).unwrap();
@@ -348,7 +354,7 @@ fn a_trail_of_an_earlier_version_keeps_its_heads_and_gets_an_id_at_its_next_star
     let (status, said) = check(&workspace, &["trail", "--head", "heads"]);
     assert_line(
         &said,
-        "the chain of `trail` is whole: 2 entries, 0 after its last link, head HASH, through 1 kept head",
+        "the chain of `trail` is intact: 2 entries, 0 lines after its last link, head HASH, through 1 kept head",
     );
     assert!(status == 0, "{said}");
     watch(&workspace, &["--trail", "trail", "--head-to", "heads"], || {});
@@ -357,15 +363,15 @@ fn a_trail_of_an_earlier_version_keeps_its_heads_and_gets_an_id_at_its_next_star
     let (status, said) = check(&workspace, &["trail", "--head", "heads"]);
     assert_line(
         &said,
-        "the chain of `trail` is whole: 8 entries, 0 after its last link, head HASH, through 3 kept heads",
+        "the chain of `trail` is intact: 8 entries, 0 lines after its last link, head HASH, through 3 kept heads",
     );
     assert!(status == 0, "{said}");
     named(&workspace, "two");
     let (status, said) = check(&workspace, &["trail", "two", "--head", "heads"]);
     assert_line(
         &said,
-        "contrail: `heads` keeps heads that do not name their trail (an earlier version wrote them); check the trail \
-         that they are of by itself",
+        "contrail: `heads` keeps heads that do not name their trail (an earlier version wrote them); check their \
+         trail by itself",
     );
     assert!(status == 2, "{said}");
 }

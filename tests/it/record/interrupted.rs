@@ -70,10 +70,10 @@ fn is_refused(workspace: &Workspace, tenant: SocketAddr) -> bool {
         return false;
     }
     let ran = workspace.run(&["record", "--upstream", &upstream, "--out", "fx", "--append", "--", "true"]);
-    let (_, said) = ran.stderr.split_once(", which ").unwrap_or_else(|| panic!("{}", ran.stderr));
+    let (_, said) = ran.stderr.split_once(", an ").unwrap_or_else(|| panic!("{}", ran.stderr));
     assert_eq!(
         said,
-        "was to replace entries of fx and is not whole; record with --overwrite to start anew, or keep them with `contrail \
+        "incomplete replacement for entries of fx; record with --overwrite to start over, or keep them with `contrail \
          pack fx.journal --out ANOTHER.har` and remove the journal\n"
     );
     ran.status == 2

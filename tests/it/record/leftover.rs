@@ -202,8 +202,8 @@ fn a_killed_recording_that_was_to_replace_entries_is_not_added_to_them() {
             let ran = workspace.run(&[command, &upstream, &any].concat());
             assert_eq!(ran.status, 2, "{}", ran.stderr);
             let said = format!(
-                "contrail: rec.har.journal holds 2 exchanges of a killed `record {}`, which was to replace entries of \
-                 rec.har and is not whole; record with --overwrite to start anew, or keep them with `contrail pack \
+                "contrail: rec.har.journal holds 2 exchanges of a killed `record {}`, an incomplete replacement for \
+                 entries of rec.har; record with --overwrite to start over, or keep them with `contrail pack \
                  rec.har.journal --out ANOTHER.har` and remove the journal\n",
                 option[0]
             );

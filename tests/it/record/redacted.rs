@@ -100,7 +100,7 @@ fn a_redacted_copy_of_a_trail_has_a_chain_of_its_own_that_verifies() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let head = |folder: &str| {
         let ran = workspace.run(&["verify", folder]);
-        let whole = "is whole: 12 entries, 0 after its last link, head HASH";
+        let whole = "is intact: 12 entries, 0 lines after its last link, head HASH";
         assert_line(&ran.stderr, &format!("contrail: the chain of `{folder}` {whole}"));
         ran.stderr.trim().rsplit(' ').next().unwrap().to_owned()
     };
@@ -262,9 +262,9 @@ fn a_body_file_that_was_edited_is_accepted_and_counted() {
     let text = fs::read_to_string(&body).unwrap();
     fs::write(&body, text.replacen('{', "{ \"edited\": true,", 1)).unwrap();
     let ran = workspace.run(&["redact", "--check", "fx"]);
-    assert_line(&ran.stderr, "would be accepted: 1 body file edited by hand (another digest than the HAR file states)");
+    assert_line(&ran.stderr, "would accept 1 body file edited by hand (the digest differs from the HAR file's)");
     let ran = workspace.run(&["redact", "--in-place", "fx"]);
-    assert_error(&ran, 0, "accepted: 1 body file edited by hand (another digest than the HAR file states)");
+    assert_error(&ran, 0, "accepted 1 body file edited by hand (the digest differs from the HAR file's)");
     let ran = workspace.run(&["redact", "--in-place", "fx"]);
     assert_output("record/redacted/a_body_file_whose_edit_was_accepted", &ran);
 }

@@ -72,14 +72,14 @@ pub fn segments_rotate_at_the_configured_size_and_are_one_chain_with_the_heads_t
     assert_eq!(verified.status, 0, "{}", verified.stderr);
     let last = workspace.read("heads").lines().last().unwrap().to_owned();
     let head: serde_json::Value = serde_json::from_str(&last).unwrap();
-    let whole = format!("is whole: 12 entries, 0 after its last link, head {}", head["hash"].as_str().unwrap());
+    let whole = format!("is intact: 12 entries, 0 lines after its last link, head {}", head["hash"].as_str().unwrap());
     assert_line(&verified.stderr, &format!("contrail: the chain of `trail` {whole}, through 7 kept heads"));
     // One segment by itself is a part of the chain.
     let one = workspace.run(&["verify", &format!("trail/{}", segments(&workspace)[2])]);
     assert_line(
         &one.stderr,
-        "contrail: the chain of `trail/trail-00000003.journal` is whole: 2 entries, 0 after its last link, head HASH; \
-         it is one segment by itself: what comes before it and after it is not checked",
+        "contrail: the chain of `trail/trail-00000003.journal` is intact: 2 entries, 0 lines after its last link, head HASH; \
+         it is a single segment: the segments before and after it are unchecked",
     );
 }
 
@@ -96,7 +96,7 @@ fn what_was_altered_removed_or_reordered_is_named_with_exit_status_1() {
         ("altered to no JSON", 2, altered, |lines| lines[1] = lines[1].replacen('{', "[", 1)),
         ("removed", 2, "1 of the lines before this one was removed", |lines| drop(lines.remove(1))),
         ("reordered", 2, altered, |lines| lines.swap(1, 3)),
-        ("its chain removed", 1, "a segment begins with the chain, and this line is none of it", |lines| {
+        ("its chain removed", 1, "a segment begins with a line of the chain, and this line is another", |lines| {
             lines.retain(|line| !line.starts_with("{\"_chain\""));
         }),
     ] {
@@ -121,9 +121,9 @@ fn a_segment_that_is_gone_is_missed() {
         assert_eq!(verified.status, 1, "{}", verified.stderr);
         let name = format!("trail/{}", segments(&workspace)[at - 1]);
         let [expected, got] = batches;
-        let said = format!("batch {expected} of the chain is expected here and this is batch {got}");
-        let rest = "lines before it were removed, or put elsewhere";
-        assert_line(&verified.stderr, &format!("contrail: the trail was altered at `{name}`, line 1: {said}; {rest}"));
+        let said = format!("expected batch {expected} of the chain, found batch {got}");
+        let rest = "lines before it were removed or moved";
+        assert_line(&verified.stderr, &format!("contrail: the trail was altered at `{name}`, line 1: {said}: {rest}"));
         fs::write(segment, text).unwrap();
     }
 }
@@ -142,7 +142,7 @@ fn a_chain_alone_does_not_show_that_its_end_was_cut_off_and_a_kept_head_does() {
     assert_line(
         &verified.stderr,
         "contrail: the trail was altered at `trail/trail-00000007.journal`, line 1: the chain ends after 17 links, \
-         and the head that was kept elsewhere has 20; the end was cut off",
+         but the kept head has 20: the end was cut off",
     );
 }
 
@@ -157,8 +157,8 @@ pub fn segments_that_changed_places_are_altered_and_a_torn_end_is_not() {
     let verified = verify(&workspace, &[]);
     assert_eq!(verified.status, 1, "{}", verified.stderr);
     let named = format!(
-        "contrail: the trail was altered at `trail/{}`, line 1: batch 3 of the chain is expected here and this is \
-         batch 6; lines before it were removed, or put elsewhere",
+        "contrail: the trail was altered at `trail/{}`, line 1: expected batch 3 of the chain, found batch 6: \
+         lines before it were removed or moved",
         names[1]
     );
     assert_line(&verified.stderr, &named);
@@ -186,8 +186,8 @@ fn an_audit_holds_a_trail_to_the_heads_that_were_kept_as_verify_does() {
     assert_reported(
         &cut,
         1,
-        "ALTERED: the trail was altered at `trail/trail-00000002.journal`, line 5: the chain ends after 6 links, and \
-         the head that was kept elsewhere has 20; the end was cut off",
+        "ALTERED: the trail was altered at `trail/trail-00000002.journal`, line 5: the chain ends after 6 links, but \
+         the kept head has 20: the end was cut off",
     );
     assert_eq!(audit(&["--head", "nowhere"]).status, 2);
 }
@@ -227,8 +227,8 @@ fn a_trail_that_was_written_anew_is_not_the_one_whose_head_was_kept() {
         assert_error(
             &verified,
             1,
-            "contrail: the trail was altered at `trail/trail-00000001.journal`, line 1: none of the kept heads is of \
-             this trail; `heads` keeps heads of the trail ID: this one was written anew, or took its place",
+            "contrail: the trail was altered at `trail/trail-00000001.journal`, line 1: no kept head belongs to \
+             this trail; `heads` keeps heads of the trail ID: this trail was rewritten, or replaced it",
         );
     }
 }
@@ -252,8 +252,8 @@ fn a_segment_by_itself_is_a_part_of_a_chain_and_nothing_else_is_claimed_of_it() 
         let said = format!("{}{}", ran.stdout, ran.stderr);
         assert_line(
             &said,
-            "the chain of `trail/trail-00000003.journal` is whole: 2 entries, 0 after its last link, head HASH; it is \
-             one segment by itself: what comes before it and after it is not checked",
+            "the chain of `trail/trail-00000003.journal` is intact: 2 entries, 0 lines after its last link, head HASH; it is \
+             a single segment: the segments before and after it are unchecked",
         );
         assert!(ran.status == 0, "{said}");
         // A head that was kept of what comes later proves nothing of it, and is no alarm.
@@ -296,7 +296,7 @@ fn heads_that_hold_nothing_to_anything_are_refused() {
 #[test]
 fn what_was_added_to_a_link_or_to_the_end_of_an_earlier_segment_is_seen() {
     let link = "3: this line of the chain was altered";
-    let torn = "6: this line was added: the next segment was begun behind whole lines only";
+    let torn = "6: this line was added: contrail ends a segment with a whole line";
     for (said, alter) in [
         (link, (|lines| lines[2] = lines[2].replace("}}\n", "}} \n")) as fn(&mut Vec<String>)),
         (link, |lines| lines[2] = lines[2].replace("}}\n", ",\"x\":1}}\n")),

@@ -31,7 +31,7 @@ fn both(workspace: &Workspace, path: &str) -> [Ran; 2] {
 
 /// The line of a report of `verify` or `audit` that counts this many exchanges, each a violation.
 fn counted(command: &str, exchanges: usize) -> String {
-    let result = format!("0 conform, 0 with gaps, {exchanges} in violation");
+    let result = format!("0 conform, 0 with gaps, {exchanges} violate");
     match command {
         "audit" => format!("{exchanges} exchanges from INSTANT to INSTANT"),
         _ => format!("{exchanges} exchanges checked against Tenant Management Interface 2.0: {result}"),
@@ -48,17 +48,17 @@ fn each_folder_with_segments_is_a_trail_and_is_proven_by_itself() {
         for name in ["p/a", "p/b"] {
             assert_line(
                 &ran.stdout,
-                &format!("the chain of `{name}` is whole: 4 entries, 0 after its last link, head HASH"),
+                &format!("the chain of `{name}` is intact: 4 entries, 0 lines after its last link, head HASH"),
             );
         }
     }
     fs::remove_file(workspace.path().join("p/b/trail-00000002.journal")).unwrap();
     for ran in both(&workspace, "p") {
-        assert_reported(&ran, 1, "the chain of `p/a` is whole: 4 entries, 0 after its last link, head HASH");
+        assert_reported(&ran, 1, "the chain of `p/a` is intact: 4 entries, 0 lines after its last link, head HASH");
         assert_line(
             &ran.stdout,
-            "ALTERED: the trail was altered at `p/b/trail-00000003.journal`, line 1: batch 3 of the chain is expected \
-             here and this is batch 6; lines before it were removed, or put elsewhere",
+            "ALTERED: the trail was altered at `p/b/trail-00000003.journal`, line 1: expected batch 3 of the \
+             chain, found batch 6: lines before it were removed or moved",
         );
     }
 }
@@ -75,7 +75,7 @@ fn segments_that_were_put_into_a_folder_below_are_still_the_beginning_of_the_tra
     assert_reported(
         &ran,
         0,
-        "the chain of `trail` is whole: 12 entries, 0 after its last link, head HASH, through 7 kept heads",
+        "the chain of `trail` is intact: 12 entries, 0 lines after its last link, head HASH, through 7 kept heads",
     );
     // Another trail there is one of its own.
     let workspace = trail();
@@ -83,8 +83,11 @@ fn segments_that_were_put_into_a_folder_below_are_still_the_beginning_of_the_tra
     record(&workspace, "trail");
     fs::rename(workspace.path().join("old"), workspace.path().join("trail/old")).unwrap();
     for ran in both(&workspace, "trail") {
-        assert_line(&ran.stdout, "the chain of `trail` is whole: 4 entries, 0 after its last link, head HASH");
-        assert_line(&ran.stdout, "the chain of `trail/old` is whole: 12 entries, 0 after its last link, head HASH");
+        assert_line(&ran.stdout, "the chain of `trail` is intact: 4 entries, 0 lines after its last link, head HASH");
+        assert_line(
+            &ran.stdout,
+            "the chain of `trail/old` is intact: 12 entries, 0 lines after its last link, head HASH",
+        );
     }
 }
 
@@ -127,7 +130,7 @@ fn exchanges_that_could_not_be_recorded_are_stated_by_a_line_that_the_chain_cove
         let entries = if ends_at_once { 2 } else { 3 };
         for ran in both(&workspace, "trail") {
             let said = format!(
-                "the chain of `trail` is whole: {}, 0 after its last link, head HASH; NOT RECORDED: 3 exchanges from \
+                "the chain of `trail` is intact: {}, 0 lines after its last link, head HASH; NOT RECORDED: 3 exchanges from \
                  INSTANT to INSTANT",
                 if ends_at_once { "2 entries" } else { "3 entries" }
             );
@@ -300,11 +303,11 @@ fn blank_lines_behind_the_last_link_are_no_entries() {
     let last = segments(&workspace).pop().unwrap();
     change(&workspace, &last, |lines| lines.extend(["\n".to_owned(), "  \n".to_owned()]));
     let ran = verify(&workspace, &[]);
-    assert_reported(&ran, 0, "the chain of `trail` is whole: 12 entries, 0 after its last link, head HASH");
+    assert_reported(&ran, 0, "the chain of `trail` is intact: 12 entries, 0 lines after its last link, head HASH");
     // The next start seals them, and they are no entries of the chain either.
     workspace.start("watch", &["--trail", "trail"]).finish();
     let ran = verify(&workspace, &[]);
-    assert_reported(&ran, 0, "the chain of `trail` is whole: 12 entries, 0 after its last link, head HASH");
+    assert_reported(&ran, 0, "the chain of `trail` is intact: 12 entries, 0 lines after its last link, head HASH");
 }
 
 #[test]
@@ -339,7 +342,7 @@ fn a_folder_that_holds_compressed_segments_only_is_named_as_not_read() {
         fs::write(workspace.path().join("days/d2").join(name), "x").unwrap();
         for ran in both(&workspace, "days") {
             let said = format!(
-                "`days/d2` holds no segment that can be read, so nothing of it is checked; `days/d2/{name}` is not \
+                "`days/d2` holds no readable segment, so contrail checked nothing of it; `days/d2/{name}` is not \
                  read{tool}"
             );
             assert_reported(&ran, 0, &said);
@@ -359,7 +362,7 @@ fn a_trail_without_an_exchange_is_status_2() {
     let ran = workspace.run(&["watch", "--upstream", "sandbox", "--trail", "trail", "--", "true"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     for ran in both(&workspace, "trail") {
-        assert_reported(&ran, 2, "the chain of `trail` is whole: 0 entries, 0 after its last link, head HASH");
+        assert_reported(&ran, 2, "the chain of `trail` is intact: 0 entries, 0 lines after its last link, head HASH");
     }
 }
 
@@ -392,12 +395,21 @@ fn a_trail_and_its_copies_are_one_trail_wherever_they_are_named() {
     fs::remove_file(folder.join("overlap").join(&segments(&workspace)[0])).unwrap();
     let one = format!("trail/{}", segments(&workspace)[0]);
     for (named, said) in [
-        (vec!["trail", "all/copy"], "contrail: `all/copy` is a copy of `trail`; it is read once"),
-        (vec!["all/copy", "trail", "--head", "heads"], "contrail: `trail` is a copy of `all/copy`; it is read once"),
-        (vec!["trail", "older"], "contrail: `older` is a copy of `trail`; it is read once"),
-        (vec!["older", "trail"], "contrail: `older` is a copy of `trail`; it is read once"),
-        (vec!["overlap", "older"], "contrail: `older` holds 1 segment that `overlap` holds, too; each is read once"),
-        (vec!["all/copy", &one], "contrail: `trail/trail-00000001.journal` is a copy of `all/copy`; it is read once"),
+        (vec!["trail", "all/copy"], "contrail: `all/copy` is a copy of `trail`; contrail reads it once"),
+        (
+            vec!["all/copy", "trail", "--head", "heads"],
+            "contrail: `trail` is a copy of `all/copy`; contrail reads it once",
+        ),
+        (vec!["trail", "older"], "contrail: `older` is a copy of `trail`; contrail reads it once"),
+        (vec!["older", "trail"], "contrail: `older` is a copy of `trail`; contrail reads it once"),
+        (
+            vec!["overlap", "older"],
+            "contrail: `older` and `overlap` have 1 segment in common; contrail reads each once",
+        ),
+        (
+            vec!["all/copy", &one],
+            "contrail: `trail/trail-00000001.journal` is a copy of `all/copy`; contrail reads it once",
+        ),
     ] {
         for command in ["verify", "audit"] {
             let ran = workspace.run(&[&[command], &named[..], &["--allow", "auth.missing"]].concat());
@@ -416,7 +428,11 @@ fn a_trail_and_its_copies_are_one_trail_wherever_they_are_named() {
                 &ran.stdout,
                 &format!("ALTERED: the trail was altered at `{second}`, line 2: this line was altered"),
             );
-            assert_reported(&ran, 1, "the chain of `trail` is whole: 12 entries, 0 after its last link, head HASH");
+            assert_reported(
+                &ran,
+                1,
+                "the chain of `trail` is intact: 12 entries, 0 lines after its last link, head HASH",
+            );
             // Of the copy only the lines that differ count.
             let altered = workspace.read(&second).lines().filter(|line| line.contains("\"status\":200")).count();
             assert_line(&ran.stdout, &counted(command, 12 + altered));
@@ -478,8 +494,7 @@ fn folders_that_hold_parts_of_one_chain_are_one_trail() {
     }
     fs::remove_file(folder.join("archive").join(&names[2])).unwrap();
     let ran = workspace.run(&["audit", "trail", "archive"]);
-    let gap =
-        "batch 3 of the chain is expected here and this is batch 10; lines before it were removed, or put elsewhere";
+    let gap = "expected batch 3 of the chain, found batch 10: lines before it were removed or moved";
     assert_reported(
         &ran,
         1,

@@ -109,7 +109,7 @@ fn what_several_workers_serve_is_recorded_once_and_before_a_client_has_it_whole(
         let verified = workspace.run(&["verify", "trail"]);
         assert_line(
             &verified.stderr,
-            "contrail: the chain of `trail` is whole: 168 entries, 0 after its last link, head HASH",
+            "contrail: the chain of `trail` is intact: 168 entries, 0 lines after its last link, head HASH",
         );
     }
 }

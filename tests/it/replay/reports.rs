@@ -134,8 +134,8 @@ fn lines_and_summary_call_no_miss_conforming_and_name_what_sets_the_exit_status(
         "2 recorded exchanges: 2 conform, 0 with gaps, 0 violate",
         &format!("3 replay misses\n  GET {WRONG} (unknown, 1 in all)\n  GET {MISSED} (unknown, 2 in all)"),
         "2 turned away: tunnel-denied\n  elsewhere.invalid:443 (2 in all)",
-        "403 denied elsewhere.invalid:443: --intercept elsewhere.invalid:443 opens it, with --allow denied it does \
-         not fail the run",
+        "403 denied elsewhere.invalid:443: --intercept elsewhere.invalid:443 opens it; --allow denied lets the run \
+         pass",
         "exit status 3: 3 replay misses; 2 denied requests; query.parameter 1 (violation)",
     ] {
         assert_line(&said, expected);

@@ -185,9 +185,8 @@ fn a_request_to_a_host_that_is_not_the_tenants_is_denied_named_and_fails_the_run
             assert_line(
                 &answer,
                 "{\"type\":\"urn:contrail:host-denied\",\"title\":\"Forbidden\",\"status\":403,\"detail\":\"`POST \
-                 /v1/events` was asked of telemetry.test:443: it is not recorded, and nothing tells that this host is \
-                 the tenant's; --intercept telemetry.test:443 counts it as the tenant's, with --allow denied it does \
-                 not fail the run\"}",
+                 /v1/events` to telemetry.test:443 is not recorded, and nothing identifies this host as the tenant's; \
+                 --intercept telemetry.test:443 counts it as the tenant's; --allow denied lets the run pass\"}",
             );
         }
         let ran = wrapped.end();

@@ -157,7 +157,7 @@ fn a_seed_that_is_none_is_status_2_with_file_and_place() {
     for (file, needed) in [
         (
             file,
-            "contrail: `FOLDER/seed.json` is no seed for the sandbox (`--print-seed` shows one that is): invalid \
+            "contrail: `FOLDER/seed.json` is not a seed for the sandbox (`--print-seed` shows one that is): invalid \
              type: integer `7`, expected a string at line 1 column 12",
         ),
         (

@@ -73,7 +73,7 @@ fn every_report_states_that_other_sites_fail_deny_gaps_and_the_option_that_it_na
         "  operation.undocumented (denied)\n    outside the contract (another site or base path)  once\n",
         "1 exchange of other sites or base paths: a gap each, which `--deny` makes fail; `--allow \
          operation.undocumented` lets undocumented operations pass",
-        "2 exchanges checked against Tenant Management Interface 2.0: 1 conform, 1 with gaps, 0 in violation\n",
+        "2 exchanges checked against Tenant Management Interface 2.0: 1 conform, 1 with gaps, 0 violate\n",
     ] {
         assert_line(&ran.stdout, text);
     }

@@ -211,11 +211,11 @@ fn a_recording_that_is_named_twice_is_read_once_with_a_warning() {
         (serde_json::from_str::<Value>(&ran.stdout).unwrap()["summary"].take(), warnings.collect::<Vec<_>>())
     };
     for (arguments, warning) in [
-        (&["f", "f"][..], "`f` is also in `f`; it is read once"),
-        (&["f", "./f/../f"], "`./f/../f` is also in `f`; it is read once"),
-        (&["f", "link"], "`link` is also in `f`; it is read once"),
-        (&["f", "link/a.har"], "`link/a.har` is also in `f`; it is read once"),
-        (&["f/a.har", "f"], "`f/a.har` is also in `f/a.har`; it is read once"),
+        (&["f", "f"][..], "`f` is also in `f`; contrail reads it once"),
+        (&["f", "./f/../f"], "`./f/../f` is also in `f`; contrail reads it once"),
+        (&["f", "link"], "`link` is also in `f`; contrail reads it once"),
+        (&["f", "link/a.har"], "`link/a.har` is also in `f`; contrail reads it once"),
+        (&["f/a.har", "f"], "`f/a.har` is also in `f/a.har`; contrail reads it once"),
     ] {
         for command in ["verify", "audit"] {
             let (summary, warnings) = json(&[&[command], arguments].concat());

@@ -74,7 +74,7 @@ pub(super) fn alternative_name(name: &str) -> Result<SanType, AuthorityError> {
     }
     name.try_into()
         .map(SanType::DnsName)
-        .map_err(|_| AuthorityError::Certificate(format!("`{}` is no host name", name.escape_debug())))
+        .map_err(|_| AuthorityError::Certificate(format!("`{}` is not a host name", name.escape_debug())))
 }
 
 /// Random, so that no two certificates of one issuer share a number (browsers refuse that).
