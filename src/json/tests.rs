@@ -339,7 +339,9 @@ proptest! {
         if let Ok(document) = Document::parse(bytes.clone()) {
             prop_assert!(serde_json::from_slice::<Value>(&bytes).is_ok());
             prop_assert!(!pretty(&document).is_empty());
-            prop_assert_eq!(document.root().to_value(), serde_json::from_slice::<Value>(&bytes).unwrap());
+            // A number keeps its notation here, and `0e0` becomes `0e+0` there.
+            let value = serde_json::from_slice::<Value>(&bytes).unwrap();
+            prop_assert!(jsonschema::json::cmp::equal(&document.root().to_value(), &value));
         }
     }
 }

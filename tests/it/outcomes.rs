@@ -290,14 +290,15 @@ fn a_command_that_fails_or_is_killed_replaces_nothing_under_overwrite_and_replac
         // A whole recording names those that are still there.
         let ran = record(at, out, option, &[A, B], "true");
         assert_eq!(ran.status, 0, "{}", ran.stderr);
-        let said = format!("recordings of failed runs to remove: {}", all.join(" "));
+        let said = format!("recordings of earlier runs that failed, to be removed: {}", all.join(" "));
         assert_line(&ran.stderr, &said);
         if option == REPLACE {
             continue;
         }
         // What the summary proposes takes it all the same.
         let ran = record(at, out, &["--overwrite"], &[A], "exit 3");
-        let force = ran.stderr.lines().find_map(|line| line.strip_prefix("to replace the fixture anyway: contrail "));
+        let force =
+            ran.stderr.lines().find_map(|line| line.strip_prefix("to replace the fixture all the same: contrail "));
         let force: Vec<&str> = force.unwrap().split(' ').collect();
         let forced = run_in(at, &force);
         assert_eq!(forced.status, 0, "{force:?}: {}", forced.stderr);

@@ -283,14 +283,14 @@ impl FixtureBuilder {
         if !folded.transient.is_empty() {
             let list: Vec<String> =
                 folded.transient.iter().map(|(status, count)| format!("{status} × {count}")).collect();
-            extra.push(("transient answers left out", format!("{}; --keep keeps them", list.join(", ")).into()));
+            extra.push(("transient answers left out (--keep keeps them)", list.join(", ").into()));
         }
         for (name, count) in [
-            ("own answers left out", folded.own_answers),
+            ("answers of contrail's own left out", folded.own_answers),
             ("entries of other operations left out", folded.not_taken),
             ("old entries replaced", folded.replaced),
-            ("old entries kept for lack of an answer", folded.stayed),
-            ("incomplete entries", folded.incomplete),
+            ("old entries that stay, because the tenant did not answer", folded.stayed),
+            ("entries that are not whole", folded.incomplete),
         ] {
             if count > 0 {
                 extra.push((name, count.into()));

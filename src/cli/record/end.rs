@@ -93,7 +93,7 @@ fn cleared(leftovers: Leftovers, fate: Fate, killed: usize) -> Result<summary::E
     match fate {
         Fate::Replaced => {
             leftovers.discard()?;
-            Ok(vec![("discarded", format!("{what}, because of --overwrite").into())])
+            Ok(vec![("discarded, because of --overwrite", what.into())])
         }
         Fate::Nothing => {
             let path = leftovers.restore()?;
@@ -224,7 +224,7 @@ impl Ending<'_> {
             if args.overwrite {
                 let (command, fixture) = (if is_single_file(&args.out) { "pack" } else { "unpack" }, quoted(&args.out));
                 let force = format!("contrail {command} {} --out {fixture} --overwrite", quoted(&kept));
-                extra.push(("to replace the fixture anyway", force.into()));
+                extra.push(("to replace the fixture all the same", force.into()));
             }
         }
         extra.extend(trail);
@@ -236,7 +236,7 @@ impl Ending<'_> {
 fn failed(out: &Path) -> Option<(&'static str, Value)> {
     let paths = SetAside::Failed.all(&Journal::path_for(out));
     let paths: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
-    (!paths.is_empty()).then(|| ("recordings of failed runs to remove", paths.join(" ").into()))
+    (!paths.is_empty()).then(|| ("recordings of earlier runs that failed, to be removed", paths.join(" ").into()))
 }
 
 /// How many of the old entries have no counterpart: the same request, as often.

@@ -229,7 +229,7 @@ fn what_the_tenant_answered_only_with_429_keeps_its_old_entries() {
         run(&[], &[(1, 200), (2, 200), (3, 200), (3, 404), (4, 200)]);
         let ran = run(options, &[(1, 404), (2, 429), (3, 200), (3, 429), (4, 429), (4, 404)]);
         assert_eq!(answers(&workspace.read("rec.har")), ["1: 404", "2: 200", "3: 200", "3: 404", "4: 404"]);
-        let said = "old entries kept for lack of an answer: 2";
+        let said = "old entries that stay, because the tenant did not answer: 2";
         assert_line(&ran.stderr, said);
         let kept = workspace.read("rec.har");
         run(options, &[(1, 404), (2, 429), (3, 200), (3, 429), (4, 404)]);
