@@ -4,6 +4,8 @@
 //! another spelling of a literal segment are other paths. Any host and scheme may serve the base path. Literal segments
 //! come before templated ones, as OpenAPI says.
 
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+
 /// Every path template of a contract with its methods; `T` is what a route leads to.
 #[derive(Debug, Clone)]
 pub(super) struct Router<T> {
@@ -56,13 +58,36 @@ impl<T> Node<T> {
     }
 }
 
+/// A template whose literal text has no character that needs percent-encoding.
+fn encoded(template: &str) -> String {
+    const NEEDED: &AsciiSet =
+        &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`').add(b'|');
+    let literal = |text| utf8_percent_encode(text, NEEDED);
+    let mut out = String::new();
+    for piece in template.split_inclusive('}') {
+        let (text, parameter) = piece.split_at(piece.find('{').unwrap_or(piece.len()));
+        out.extend(literal(text));
+        out.push_str(parameter);
+    }
+    out
+}
+
 impl<T: Copy> Router<T> {
     pub(super) fn new() -> Self {
         Self { nodes: vec![Node::default()] }
     }
 
-    /// Adds a route. `template` is the whole path, base path included, starting with a slash.
+    /// Adds a route. `template` is the whole path, base path included, starting with a slash. What a path holds in
+    /// percent-encoding only (RFC 3986, section 3.3) is found in it, too.
     pub(super) fn add(&mut self, method: http::Method, template: &str, to: T) -> Result<(), BadTemplate> {
+        let encoded = encoded(template);
+        if encoded != template {
+            self.insert(method.clone(), &encoded, to)?;
+        }
+        self.insert(method, template, to)
+    }
+
+    fn insert(&mut self, method: http::Method, template: &str, to: T) -> Result<(), BadTemplate> {
         let Some(path) = template.strip_prefix('/') else {
             return Err(BadTemplate("it does not start with a slash".to_owned()));
         };
@@ -249,6 +274,16 @@ mod tests {
     fn found(router: &Router<usize>, path: &str) -> Option<(usize, Vec<String>)> {
         let route = router.find("GET", path)?;
         Some((route.to, route.raw.iter().map(|(name, value)| format!("{name}={value}")).collect()))
+    }
+
+    #[test]
+    fn literal_text_that_a_path_cannot_hold_is_found_in_percent_encoding() {
+        let router = router(&["/a b/{the id}-é", "/plain"]);
+        for path in ["/a%20b/1-%C3%A9", "/a b/1-é"] {
+            assert_eq!(found(&router, path), Some((0, vec!["the id=1".to_owned()])), "{path}");
+        }
+        assert_eq!(found(&router, "/a+b/1-%C3%A9"), None);
+        assert_eq!(router.methods("/a%20b/1-%C3%A9"), [Method::GET]);
     }
 
     #[test]

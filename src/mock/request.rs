@@ -9,7 +9,7 @@ use super::{
     answers::exchange_of,
     body,
     generate::{Direction, Generator, Style},
-    text::{escaped, path_value, query_pairs, simple},
+    text::{escaped, path, path_value, query_pairs, simple},
 };
 use crate::{
     contract::{CheckOptions, ContractDocument, model::Operation, refs},
@@ -171,6 +171,7 @@ fn draft(document: &ContractDocument, operation: &Operation, style: Style, with_
             _ => {}
         }
     }
+    sample.target = path(&sample.target);
     if !cookies.is_empty() {
         sample.headers.push(("cookie".to_owned(), cookies.join("; ")));
     }

@@ -137,6 +137,15 @@ fn a_request_of_a_form_has_the_styles_of_its_encodings() {
 }
 
 #[test]
+fn a_request_has_the_text_of_its_path_in_percent_encoding() {
+    let responses = json!({"204": {"description": "x"}});
+    let id = json!({"name": "id", "in": "path", "required": true, "schema": {"const": "x y"}});
+    let get = json!({"operationId": "get", "parameters": [id], "responses": responses});
+    let mock = mock(json!({"openapi": "3.1.0", "info": {}, "paths": {"/a b/{id}": {"get": get}}}));
+    assert_eq!(mock.samples()[0].1.as_ref().unwrap().target, "/a%20b/x%20y");
+}
+
+#[test]
 fn an_object_has_as_many_members_as_its_bounds_want() {
     let members = json!({"a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "string"}});
     for (least, most, expected) in [(0, 1, r#"{"c":"text"}"#), (3, 3, r#"{"a":"text","b":"text","c":"text"}"#)] {
