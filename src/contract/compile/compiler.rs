@@ -1,6 +1,6 @@
 //! The compiler's state and its output.
 
-use std::{fmt, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use serde_json::Value;
 
@@ -60,6 +60,8 @@ pub(super) struct Compiler<'d> {
     pub(super) document: &'d Value,
     pub(super) schemas: Arc<Schemas>,
     pub(super) router: Router<RouteTarget>,
+    /// The first operation of each id, by its place in the model.
+    pub(super) by_id: HashMap<Arc<str>, usize>,
     pub(super) token_paths: Vec<String>,
     pub(super) not_implemented: Vec<NotImplemented>,
     pub(super) unusable: Vec<UnusablePlace>,

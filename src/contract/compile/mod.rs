@@ -13,7 +13,10 @@ mod security;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use http::Method;
 use serde_json::{Map, Value};
@@ -50,6 +53,7 @@ pub(super) fn compile(document: &Arc<Value>, reasons: &Reasons) -> Compiled {
         document,
         schemas,
         router: Router::new(),
+        by_id: HashMap::new(),
         token_paths: token_paths(document),
         not_implemented: Vec::new(),
         unusable: refs::dangling(document),
@@ -97,12 +101,13 @@ impl<'d> Compiler<'d> {
             let nearer = self.bases(&at).or_else(|| own_bases.clone());
             let bases = nearer.as_deref().unwrap_or(bases);
             let mut compiled = self.operation(&at, operation, &method, path, &shared, bases);
-            if let Some(twin) = operations.iter().find(|held| held.id == compiled.id) {
+            if let Some(twin) = self.by_id.get(&compiled.id).map(|index| &operations[*index]) {
                 let reason = format!("the operation id `{}` is also that of `{}`", twin.id, twin.path);
                 self.unusable(&child(&at, "operationId"), reason);
                 compiled.id = format!("{method} {path}").into();
             }
             if self.routes(&at, &compiled, path, bases, operations.len()) {
+                self.by_id.entry(Arc::clone(&compiled.id)).or_insert(operations.len());
                 operations.push(compiled);
             }
         }

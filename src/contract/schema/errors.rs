@@ -1,6 +1,6 @@
 //! Turns the judge's errors into violations: one per place, where a reader would look for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use jsonschema::{
     ErrorIterator, ValidationError,
@@ -233,12 +233,8 @@ fn shown(value: &Value) -> String {
 }
 
 fn one_of(values: &[String]) -> String {
-    let mut distinct: Vec<&str> = Vec::new();
-    for value in values {
-        if !distinct.contains(&value.as_str()) {
-            distinct.push(value);
-        }
-    }
+    let mut seen = HashSet::new();
+    let distinct: Vec<&str> = values.iter().map(String::as_str).filter(|value| seen.insert(*value)).collect();
     match distinct[..] {
         [only] => only.to_owned(),
         _ => format!("one of {}", distinct.join(", ")),

@@ -89,14 +89,11 @@ impl Inspection {
 
     /// Lists unusable places by the pointers that they have in the document as it was.
     pub(super) fn relocate(&mut self, original: impl Fn(&str) -> String) {
-        let mut listed: Vec<UnusablePlace> = Vec::new();
-        for place in std::mem::take(&mut self.unusable) {
-            let place = UnusablePlace { at: original(&place.at), ..place };
-            if !listed.contains(&place) {
-                listed.push(place);
-            }
+        for place in &mut self.unusable {
+            place.at = original(&place.at);
         }
-        self.unusable = listed;
+        let mut listed = HashSet::new();
+        self.unusable.retain(|place| listed.insert(place.clone()));
     }
 
     /// The document for the build.
@@ -207,10 +204,12 @@ impl Inspector<'_> {
         // A circle has no end, unless the value of a member selects the way: there the judge enters a schema once.
         let selects = |at: &str| self.schemas.get(at).is_some_and(|schema| schema.contains_key("discriminator"));
         let is_endless = |part: &String| {
+            if weights.get(part).is_none_or(Option::is_some) {
+                return false;
+            }
             let way = open.iter().filter(|(_, weighed)| *weighed).map(|(at, _)| at.as_str());
             let way: Vec<&str> = way.skip_while(|at| at != part).chain([at]).collect();
-            let in_circle = weights.get(part).is_some_and(Option::is_none);
-            in_circle && (way.iter().skip(1).any(|at| is_condition(at)) || !way.iter().any(|at| selects(at)))
+            way.iter().skip(1).any(|at| is_condition(at)) || !way.iter().any(|at| selects(at))
         };
         let endless: Vec<bool> = parts.iter().map(|(_, parts)| parts.iter().any(is_endless)).collect();
         let (mut ways, mut chain): (u64, usize) = (1, 1);

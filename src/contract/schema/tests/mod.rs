@@ -280,6 +280,17 @@ fn a_web_of_schemas_that_refer_to_each_other_by_choices_is_built_once() {
 }
 
 #[test]
+fn a_chain_of_references_takes_time_in_proportion_to_it() {
+    // Where each schema looked at all on the way to it, this took a minute.
+    let mut chain: serde_json::Map<String, Value> = (0..20_000)
+        .map(|n| (n.to_string(), serde_json::json!({"allOf": [{"$ref": format!("#/c/{}", n + 1)}]})))
+        .collect();
+    chain.insert("20000".to_owned(), serde_json::json!({"type": "object"}));
+    let all = Schemas::new(&std::sync::Arc::new(serde_json::json!({ "c": chain })));
+    assert_eq!(found(&all.at("/c/20000"), "{}"), [""; 0]);
+}
+
+#[test]
 fn a_recursive_schema_judges_a_deep_value_without_overflow() {
     let tree = schema(r##"{"s":{"type":"object","properties":{"c":{"$ref":"#/s"}}}}"##);
     let deep = format!("{}{}{}", "{\"c\":".repeat(1999), "{\"d\":1}", "}".repeat(1999));
@@ -295,6 +306,16 @@ fn a_pattern_that_is_too_costly_leaves_the_value_unjudged() {
     assert_eq!(costly.violations_of_text(&text), Err(Indeterminate));
     assert_eq!(costly.violations_of_text("b").map(|breaches| breaches.len()), Ok(1));
     assert_eq!(costly.violations_of_text("ab"), Ok(Vec::new()));
+}
+
+#[test]
+fn a_value_outside_of_a_long_enumeration_takes_time_in_proportion_to_it() {
+    // Where each value was compared with each, this took minutes.
+    let values: Vec<String> = (0..100_000).map(|n| format!("value-{n}")).collect();
+    let long = schema(&serde_json::json!({"s": {"enum": values}}).to_string());
+    assert_eq!(found(&long, r#""value-99999""#), [""; 0]);
+    let expected: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
+    assert!(found(&long, r#""other""#) == [format!(": one of {}", expected.join(", "))]);
 }
 
 #[test]
