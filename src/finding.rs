@@ -85,11 +85,11 @@ rules! {
     ResponseBody "response.body" Violation "the response body breaks its documented schema";
     RequestBodyMalformed "request.body.malformed" Violation "the request body is not the media type it claims to be";
     ResponseBodyMalformed "response.body.malformed" Violation "the response body is not the media type it claims to be";
-    RequestBodyUnexpected "request.body.unexpected" Violation "a request body where the document says none";
+    RequestBodyUnexpected "request.body.unexpected" Violation "a request body where the document states that there is none";
     RequestBodyUndocumented "request.body.undocumented" Gap "a request field or value that the document does not show";
     ResponseBodyUndocumented "response.body.undocumented" Gap "a response field or value that the document does not show";
     AuthMissing "auth.missing" Violation "no credential of a kind that the document asks for (a bearer token, an API key, …)";
-    AuthMalformed "auth.malformed" Violation "the bearer token is not a JWT, where the document says that tokens are JWTs";
+    AuthMalformed "auth.malformed" Violation "the bearer token is not a JWT, where the document states that tokens are JWTs";
     AuthExpired "auth.expired" Violation "the token is outside its time at the instant of the exchange";
     AuthSignature "auth.signature" Violation "the token fails its signature";
     AuthScope "auth.scope" Violation "the token lacks the documented scope";

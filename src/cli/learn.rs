@@ -80,10 +80,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let from = plural(learner.exchanges(), "exchange");
     let _ = writeln!(stderr, "contrail: learned {} from {from}", plural(learned.facts as u64, "fact"));
     if learned.is_empty() {
-        let _ = writeln!(
-            stderr,
-            "contrail: the recordings show nothing that the contract does not; there is no overlay to write"
-        );
+        let _ = writeln!(stderr, "contrail: the recordings add nothing to the contract; there is no overlay to write");
         return Ok(Outcome::CLEAN);
     }
     let text = match args.format {

@@ -171,7 +171,7 @@ impl Calls {
             let why = if decided > 1 {
                 "tenants require different scopes"
             } else {
-                "a token with all scopes of an accepted one was refused for want of a scope"
+                "a token with all scopes of an accepted one was refused for lack of a scope"
             };
             return open(&[], why, &[], &[]);
         }
@@ -181,7 +181,7 @@ impl Calls {
         match candidates[..] {
             [] if common.is_empty() => open(&[], "the accepted tokens have no scope in common", &[], &common),
             [] => open(&common, "refused tokens had each of the scopes that all accepted ones have", &common, &[]),
-            [one] => open(&[one], "no call of a token without it was refused for want of a scope", &[], &[one]),
+            [one] => open(&[one], "no call of a token without it was refused for lack of a scope", &[], &[one]),
             [one, ..] => open(&candidates, "all accepted tokens have them", &[one], &candidates[1..]),
         }
     }

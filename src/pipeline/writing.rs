@@ -70,7 +70,7 @@ impl Pipeline {
         let alarm = if self.durable {
             "the journal cannot be written; requests get 503 until it can (--durable)"
         } else {
-            "the journal cannot be written; traffic goes on and is not recorded"
+            "the journal cannot be written; traffic continues unrecorded"
         };
         tracing::error!(%error, "{alarm}");
         let mut line = Vec::new();

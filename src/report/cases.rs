@@ -89,7 +89,7 @@ impl Trouble {
             "integrity" => "the trail was altered",
             "unproven" => "nothing proves that the recording is unaltered",
             "unrecorded" => "exchanges could not be recorded",
-            "unread" => "files of the trail are no recordings",
+            "unread" => "files of the trail are not recordings",
             "secret" => "a secret is in the file",
             "changed" => "the exchange differs between the two recordings",
             "only-in-a" => "only the first recording has the exchange",

@@ -284,7 +284,7 @@ impl Seed {
 
     fn senseless(&self) -> Option<String> {
         if self.clients.is_empty() {
-            return Some("`clients` is empty, so nobody could ask for a token".to_owned());
+            return Some("`clients` is empty, so no client could get a token".to_owned());
         }
         if http::uri::Authority::try_from(self.tenant.as_str()).is_err() {
             return Some("`tenant` is not a host name".to_owned());
@@ -353,6 +353,6 @@ mod tests {
     #[test]
     fn a_seed_without_clients_is_refused() {
         let message = fault(r#"{"tenant": "t.example", "clock": "2026-01-01T00:00:00Z", "clients": []}"#);
-        assert_eq!(message, "`mine.json`: `clients` is empty, so nobody could ask for a token");
+        assert_eq!(message, "`mine.json`: `clients` is empty, so no client could get a token");
     }
 }

@@ -50,7 +50,7 @@ fn document_text(document: &ContractDocument, named: bool, out: &mut impl Write)
     }
     scopes(&outline, out)?;
     limits(&outline.limits, out)?;
-    table("Not shown: nobody can judge these, so they come back as unchecked or as gaps", &outline.not_shown, out)?;
+    table("Not shown: these cannot be judged, so they come back as unchecked or as gaps", &outline.not_shown, out)?;
 
     let not_implemented = document.not_implemented();
     writeln!(out, "\nNot implemented: stated by the document, not checked by contrail")?;

@@ -48,7 +48,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
                     objects are read in the style `simple`; several fields of one name are one list. `Accept`, \
                     `Content-Type` and `Authorization` are no parameters.",
             source: "The tenant's documentation names no header parameter.",
-            example: "`X-Page: five`, where the contract says integer",
+            example: "`X-Page: five`, where the contract requires an integer",
             now: "Fix the client; `at` names the header.",
         },
         Rule::CookieParameter => Explanation {
@@ -83,7 +83,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
                     field that cannot be read as its type. A missing body breaks it where the document requires one. `at` points to the place. A body that the file lacks is unchecked.",
             source: "Sections 4.5 and 4.6 (request fields and their constraints), 2.4 (shape of `presentation`), 8.",
             example: "`PATCH …/templates/vct_1` with `{\"dialect\": \"simplified/2.0\"}`",
-            now: "Fix the client; the message says what was expected beside what was sent.",
+            now: "Fix the client; the message shows the expected and the sent value.",
         },
         Rule::ResponseBody => Explanation {
             means: "The response body breaks its documented schema. A required field is missing, a forbidden field is \
@@ -215,7 +215,7 @@ pub(super) fn explanation(rule: Rule) -> Explanation {
             means: "The value of a documented response header breaks its schema. A documented header that is missing is \
                     `response.headers`.",
             source: "The tenant's documentation does not show what the values of its headers are.",
-            example: "`X-Total: many`, where the contract says integer",
+            example: "`X-Total: many`, where the contract requires an integer",
             now: "Tell the tenant, and check what the client makes of the value.",
         },
         Rule::ExchangeIdentity => Explanation {

@@ -27,7 +27,7 @@ pub(super) fn list(format: Format, in_force: &InForce, out: &mut impl Write) -> 
         return writeln!(out, "{:#}", json!({"rules": rules, "unchecked": unchecked}));
     }
     let width = Rule::ALL.iter().map(|rule| rule.id().len()).max().unwrap_or_default();
-    writeln!(out, "Rules (`contrail explain RULE` says more):\n")?;
+    writeln!(out, "Rules (`contrail explain RULE` explains one):\n")?;
     for rule in Rule::ALL {
         writeln!(out, "  {:width$}  {:9}  {}", rule.id(), rule.kind().name(), rule.summary())?;
     }

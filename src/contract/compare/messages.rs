@@ -248,7 +248,7 @@ impl Messages<'_, '_> {
     fn response(&mut self, was: &Response, is: &Response, place: &str) {
         self.contents(Role::ResponseBody, &was.content, &is.content, place);
         if was.scope_missing != is.scope_missing {
-            let message = "whether it says that the token lacks a scope changed";
+            let message = "whether its text states that the token lacks a scope changed";
             self.add(Impact::Unclear, "response-meaning-changed", place, message);
         }
         for header in &was.headers {

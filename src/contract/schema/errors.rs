@@ -283,6 +283,6 @@ fn clause(kind: &Rule) -> String {
         Rule::OneOfMultipleValid { .. } => "exactly one of the documented variants".to_owned(),
         Rule::Contains => "an item as documented".to_owned(),
         Rule::Not { .. } => "none of what the document rules out".to_owned(),
-        other => format!("what its `{}` says", other.keyword()),
+        other => format!("what its `{}` requires", other.keyword()),
     }
 }

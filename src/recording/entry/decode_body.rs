@@ -34,7 +34,7 @@ pub(super) fn stored(
     let decoded = base64::engine::general_purpose::STANDARD_NO_PAD
         .decode(&text)
         .or_else(|_| base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(&text));
-    decoded.map(|bytes| Some(bytes.into())).map_err(|_| "a body that says it is base64 is not".into())
+    decoded.map(|bytes| Some(bytes.into())).map_err(|_| "a body marked as base64 is not base64".into())
 }
 
 /// A body that the file holds. `size` is how many bytes the producer says that there were.

@@ -193,7 +193,7 @@ pub(in crate::recording) fn count(raw: Option<Raw<'_>>) -> Option<u64> {
 /// What is wrong with an entry, without its place (it is that in one entry) and without the file's content.
 pub(in crate::recording) fn plain(misfit: LenientError) -> Cow<'static, str> {
     match misfit {
-        LenientError::Shape => "a member is missing or of another type than HAR 1.2 says".into(),
+        LenientError::Shape => "a member is missing or of another type than in HAR 1.2".into(),
         LenientError::Duplicate(name) => format!("duplicate member `{name}`").into(),
         LenientError::Cut => "it ends in the middle".into(),
         LenientError::Grammar => "it is not valid JSON".into(),

@@ -215,7 +215,9 @@ impl Journal {
                     self.alarms.push(format!("{why}: {error}"));
                 }
             }
-            Err(error) => self.alarms.push(format!("the trail goes on in a segment that is full: {error}")),
+            Err(error) => {
+                self.alarms.push(format!("cannot start a new segment; contrail still writes to the full one: {error}"));
+            }
         }
         if let Err(error) = self.keep_head() {
             self.alarms.push(format!("the head of the trail was not kept: {}", error.with_cause()));
