@@ -22,7 +22,7 @@ use crate::{
 const SLOW: Duration = Duration::from_millis(250);
 
 /// Further lines of a command's own: a name for people and a value for both.
-pub(super) type Extra = Vec<(&'static str, Value)>;
+pub(super) type Rows = Vec<(&'static str, Value)>;
 
 /// Why the exit status is not 0. Where several reasons apply, the first ones decide; `undone` is what could not be
 /// done.
@@ -120,17 +120,17 @@ pub(super) fn event(format: Format, name: &str, value: impl Into<Value>, sentenc
 }
 
 /// Prints the summary; `next` is the command to go on with.
-pub(super) fn print(format: Format, outcome: &Outcome, extra: &Extra, next: Option<&str>) {
+pub(super) fn print(format: Format, outcome: &Outcome, rows: &Rows, next: Option<&str>) {
     // Exchange lines come before it, all of them.
     let dropped = outcome.console.close();
     let text = match format {
-        Format::Text => text(outcome, dropped, extra, next),
-        Format::Json => format!("{}\n", json!({"summary": object(outcome, dropped, extra, next)})),
+        Format::Text => text(outcome, dropped, rows, next),
+        Format::Json => format!("{}\n", json!({"summary": object(outcome, dropped, rows, next)})),
     };
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> String {
+fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> String {
     let (tally, counts, run) = (outcome.collector.tally(), &outcome.counts, outcome.collector.run());
     let replays = run.unused.is_some();
     let mut out = String::from("\n");
@@ -206,7 +206,7 @@ fn text(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> S
         );
     }
     errors(counts, &mut out);
-    for (name, value) in extra {
+    for (name, value) in rows {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let _ = writeln!(out, "{name}: {}", visible(&value));
     }
@@ -305,7 +305,7 @@ fn sentences(outcome: &Outcome, dropped: u64) -> [(u64, &'static str, &'static s
     ]
 }
 
-fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) -> Map<String, Value> {
+fn object(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Map<String, Value> {
     let (tally, counts, run) = (outcome.collector.tally(), &outcome.counts, outcome.collector.run());
     let mut object = Map::new();
     let mut put = |name: &str, value: Value| {
@@ -354,7 +354,7 @@ fn object(outcome: &Outcome, dropped: u64, extra: &Extra, next: Option<&str>) ->
             "syncs": queue.syncs,
         }),
     );
-    for (name, value) in extra {
+    for (name, value) in rows {
         put(name, value.clone());
     }
     if let Some(covered) = outcome.collector.covered() {

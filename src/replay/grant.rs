@@ -35,20 +35,20 @@ impl Learned {
         };
         let grant = tenant
             .is_token_request(&request.method, request.target.path())
-            .then(|| Grant { client: Asked::of(request).client, granted: granted(exchange.response.as_ref()) });
+            .then(|| Grant { client: TokenRequest::of(request).client, granted: granted(exchange.response.as_ref()) });
         Self { facts, grant }
     }
 }
 
 /// What a token request asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct TokenRequest {
     pub(super) client: Option<String>,
     pub(super) audience: Option<String>,
     pub(super) scope: Option<String>,
 }
 
-impl Asked {
+impl TokenRequest {
     pub(super) fn of(request: &Request) -> Self {
         let mut asked = Self::default();
         match Parts::of(request).body {

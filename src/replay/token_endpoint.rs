@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue, header};
 use serde_json::{Map, Value};
 
 use super::{
-    grant::{Asked, Grant, Learned},
+    grant::{Grant, Learned, TokenRequest},
     index::Index,
     serve::Answer,
 };
@@ -69,12 +69,12 @@ impl TokenEndpoint {
 
     /// Whether a token request of the same client is recorded.
     pub(super) fn knows(&self, request: &Request) -> bool {
-        self.grants.contains_key(&Asked::of(request).client)
+        self.grants.contains_key(&TokenRequest::of(request).client)
     }
 
     /// Answers a token request (as the client sent it, not redacted: Basic credentials name the client).
     pub(super) fn reply(&self, index: &Index, request: &Request, now: SystemTime) -> Reply {
-        let asked = Asked::of(request);
+        let asked = TokenRequest::of(request);
         let grants = self.grants.get(&asked.client);
         if grants.is_some_and(|grants| grants.granted.is_none()) {
             return Reply::AsRecorded;
@@ -99,7 +99,7 @@ impl TokenEndpoint {
         granted.flat_map(|grants| grants.entries.iter().copied()).collect()
     }
 
-    fn sign(&self, asked: &Asked, scopes: &[String], lifetime: Duration, now: SystemTime) -> Option<String> {
+    fn sign(&self, asked: &TokenRequest, scopes: &[String], lifetime: Duration, now: SystemTime) -> Option<String> {
         let facts = self.facts.as_ref();
         let iss = facts.and_then(|facts| facts.issuer.as_deref()).unwrap_or("https://tenant.example/");
         let audience = asked
@@ -133,7 +133,7 @@ fn seconds(value: &Value) -> Option<Duration> {
 }
 
 /// The scopes of the fresh token, and remarks to print about them.
-fn scopes(index: &Index, asked: &Asked, template: &Map<String, Value>) -> (Vec<String>, Vec<String>) {
+fn scopes(index: &Index, asked: &TokenRequest, template: &Map<String, Value>) -> (Vec<String>, Vec<String>) {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<BTreeSet<String>>();
     let union = |sets: &[BTreeSet<String>]| sets.iter().flatten().cloned().collect::<BTreeSet<_>>();
     let mut remarks = Vec::new();

@@ -18,8 +18,8 @@ pub struct Request {
     pub head: http::request::Parts,
     /// The body, as it streams in.
     pub body: RequestBody,
-    /// Who hears of interim answers to it; without one they go nowhere.
-    pub informed: Option<Arc<dyn Inform>>,
+    /// Receives informational responses to it; without one they are dropped.
+    pub on_informational: Option<Arc<dyn Inform>>,
 }
 
 impl Request {

@@ -92,14 +92,14 @@ impl TrailArgs {
         journal: &pipeline::SharedJournal,
         redactor: &Redactor,
         counts: &mut pipeline::Counts,
-    ) -> summary::Extra {
+    ) -> summary::Rows {
         let Some(folder) = &self.trail else { return Vec::new() };
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
         // What could not be written before may fit now.
         if let Err(error) = journal.write() {
             counts.journal_error.get_or_insert(error.to_string());
         }
-        let mut lines: summary::Extra = vec![("trail", folder.display().to_string().into())];
+        let mut lines: summary::Rows = vec![("trail", folder.display().to_string().into())];
         lines.extend(journal.head().map(|head| ("head of its chain", head.hash.clone().into())));
         if let Err(error) = journal.ensure() {
             counts.journal_error.get_or_insert(error.to_string());

@@ -15,7 +15,7 @@ use crate::{
     cli::{
         Failure, Format,
         messages::{error_chain, quoted},
-        summary::{Extra, event},
+        summary::{Rows, event},
     },
     contract::{CheckOptions, Contract},
     pipeline,
@@ -100,7 +100,7 @@ impl FoldError {
     }
 
     /// The lines for the summary: the state of the disk, and where the exchanges are.
-    pub(in crate::cli) fn extra(&self, journal: &[PathBuf]) -> Extra {
+    pub(in crate::cli) fn rows(&self, journal: &[PathBuf]) -> Rows {
         let files: Vec<String> = journal.iter().map(|path| quoted(path)).collect();
         let files = files.join(" ");
         match self {
@@ -278,12 +278,12 @@ impl FixtureBuilder {
     }
 
     /// The lines for the summary about the fixture.
-    pub(in crate::cli) fn extra(&self, folded: &Folded, trail: Extra) -> Extra {
-        let mut extra: Extra = Vec::new();
+    pub(in crate::cli) fn rows(&self, folded: &Folded, trail: Rows) -> Rows {
+        let mut rows: Rows = Vec::new();
         if !folded.transient.is_empty() {
             let list: Vec<String> =
                 folded.transient.iter().map(|(status, count)| format!("{status} × {count}")).collect();
-            extra.push(("transient answers left out (--keep keeps them)", list.join(", ").into()));
+            rows.push(("transient answers left out (--keep keeps them)", list.join(", ").into()));
         }
         for (name, count) in [
             ("answers of contrail's own left out", folded.own_answers),
@@ -293,24 +293,24 @@ impl FixtureBuilder {
             ("entries that are not whole", folded.incomplete),
         ] {
             if count > 0 {
-                extra.push((name, count.into()));
+                rows.push((name, count.into()));
             }
         }
-        extra.extend(super::nothing::unanswered(folded).map(|why| super::nothing::not_recorded_anew(&why)));
-        extra.push(("fixture", self.out.display().to_string().into()));
-        extra.push(("entries", folded.entries.into()));
-        extra.push(("changed", folded.changed.into()));
-        extra.extend(trail);
-        extra
+        rows.extend(super::nothing::unanswered(folded).map(|why| super::nothing::not_recorded_anew(&why)));
+        rows.push(("fixture", self.out.display().to_string().into()));
+        rows.push(("entries", folded.entries.into()));
+        rows.push(("changed", folded.changed.into()));
+        rows.extend(trail);
+        rows
     }
 }
 
 /// Closes a journal that has become a fixture, and removes it. Returns the line for the summary where
 /// that fails.
-pub(in crate::cli) fn remove(journal: pipeline::SharedJournal) -> Extra {
-    let Ok(journal) = Arc::try_unwrap(journal) else { return Extra::new() };
+pub(in crate::cli) fn remove(journal: pipeline::SharedJournal) -> Rows {
+    let Ok(journal) = Arc::try_unwrap(journal) else { return Rows::new() };
     match journal.into_inner().unwrap_or_else(PoisonError::into_inner).remove() {
-        Ok(()) => Extra::new(),
+        Ok(()) => Rows::new(),
         Err(error) => {
             let hint = "the next start there drops it, since its exchanges need no fold any more";
             vec![("the journal is left", format!("{}; {hint}", error_chain(&error)).into())]
@@ -325,8 +325,8 @@ mod tests {
     use super::*;
 
     fn said_of(error: &FoldError) -> Vec<String> {
-        let extra = error.extra(&[PathBuf::from("a b.journal")]);
-        extra.into_iter().map(|(name, value)| format!("{name}: {}", value.as_str().unwrap_or_default())).collect()
+        let rows = error.rows(&[PathBuf::from("a b.journal")]);
+        rows.into_iter().map(|(name, value)| format!("{name}: {}", value.as_str().unwrap_or_default())).collect()
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Before {
 /// What became of a recording.
 #[derive(Debug, Default)]
 pub(super) struct End {
-    pub(super) extra: summary::Extra,
+    pub(super) rows: summary::Rows,
     pub(super) next: Option<String>,
     /// The proof of the fixture, if there is one.
     pub(super) proof: Option<Proof>,
@@ -80,7 +80,7 @@ impl End {
     pub(super) fn clear_leftovers(mut self, before: Before) -> Self {
         let Some(leftovers) = before.leftovers else { return self };
         match cleared(leftovers, self.fate, before.killed) {
-            Ok(extra) => self.extra.extend(extra),
+            Ok(rows) => self.rows.extend(rows),
             Err(failure) => self.undone.push(Reason::new("failed", error_chain(&*failure), "")),
         }
         self
@@ -88,7 +88,7 @@ impl End {
 }
 
 /// See [`End::clear_leftovers`]; the lines for the summary.
-fn cleared(leftovers: Leftovers, fate: Fate, killed: usize) -> Result<summary::Extra, Failure> {
+fn cleared(leftovers: Leftovers, fate: Fate, killed: usize) -> Result<summary::Rows, Failure> {
     let what = format!("{} of a killed run", plural(killed, "exchange"));
     match fate {
         Fate::Replaced => {
@@ -114,7 +114,7 @@ pub(super) struct Ending<'a> {
 
 impl Ending<'_> {
     /// Folds the journal, proves the fixture, and removes the journal. `trail` are the lines about the trail.
-    pub(super) fn end(&self, journal: SharedJournal, trail: summary::Extra) -> End {
+    pub(super) fn end(&self, journal: SharedJournal, trail: summary::Rows) -> End {
         let args = self.args;
         if renewal(args) != Renew::Nothing
             && self.before.fixture
@@ -133,8 +133,8 @@ impl Ending<'_> {
             Ok(proven) => self.proven(proven, replaced, trail),
             Err(error) => return self.not_folded(&error, &journal, trail),
         };
-        end.extra.extend(alarms(&journal));
-        end.extra.extend(remove(journal));
+        end.rows.extend(alarms(&journal));
+        end.rows.extend(remove(journal));
         end
     }
 
@@ -158,29 +158,29 @@ impl Ending<'_> {
     }
 
     /// The tenant gave no answer.
-    fn nothing(&self, folded: &Folded, trail: summary::Extra) -> End {
+    fn nothing(&self, folded: &Folded, trail: summary::Rows) -> End {
         let fixture = self.args.out.display().to_string();
         let cause = nothing::cause(self.outcome, folded, self.ran);
-        let mut extra = nothing::lines(&fixture, self.args.out.exists(), &cause);
-        extra.extend(trail);
+        let mut rows = nothing::lines(&fixture, self.args.out.exists(), &cause);
+        rows.extend(trail);
         // A start without a command may be there for what a killed run left.
         let fails = !self.before.recovered || !self.args.proxy.command.is_empty();
         let undone = fails.then(|| nothing::reason(cause)).into_iter().collect();
-        End { extra, undone, fate: Fate::Nothing, ..End::default() }
+        End { rows, undone, fate: Fate::Nothing, ..End::default() }
     }
 
     /// The fixture is in its place. `replaced` are the requests that it held before `--overwrite`.
-    fn proven(&self, proven: Proven, replaced: BTreeMap<String, usize>, trail: summary::Extra) -> End {
+    fn proven(&self, proven: Proven, replaced: BTreeMap<String, usize>, trail: summary::Rows) -> End {
         let Proven { folded, proof } = proven;
-        let mut extra = self.builder.extra(&folded, trail);
-        extra.extend(failed(&self.args.out));
+        let mut rows = self.builder.rows(&folded, trail);
+        rows.extend(failed(&self.args.out));
         let dropped = dropped(replaced, &self.builder.requests().unwrap_or_default());
         if dropped > 0 {
-            extra.push(("entries of the old fixture that are not in this one", dropped.into()));
+            rows.push(("entries of the old fixture that are not in this one", dropped.into()));
         }
         let good = proof.as_ref().is_some_and(|proof| proof.good);
         End {
-            extra,
+            rows,
             next: good.then(|| format!("contrail replay {}", quoted(&self.args.out))),
             proof,
             undone: nothing::unanswered(&folded).map(|why| nothing::not_anew(&why)).into_iter().collect(),
@@ -189,46 +189,46 @@ impl Ending<'_> {
     }
 
     /// The exchanges are still in the journal.
-    fn not_folded(&self, error: &FoldError, journal: &SharedJournal, trail: summary::Extra) -> End {
+    fn not_folded(&self, error: &FoldError, journal: &SharedJournal, trail: summary::Rows) -> End {
         let left = journal.lock().unwrap_or_else(PoisonError::into_inner).segments();
-        let mut extra = error.extra(&left);
+        let mut rows = error.rows(&left);
         let undone = vec![error.reason()];
-        extra.extend(trail);
+        rows.extend(trail);
         if let FoldError::Unfinished(_) = error {
-            return End { extra, undone, ..End::default() };
+            return End { rows, undone, ..End::default() };
         }
         // A trail can be packed as a whole folder.
         let files: Vec<String> = left.iter().map(|path| quoted(path)).collect();
         let source = self.args.trail.trail.as_deref().map_or_else(|| files.join(" "), quoted);
         let next = Some(format!("remove the cause, then contrail pack {source} --out ANOTHER.har"));
-        End { extra, next, undone, fate: Fate::NotFolded, ..End::default() }
+        End { rows, next, undone, fate: Fate::NotFolded, ..End::default() }
     }
 
     /// Keeps the old fixture, since the command was cut short, and the new recording beside it.
-    fn spare(&self, journal: SharedJournal, ended: CommandStatus, trail: summary::Extra) -> Result<End, Failure> {
+    fn spare(&self, journal: SharedJournal, ended: CommandStatus, trail: summary::Rows) -> Result<End, Failure> {
         let args = self.args;
         let why =
             if ended.interrupted { "contrail was stopped while the command ran".to_owned() } else { ended.in_words() };
         let option = if args.overwrite { "--overwrite" } else { "--replace" };
         let why = format!("{why}, so {option} replaced nothing");
         let fixture = format!("{}, unchanged", args.out.display());
-        let mut extra: summary::Extra = vec![nothing::not_recorded_anew(&why), ("fixture", fixture.into())];
-        extra.extend(alarms(&journal));
+        let mut rows: summary::Rows = vec![nothing::not_recorded_anew(&why), ("fixture", fixture.into())];
+        rows.extend(alarms(&journal));
         if args.trail.trail.is_some() {
-            extra.extend(remove(journal));
+            rows.extend(remove(journal));
         } else {
             let path = journal.lock().unwrap_or_else(PoisonError::into_inner).path().to_owned();
             let kept = SetAside::Failed.put(&path)?;
-            extra.push(("the new recording is in", kept.display().to_string().into()));
+            rows.push(("the new recording is in", kept.display().to_string().into()));
             // No command takes single operations from a journal.
             if args.overwrite {
                 let (command, fixture) = (if is_single_file(&args.out) { "pack" } else { "unpack" }, quoted(&args.out));
                 let force = format!("contrail {command} {} --out {fixture} --overwrite", quoted(&kept));
-                extra.push(("to replace the fixture all the same", force.into()));
+                rows.push(("to replace the fixture all the same", force.into()));
             }
         }
-        extra.extend(trail);
-        Ok(End { extra, undone: vec![nothing::not_anew(&why)], fate: Fate::Nothing, ..End::default() })
+        rows.extend(trail);
+        Ok(End { rows, undone: vec![nothing::not_anew(&why)], fate: Fate::Nothing, ..End::default() })
     }
 }
 

@@ -159,7 +159,7 @@ fn report(
         outcome.collector.proved(proof);
     }
     summary::conclude(&mut outcome, &mut exit, end.undone, &builder.redactor, &args.judge.report);
-    summary::print(args.judge.format, &outcome, &end.extra, end.next.as_deref());
+    summary::print(args.judge.format, &outcome, &end.rows, end.next.as_deref());
     summary::reports(&mut outcome, &builder.redactor, &args.judge.report)?;
     Ok(exit)
 }

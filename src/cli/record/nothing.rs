@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use crate::{
-    cli::{run::RunEnd, summary::Extra},
+    cli::{run::RunEnd, summary::Rows},
     pipeline::Outcome,
     plural::plural,
     recording::Folded,
@@ -13,7 +13,7 @@ use crate::{
 const NOTHING_RECORDED: &str = "NOTHING RECORDED";
 
 /// The lines for the summary of a recording that changed nothing, because the tenant gave no answer.
-pub(in crate::cli) fn lines(fixture: &str, stays: bool, cause: &str) -> Extra {
+pub(in crate::cli) fn lines(fixture: &str, stays: bool, cause: &str) -> Rows {
     let kept = if stays { format!("{fixture}, unchanged") } else { format!("{fixture} was not made") };
     vec![(NOTHING_RECORDED, cause.into()), ("fixture", kept.into())]
 }

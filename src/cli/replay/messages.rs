@@ -11,7 +11,7 @@ use super::recorded::{Failing, RecordingVerdicts};
 use crate::{
     cli::{
         Format,
-        summary::{self, Extra, list},
+        summary::{self, Rows, list},
     },
     pipeline::Outcome,
     plural::plural,
@@ -35,7 +35,7 @@ pub(super) fn ready(format: Format, replay: &Replay) {
 }
 
 /// The summary, what does not fit the contract, and what was never requested.
-pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &RecordingVerdicts, more: Extra) {
+pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &RecordingVerdicts, more: Rows) {
     if format == Format::Json {
         let mut lines = String::new();
         for failing in &judged.failing {
@@ -50,9 +50,9 @@ pub(super) fn end(format: Format, outcome: &Outcome, replay: &Replay, judged: &R
                 entries.iter().map(move |(entry, request)| json!({"entry": entry, "request": request, "why": why}))
             })
             .collect();
-        let mut extra = vec![("recorded failing", judged.count.into()), ("unfit", unfit.into())];
-        extra.extend(more);
-        summary::print(format, outcome, &extra, None);
+        let mut rows = vec![("recorded failing", judged.count.into()), ("unfit", unfit.into())];
+        rows.extend(more);
+        summary::print(format, outcome, &rows, None);
         return;
     }
     summary::print(format, outcome, &more, None);

@@ -19,7 +19,7 @@ use crate::{
         outbound::OutboundPolicy,
         record::{FixtureBuilder, FoldError, Opened, Proven, nothing, remove},
         run::RunEnd,
-        summary::{Extra, event},
+        summary::{Rows, event},
     },
     contract::CheckOptions,
     pipeline::{self, Outcome, SharedJournal},
@@ -44,7 +44,7 @@ pub(super) struct Missing {
 /// What became of it.
 #[derive(Debug, Default)]
 pub(super) struct Added {
-    pub(super) extra: Extra,
+    pub(super) rows: Rows,
     /// The proof of the fixture, if something was added to it.
     pub(super) proof: Option<Proof>,
     /// What was missing and could not be recorded.
@@ -128,16 +128,16 @@ impl Missing {
         let left = [self.path.clone()];
         self.fold(ran, outcome).unwrap_or_else(|failure| {
             let error = FoldError::from(failure);
-            Added { extra: error.extra(&left), undone: Some(error.reason()), ..Added::default() }
+            Added { rows: error.rows(&left), undone: Some(error.reason()), ..Added::default() }
         })
     }
 
     fn fold(self, ran: Option<&RunEnd>, outcome: &Outcome) -> Result<Added, Failure> {
         let written = self.path.metadata().is_ok_and(|journal| journal.len() > 0);
         if !written && self.earlier || ran.is_none() && !self.earlier {
-            let mut extra: Extra = vec![("added", "nothing".into())];
-            extra.extend(remove(self.journal));
-            return Ok(Added { extra, ..Added::default() });
+            let mut rows: Rows = vec![("added", "nothing".into())];
+            rows.extend(remove(self.journal));
+            return Ok(Added { rows, ..Added::default() });
         }
         let before = if self.earlier { self.builder.verdicts()? } else { Vec::new() };
         let folded = {
@@ -149,19 +149,19 @@ impl Missing {
             Ok(proven) => proven,
             Err(error) => {
                 let left = self.journal.lock().unwrap_or_else(PoisonError::into_inner).segments();
-                return Ok(Added { extra: error.extra(&left), undone: Some(error.reason()), ..Added::default() });
+                return Ok(Added { rows: error.rows(&left), undone: Some(error.reason()), ..Added::default() });
             }
         };
         if folded.nothing {
             let fixture = self.builder.out.display().to_string();
             let ran = ran.cloned().unwrap_or_default();
             let cause = nothing::cause(outcome, &folded, &ran);
-            let mut extra = nothing::lines(&fixture, self.earlier, &cause);
-            extra.extend(remove(self.journal));
-            return Ok(Added { extra, undone: Some(nothing::reason(cause)), ..Added::default() });
+            let mut rows = nothing::lines(&fixture, self.earlier, &cause);
+            rows.extend(remove(self.journal));
+            return Ok(Added { rows, undone: Some(nothing::reason(cause)), ..Added::default() });
         }
-        let extra = self.builder.extra(&folded, remove(self.journal));
-        Ok(Added { extra, proof, undone: None })
+        let rows = self.builder.rows(&folded, remove(self.journal));
+        Ok(Added { rows, proof, undone: None })
     }
 }
 

@@ -126,7 +126,7 @@ fn replay(args: &Args) -> Result<Outcome, Failure> {
     };
     undone.extend(recorded.undone);
     summary::conclude(&mut outcome, &mut exit, undone, &redactor, &args.judge.report);
-    messages::end(args.judge.format, &outcome, &replay, &judged, recorded.extra);
+    messages::end(args.judge.format, &outcome, &replay, &judged, recorded.rows);
     summary::reports(&mut outcome, &redactor, &args.judge.report)?;
     Ok(exit)
 }

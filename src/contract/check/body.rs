@@ -291,7 +291,7 @@ impl Check<'_> {
                 if judged.open {
                     self.unchecked.insert(side.unchecked);
                 }
-                if let Some(expected) = judged.breach {
+                if let Some(expected) = judged.violation {
                     self.find(Finding::new(side.body, "", expected).seen(text));
                 }
             }
@@ -322,10 +322,10 @@ impl Check<'_> {
             self.unchecked.insert(side.unchecked);
         }
         let whole = |at: String| if place.is_empty() { at } else { format!("{place}{at}") };
-        for (index, breach) in judged.violations.into_iter().enumerate() {
-            if !is_redacted(redacted, &breach.at) {
-                let seen = (index < MAX_SAMPLES).then(|| sample(document, &breach.at)).flatten();
-                self.find(Finding { rule: side.body, at: whole(breach.at), expected: breach.expected, seen });
+        for (index, violation) in judged.violations.into_iter().enumerate() {
+            if !is_redacted(redacted, &violation.at) {
+                let seen = (index < MAX_SAMPLES).then(|| sample(document, &violation.at)).flatten();
+                self.find(Finding { rule: side.body, at: whole(violation.at), expected: violation.expected, seen });
             }
         }
         for (index, gap) in judged.gaps.into_iter().enumerate() {

@@ -53,7 +53,7 @@ impl<'a> Check<'a> {
         if judged.open || !judged.undocumented.is_empty() {
             self.unchecked.insert(Unchecked::RequestParameters);
         }
-        if let Some(expected) = judged.breach {
+        if let Some(expected) = judged.violation {
             self.find(Finding::new(rule, name, expected).seen(seen()));
         }
     }
@@ -220,10 +220,10 @@ impl<'a> Check<'a> {
             } else if let [several @ .., last] = &texts[..] {
                 let seen = joined(texts.iter().map(|(_, text)| (&**name, &**text)));
                 let mut judged = params::judge_texts(parameter, &texts, false);
-                if judged.breach.is_some() && !several.is_empty() {
+                if judged.violation.is_some() && !several.is_empty() {
                     // A name may come several times, each for another path (RFC 6265, section 4.2.2).
                     let one = params::judge_texts(parameter, std::slice::from_ref(last), false);
-                    judged = Judgement { open: one.breach.is_none(), breach: None, ..judged };
+                    judged = Judgement { open: one.violation.is_none(), violation: None, ..judged };
                 }
                 (judged, seen)
             } else {

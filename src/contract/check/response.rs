@@ -67,7 +67,7 @@ impl Check<'_> {
                 if judged.open || !judged.undocumented.is_empty() {
                     self.unchecked.insert(Unchecked::ResponseHeaders);
                 }
-                if let Some(expected) = judged.breach {
+                if let Some(expected) = judged.violation {
                     self.find(Finding::new(Rule::ResponseHeader, name, expected).seen(text.clone()));
                 }
             }

@@ -46,7 +46,7 @@ pub(in crate::contract) fn judge_text(
     }
     match style::value(notation.style, notation.explode, name, &Shape::of(schema), &sent(text, notation, form)) {
         Some(value) => Judgement::of(value.judge(schema, &|_| false)),
-        None => Judgement::breach(format!("the style `{}`", notation.style.name())),
+        None => Judgement::violation(format!("the style `{}`", notation.style.name())),
     }
 }
 
@@ -69,7 +69,7 @@ pub(in crate::contract) fn judge_plain(schema: &Schema, text: &str) -> Judgement
 fn judge_json(schema: Option<&Schema>, text: &str) -> Judgement {
     match (Document::parse(text.as_bytes().to_vec()), schema) {
         (Err(error), _) if error.fault.is_limit() => Judgement::OPEN,
-        (Err(error), _) => Judgement::breach(format!("well-formed JSON: {error}")),
+        (Err(error), _) => Judgement::violation(format!("well-formed JSON: {error}")),
         (Ok(_), None) => Judgement::default(),
         (Ok(document), Some(schema)) => match schema.judge(&document, &|_| false) {
             Ok(judged) => Judgement::of_judged(&document, judged),
@@ -112,13 +112,13 @@ pub(in crate::contract) fn judge_texts(parameter: &Parameter, texts: &[Text<'_>]
     }
     let judged = Judgement::of(Value::either(readings).and_then(|value| value.judge(schema, &|_| false)));
     // The specification defines `deepObject` for objects alone.
-    if notation.style == Style::DeepObject && judged.breach.is_some() { Judgement::OPEN } else { judged }
+    if notation.style == Style::DeepObject && judged.violation.is_some() { Judgement::OPEN } else { judged }
 }
 
 fn alone(texts: &[Text<'_>], judge: impl Fn(&Text<'_>) -> Judgement) -> Judgement {
     match texts {
         [one] => judge(one),
-        _ => Judgement::breach("this parameter once"),
+        _ => Judgement::violation("this parameter once"),
     }
 }
 
@@ -140,7 +140,7 @@ pub(in crate::contract) fn judge_fields<'t>(
         },
     };
     let judged = Judgement::of(value.judge(schema, &|_| false));
-    if beyond && judged.breach.is_some() { Judgement::OPEN } else { judged }
+    if beyond && judged.violation.is_some() { Judgement::OPEN } else { judged }
 }
 
 /// Keys and text of each field.

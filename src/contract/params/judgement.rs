@@ -12,7 +12,7 @@ use crate::{
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::contract) struct Judgement {
     /// What was expected instead, as a clause.
-    pub(in crate::contract) breach: Option<Cow<'static, str>>,
+    pub(in crate::contract) violation: Option<Cow<'static, str>>,
     /// JSON pointers of members that the schema does not document.
     pub(in crate::contract) undocumented: Vec<String>,
     /// Undecidable.
@@ -20,10 +20,10 @@ pub(in crate::contract) struct Judgement {
 }
 
 impl Judgement {
-    pub(super) const OPEN: Self = Self { breach: None, undocumented: Vec::new(), open: true };
+    pub(super) const OPEN: Self = Self { violation: None, undocumented: Vec::new(), open: true };
 
-    pub(super) fn breach(expected: impl Into<Cow<'static, str>>) -> Self {
-        Self { breach: Some(expected.into()), ..Self::default() }
+    pub(super) fn violation(expected: impl Into<Cow<'static, str>>) -> Self {
+        Self { violation: Some(expected.into()), ..Self::default() }
     }
 
     pub(super) fn of(reading: Option<Reading>) -> Self {
@@ -41,7 +41,7 @@ impl Judgement {
         };
         let undocumented = judged.gaps.into_iter().filter(|gap| gap.kind == GapKind::Undocumented);
         Self {
-            breach: judged.violations.into_iter().map(clause).reduce(join),
+            violation: judged.violations.into_iter().map(clause).reduce(join),
             undocumented: undocumented.map(|gap| gap.at).collect(),
             open: judged.partial,
         }

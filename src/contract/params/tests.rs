@@ -18,39 +18,39 @@ fn notation(style: Style, explode: bool) -> Notation {
 }
 
 /// What is expected instead of a text in a query.
-fn breach(schema: &Schema, text: &str) -> Option<String> {
+fn violation(schema: &Schema, text: &str) -> Option<String> {
     let definition = Definition::Schema(schema.clone());
     let judged = judge_text("p", notation(Style::Form, true), &definition, &(text, text.into()), true);
     assert!(!judged.open, "{text}");
-    judged.breach.map(Cow::into_owned)
+    judged.violation.map(Cow::into_owned)
 }
 
 #[test]
 fn an_integer_in_a_query_is_written_as_one() {
     let take = schema(r#"{"type":"integer","minimum":1,"maximum":100}"#);
     for good in ["1", "50", "100"] {
-        assert_eq!(breach(&take, good), None, "{good}");
+        assert_eq!(violation(&take, good), None, "{good}");
     }
     for bad in ["", "5.0", "+5", "05", "1e1", " 5", "5 ", "five", "0x5", "true", "\"5\"", "[5]", "null"] {
-        assert_eq!(breach(&take, bad).as_deref(), Some("an integer"), "{bad:?}");
+        assert_eq!(violation(&take, bad).as_deref(), Some("an integer"), "{bad:?}");
     }
-    assert_eq!(breach(&take, "0").as_deref(), Some("at least 1"));
-    assert_eq!(breach(&take, "-5").as_deref(), Some("at least 1"));
-    assert_eq!(breach(&take, "101").as_deref(), Some("at most 100"));
-    assert_eq!(breach(&take, "99999999999999999999999999").as_deref(), Some("at most 100"));
+    assert_eq!(violation(&take, "0").as_deref(), Some("at least 1"));
+    assert_eq!(violation(&take, "-5").as_deref(), Some("at least 1"));
+    assert_eq!(violation(&take, "101").as_deref(), Some("at most 100"));
+    assert_eq!(violation(&take, "99999999999999999999999999").as_deref(), Some("at most 100"));
 }
 
 #[test]
 fn other_scalars_are_read_by_their_type_and_texts_stay_texts() {
-    assert_eq!(breach(&schema(r#"{"type":"number","maximum":2}"#), "1.5"), None);
-    assert_eq!(breach(&schema(r#"{"type":"number"}"#), "x").as_deref(), Some("a number"));
-    assert_eq!(breach(&schema(r#"{"type":"boolean"}"#), "true"), None);
-    assert_eq!(breach(&schema(r#"{"type":"boolean"}"#), "1").as_deref(), Some("a boolean"));
-    assert_eq!(breach(&schema(r#"{"type":"string","enum":["5"]}"#), "5"), None);
-    assert_eq!(breach(&schema(r#"{"type":["string","integer"]}"#), "5.0"), None);
+    assert_eq!(violation(&schema(r#"{"type":"number","maximum":2}"#), "1.5"), None);
+    assert_eq!(violation(&schema(r#"{"type":"number"}"#), "x").as_deref(), Some("a number"));
+    assert_eq!(violation(&schema(r#"{"type":"boolean"}"#), "true"), None);
+    assert_eq!(violation(&schema(r#"{"type":"boolean"}"#), "1").as_deref(), Some("a boolean"));
+    assert_eq!(violation(&schema(r#"{"type":"string","enum":["5"]}"#), "5"), None);
+    assert_eq!(violation(&schema(r#"{"type":["string","integer"]}"#), "5.0"), None);
     let lengths = schema(r#"{"type":"string","maxLength":2}"#);
-    assert_eq!(breach(&lengths, "😀ä"), None, "characters are counted, not bytes");
-    assert_eq!(breach(&lengths, "abc").as_deref(), Some("at most 2 characters"));
+    assert_eq!(violation(&lengths, "😀ä"), None, "characters are counted, not bytes");
+    assert_eq!(violation(&lengths, "abc").as_deref(), Some("at most 2 characters"));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_value_violates_its_schema_only_if_no_reading_fits() {
             assert_eq!(one(text), Judgement::default(), "{text} by {schema_text}");
         }
         for text in bad {
-            assert!(one(text).breach.is_some(), "{text} by {schema_text}");
+            assert!(one(text).violation.is_some(), "{text} by {schema_text}");
         }
     }
 }
@@ -128,7 +128,7 @@ fn every_style_of_one_text_is_read() {
             assert_eq!(judge(text), Judgement::default(), "{text} as {style:?}, {explode}, {schema_text}");
         }
         for text in bad {
-            assert!(judge(text).breach.is_some(), "{text} as {style:?}, {explode}, {schema_text}");
+            assert!(judge(text).violation.is_some(), "{text} as {style:?}, {explode}, {schema_text}");
         }
     }
 }

@@ -84,7 +84,7 @@ pub(in crate::proxy) fn serve(
             Box::pin(async move { Ok(answered(&proxy, in_progress, answer, holds, None, &head.method).await) })
         }
         None => {
-            let request = upstream::Request { target, head, body: MessageBody::stream(body), informed: None };
+            let request = upstream::Request { target, head, body: MessageBody::stream(body), on_informational: None };
             exchange(proxy, in_progress, request, holds, asks_for_token, upgrade)
         }
     };
@@ -121,7 +121,7 @@ fn exchange(
                 if listens {
                     let state = Arc::clone(in_progress.connection());
                     let request_seq = state.informational().begin();
-                    request.informed = Some(Arc::new(informational::Sink {
+                    request.on_informational = Some(Arc::new(informational::Sink {
                         state,
                         request_seq,
                         observer: Arc::clone(&proxy.observer),

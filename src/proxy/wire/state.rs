@@ -45,7 +45,7 @@ pub(in crate::proxy) struct ConnectionState {
 #[derive(Debug, Default)]
 struct Upgrade {
     /// Whether the protocol is switched, once it is answered.
-    switched: Option<bool>,
+    accepted: Option<bool>,
     /// Bytes came behind it before it was answered.
     early: bool,
     switch: Option<Switch>,
@@ -90,14 +90,14 @@ impl ConnectionState {
     }
 
     /// If such a request is answered: whether the protocol is switched.
-    pub(in crate::proxy) fn switched(&self) -> Option<bool> {
-        self.upgrade().switched
+    pub(in crate::proxy) fn accepted(&self) -> Option<bool> {
+        self.upgrade().accepted
     }
 
     /// Such a request is answered, and the protocol is switched.
     pub(in crate::proxy) fn switch(&self, switch: Switch) {
         let mut upgrade = self.upgrade();
-        upgrade.switched = Some(true);
+        upgrade.accepted = Some(true);
         upgrade.switch = Some(switch);
         drop(upgrade);
         self.tunnels();
@@ -106,7 +106,7 @@ impl ConnectionState {
     /// Such a request is answered, and the protocol stays. Tells whether bytes came early.
     pub(in crate::proxy) fn keep_protocol(&self) -> bool {
         let mut upgrade = self.upgrade();
-        upgrade.switched = Some(false);
+        upgrade.accepted = Some(false);
         upgrade.early
     }
 

@@ -306,7 +306,7 @@ impl<IO> Strict<IO> {
 impl<IO> Strict<IO> {
     /// Continues behind a request for another protocol; whether its answer is here.
     fn went_on(&mut self) -> bool {
-        match self.state.switched() {
+        match self.state.accepted() {
             None => return false,
             Some(true) => {
                 self.scanner.state = ScanState::Tunnel;

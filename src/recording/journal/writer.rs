@@ -211,7 +211,7 @@ impl Journal {
             Ok(next) => {
                 self.file.go_on_in(next);
                 if let Some(Err(error)) = fixture.as_ref().map(|fixture| pending::note(fixture, self.file.path())) {
-                    let why = "were contrail killed, the next start would not know of the new segment";
+                    let why = "if contrail is killed now, the next start will not find the new segment";
                     self.alarms.push(format!("{why}: {error}"));
                 }
             }

@@ -83,13 +83,13 @@ impl Live {
         mut head: http::request::Parts,
         body: Sending,
         http2: bool,
-        informed: Option<Arc<dyn Inform>>,
+        on_informational: Option<Arc<dyn Inform>>,
     ) -> http::Request<Sending> {
         self.connector.address(&mut head, http2);
         let progress = Arc::clone(&body.progress);
         let mut outgoing = http::Request::from_parts(head, body);
-        if !http2 && (progress.waits() || informed.is_some()) {
-            hear_interim(&mut outgoing, progress, informed);
+        if !http2 && (progress.waits() || on_informational.is_some()) {
+            hear_interim(&mut outgoing, progress, on_informational);
         }
         outgoing
     }
@@ -97,7 +97,7 @@ impl Live {
     /// Asks until there is an answer or a reason why there is none. What the future owns from the begin, and what lives
     /// while an answer is waited for, is all that it has room for.
     fn ask(&self, request: Request) -> impl Future<Output = Result<Answer, Failure>> + Send {
-        let Request { mut head, mut body, informed, .. } = request;
+        let Request { mut head, mut body, on_informational, .. } = request;
         let bodiless = body.is_end_stream();
         let repeatable = is_idempotent(&head.method) && bodiless;
         let waits = !bodiless && matches!(body, MessageBody::Stream(_)) && expects(&head.headers);
@@ -125,7 +125,7 @@ impl Live {
                     std::mem::replace(&mut head, copy),
                     Sending::new(std::mem::take(&mut body), Arc::clone(&progress)),
                     http2,
-                    informed.clone(),
+                    on_informational.clone(),
                 );
                 let silence = self.connector.limits.silence;
                 let timer = connection.timer.get_or_insert_with(|| Timer::new(silence));
@@ -216,10 +216,14 @@ fn expects(headers: &HeaderMap) -> bool {
 
 /// Hears of interim answers: one lets a body go out that waits for it (hyper asks the client for it no sooner), the
 /// others go on.
-fn hear_interim(request: &mut http::Request<Sending>, progress: Arc<Progress>, informed: Option<Arc<dyn Inform>>) {
-    hyper::ext::on_informational(request, move |answer| match (answer.status(), &informed) {
+fn hear_interim(
+    request: &mut http::Request<Sending>,
+    progress: Arc<Progress>,
+    on_informational: Option<Arc<dyn Inform>>,
+) {
+    hyper::ext::on_informational(request, move |answer| match (answer.status(), &on_informational) {
         (StatusCode::CONTINUE, _) => progress.give_leave(),
-        (status, Some(informed)) => informed.inform(status, answer.headers()),
+        (status, Some(on_informational)) => on_informational.inform(status, answer.headers()),
         (_, None) => {}
     });
 }

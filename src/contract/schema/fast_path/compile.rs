@@ -32,12 +32,12 @@ use crate::{
 /// Bound on the shapes of a document; what is left is in doubt.
 const MAX_SHAPES: usize = 1 << 16;
 
-/// The schemas that apply to one value, by their pointers, and the choices among them that are settled (each by the
+/// The schemas that apply to one value, by their pointers, and the choices among them that are decided (each by the
 /// pointer of its list). Both sorted.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 struct Set {
     schemas: Vec<String>,
-    settled: Vec<String>,
+    decided: Vec<String>,
 }
 
 struct Compiler<'a> {
@@ -129,7 +129,7 @@ impl<'a> Compiler<'a> {
     fn shape(&mut self, mut set: Set) -> usize {
         set.schemas.sort();
         set.schemas.dedup();
-        set.settled.sort();
+        set.decided.sort();
         if let Some(index) = self.known.get(&set) {
             return *index;
         }
@@ -164,7 +164,7 @@ impl<'a> Compiler<'a> {
                     From::Children => "discriminator",
                 };
                 let list = below(&part.pointer, &[keyword]);
-                if !set.settled.contains(&list) {
+                if !set.decided.contains(&list) {
                     let nullable = parts.iter().any(Part::is_nullable);
                     return self.select(set, selector, part, &list, nullable);
                 }
@@ -172,7 +172,7 @@ impl<'a> Compiler<'a> {
             for keyword in ["oneOf", "anyOf"] {
                 let list = below(&part.pointer, &[keyword]);
                 if let Some(Value::Array(branches)) = part.schema.get(keyword)
-                    && !set.settled.contains(&list)
+                    && !set.decided.contains(&list)
                 {
                     let nullable = parts.iter().any(Part::is_nullable);
                     return Ok(Shape::Choice(self.choice(set, part, keyword, branches.len(), nullable)?));
@@ -227,18 +227,18 @@ impl<'a> Compiler<'a> {
         list: &str,
         nullable: bool,
     ) -> Result<Shape, Unknown> {
-        let mut settled = set.clone();
-        settled.settled.push(list.to_owned());
+        let mut decided = set.clone();
+        decided.decided.push(list.to_owned());
         let mut cases = Vec::new();
         for case in &selector.cases {
-            let mut set = settled.clone();
+            let mut set = decided.clone();
             set.schemas.push(case.schema.clone());
-            Self::no_circle(&self.parts(std::slice::from_ref(&case.schema))?, &settled.settled)?;
+            Self::no_circle(&self.parts(std::slice::from_ref(&case.schema))?, &decided.decided)?;
             let shape = self.shape(set);
             cases.extend(case.values.iter().map(|value| (value.as_str().into(), shape)));
         }
         let otherwise = match selector.from {
-            From::Children => self.shape(settled),
+            From::Children => self.shape(decided),
             From::Branches(keyword) => {
                 let count = part.schema.get(keyword).and_then(Value::as_array).ok_or(Unknown)?.len();
                 let choice = self.choice(set, part, keyword, count, nullable)?;
@@ -286,8 +286,8 @@ impl<'a> Compiler<'a> {
         let parts = self.parts(std::slice::from_ref(&pointer))?;
         let mut set = set.clone();
         set.schemas.push(pointer);
-        set.settled.push(list.to_owned());
-        Self::no_circle(&parts, &set.settled)?;
+        set.decided.push(list.to_owned());
+        Self::no_circle(&parts, &set.decided)?;
         let mut branch =
             Branch { kinds: Kinds::ALL, silent: parts.is_empty(), values: None, required: Vec::new(), shape: 0 };
         for part in &parts {
@@ -316,12 +316,12 @@ impl<'a> Compiler<'a> {
 
     /// A branch that leads back to a choice that it is a branch of never ends, and no specification defines what it
     /// means.
-    fn no_circle(branch: &[Part<'_>], settled: &[String]) -> Result<(), Unknown> {
+    fn no_circle(branch: &[Part<'_>], decided: &[String]) -> Result<(), Unknown> {
         let lists = |part: &Part<'_>| {
             let choices = ["oneOf", "anyOf"].into_iter().filter(|keyword| part.schema.contains_key(*keyword));
             choices.map(|keyword| below(&part.pointer, &[keyword])).collect::<Vec<_>>()
         };
-        if branch.iter().flat_map(lists).any(|list| settled.contains(&list)) { Err(Unknown) } else { Ok(()) }
+        if branch.iter().flat_map(lists).any(|list| decided.contains(&list)) { Err(Unknown) } else { Ok(()) }
     }
 
     /// Takes over what one schema asks by itself; members and items come later.
