@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
 };
 
-use super::{Failure, Format, Outcome, printer::line};
+use super::{Failure, Format, Outcome, messages::quoted, printer::line};
 use crate::{
     proxy::entry::authority::{self, Authority, Rotated},
     sandbox::{Seed, Tenant},
@@ -106,11 +106,11 @@ fn print_text(out: &mut impl Write, authorities: &[Authority]) -> io::Result<()>
         writeln!(out, "SHA-256      {}", authority.fingerprint())?;
         writeln!(
             out,
-            "speaks for   {}localhost and loopback addresses, nothing else",
+            "valid for    {}localhost and loopback addresses, nothing else",
             if hosts.is_empty() { String::new() } else { hosts + ", " }
         )?;
         writeln!(out)?;
-        let quoted = shell_quote(&path.to_string_lossy());
+        let quoted = quoted(&path);
         for (runtime, line) in TRUST {
             writeln!(out, "  {runtime:<17}{}", line.replace("{}", &quoted))?;
         }
@@ -138,25 +138,9 @@ const TRUST: &[(&str, &str)] = &[
     ("Firefox", "Settings, Privacy & Security, Certificates, View Certificates, Authorities, Import: {}"),
 ];
 
-/// A word for a POSIX shell.
-fn shell_quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_with_spaces_is_quoted_for_the_shell() {
-        assert_eq!(shell_quote("/a b/it's"), r"'/a b/it'\''s'");
-        assert_eq!(shell_quote("/plain/ca.pem"), "/plain/ca.pem");
-    }
 
     #[test]
     fn an_upstream_without_a_scheme_is_refused_with_a_hint() {

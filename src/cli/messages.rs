@@ -157,6 +157,12 @@ fn first_paragraph(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_with_spaces_is_quoted_for_the_shell() {
+        assert_eq!(quoted(Path::new("/a b/it's")), r"'/a b/it'\''s'");
+        assert_eq!(quoted(Path::new("/plain/ca.pem")), "/plain/ca.pem");
+    }
     use crate::{cli::command, contract::ContractError};
 
     #[test]

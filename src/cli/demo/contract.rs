@@ -27,7 +27,8 @@ use crate::{
 /// An answer: status and body.
 type Reply = (u16, Bytes);
 
-pub(super) async fn demo(folder: &Path, args: &ContractArgs, screen: &mut Screen) -> Result<(), Failure> {
+/// Runs the demo, and gives the options that name the contract to other commands.
+pub(super) async fn demo(folder: &Path, args: &ContractArgs, screen: &mut Screen) -> Result<Vec<OsString>, Failure> {
     let contract = args.load()?;
     let title = format!("`{}` (version {})", contract.title(), contract.version());
     let mock = Arc::new(Mock::new(contract, None, 0)?);
@@ -47,7 +48,8 @@ pub(super) async fn demo(folder: &Path, args: &ContractArgs, screen: &mut Screen
     drop(stop);
     serving.await??;
     verify(folder, &options, recorded.len(), screen).await?;
-    replay(folder, &options, &recorded, screen).await
+    replay(folder, &options, &recorded, screen).await?;
+    Ok(options)
 }
 
 /// The contract's options with absolute paths, for processes that start in the demo's folder.

@@ -21,7 +21,7 @@ use args::folder;
 use child::FIXTURE;
 use screen::Screen;
 
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, messages::quoted};
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let folder = folder(args.out.as_deref())?;
@@ -32,11 +32,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 async fn demo(folder: &Path, args: &Args) -> Result<Outcome, Failure> {
     let begun = Instant::now();
     let mut screen = Screen::new();
-    if args.contract.is_built_in() {
+    let options = if args.contract.is_built_in() {
         tenant::demo(folder, &mut screen).await?;
+        Vec::new()
     } else {
-        contract::demo(folder, &args.contract, &mut screen).await?;
-    }
+        contract::demo(folder, &args.contract, &mut screen).await?
+    };
+    let options: String = options.iter().flat_map(|option| [" ".to_owned(), quoted(Path::new(option))]).collect();
     let seconds = begun.elapsed().as_secs_f64();
     let verdict = match screen.surprises {
         0 => "All steps gave the expected result".to_owned(),
@@ -46,8 +48,8 @@ async fn demo(folder: &Path, args: &Args) -> Result<Outcome, Failure> {
     screen.print(&format!(
         "{verdict}, in {seconds:.1} s.\n\n\
          The fixture, for you to read, check and serve again:\n  {path}\n\
-         \x20 contrail verify {path}\n\
-         \x20 contrail replay {path}\n",
+         \x20 contrail verify {path}{options}\n\
+         \x20 contrail replay {path}{options}\n",
         path = folder.join(FIXTURE).display()
     ))?;
     Ok(Outcome { findings: screen.surprises > 0, ..Outcome::CLEAN })

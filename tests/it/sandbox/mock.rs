@@ -3,7 +3,12 @@
 use serde_json::Value;
 
 use super::command::Running;
-use crate::support::{command::run_in, golden::assert_line};
+use crate::support::{
+    command::run_in,
+    golden::assert_line,
+    process,
+    wire::{self, Message},
+};
 
 const SHOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/contracts/shop.yaml");
 
@@ -49,6 +54,8 @@ fn the_mocks_own_answers_conform_to_each_document() {
         let ran = run_in(folder.path(), ["demo", "--contract", document, "--out", &out]);
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
         assert_line(&ran.stdout, "All steps gave the expected result, in TIME s.");
+        let fixture = folder.path().join(&out).join("tenant");
+        assert_line(&ran.stdout, &format!("  contrail replay {} --contract {document}", fixture.display()));
         let verified =
             run_in(&folder.path().join(&out), ["verify", "--contract", document, "--format", "json", "tenant"]);
         let report: Value = serde_json::from_str(&verified.stdout).unwrap();
@@ -85,4 +92,40 @@ fn a_recording_of_another_tenant_is_redacted_and_verified_by_that_tenants_facts(
     let foreign = run(&["verify", "--format", "json", "redacted"]);
     let foreign: Value = serde_json::from_str(&foreign.stdout).unwrap();
     assert!(foreign["exchanges"].as_array().unwrap().iter().all(|one| one["operation"].is_null()));
+}
+
+#[test]
+fn a_recording_of_another_tenant_is_replayed_with_new_tokens_of_that_tenants_endpoint() {
+    const TOKEN: &str = "/connect/token";
+    const ORDERS: &str = "/v1/orders?take=2";
+    let folder = tempfile::tempdir().unwrap();
+    let mut sandbox = Running::start(&["--contract", SHOP, "--format", "json"]);
+    let line: Value = serde_json::from_str(&sandbox.stdout_line()).unwrap();
+    let upstream = line["url"].as_str().unwrap();
+    let exchange = |proxy: &process::Running| -> (String, Message) {
+        let form = b"grant_type=client_credentials&client_id=till&client_secret=till-secret-4711";
+        let headers = [("Content-Type", "application/x-www-form-urlencoded")];
+        let granted = wire::call(proxy.address, "POST", TOKEN, &headers, form);
+        assert_eq!(granted.status(), 200, "{granted:?}");
+        let granted: Value = serde_json::from_slice(&granted.body).unwrap();
+        let token = granted["access_token"].as_str().unwrap().to_owned();
+        let bearer = format!("Bearer {token}");
+        (token, wire::call(proxy.address, "GET", ORDERS, &[("Authorization", bearer.as_str())], b""))
+    };
+    let listen = ["--contract", SHOP, "--listen", "127.0.0.1:0"];
+    let record = ["record", "--upstream", upstream, "--out", "shop.har"];
+    let proxy = process::Running::start(folder.path(), record.iter().chain(&listen));
+    let (live_token, live) = exchange(&proxy);
+    assert_eq!((live.status(), proxy.finish().status), (200, 0));
+    let proxy = process::Running::start(folder.path(), ["replay", "shop.har"].iter().chain(&listen));
+    let (token, answer) = exchange(&proxy);
+    assert_eq!((answer.status(), answer.body), (200, live.body));
+    assert_ne!(token, live_token);
+    let ended = proxy.finish();
+    assert_eq!(ended.status, 0, "{}", ended.stderr);
+    let verified = run_in(folder.path(), ["verify", "shop.har", "--contract", SHOP, "--format", "json"]);
+    let report: Value = serde_json::from_str(&verified.stdout).unwrap();
+    let operations: Vec<&Value> = report["exchanges"].as_array().unwrap().iter().map(|one| &one["operation"]).collect();
+    assert_eq!(operations, [&Value::Null, &"listOrders".into()], "the token endpoint is outside of the operations");
+    assert_eq!(report["summary"]["violates"], 0, "{report}");
 }
