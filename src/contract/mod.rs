@@ -36,5 +36,6 @@ pub(crate) use media_type::MediaRange;
 pub use model::Operation;
 pub use options::CheckOptions;
 pub(crate) use refs::{below, follow, reference};
+pub(crate) use route::encoded_path;
 pub use unusable::UnusablePlace;
 pub(crate) use yaml::write as yaml_text;

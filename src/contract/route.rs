@@ -4,7 +4,7 @@
 //! another spelling of a literal segment are other paths. Any host and scheme may serve the base path. Literal segments
 //! come before templated ones, as OpenAPI says.
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, PercentEncode, utf8_percent_encode};
 
 /// Every path template of a contract with its methods; `T` is what a route leads to.
 #[derive(Debug, Clone)]
@@ -58,15 +58,19 @@ impl<T> Node<T> {
     }
 }
 
-/// A template whose literal text has no character that needs percent-encoding.
-fn encoded(template: &str) -> String {
+/// A path with percent-encoding of what it cannot hold otherwise (RFC 3986, section 3.3); `%` and delimiters stay.
+pub(crate) fn encoded_path(text: &str) -> PercentEncode<'_> {
     const NEEDED: &AsciiSet =
         &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`').add(b'|');
-    let literal = |text| utf8_percent_encode(text, NEEDED);
+    utf8_percent_encode(text, NEEDED)
+}
+
+/// A template whose literal text has no character that needs percent-encoding.
+fn encoded(template: &str) -> String {
     let mut out = String::new();
     for piece in template.split_inclusive('}') {
         let (text, parameter) = piece.split_at(piece.find('{').unwrap_or(piece.len()));
-        out.extend(literal(text));
+        out.extend(encoded_path(text));
         out.push_str(parameter);
     }
     out

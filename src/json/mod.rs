@@ -22,6 +22,7 @@ mod pointer;
 mod represent;
 mod slot;
 mod strings;
+mod suspects;
 pub(crate) mod write;
 
 pub use canonical::Number;
@@ -33,6 +34,7 @@ pub use node::{Entries, Items, Node};
 pub use pointer::{pointer_tokens, push_pointer, unescape_pointer};
 pub use represent::{Leaf, Tape, TapeNode};
 pub use slot::Kind;
+pub(crate) use suspects::Suspects;
 pub use write::{quote, splice};
 pub(crate) use write::{reads_as_another_scalar, second};
 

@@ -9,10 +9,10 @@ use super::{
     answers::exchange_of,
     body,
     generate::{Direction, Generator, Style},
-    text::{escaped, path, path_value, query_pairs, simple},
+    text::{escaped, path_value, query_pairs, simple},
 };
 use crate::{
-    contract::{CheckOptions, ContractDocument, model::Operation, refs},
+    contract::{CheckOptions, ContractDocument, encoded_path, model::Operation, refs},
     exchange::{Body, Credential, Headers, Request, Target},
     finding::Kind,
 };
@@ -171,7 +171,7 @@ fn draft(document: &ContractDocument, operation: &Operation, style: Style, with_
             _ => {}
         }
     }
-    sample.target = path(&sample.target);
+    sample.target = encoded_path(&sample.target).to_string();
     if !cookies.is_empty() {
         sample.headers.push(("cookie".to_owned(), cookies.join("; ")));
     }

@@ -2,20 +2,13 @@
 
 use std::fmt::Display;
 
-use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 /// What a path segment and a query hold as it is (RFC 3986, section 2.3).
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 pub(super) fn escaped(text: &str) -> String {
     utf8_percent_encode(text, UNRESERVED).to_string()
-}
-
-/// A path whose values are percent-encoded, and whose literal text may need it, too (RFC 3986, section 3.3).
-pub(super) fn path(text: &str) -> String {
-    const NEEDED: &AsciiSet =
-        &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`').add(b'|');
-    utf8_percent_encode(text, NEEDED).to_string()
 }
 
 /// A value in the style `simple` (OpenAPI 3.1, section 4.8.12.4).

@@ -40,11 +40,13 @@ impl Check<'_> {
     fn identity(&mut self, parameter: &str, at: &str, response: &Document) {
         let raw = self.matched.raw.iter().find(|(name, _)| *name == parameter).map(|(_, raw)| *raw);
         let asked = raw.and_then(|raw| params::decode_plain(raw).ok());
-        let same = |asked: &Cow<'_, str>| response.pointer(at).is_some_and(|told| told.is_str(asked));
+        let same = |asked: &Cow<'_, str>| response.pointer(at).is_some_and(|answered| answered.is_str(asked));
         let Some(asked) = asked.filter(|asked| !same(asked)) else { return };
-        let Some(told) = scalar(response, at) else { return };
-        if asked != told && !self.redacted_in_response(at) {
-            self.find(Finding::new(Rule::ExchangeIdentity, at, format!("the `{parameter}` of the path")).seen(told));
+        let Some(answered) = scalar(response, at) else { return };
+        if asked != answered && !self.redacted_in_response(at) {
+            self.find(
+                Finding::new(Rule::ExchangeIdentity, at, format!("the `{parameter}` of the path")).seen(answered),
+            );
         }
     }
 

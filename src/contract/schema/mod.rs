@@ -17,7 +17,6 @@ mod keywords;
 mod pattern;
 mod resources;
 mod set;
-mod suspects;
 #[cfg(test)]
 mod tests;
 mod verdict;

@@ -1,14 +1,13 @@
 //! One schema and its verdict on a value.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::Range, sync::Arc};
 
 use super::{
     Gap, Indeterminate, SchemaViolation, Types,
     fast_path::Outcome,
     set::{Build, Schemas},
-    suspects::Suspects,
 };
-use crate::json::{Document, Leaf, Node};
+use crate::json::{Document, Leaf, Node, Suspects};
 
 /// Nesting up to which the stack of any thread suffices.
 const MAX_SHALLOW_DEPTH: usize = 64;
@@ -71,11 +70,12 @@ impl Schema {
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<SchemaVerdict, Indeterminate> {
-        let looked = self.looked(document, is_origin);
+        let mut looked = self.looked(document, is_origin);
+        let looked = looked.as_mut().map(|(outcome, places)| (*outcome, Suspects::of(places)));
         let judged = match looked {
             Some((Outcome::Conforms, _)) => Ok(SchemaVerdict::default()),
             Some((Outcome::Undecided, _)) => Ok(SchemaVerdict { partial: true, ..SchemaVerdict::default() }),
-            looked => self.in_full(document, is_origin, looked.as_ref()),
+            looked => self.in_full(document, is_origin, looked),
         };
         debug_assert_eq!(judged, self.judge_in_full(document, is_origin));
         judged
@@ -99,20 +99,17 @@ impl Schema {
         &self,
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
-        looked: Option<&(Outcome, Suspects)>,
+        looked: Option<(Outcome, Suspects<'_>)>,
     ) -> Result<SchemaVerdict, Indeterminate> {
         let (build, place) = self.build();
         let entry = build.roots[place].entry;
         let reach = build.coverage.reach(entry);
-        let suspects = match looked {
-            Some((Outcome::Valid, suspects)) => Some(suspects),
-            _ => None,
+        let (is_valid, suspects) = match looked {
+            Some((Outcome::Valid, suspects)) => (true, suspects),
+            _ => (false, Suspects::EVERYWHERE),
         };
         let judge = || {
-            let violations = match suspects {
-                Some(_) => Vec::new(),
-                _ => Self::violations(build, place, document)?,
-            };
+            let violations = if is_valid { Vec::new() } else { Self::violations(build, place, document)? };
             if reach.circle_of_choices && document.depth() > MAX_SHALLOW_DEPTH {
                 // Each level would judge all branches again.
                 let judged = SchemaVerdict { violations, ..SchemaVerdict::default() };
@@ -144,7 +141,7 @@ impl Schema {
     }
 
     /// The fast path's outcome for a value, and what of it may be undocumented; `None` where it must not be asked.
-    fn looked(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Option<(Outcome, Suspects)> {
+    fn looked(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Option<(Outcome, Vec<Range<usize>>)> {
         let (build, place) = self.build();
         let root = &build.roots[place];
         let may = document.depth() <= MAX_SHALLOW_DEPTH && !build.coverage.reach(root.entry).broken;

@@ -8,10 +8,9 @@ use super::{
     named,
     names::{self, FieldContext, JWK_PRIVATE, OAUTH},
     shapes,
-    suspects::Suspects,
     walk::{Places, Token, Walk},
 };
-use crate::json::{Document, Kind as JsonKind, Node};
+use crate::json::{Document, Kind as JsonKind, Node, Suspects};
 use crate::redact::{
     Redactor, coding,
     kind::{self, Kind},

@@ -29,6 +29,5 @@ mod phrases;
 mod prefilter;
 mod shapes;
 pub(super) mod steps;
-mod suspects;
 mod tags;
 pub(super) mod walk;

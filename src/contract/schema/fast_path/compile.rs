@@ -15,7 +15,9 @@ use serde_json::{Map, Value, json};
 use super::{
     constants::Constants,
     kinds::Kinds,
-    table::{Branch, Choice, FEW, FastPath, Format, Holding, Members, Named, Others, Plain, Select, Shape, Telling},
+    table::{
+        Branch, Choice, DecidingMember, FEW, FastPath, Format, Holding, Members, Named, Others, Plain, Select, Shape,
+    },
 };
 use crate::{
     contract::{
@@ -262,10 +264,10 @@ impl<'a> Compiler<'a> {
         if count > Choice::MAX_BRANCHES {
             return Err(Unknown);
         }
-        let mut telling: Vec<Telling> = Vec::new();
-        let branches = (0..count).map(|index| self.branch(set, &list, index, &mut telling));
+        let mut deciding: Vec<DecidingMember> = Vec::new();
+        let branches = (0..count).map(|index| self.branch(set, &list, index, &mut deciding));
         let mut branches = branches.collect::<Result<Vec<_>, _>>()?;
-        telling.sort_by_key(|told| std::cmp::Reverse(told.values.len()));
+        deciding.sort_by_key(|member| std::cmp::Reverse(member.values.len()));
         // What every branch requires excludes none of them more than another.
         let [first, others @ ..] = &branches[..] else { return Err(Unknown) };
         let mut common = first.required.clone();
@@ -278,10 +280,16 @@ impl<'a> Compiler<'a> {
             "oneOf" => Holding::One,
             _ => Holding::Any,
         };
-        Ok(Choice { holding, nullable, branches, telling })
+        Ok(Choice { holding, nullable, branches, deciding })
     }
 
-    fn branch(&mut self, set: &Set, list: &str, index: usize, telling: &mut Vec<Telling>) -> Result<Branch, Unknown> {
+    fn branch(
+        &mut self,
+        set: &Set,
+        list: &str,
+        index: usize,
+        deciding: &mut Vec<DecidingMember>,
+    ) -> Result<Branch, Unknown> {
         let pointer = below(list, &[&index.to_string()]);
         let parts = self.parts(std::slice::from_ref(&pointer))?;
         let mut set = set.clone();
@@ -297,13 +305,13 @@ impl<'a> Compiler<'a> {
             branch.required.extend(required(part)?.into_iter().map(Box::from));
             for name in part.schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
                 // What it does not know decides nothing.
-                let told = self.parts(&[below(&part.pointer, &["properties", name])]).unwrap_or_default();
-                let Some(values) = constants(&told) else { continue };
-                let at = telling.iter().position(|told| *told.name == **name).unwrap_or_else(|| {
-                    telling.push(Telling { name: name.as_str().into(), values: Vec::new() });
-                    telling.len() - 1
+                let member = self.parts(&[below(&part.pointer, &["properties", name])]).unwrap_or_default();
+                let Some(values) = constants(&member) else { continue };
+                let at = deciding.iter().position(|known| *known.name == **name).unwrap_or_else(|| {
+                    deciding.push(DecidingMember { name: name.as_str().into(), values: Vec::new() });
+                    deciding.len() - 1
                 });
-                telling[at].values.push((index, values));
+                deciding[at].values.push((index, values));
             }
         }
         if parts.iter().any(Part::is_nullable) {

@@ -1,18 +1,15 @@
 //! The look at a value, by the shapes of the table.
 
-use std::{borrow::Cow, cell::RefCell, sync::Arc};
+use std::{borrow::Cow, cell::RefCell, ops::Range, sync::Arc};
 
 use ahash::AHashMap;
 use jsonschema::Validator;
 
 use super::{
     constants::{Constants, integer},
-    table::{Branch, Choice, FastPath, Holding, Items, Members, Others, Plain, Select, Shape, Telling, Text},
+    table::{Branch, Choice, DecidingMember, FastPath, Holding, Items, Members, Others, Plain, Select, Shape, Text},
 };
-use crate::{
-    contract::schema::suspects::Suspects,
-    json::{Kind, Node, Tape, TapeNode},
-};
+use crate::json::{Kind, Node, Tape, TapeNode};
 
 /// The fast path's outcome for a value. Of several parts of a value the greatest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,20 +74,18 @@ pub(in crate::contract::schema) struct Look<'g> {
     /// Outcomes of choices, by shape and place of the value, so that no depth of choices multiplies the work.
     decided: RefCell<AHashMap<(usize, usize), Outcome>>,
     /// What made values [`Outcome::Valid`], or undecided.
-    suspects: RefCell<Suspects>,
+    suspects: RefCell<Vec<Range<usize>>>,
 }
 
 impl Look<'_> {
-    /// The parts of the values looked at that may be undocumented.
-    pub(in crate::contract::schema) fn suspects(self) -> Suspects {
-        let mut suspects = self.suspects.into_inner();
-        suspects.sort();
-        suspects
+    /// The parts of the values looked at that may be undocumented, in any order.
+    pub(in crate::contract::schema) fn suspects(self) -> Vec<Range<usize>> {
+        self.suspects.into_inner()
     }
 
     /// Leaves it to the walker whether this value has a gap, or is undecided.
     fn suspect(&self, value: Node<'_>, outcome: Outcome) -> Outcome {
-        self.suspects.borrow_mut().add(value);
+        self.suspects.borrow_mut().push(value.span());
         outcome
     }
 
@@ -154,9 +149,9 @@ impl Look<'_> {
 
     fn select(&self, select: &Select, value: Node<'_>) -> Outcome {
         let otherwise = || self.outcome(select.otherwise, value);
-        let Some(told) = value.get(&select.property) else { return otherwise() };
-        let Some(told) = told.plain_text() else { return Outcome::Doubt };
-        let case = select.cases.iter().find(|(held, _)| held.as_bytes() == told);
+        let Some(selector) = value.get(&select.property) else { return otherwise() };
+        let Some(selector) = selector.plain_text() else { return Outcome::Doubt };
+        let case = select.cases.iter().find(|(held, _)| held.as_bytes() == selector);
         match case.map(|(_, shape)| self.outcome(*shape, value)) {
             Some(outcome) if !select.children || outcome <= Outcome::Valid => outcome,
             _ => self.suspect(value, otherwise().max(Outcome::Valid)),
@@ -284,13 +279,13 @@ impl Choice {
         if kind != Kind::Object {
             return likely;
         }
-        for Telling { name, values } in &self.telling {
+        for DecidingMember { name, values } in &self.deciding {
             if likely.count_ones() < 2 {
                 return likely;
             }
-            let Some(told) = value.get(name) else { continue };
+            let Some(member) = value.get(name) else { continue };
             for (index, constants) in values {
-                likely &= !(u128::from(constants.has(told) == Some(false)) << index);
+                likely &= !(u128::from(constants.has(member) == Some(false)) << index);
             }
         }
         for (index, branch) in self.branches.iter().enumerate() {

@@ -41,8 +41,8 @@ pub(super) struct Choice {
     pub(super) nullable: bool,
     /// At most [`Choice::MAX_BRANCHES`].
     pub(super) branches: Vec<Branch>,
-    /// Members that exclude branches, first those that most branches tell.
-    pub(super) telling: Vec<Telling>,
+    /// Members that exclude branches, first those of most branches.
+    pub(super) deciding: Vec<DecidingMember>,
 }
 
 impl Choice {
@@ -50,8 +50,8 @@ impl Choice {
     pub(super) const MAX_BRANCHES: usize = 128;
 }
 
-/// A member that has one of a few values where it is there.
-pub(super) struct Telling {
+/// A member that has one of a few documented values, if it is present.
+pub(super) struct DecidingMember {
     pub(super) name: Box<str>,
     /// Branches, by index, with those values.
     pub(super) values: Vec<(usize, Constants)>,

@@ -6,10 +6,7 @@ use super::{
     table::{Additional, Choice, Coverage},
     types::Types,
 };
-use crate::{
-    contract::schema::suspects::Suspects,
-    json::{Entries, Items, Kind, Node, push_pointer},
-};
+use crate::json::{Entries, Items, Kind, Node, Suspects, push_pointer};
 
 /// Bound on the gaps reported of one value.
 const MAX_GAPS: usize = 1000;
@@ -147,8 +144,8 @@ struct Walk<'c> {
     coverage: &'c Coverage,
     holds: Holds<'c>,
     is_origin: &'c dyn Fn(&str) -> bool,
-    /// Where gaps may be; `None` stands for everywhere.
-    suspects: Option<&'c Suspects>,
+    /// Where gaps may be.
+    suspects: Suspects<'c>,
     /// A choice came out in a way that only an aspect without a check could decide.
     undecided: Cell<bool>,
 }
@@ -161,7 +158,7 @@ impl Coverage {
         root: Node<'_>,
         holds: Holds<'_>,
         is_origin: &dyn Fn(&str) -> bool,
-        suspects: Option<&Suspects>,
+        suspects: Suspects<'_>,
     ) -> (Vec<Gap>, bool) {
         let walk = Walk { coverage: self, holds, is_origin, suspects, undecided: Cell::new(false) };
         let gaps = walk.walk(entry, root);
@@ -178,7 +175,7 @@ impl<'c> Walk<'c> {
             if gaps.len() >= MAX_GAPS {
                 break;
             }
-            let is_suspect = |value: &Node<'_>| self.suspects.is_none_or(|suspects| suspects.concern(*value));
+            let is_suspect = |value: &Node<'_>| self.suspects.touch(&value.span());
             let next = match &mut frame.children {
                 Children::Members(members) => members.find(|(_, value)| is_suspect(value)).map(|(name, value)| {
                     let name = name.as_str().unwrap_or_default();
@@ -333,10 +330,10 @@ impl<'c> Walk<'c> {
     ) -> Option<(&'c str, GapKind)> {
         let mut unclear = None;
         if let Some(selection) = &choice.selection
-            && let Some(told) = value.get(&selection.property)
+            && let Some(selector) = value.get(&selection.property)
         {
             let property = &*selection.property;
-            let text = (told.kind() == Kind::String).then(|| told.as_str()).flatten().unwrap_or_default();
+            let text = (selector.kind() == Kind::String).then(|| selector.as_str()).flatten().unwrap_or_default();
             match selection.cases.iter().find(|(held, _)| **held == *text) {
                 Some((_, index)) => {
                     let branch = &choice.branches[*index];

@@ -57,7 +57,7 @@ fn a_variant_that_fails_is_reported_at_its_own_places() {
     ] {
         assert_eq!(of(good), [""; 0], "{good}");
     }
-    for (bad, told) in [
+    for (bad, expected) in [
         (r#"{"action":"block","limit":10001}"#, &["/configuration/limit: at most 10000"][..]),
         (r#"{"action":"block","limit":-1}"#, &["/configuration/limit: at least 0"]),
         (r#"{"action":"log","limit":5.5}"#, &["/configuration/limit: an integer"]),
@@ -81,14 +81,14 @@ fn a_variant_that_fails_is_reported_at_its_own_places() {
         ("[]", &["/configuration: an object"]),
         ("null", &["/configuration: an object"]),
     ] {
-        assert_eq!(of(bad), told, "{bad}");
+        assert_eq!(of(bad), expected, "{bad}");
     }
 }
 
 #[test]
 fn closed_objects_bounds_formats_and_missing_members_are_breaches_at_their_places() {
     let policy = schema(POLICY);
-    for (bad, told) in [
+    for (bad, expected) in [
         ("{}", &["/configuration: this field to be there", "/id: this field to be there"][..]),
         (r#"{"id":"abcd","configuration":{"action":"allow"}}"#, &["/id: at most 3 characters"]),
         (r#"{"id":5,"configuration":{"action":"allow"}}"#, &["/id: a string"]),
@@ -103,7 +103,7 @@ fn closed_objects_bounds_formats_and_missing_members_are_breaches_at_their_place
         ),
         ("5", &[": an object"]),
     ] {
-        assert_eq!(found(&policy, bad), told, "{bad}");
+        assert_eq!(found(&policy, bad), expected, "{bad}");
     }
     let good = r#"{"id":"😀äx","created_at":"2026-11-21T03:00:00.123+02:00","configuration":{"action":"allow"}}"#;
     assert_eq!(found(&policy, good), [""; 0]);
@@ -344,7 +344,7 @@ fn a_recursive_schema_of_several_keywords_per_level_has_stack_enough() {
 }
 
 #[test]
-fn telling_where_a_value_breaks_a_recursive_choice_cannot_take_for_ever() {
+fn finding_where_a_value_breaks_a_recursive_choice_ends() {
     // Each level breaks both branches, so that listing every place doubles the work per level.
     let tree = schema(
         r##"{"s":{"anyOf":[{"type":"object","properties":{"c":{"$ref":"#/s"}},"required":["c"]},

@@ -1,19 +1,19 @@
-//! The places of a document that may hold a secret, so that the rest of it is not read.
+//! The places of a document that are worth a closer look, so that a reader passes by the rest.
 
 use std::ops::Range;
 
-/// Places that a [prefilter](super::prefilter) found; beginnings and ends ascend. `None` is everywhere.
+/// Places that a quick look found; beginnings and ends ascend. `None` is everywhere.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::redact) struct Suspects<'a>(Option<&'a [Range<usize>]>);
+pub(crate) struct Suspects<'a>(Option<&'a [Range<usize>]>);
 
 impl<'a> Suspects<'a> {
-    pub(in crate::redact) const EVERYWHERE: Self = Self(None);
+    pub(crate) const EVERYWHERE: Self = Self(None);
 
     /// Of places in any order.
-    pub(in crate::redact) fn of(places: &'a mut [Range<usize>]) -> Self {
+    pub(crate) fn of(places: &'a mut [Range<usize>]) -> Self {
         places.sort_unstable_by_key(|place| place.start);
         let mut last = 0;
-        // A longer word may begin before another one and end after it.
+        // A longer one may begin before another one and end after it.
         for place in places.iter_mut() {
             place.end = place.end.max(last);
             last = place.end;
@@ -21,12 +21,12 @@ impl<'a> Suspects<'a> {
         Self(Some(places))
     }
 
-    pub(in crate::redact) fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.0.is_some_and(<[_]>::is_empty)
     }
 
     /// Those that reach into a range.
-    pub(in crate::redact) fn within(self, range: &Range<usize>) -> Self {
+    pub(crate) fn within(self, range: &Range<usize>) -> Self {
         Self(self.0.map(|places| {
             let places = &places[places.partition_point(|place| place.end <= range.start)..];
             &places[..places.partition_point(|place| place.start < range.end)]
@@ -35,7 +35,7 @@ impl<'a> Suspects<'a> {
 
     /// Whether one of them reaches into a range.
     #[inline]
-    pub(in crate::redact) fn touch(self, range: &Range<usize>) -> bool {
+    pub(crate) fn touch(self, range: &Range<usize>) -> bool {
         let Some(places) = self.0 else { return true };
         let first = places.partition_point(|place| place.end <= range.start);
         places.get(first).is_some_and(|place| place.start < range.end)
