@@ -56,7 +56,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     jwks: Option<PathBuf>,
     #[command(flatten)]
-    policy: PolicyArgs,
+    pub(super) policy: PolicyArgs,
     #[command(flatten)]
     contract: ContractArgs,
 }
@@ -108,16 +108,16 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
     }
     judge.warn_of_unchecked_signatures();
     let failing: Vec<Rule> = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
-    let baseline = args.policy.baseline()?;
+    let exemptions = args.policy.exemptions()?;
     let failed = audit.exchanges() == 0 && !audit.altered();
-    let findings = audit.altered() || audit.failing(&failing, baseline.as_ref()).next().is_some();
+    let findings = audit.altered() || audit.fails(&failing, &exemptions);
     let outcome = Outcome { findings, failed, ..Outcome::CLEAN };
     let nothing = failed.then(|| Reason::new("nothing-checked", "there was no exchange to audit", ""));
     let found = findings.then(|| Reason::shown("findings", "findings"));
     audit.ended(Exit { status: outcome.status(), reasons: nothing.into_iter().chain(found).collect() });
     audit.redact(&redactor);
     let about =
-        About { contract: &judge.contract, title: options::contract::title(&judge.contract), failing, baseline };
+        About { contract: &judge.contract, title: options::contract::title(&judge.contract), failing, exemptions };
     report_files::write_all(&wanted, |kind, to, _| audit.write(kind, &about, to))?;
     Ok(outcome)
 }

@@ -11,7 +11,7 @@ use clap::{FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 use super::{
     Failure, Outcome, audit, ca, contract, coverage, demo, diff, explain, import, learn,
     messages::{complain, usage_error},
-    options::Network,
+    options::{Network, policy::PolicyArgs},
     pack,
     printer::warn,
     record, redact, replay, sandbox, scan, verify, watch,
@@ -73,7 +73,7 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
         warn(&format!("{setting} has no effect, because {because_of} excludes it"));
     }
     let command = completed.without_unread_variables(command);
-    let Completed { arguments, sources, .. } = completed;
+    let Completed { arguments, sources, suppressions, .. } = completed;
     let ends_in_dashes = arguments.last().is_some_and(|last| last == "--");
     let name = arguments.get(1).and_then(|name| command.find_subcommand(name)).map(|sub| sub.get_name().to_owned());
     let parsed = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
@@ -88,6 +88,9 @@ pub(super) fn parse() -> Result<(Cli, Sources), ExitCode> {
     })?;
     if let Command::Diff(args) = &mut cli.command {
         args.set_mode(&sources);
+    }
+    if let Some(policy) = cli.command.policy_mut() {
+        policy.suppressions = suppressions;
     }
     cli.command.check(ends_in_dashes, &sources).map_err(|wrong| complain(&*Failure::from(wrong), &sources))?;
     Ok((cli, sources))
@@ -142,6 +145,18 @@ impl Command {
             let _ = writeln!(io::stderr(), "contrail: {idle}");
         }
         Ok(())
+    }
+
+    /// What makes the command fail, if it judges exchanges.
+    const fn policy_mut(&mut self) -> Option<&mut PolicyArgs> {
+        match self {
+            Self::Record(args) => Some(&mut args.judge.policy),
+            Self::Watch(args) => Some(&mut args.judge.policy),
+            Self::Replay(args) => Some(&mut args.judge.policy),
+            Self::Verify(args) => Some(&mut args.policy),
+            Self::Audit(args) => Some(&mut args.policy),
+            _ => None,
+        }
     }
 
     /// The options of a proxy command that may need each other.

@@ -14,7 +14,7 @@ use crate::{
     pipeline::{Counts, Outcome},
     plural::plural,
     redact::Redactor,
-    report::{self, Covered, Reason, Recorded},
+    report::{self, Reason, Recorded},
     visible::visible,
 };
 
@@ -164,7 +164,7 @@ fn text(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> Str
             let _ = writeln!(out, "{title}: {}", rules.join(", "));
         }
     }
-    for line in outcome.collector.covered().iter().flat_map(Covered::lines) {
+    for line in outcome.collector.exempt() {
         let _ = writeln!(out, "{}", visible(&line));
     }
     if !outcome.secrets.secrets.is_empty() {
@@ -359,6 +359,10 @@ fn object(outcome: &Outcome, dropped: u64, rows: &Rows, next: Option<&str>) -> M
     }
     if let Some(covered) = outcome.collector.covered() {
         put("baseline", json!(covered));
+    }
+    let suppressed = outcome.collector.suppressed();
+    if !suppressed.is_empty() {
+        put("suppressions", json!(suppressed));
     }
     if let Some(unused) = &run.unused {
         put("unused", json!(unused));

@@ -60,7 +60,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     head: Vec<PathBuf>,
     #[command(flatten)]
-    policy: PolicyArgs,
+    pub(super) policy: PolicyArgs,
     #[command(flatten)]
     contract: ContractArgs,
 }
@@ -78,7 +78,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let failing = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let listed = wanted.iter().any(|request| request.kind == ReportFormat::Json);
     let mut collector = Collector::new(super::options::contract::title(&judge.contract), failing, listed)
-        .with_baseline(args.policy.baseline()?);
+        .with_exemptions(args.policy.exemptions()?);
     let redactor = Redactor::new(plan(&judge.contract, &[])?);
 
     for inspected in trails::inspect(&args.recordings, &args.head)? {

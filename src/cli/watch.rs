@@ -27,7 +27,7 @@ pub struct Args {
     #[command(flatten)]
     filter: FilterArgs,
     #[command(flatten)]
-    judge: JudgeArgs,
+    pub(super) judge: JudgeArgs,
     #[command(flatten)]
     proxy: ProxyArgs,
 }

@@ -58,6 +58,15 @@ pub enum ConfigError {
         /// What to write instead.
         expected: &'static str,
     },
+    /// A suppression cannot be used.
+    Suppression {
+        /// The file.
+        path: PathBuf,
+        /// The line of its table, from 1.
+        line: Option<usize>,
+        /// What is wrong with it.
+        message: String,
+    },
 }
 
 impl fmt::Display for ConfigError {
@@ -84,6 +93,7 @@ impl fmt::Display for ConfigError {
             Self::Value { path, key, line, expected } => {
                 write!(f, "{}: `{key}` must be {expected}", at_line(path, *line))
             }
+            Self::Suppression { path, line, message } => write!(f, "{}: {message}", at_line(path, *line)),
         }
     }
 }

@@ -9,8 +9,11 @@ use std::{
 use clap::{Arg, ArgAction, Command, builder::Resettable};
 use toml::{Table, Value, de::DeTable};
 
-use super::{ConfigError, NO_SETTINGS, Source, Sources};
-use crate::suggest::nearest;
+use super::{
+    ConfigError, NO_SETTINGS, Source, Sources,
+    suppress::{SUPPRESS, suppressions},
+};
+use crate::{report::Suppression, suggest::nearest};
 
 /// A command line with the options that the file adds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -21,6 +24,8 @@ pub struct Completed {
     pub sources: Sources,
     /// Settings that have no effect, because one that ranks higher excludes them.
     pub ignored: Vec<Ignored>,
+    /// The suppressions of the file.
+    pub suppressions: Vec<Suppression>,
     /// Options whose variables clap must not read.
     unread: Vec<String>,
 }
@@ -72,7 +77,8 @@ pub fn complete(
     file: &Path,
 ) -> Result<Completed, ConfigError> {
     let file = File::read(command, file)?;
-    let mut completed = Completed { arguments, ..Completed::default() };
+    let suppressions = file.as_ref().map(File::suppressions).transpose()?.unwrap_or_default();
+    let mut completed = Completed { arguments, suppressions, ..Completed::default() };
     let Some(sub) = completed.arguments.get(1).and_then(|name| command.find_subcommand(name)) else {
         return Ok(completed);
     };
@@ -214,7 +220,7 @@ impl<'a> File<'a> {
                     let line = self.line(None, key);
                     return Err(ConfigError::UnknownTable { path: path(), table: key.clone(), line, hint });
                 }
-                _ if all.contains(&key.as_str()) => {}
+                _ if all.contains(&key.as_str()) || key == SUPPRESS => {}
                 _ => {
                     let (line, hint) = (self.line(None, key), option_like(key, &all));
                     return Err(ConfigError::UnknownKey { path: path(), key: key.clone(), line, hint });
@@ -244,6 +250,16 @@ impl<'a> File<'a> {
             ConfigError::Value { path: self.path.to_owned(), key, line, expected }
         })?;
         Ok(Some(Source::File { path: self.path.to_owned(), table: table.map(str::to_owned), line }))
+    }
+
+    fn suppressions(&self) -> Result<Vec<Suppression>, ConfigError> {
+        let Some(value) = self.table.get(SUPPRESS) else { return Ok(Vec::new()) };
+        let spans = DeTable::parse(&self.text).ok();
+        let line = |index: usize| {
+            let table = spans.as_ref()?.get_ref().get(SUPPRESS)?.get_ref().as_array()?.get(index)?;
+            Some(line_at(&self.text, table.span().start))
+        };
+        suppressions(self.path, value, line)
     }
 
     /// The line of a key (in this table, if there is one) or of a table's header, from 1.

@@ -11,6 +11,7 @@
 mod error;
 mod file;
 mod sources;
+mod suppress;
 #[cfg(test)]
 mod tests;
 mod variables;

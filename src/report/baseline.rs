@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cited, Group, Tally};
+use super::{Cited, Exemptions, Group, Tally, exemptions::Exemption};
 use crate::{finding::Rule, plural::plural};
 
 /// The findings of an earlier run.
@@ -84,11 +84,13 @@ pub(super) struct Listed<'a> {
     first: &'a Cited,
     #[serde(skip_serializing_if = "Option::is_none")]
     known: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suppressed: Option<String>,
 }
 
 impl<'a> Listed<'a> {
-    /// A group with whether the baseline lists it; that is left out where there is none.
-    pub(super) fn new(group: &'a Group, baseline: Option<&Baseline>) -> Self {
+    /// A group with whether the baseline lists it and why a suppression covers it, where that applies.
+    pub(super) fn new(group: &'a Group, exemptions: &Exemptions) -> Self {
         Self {
             rule: group.rule.id(),
             kind: group.rule.kind().name(),
@@ -97,19 +99,10 @@ impl<'a> Listed<'a> {
             count: group.count,
             message: &group.sample.message,
             first: &group.sample.cited,
-            known: baseline.map(|baseline| baseline.covers(group)),
+            known: exemptions.known(group),
+            suppressed: exemptions.of(group).and_then(Exemption::justification),
         }
     }
-}
-
-/// How often each of these rules was found where the baseline does not list it.
-pub(super) fn failing(tally: &Tally, rules: &[Rule], baseline: Option<&Baseline>) -> impl Iterator<Item = (Rule, u64)> {
-    let known = move |rule| {
-        let groups = tally.all_groups().filter(|group| group.rule == rule);
-        groups.filter(|group| baseline.is_some_and(|held| held.covers(group))).map(|group| group.count).sum::<u64>()
-    };
-    let new = tally.by_rule().map(move |(rule, count)| (rule, count.saturating_sub(known(rule))));
-    new.filter(|(rule, count)| rules.contains(rule) && *count > 0)
 }
 
 impl Known {

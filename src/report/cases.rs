@@ -1,12 +1,12 @@
 //! What a report fails, as cases: a suite per operation, in it one case that it was checked, one per group of the same
-//! finding and one per missed request; then the denied hosts, the unused recordings, the proof, the chains of trails
-//! and what else sets the exit status.
+//! finding and one per missed request; then the denied hosts, the unused recordings, the proof, expired
+//! suppressions, the chains of trails and what else sets the exit status.
 //!
 //! Names hold no counts and no places in a file, so that a CI system recognises a case in the next run.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{Cited, Facts, Group, Missed, Stale, Unused};
+use super::{Cited, Facts, Group, Missed, Stale, Unused, exemptions::Exemption};
 use crate::{
     finding::{Kind, Rule, UNDOCUMENTED},
     plural::plural,
@@ -45,6 +45,8 @@ pub(super) struct Trouble {
     pub(super) count: u64,
     /// The first exchange that shows it.
     pub(super) cited: Option<Cited>,
+    /// Why a suppression accepts it.
+    pub(super) suppression: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +66,7 @@ impl Level {
 
 impl Trouble {
     pub(super) fn new(level: Level, kind: &'static str, message: impl Into<String>) -> Self {
-        Self { level, kind, message: message.into(), text: String::new(), count: 1, cited: None }
+        Self { level, kind, message: message.into(), text: String::new(), count: 1, cited: None, suppression: None }
     }
 
     pub(super) fn with_text(self, text: impl Into<String>) -> Self {
@@ -86,6 +88,7 @@ impl Trouble {
             "unused" => "no request used the recorded exchange",
             "stale" => "the recorded exchange does not fit the contract any more",
             "proof" => "the fixture does not give back what was recorded",
+            "suppression-expired" => "the date of the suppression has passed",
             "integrity" => "the trail was altered",
             "unproven" => "nothing proves that the recording is unaltered",
             "unrecorded" => "exchanges could not be recorded",
@@ -139,7 +142,9 @@ impl Suite {
 pub(super) fn of(facts: &Facts<'_>) -> Vec<Suite> {
     let mut suites = operations(facts);
     suites.extend(
-        [denied(facts), unused(facts), stale(facts), proof(facts), integrity(facts), exit(facts)].into_iter().flatten(),
+        [denied(facts), unused(facts), stale(facts), proof(facts), suppressions(facts), integrity(facts), exit(facts)]
+            .into_iter()
+            .flatten(),
     );
     suites
 }
@@ -191,11 +196,13 @@ fn group_name(group: &Group) -> String {
 
 fn finding(facts: &Facts<'_>, group: &Group) -> Trouble {
     let cited = &group.sample.cited;
-    let known = facts.knows(group);
-    let known_too = if known { "; listed in the baseline" } else { "" };
-    let text = format!("{} in all; first: {cited}{known_too}", group.count);
-    let trouble = Trouble::new(Level::of(facts.fails(group.rule) && !known), group.rule.id(), &group.sample.message);
-    Trouble { cited: Some(cited.clone()), ..trouble.with_text(text).counted(group.count) }
+    let exempt = facts.exemption(group);
+    let why = exempt.map(|exempt| format!("; {}", exempt.reason())).unwrap_or_default();
+    let text = format!("{} in all; first: {cited}{why}", group.count);
+    let level = Level::of(facts.fails(group.rule) && exempt.is_none());
+    let trouble = Trouble::new(level, group.rule.id(), &group.sample.message);
+    let suppression = exempt.and_then(Exemption::justification);
+    Trouble { cited: Some(cited.clone()), suppression, ..trouble.with_text(text).counted(group.count) }
 }
 
 /// The hosts that the forward proxy denied.
@@ -250,6 +257,15 @@ fn proof(facts: &Facts<'_>) -> Option<Suite> {
         suite.add(NAME, Trouble::new(Level::Failure, "proof", message).with_text(proof.problems.join("\n")));
     }
     Some(suite)
+}
+
+/// The suppressions that do not hold any more.
+fn suppressions(facts: &Facts<'_>) -> Option<Suite> {
+    let mut suite = Suite::new("suppressions");
+    for expired in facts.exemptions.expired() {
+        suite.add_again(expired.about(), Trouble::new(Level::Failure, "suppression-expired", expired.expiry()));
+    }
+    suite.filled()
 }
 
 /// The hash chains of trails, the exchanges that could not be recorded, and the files that nothing reads.

@@ -3,8 +3,8 @@
 use std::io;
 
 use super::{
-    Baseline, Covered, ExchangeRef, Exit, Facts, Integrity, Proof, Reason, Run, Stale, Tally, Title, Unauthenticated,
-    Unremarkable, Unused, baseline::failing, spool::Spool,
+    Covered, ExchangeRef, Exemptions, Exit, Facts, Integrity, Proof, Reason, Run, Stale, Suppressed, Tally, Title,
+    Unauthenticated, Unremarkable, Unused, spool::Spool,
 };
 use crate::{
     finding::{self, Rule, Unchecked},
@@ -20,7 +20,7 @@ pub struct Collector {
     open: Option<(Half, Half)>,
     stripped: Vec<String>,
     failing: Vec<Rule>,
-    baseline: Option<Baseline>,
+    exemptions: Exemptions,
     pub(super) run: Run,
     sources: Vec<String>,
     upstream: Option<String>,
@@ -57,23 +57,35 @@ impl Collector {
             open: None,
             stripped: Vec::new(),
             failing,
-            baseline: None,
+            exemptions: Exemptions::default(),
             run: Run::default(),
             sources: Vec::new(),
             upstream: None,
         }
     }
 
-    /// The same, where findings of an earlier run do not make the command fail.
+    /// The same, where some findings do not make the command fail.
     #[must_use]
-    pub fn with_baseline(self, baseline: Option<Baseline>) -> Self {
-        Self { baseline, ..self }
+    pub fn with_exemptions(self, exemptions: Exemptions) -> Self {
+        Self { exemptions, ..self }
     }
 
     /// What the baseline covered, if there is one.
     #[must_use]
     pub fn covered(&self) -> Option<Covered<'_>> {
-        self.baseline.as_ref().map(|baseline| baseline.covered(&self.decided.tally))
+        self.exemptions.covered(&self.decided.tally)
+    }
+
+    /// What each suppression covered.
+    #[must_use]
+    pub fn suppressed(&self) -> Vec<Suppressed<'_>> {
+        self.exemptions.suppressed(&self.decided.tally)
+    }
+
+    /// What the baseline and the suppressions covered, a line each.
+    #[must_use]
+    pub fn exempt(&self) -> Vec<String> {
+        self.exemptions.lines(&self.decided.tally)
     }
 
     /// Names a recording that the report is about.
@@ -230,22 +242,24 @@ impl Collector {
     /// Whether anything that makes the command fail was found.
     #[must_use]
     pub fn fails(&self) -> bool {
-        self.run.altered() || self.failing().next().is_some()
+        self.run.altered() || self.failing().next().is_some() || self.exemptions.expired().next().is_some()
     }
 
     /// The rules that make the command fail and were found, with their counts.
     pub fn failing(&self) -> impl Iterator<Item = (Rule, u64)> {
-        failing(&self.decided.tally, &self.failing, self.baseline.as_ref())
+        self.exemptions.failing(&self.decided.tally, &self.failing)
     }
 
-    /// The reasons for the exit status that the report itself shows: failing rules, and altered trails.
+    /// The reasons for the exit status that the report itself shows: failing rules, altered trails, and expired
+    /// suppressions.
     pub fn failing_reasons(&self) -> impl Iterator<Item = Reason> {
         let rules = self.failing().map(|(rule, count)| {
             let denied = if rule.kind() == finding::Kind::Gap { ", denied" } else { "" };
             Reason::shown("findings", format!("{rule} {count} ({}{denied})", rule.kind().name()))
         });
         let altered = self.run.integrity.iter().filter(|trail| trail.broken.is_some());
-        rules.chain(altered.map(|trail| Reason::shown("altered", trail.sentence())))
+        let altered = altered.map(|trail| Reason::shown("altered", trail.sentence()));
+        rules.chain(altered).chain(self.exemptions.expired_reasons())
     }
 
     /// What a report is written from, secrets that were recognised meanwhile taken out; and the list of its exchanges.
@@ -256,7 +270,7 @@ impl Collector {
             tally: &self.decided.tally,
             stripped: &self.stripped,
             failing: &self.failing,
-            baseline: self.baseline.as_ref(),
+            exemptions: &self.exemptions,
             run: &self.run,
             sources: &self.sources,
             upstream: self.upstream.as_deref(),

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 
-use super::{Baseline, Covered, Group, Run, Tally};
+use super::{Exemptions, Group, Run, Tally, exemptions::Exemption};
 use crate::finding::{Conclusion, Rule};
 
 /// The title of a contract, for the head of a report.
@@ -31,8 +31,8 @@ pub struct Facts<'a> {
     pub stripped: &'a [String],
     /// The rules that make the command fail.
     pub failing: &'a [Rule],
-    /// Findings of an earlier run, which do not make the command fail.
-    pub baseline: Option<&'a Baseline>,
+    /// Findings that do not make the command fail.
+    pub exemptions: &'a Exemptions,
     /// The results of the run besides findings.
     pub run: &'a Run,
     /// The recordings that the report is about.
@@ -66,14 +66,9 @@ impl Facts<'_> {
         self.failing.contains(&rule)
     }
 
-    /// Whether the baseline lists these findings.
-    pub(super) fn knows(&self, group: &Group) -> bool {
-        self.baseline.is_some_and(|baseline| baseline.covers(group))
-    }
-
-    /// What the baseline covered.
-    pub(super) fn covered(&self) -> Option<Covered<'_>> {
-        self.baseline.map(|baseline| baseline.covered(self.tally))
+    /// Why these findings do not make the command fail, if something exempts them.
+    pub(super) fn exemption(&self, group: &Group) -> Option<Exemption<'_>> {
+        self.exemptions.of(group)
     }
 }
 

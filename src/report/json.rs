@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{
-    Covered, Denied, Exit, Facts, Integrity, Missed, Proof, Recorded, Stale, Unused, baseline::Listed,
+    Covered, Denied, Exit, Facts, Integrity, Missed, Proof, Recorded, Stale, Suppressed, Unused, baseline::Listed,
     facts::OperationsCalled, spool::Spool,
 };
 use crate::{finding::Kind, redact::Redactor};
@@ -79,8 +79,9 @@ fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
     let run = facts.run;
     let groups = [Kind::Violation, Kind::Gap].into_iter().flat_map(|kind| facts.tally.groups(kind));
     let aside = Aside {
-        findings: groups.map(|group| Listed::new(group, facts.baseline)).collect(),
-        baseline: facts.covered(),
+        findings: groups.map(|group| Listed::new(group, facts.exemptions)).collect(),
+        baseline: facts.exemptions.covered(facts.tally),
+        suppressions: facts.exemptions.suppressed(facts.tally),
         operations_called: facts.called(),
         misses: run.unused.is_some().then(|| run.misses().collect()),
         denied: run.denied().collect(),
@@ -108,6 +109,8 @@ struct Aside<'a> {
     findings: Vec<Listed<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<Covered<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    suppressions: Vec<Suppressed<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     operations_called: Option<OperationsCalled<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -18,6 +18,7 @@ pub mod contracts;
 pub mod coverage;
 mod csv;
 pub mod diff;
+mod exemptions;
 mod exit;
 mod facts;
 mod github;
@@ -34,6 +35,7 @@ mod run;
 mod sarif;
 pub mod scan;
 mod spool;
+mod suppression;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -44,11 +46,13 @@ pub use self::{
     baseline::{Baseline, Covered, Known},
     cited::{Cited, ExchangeRef, LIVE},
     collector::Collector,
+    exemptions::Exemptions,
     exit::{Exit, Reason},
     facts::{Facts, Title, verdict_name},
     integrity::Integrity,
     request::{ReportFormat, Request},
     run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Stale, Unused},
     spool::WrittenFinding,
+    suppression::{Suppressed, Suppression},
     tally::{Group, Recorded, Sample, Tally, Unauthenticated, Unremarkable},
 };

@@ -1,7 +1,7 @@
 //! What the HTML and the Markdown report show: headings, sentences, lists and tables.
 
 use super::{
-    Cited, Facts, Stale, Unused,
+    Cited, Facts, Stale, Suppressed, Suppression, Unused,
     facts::{OperationsCalled, places},
 };
 use crate::{
@@ -119,6 +119,7 @@ impl Page {
                 groups(facts, Kind::Violation, "Violations: the document is contradicted"),
                 groups(facts, Kind::Gap, "Gaps: the document is silent"),
                 baseline(facts),
+                suppressions(facts),
                 denied(facts),
                 unused(facts),
                 stale(facts),
@@ -205,8 +206,8 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str) -> Option<Part> {
     let row = |group: &super::Group| {
         let sample = &group.sample;
         let mut first = Vec::new();
-        if facts.knows(group) {
-            first.extend([Piece::Text(Tone::Dim, "listed in the baseline".to_owned()), Piece::Break]);
+        if let Some(exempt) = facts.exemption(group) {
+            first.extend([Piece::Text(Tone::Dim, exempt.reason()), Piece::Break]);
         }
         if group.rule != Rule::OperationUndocumented || group.operation.is_some() {
             first.extend([text(&sample.message), Piece::Break]);
@@ -218,7 +219,10 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str) -> Option<Part> {
             Piece::Text(Tone::Dim, format!(" → {status}")),
         ]);
         vec![
-            vec![Piece::Code(if facts.knows(group) { Tone::Dim } else { tone }, group.rule.id().to_owned())],
+            vec![Piece::Code(
+                if facts.exemption(group).is_some() { Tone::Dim } else { tone },
+                group.rule.id().to_owned(),
+            )],
             vec![text(group.operation.as_deref().unwrap_or_default())],
             vec![code(&group.place)],
             vec![text(group.count.to_string())],
@@ -231,8 +235,30 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str) -> Option<Part> {
 
 /// What the baseline covered.
 fn baseline(facts: &Facts<'_>) -> Option<Part> {
-    let lines = facts.covered()?.lines();
+    let lines = facts.exemptions.covered(facts.tally)?.lines();
     Part::list(Tone::Plain, "Baseline", lines.into_iter().map(|line| vec![text(line)]).collect())
+}
+
+/// What each suppression covered.
+fn suppressions(facts: &Facts<'_>) -> Option<Part> {
+    let row = |suppressed: &Suppressed<'_>| {
+        let Suppression { until, reason, source, .. } = suppressed.suppression;
+        let until = if suppressed.is_expired {
+            Piece::Text(Tone::Bad, format!("expired on {until}"))
+        } else {
+            text(until.to_string())
+        };
+        vec![
+            vec![code(suppressed.suppression.about())],
+            vec![text(suppressed.count.to_string())],
+            vec![until],
+            vec![text(reason), Piece::Break, Piece::Text(Tone::Dim, source.clone())],
+        ]
+    };
+    let suppressed = facts.exemptions.suppressed(facts.tally);
+    let is_expired = suppressed.iter().any(|one| one.is_expired);
+    let tone = if is_expired { Tone::Bad } else { Tone::Plain };
+    Part::table(tone, "Suppressions", &["finding", "times", "until", "why"], suppressed.iter().map(row).collect())
 }
 
 fn misses(facts: &Facts<'_>) -> Option<Part> {

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::{Cited, Exit, Facts, Reason, ReportFormat, Run, Tally, Title, cases::Suite, page::Page, rendered::Report};
+use super::{
+    Cited, Exemptions, Exit, Facts, Reason, ReportFormat, Run, Tally, Title, cases::Suite, page::Page, rendered::Report,
+};
 
 impl Cited {
     /// An entry of which only the request's line and the status are known.
@@ -43,7 +45,7 @@ pub(super) fn with_reasons(
         tally: &Tally::default(),
         stripped: &[],
         failing: &[],
-        baseline: None,
+        exemptions: &Exemptions::default(),
         run: &run,
         sources,
         upstream: None,

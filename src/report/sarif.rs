@@ -61,6 +61,9 @@ fn result(suite: &Suite, case: &Case, trouble: &Trouble, index: &BTreeMap<&str, 
         "occurrenceCount": trouble.count,
         "partialFingerprints": {"case/v1": name},
     });
+    if let Some(justification) = &trouble.suppression {
+        result["suppressions"] = json!([{"kind": "external", "status": "accepted", "justification": justification}]);
+    }
     if let Some(cited) = &trouble.cited {
         if cited.is_in_file() {
             location["physicalLocation"] = json!({"artifactLocation": {"uri": uri(&cited.source)}});

@@ -37,10 +37,11 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     integrity(&mut pen, facts)?;
     groups(&mut pen, facts, Kind::Violation)?;
     groups(&mut pen, facts, Kind::Gap)?;
-    if let Some(covered) = facts.covered() {
-        for line in covered.lines() {
-            writeln!(pen.to, "{}", visible(&line))?;
-        }
+    let exempt = facts.exemptions.lines(tally);
+    for line in &exempt {
+        writeln!(pen.to, "{}", visible(line))?;
+    }
+    if !exempt.is_empty() {
         writeln!(pen.to)?;
     }
     if tally.ungrouped > 0 {
@@ -191,8 +192,8 @@ fn groups(pen: &mut Pen<'_>, facts: &Facts<'_>, kind: Kind) -> io::Result<()> {
                 writeln!(pen.to, "  {}{note}", pen.paint(code, group.rule.id()))?;
                 undocumented = true;
             }
-            let known = if facts.knows(group) { " (known)" } else { "" };
-            writeln!(pen.to, "    {}  {}{known}", visible(&group.place), times(group.count))?;
+            let exempt = facts.exemption(group).map(|exempt| format!(" ({})", exempt.word())).unwrap_or_default();
+            writeln!(pen.to, "    {}  {}{exempt}", visible(&group.place), times(group.count))?;
             continue;
         }
         one(pen, facts, group, code)?;
@@ -204,7 +205,10 @@ fn one(pen: &mut Pen<'_>, facts: &Facts<'_>, group: &Group, code: &str) -> io::R
     let sample = &group.sample;
     let operation = &visible(group.operation.as_deref().unwrap_or("no documented operation"));
     let at = if group.place.is_empty() { String::new() } else { format!(" at {}", visible(&group.place)) };
-    let note = if facts.knows(group) { " (known)" } else { mark(facts, group.rule) };
+    let note = match facts.exemption(group) {
+        Some(exempt) => format!(" ({})", exempt.word()),
+        None => mark(facts, group.rule).to_owned(),
+    };
     writeln!(
         pen.to,
         "  {}{note}  {operation}{at}  {}",

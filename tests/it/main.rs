@@ -46,6 +46,7 @@ mod secrets;
 mod starting;
 mod supply;
 mod support;
+mod suppressions;
 mod upstream;
 mod verify;
 mod visible;

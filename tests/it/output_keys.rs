@@ -22,6 +22,18 @@ const CITES: [&str; 4] = [".first", ".held", ".needed", ".lacked"];
 /// A baseline that lists one finding, which no run has.
 const BASELINE: &str = r#"{"findings":[{"rule":"response.body","operation":null,"at":"/gone"}]}"#;
 
+/// Suppressions of findings that some runs have.
+const SUPPRESSED: &str = "
+[[suppress]]
+rule = 'response.body'
+reason = 'accepted'
+until = 9999-12-31
+[[suppress]]
+rule = 'auth.unenforced'
+reason = 'accepted'
+until = 9999-12-31
+";
+
 /// The keys of the table whose first column has this title.
 fn documented(title: &str) -> BTreeSet<String> {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reports.md")).unwrap();
@@ -109,6 +121,7 @@ fn every_key_of_a_proxys_json_is_documented_and_the_reverse() {
     let mut reports = Vec::new();
     let mut said = Vec::new();
     fs::write(folder.join("base.json"), BASELINE).unwrap();
+    fs::write(folder.join("contrail.toml"), SUPPRESSED).unwrap();
     for command in
         [&["replay", "a.har", "--baseline", "base.json"][..], &["record", "--upstream", "sandbox", "--out", "fixture"]]
     {
@@ -173,6 +186,7 @@ fn every_key_of_an_audit_a_diff_and_a_scan_is_documented_and_the_reverse() {
         .unwrap();
     assert!(watched.status.success());
     fs::write(folder.join("base.json"), BASELINE).unwrap();
+    fs::write(folder.join("contrail.toml"), SUPPRESSED).unwrap();
     let audits = [of(&["audit", "a.har", "trail", "--format", "json", "--baseline", "base.json"])];
     let lost = ["exchanges", "from", "to"].map(|name| format!("integrity[].unrecorded[].{name}"));
     let may_be_empty: Vec<&str> =

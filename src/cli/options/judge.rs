@@ -148,7 +148,7 @@ impl JudgeArgs {
     pub fn collector(&self, title: Title) -> Result<Collector, Failure> {
         let failing = Rule::ALL.iter().copied().filter(|rule| self.policy.fails_on_rule(*rule)).collect();
         let listed = self.report.iter().any(|request| request.kind == report::ReportFormat::Json);
-        Ok(Collector::new(title, failing, listed).with_baseline(self.policy.baseline()?))
+        Ok(Collector::new(title, failing, listed).with_exemptions(self.policy.exemptions()?))
     }
 
     /// Options of the check with this command's tolerance and bounds.

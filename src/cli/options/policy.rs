@@ -2,10 +2,12 @@
 
 use std::{fs, path::PathBuf, str::FromStr};
 
+use jiff::{Timestamp, tz::TimeZone};
+
 use crate::{
     cli::Failure,
     finding::{Finding, Kind, Rule, UnknownRule, Verdict},
-    report::Baseline,
+    report::{Baseline, Exemptions, Suppression},
     suggest::nearest,
 };
 
@@ -23,6 +25,9 @@ pub struct PolicyArgs {
     /// JSON report of an earlier run (`--report json=FILE`): only findings that it does not list fail
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
+    /// Those of `contrail.toml`.
+    #[arg(skip)]
+    pub suppressions: Vec<Suppression>,
 }
 
 /// One value of `--deny`.
@@ -77,12 +82,17 @@ fn rule_or(keywords: &[&str], word: &str) -> Result<Rule, String> {
 }
 
 impl PolicyArgs {
-    /// Reads the baseline.
+    /// What does not make the command fail: the baseline, which it reads, and what is suppressed today (UTC).
     ///
     /// # Errors
     ///
-    /// It cannot be read, or is no JSON report.
-    pub fn baseline(&self) -> Result<Option<Baseline>, Failure> {
+    /// The baseline cannot be read, or is no JSON report.
+    pub fn exemptions(&self) -> Result<Exemptions, Failure> {
+        let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+        Ok(Exemptions::new(self.baseline()?, self.suppressions.clone(), today))
+    }
+
+    fn baseline(&self) -> Result<Option<Baseline>, Failure> {
         let Some(file) = &self.baseline else { return Ok(None) };
         let shown = file.display();
         let text = fs::read_to_string(file).map_err(|error| format!("--baseline: cannot read {shown}: {error}"))?;
@@ -145,7 +155,7 @@ mod tests {
         PolicyArgs {
             deny: deny.iter().map(|word| word.parse().unwrap()).collect(),
             allow: allow.iter().map(|word| word.parse().unwrap()).collect(),
-            baseline: None,
+            ..PolicyArgs::default()
         }
     }
 

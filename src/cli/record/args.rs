@@ -43,7 +43,7 @@ pub struct Args {
     #[command(flatten)]
     pub(super) filter: FilterArgs,
     #[command(flatten)]
-    pub(super) judge: JudgeArgs,
+    pub(in crate::cli) judge: JudgeArgs,
     #[command(flatten)]
     pub(super) proxy: ProxyArgs,
 }

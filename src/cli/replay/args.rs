@@ -31,7 +31,7 @@ pub struct Args {
     #[command(flatten)]
     pub(super) missing: MissingArgs,
     #[command(flatten)]
-    pub(super) judge: JudgeArgs,
+    pub(in crate::cli) judge: JudgeArgs,
     #[command(flatten)]
     pub(super) proxy: ProxyArgs,
 }

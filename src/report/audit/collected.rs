@@ -19,8 +19,8 @@ use crate::{
     plural::plural,
     redact::{JudgedExchange, Redacted, Redactor},
     report::{
-        Baseline, ExchangeRef, Exit, Facts, Group, Integrity, ReportFormat, Run, Tally, Title,
-        baseline::{Listed, failing},
+        ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, ReportFormat, Run, Tally, Title,
+        baseline::Listed,
         cases,
         page::{self, Page},
         rendered::Report,
@@ -57,7 +57,7 @@ pub struct About<'a> {
     /// The rules that make the command fail.
     pub failing: Vec<Rule>,
     /// Findings of an earlier run, which do not.
-    pub baseline: Option<Baseline>,
+    pub exemptions: Exemptions,
 }
 
 impl Audit {
@@ -110,9 +110,10 @@ impl Audit {
         self.run.exit = Some(exit);
     }
 
-    /// The rules of these that were found where the baseline does not list them, with their counts.
-    pub fn failing(&self, rules: &[Rule], baseline: Option<&Baseline>) -> impl Iterator<Item = (Rule, u64)> {
-        failing(&self.tally, rules, baseline)
+    /// Whether one of these rules was found where nothing exempts the finding, or a suppression expired.
+    #[must_use]
+    pub fn fails(&self, rules: &[Rule], exemptions: &Exemptions) -> bool {
+        exemptions.failing(&self.tally, rules).next().is_some() || exemptions.expired().next().is_some()
     }
 
     /// Adds an exchange.
@@ -146,7 +147,7 @@ impl Audit {
             tally: &self.tally,
             stripped: &[],
             failing: &about.failing,
-            baseline: about.baseline.as_ref(),
+            exemptions: &about.exemptions,
             run: &self.run,
             sources: &self.files,
             upstream: None,
@@ -203,19 +204,20 @@ impl Audit {
         }
         let findings = self.findings();
         let unenforced = |group: &&&Group| group.rule == Rule::AuthUnenforced;
-        list(out, "not enforced: the tenant accepted what it had to refuse", findings.iter().filter(unenforced))?;
+        let exempt = &about.exemptions;
+        let heading = "not enforced: the tenant accepted what it had to refuse";
+        list(out, heading, findings.iter().filter(unenforced), exempt)?;
         for (name, caller) in &self.callers {
             writeln!(out, "\n{}", visible(name))?;
             caller.text(about.contract, out)?;
         }
         for (kind, title) in [(Kind::Violation, "violations"), (Kind::Gap, "gaps")] {
-            list(out, title, findings.iter().filter(|group| group.rule.kind() == kind && !unenforced(group)))?;
+            let groups = findings.iter().filter(|group| group.rule.kind() == kind && !unenforced(group));
+            list(out, title, groups, exempt)?;
         }
-        if let Some(covered) = about.baseline.as_ref().map(|baseline| baseline.covered(&self.tally)) {
-            writeln!(out)?;
-            for line in covered.lines() {
-                writeln!(out, "{}", visible(&line))?;
-            }
+        for (at, line) in about.exemptions.lines(&self.tally).iter().enumerate() {
+            let blank = if at == 0 { "\n" } else { "" };
+            writeln!(out, "{blank}{}", visible(line))?;
         }
         Ok(())
     }
@@ -229,8 +231,8 @@ impl Audit {
                 .filter(|(_, count)| *count > 0)
                 .collect();
         let Title { title, version, hash, .. } = &about.title;
-        let baseline = about.baseline.as_ref();
-        let findings: Vec<Listed<'_>> = self.findings().into_iter().map(|group| Listed::new(group, baseline)).collect();
+        let exemptions = &about.exemptions;
+        let findings: Vec<_> = self.findings().into_iter().map(|group| Listed::new(group, exemptions)).collect();
         let mut report = json!({
             "contract": {"title": title, "version": version, "hash": hash},
             "contrail": env!("CARGO_PKG_VERSION"),
@@ -244,22 +246,33 @@ impl Audit {
             "rules": rules,
             "findings": findings,
         });
-        if let Some(baseline) = baseline {
-            report["baseline"] = json!(baseline.covered(&self.tally));
+        if let Some(covered) = exemptions.covered(&self.tally) {
+            report["baseline"] = json!(covered);
+        }
+        let suppressed = exemptions.suppressed(&self.tally);
+        if !suppressed.is_empty() {
+            report["suppressions"] = json!(suppressed);
         }
         writeln!(out, "{report:#}")
     }
 }
 
 /// Groups of findings below a heading.
-fn list<'a>(out: &mut dyn Write, heading: &str, groups: impl Iterator<Item = &'a &'a Group>) -> io::Result<()> {
+fn list<'a>(
+    out: &mut dyn Write,
+    heading: &str,
+    groups: impl Iterator<Item = &'a &'a Group>,
+    exemptions: &Exemptions,
+) -> io::Result<()> {
     for (at, group) in groups.enumerate() {
         if at == 0 {
             writeln!(out, "\n{heading}")?;
         }
         let operation = group.operation.as_deref().unwrap_or(UNDOCUMENTED);
         let at = if group.place.is_empty() { String::new() } else { format!(" at {}", group.place) };
-        writeln!(out, "  {:<26} {:>6}  {}", group.rule.id(), group.count, visible(&format!("{operation}{at}")))?;
+        let place = visible(&format!("{operation}{at}")).to_string();
+        let exempt = exemptions.of(group).map(|exempt| format!(" ({})", exempt.word())).unwrap_or_default();
+        writeln!(out, "  {:<26} {:>6}  {place}{exempt}", group.rule.id(), group.count)?;
         writeln!(out, "    first {}", visible(&group.sample.cited.to_string()))?;
     }
     Ok(())
