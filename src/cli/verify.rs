@@ -78,6 +78,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let failing = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let listed = wanted.iter().any(|request| request.kind == ReportFormat::Json);
     let mut collector = Collector::new(super::options::contract::title(&judge.contract), failing, listed)
+        .with_contract(Arc::clone(&judge.contract))
         .with_exemptions(args.policy.exemptions()?);
     let redactor = Redactor::new(plan(&judge.contract, &[])?);
 

@@ -150,7 +150,7 @@ impl ContractDocument {
     }
 
     /// What an operation asks of a caller: its own, or the document's.
-    fn security(&self, operation: &str) -> String {
+    pub(super) fn security(&self, operation: &str) -> String {
         let own = refs::below(operation, &["security"]);
         if self.at(&own).is_some() { own } else { "/security".to_owned() }
     }

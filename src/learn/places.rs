@@ -3,13 +3,10 @@
 use serde_json::Value;
 
 use crate::{
-    contract::{Operation, below, follow, model::response_keys},
+    contract::{Operation, below, follow, model::response_keys, schemas_at},
     exchange::{Response, media},
     json::pointer_tokens,
 };
-
-/// Maximum schemas that one value is looked up in.
-const MAX_SCHEMAS: usize = 200;
 
 /// Where the document has the response of a status, or would have it.
 #[derive(Debug)]
@@ -63,21 +60,10 @@ pub(super) enum SchemaPlace {
 
 /// Finds the place of the value at `at` of a body of this schema.
 pub(super) fn of_value(document: &Value, schema: &str, at: &str) -> Option<SchemaPlace> {
-    let mut schemas = expand(document, vec![schema.to_owned()]);
+    let mut schemas = schemas_at::composed(document, vec![schema.to_owned()]);
     let mut tokens = pointer_tokens(at).peekable();
     while let Some(token) = tokens.next() {
-        let mut next = Vec::new();
-        for schema in &schemas {
-            let Some(node) = document.pointer(schema) else { continue };
-            if node.get("properties").and_then(|properties| properties.get(&*token)).is_some() {
-                next.push(below(schema, &["properties", &token]));
-            } else if node.get("items").is_some_and(Value::is_object) && token.bytes().all(|byte| byte.is_ascii_digit())
-            {
-                next.push(below(schema, &["items"]));
-            } else if node.get("additionalProperties").is_some_and(Value::is_object) {
-                next.push(below(schema, &["additionalProperties"]));
-            }
-        }
+        let next = schemas_at::of_member(document, &schemas, &token);
         if next.is_empty() {
             let is_open = |schema: &&String| {
                 document.pointer(schema).is_some_and(|node| {
@@ -89,28 +75,9 @@ pub(super) fn of_value(document: &Value, schema: &str, at: &str) -> Option<Schem
             let object = schemas.iter().find(is_open).filter(|_| tokens.peek().is_none())?;
             return Some(SchemaPlace::Further { object: object.clone(), name: token.into_owned() });
         }
-        schemas = expand(document, next);
+        schemas = schemas_at::composed(document, next);
     }
     let known =
         |schema: &String| document.pointer(schema).is_some_and(|node| node.get("x-contrail-known-values").is_some());
     schemas.into_iter().find(known).map(SchemaPlace::Known)
-}
-
-/// The schemas and all that they are composed of, references followed.
-fn expand(document: &Value, mut open: Vec<String>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    while let Some(at) = open.pop() {
-        let Some((at, node)) = document.pointer(&at).and_then(|node| follow(document, &at, node).ok()) else {
-            continue;
-        };
-        if all.contains(&at) || all.len() == MAX_SCHEMAS {
-            continue;
-        }
-        for keyword in ["allOf", "anyOf", "oneOf"] {
-            let branches = node.get(keyword).and_then(Value::as_array).map_or(0, Vec::len);
-            open.extend((0..branches).map(|index| below(&at, &[keyword, &index.to_string()])));
-        }
-        all.push(at);
-    }
-    all
 }

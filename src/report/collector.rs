@@ -1,12 +1,13 @@
 //! Collects what the reports of many exchanges show.
 
-use std::io;
+use std::{io, sync::Arc};
 
 use super::{
     Covered, ExchangeRef, Exemptions, Exit, Facts, Integrity, Proof, Reason, Run, Stale, Suppressed, Tally, Title,
     Unauthenticated, Unremarkable, Unused, spool::Spool,
 };
 use crate::{
+    contract::Contract,
     finding::{self, Rule, Unchecked},
     redact::{JudgedExchange, Redacted, Redactor},
 };
@@ -15,6 +16,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Collector {
     title: Title,
+    contract: Option<Arc<Contract>>,
     decided: Half,
     /// The file that is being read: as judged, and with authentication unchecked.
     open: Option<(Half, Half)>,
@@ -53,6 +55,7 @@ impl Collector {
     pub fn new(title: Title, failing: Vec<Rule>, listed: bool) -> Self {
         Self {
             title,
+            contract: None,
             decided: Half::new(listed),
             open: None,
             stripped: Vec::new(),
@@ -62,6 +65,12 @@ impl Collector {
             sources: Vec::new(),
             upstream: None,
         }
+    }
+
+    /// The same with the contract, whose passages reports show.
+    #[must_use]
+    pub fn with_contract(self, contract: Arc<Contract>) -> Self {
+        Self { contract: Some(contract), ..self }
     }
 
     /// The same, where some findings do not make the command fail.
@@ -267,6 +276,7 @@ impl Collector {
         self.redact(redactor);
         let facts = Facts {
             title: &self.title,
+            contract: self.contract.as_deref(),
             tally: &self.decided.tally,
             stripped: &self.stripped,
             failing: &self.failing,

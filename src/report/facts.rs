@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::Serialize;
 
 use super::{Exemptions, Group, Run, Tally, exemptions::Exemption};
-use crate::finding::{Conclusion, Rule};
+use crate::{
+    contract::{Contract, Passage, Subject},
+    finding::{Conclusion, Rule},
+};
 
 /// The title of a contract, for the head of a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub struct Title {
 pub struct Facts<'a> {
     /// The contract.
     pub title: &'a Title,
+    /// The same, for passages of it.
+    pub contract: Option<&'a Contract>,
     /// The counts and groups.
     pub tally: &'a Tally,
     /// The files whose producer strips `Authorization`.
@@ -60,6 +65,16 @@ impl Facts<'_> {
         let never: Vec<&str> = all.iter().copied().filter(|id| !is_called(id)).collect();
         let is_empty = all.is_empty() || self.tally.exchanges + self.tally.recorded.exchanges == 0;
         (!is_empty).then(|| OperationsCalled { called: all.len() - never.len(), documented: all.len(), never })
+    }
+
+    /// What the contract shows of the subject of these findings.
+    pub(super) fn passages(&self, group: &Group) -> Vec<Passage> {
+        let (Some(contract), Some(operation), Some(quote)) = (self.contract, &group.operation, &group.sample.quote)
+        else {
+            return Vec::new();
+        };
+        let (at, media_type) = (&*quote.at, &*quote.media_type);
+        contract.passages(Subject { rule: group.rule, operation, at, status: group.sample.cited.status, media_type })
     }
 
     pub(super) fn fails(&self, rule: Rule) -> bool {

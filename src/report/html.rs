@@ -3,9 +3,11 @@
 use std::io::{self, Write};
 
 use super::{
-    page::{Cell, Page, Part, Piece, Rows, Tone, is_number},
+    page::{Cell, Exhibit, Page, Part, Piece, Rows, Tone, is_number},
+    quote::Quoted,
     xml::escape,
 };
+use crate::contract::Passage;
 
 const HEAD: &str = r#"<!doctype html>
 <html lang="en">
@@ -22,10 +24,34 @@ th.n, td.n { text-align: right; font-variant-numeric: tabular-nums }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem }
 dt { opacity: .75 }
 dd { margin: 0; overflow-wrap: anywhere }
-td:first-child code { white-space: nowrap }
-td, li { overflow-wrap: break-word }
+tr:not(.more) td:first-child code { white-space: nowrap }
+td { overflow-wrap: break-word }
+h1, h2, li { overflow-wrap: anywhere }
 .dim { opacity: .8; font-size: .9em; overflow-wrap: anywhere }
 .scroll { overflow-x: auto }
+tr.more td { padding-top: 0 }
+tr:has(+ tr.more) td { border-bottom: 0 }
+summary { cursor: pointer; opacity: .8; font-size: .9em }
+.exhibit { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 1rem }
+.exhibit h3 { margin: .6rem 0 .2rem; font-size: .95em }
+.exhibit p { margin: 0 }
+section { min-width: 0 }
+pre { margin: 0; padding: .6rem; max-height: 28rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: #8882; border-radius: .3rem }
+mark { background: light-dark(#ffd7d3, #7a2b26); color: inherit; border-radius: .15rem }
+@media (max-width: 45rem) {
+  table, tbody, tr, td { display: block }
+  tr:has(th) { display: none }
+  tr:not(.more) td { display: flex; gap: .6rem; padding: .1rem 0; border: 0; text-align: left }
+  tr:not(.more) td:has(> div:empty) { display: none }
+  tr:not(.more) td::before { content: attr(data-column); min-width: 5.5rem; opacity: .75 }
+  tr { border-bottom: 1px solid #8886; padding: .5rem 0 }
+  tr:has(+ tr.more) { border: 0 }
+  tr.more { padding-top: 0 }
+  tr.more td { border: 0 }
+  td { min-width: 0 }
+  tr:not(.more) td:first-child code { white-space: normal }
+  td > * { min-width: 0; overflow-wrap: anywhere }
+}
 .bad { color: var(--bad) }
 .gap { color: var(--gap) }
 .good { color: var(--good) }
@@ -75,10 +101,52 @@ fn table(columns: &[&str], rows: &[Vec<Cell>], to: &mut dyn Write) -> io::Result
     for row in rows {
         write!(to, "\n<tr>")?;
         for (column, cell) in columns.iter().zip(row) {
-            write!(to, "<td{}>{}", number(column), markup(cell))?;
+            write!(to, "<td{} data-column=\"{column}\"><div>{}</div>", number(column), markup(cell))?;
+        }
+        for piece in row.iter().flatten() {
+            if let Piece::Exhibit(shown) = piece {
+                exhibit(shown, columns.len(), to)?;
+            }
         }
     }
     writeln!(to, "\n</table></div>")
+}
+
+/// Request, response and contract of a finding, in a row of its own.
+fn exhibit(shown: &Exhibit, columns: usize, to: &mut dyn Write) -> io::Result<()> {
+    let Exhibit { quote, passages } = shown;
+    write!(to, "\n<tr class=more><td colspan={columns}><details><summary>Request, response, contract</summary>")?;
+    write!(to, "<div class=exhibit>")?;
+    quoted("Request", &quote.request, to)?;
+    if let Some(response) = &quote.response {
+        quoted("Response", response, to)?;
+    }
+    for Passage { document, at, text } in passages {
+        let (document, at) = (escape(document), breakable(at));
+        write!(
+            to,
+            "<section><h3>Contract</h3><p class=dim>{document} <code>{at}</code><pre>{}</pre></section>",
+            lines(text)
+        )?;
+    }
+    write!(to, "</div></details>")
+}
+
+fn quoted(heading: &str, Quoted { text, mark }: &Quoted, to: &mut dyn Write) -> io::Result<()> {
+    write!(to, "<section><h3>{heading}</h3><pre>")?;
+    match mark {
+        Some(mark) => {
+            let (before, marked, after) = (&text[..mark.start], &text[mark.clone()], &text[mark.end..]);
+            write!(to, "{}<mark>{}</mark>{}", lines(before), lines(marked), lines(after))?;
+        }
+        None => write!(to, "{}", lines(text))?,
+    }
+    write!(to, "</pre></section>")
+}
+
+/// Escaped text of several lines.
+fn lines(text: &str) -> String {
+    text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
 }
 
 fn markup(cell: &[Piece]) -> String {
@@ -87,6 +155,7 @@ fn markup(cell: &[Piece]) -> String {
         Piece::Text(tone, text) => format!("<span{}>{}</span>", class(*tone), escape(text)),
         Piece::Code(tone, text) => format!("<code{}>{}</code>", class(*tone), breakable(text)),
         Piece::Break => "<br>".to_owned(),
+        Piece::Exhibit(_) => String::new(),
     };
     cell.iter().map(piece).collect()
 }

@@ -45,6 +45,7 @@ fn markup(cell: &[Piece], line_break: &str) -> String {
         Piece::Text(_, text) => escape(text),
         Piece::Code(_, text) => code(text),
         Piece::Break => line_break.to_owned(),
+        Piece::Exhibit(_) => String::new(),
     };
     cell.iter().map(piece).collect()
 }

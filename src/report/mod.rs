@@ -29,6 +29,7 @@ mod junit;
 mod markdown;
 mod page;
 mod plain;
+mod quote;
 mod rendered;
 mod request;
 mod run;
@@ -50,6 +51,7 @@ pub use self::{
     exit::{Exit, Reason},
     facts::{Facts, Title, verdict_name},
     integrity::Integrity,
+    quote::Quote,
     request::{ReportFormat, Request},
     run::{Denied, Difference, Miss, Missed, Near, Proof, Run, Stale, Unused},
     spool::WrittenFinding,

@@ -1,10 +1,11 @@
 //! What the HTML and the Markdown report show: headings, sentences, lists and tables.
 
 use super::{
-    Cited, Facts, Stale, Suppressed, Suppression, Unused,
+    Cited, Facts, Quote, ReportFormat, Stale, Suppressed, Suppression, Unused,
     facts::{OperationsCalled, places},
 };
 use crate::{
+    contract::Passage,
     finding::{Kind, Rule},
     plural::plural,
 };
@@ -30,6 +31,15 @@ pub(super) enum Piece {
     /// Text of the traffic.
     Code(Tone, String),
     Break,
+    /// What HTML shows below the row.
+    Exhibit(Box<Exhibit>),
+}
+
+/// Request and response of a finding, and what the contract shows of its subject.
+#[derive(Debug, Clone)]
+pub(super) struct Exhibit {
+    pub(super) quote: Quote,
+    pub(super) passages: Vec<Passage>,
 }
 
 pub(super) type Cell = Vec<Piece>;
@@ -107,7 +117,8 @@ impl Part {
 
 impl Page {
     /// The page of a command that judged exchanges.
-    pub(super) fn of(facts: &Facts<'_>) -> Self {
+    pub(super) fn of(facts: &Facts<'_>, kind: ReportFormat) -> Self {
+        let exhibits = kind == ReportFormat::Html;
         let mut page = Self::about(facts);
         page.sentences.push(sums(facts));
         page.parts.extend(exit(facts));
@@ -116,8 +127,8 @@ impl Page {
             [
                 misses(facts),
                 proof(facts),
-                groups(facts, Kind::Violation, "Violations: the document is contradicted"),
-                groups(facts, Kind::Gap, "Gaps: the document is silent"),
+                groups(facts, Kind::Violation, "Violations: the document is contradicted", exhibits),
+                groups(facts, Kind::Gap, "Gaps: the document is silent", exhibits),
                 baseline(facts),
                 suppressions(facts),
                 denied(facts),
@@ -201,7 +212,7 @@ fn exit(facts: &Facts<'_>) -> Option<Part> {
     Part::list(Tone::Bad, format!("Exit status {}", exit.status), reasons)
 }
 
-fn groups(facts: &Facts<'_>, kind: Kind, heading: &str) -> Option<Part> {
+fn groups(facts: &Facts<'_>, kind: Kind, heading: &str, exhibits: bool) -> Option<Part> {
     let tone = if kind == Kind::Violation { Tone::Bad } else { Tone::Gap };
     let row = |group: &super::Group| {
         let sample = &group.sample;
@@ -218,6 +229,9 @@ fn groups(facts: &Facts<'_>, kind: Kind, heading: &str) -> Option<Part> {
             Piece::Code(Tone::Dim, format!("{method} {url}")),
             Piece::Text(Tone::Dim, format!(" → {status}")),
         ]);
+        if let Some(quote) = sample.quote.as_deref().filter(|_| exhibits) {
+            first.push(Piece::Exhibit(Box::new(Exhibit { quote: quote.clone(), passages: facts.passages(group) })));
+        }
         vec![
             vec![Piece::Code(
                 if facts.exemption(group).is_some() { Tone::Dim } else { tone },

@@ -42,6 +42,7 @@ pub(super) fn with_reasons(
     run.exit = Some(Exit { status: u8::from(!reasons.is_empty()), reasons });
     let facts = Facts {
         title,
+        contract: None,
         tally: &Tally::default(),
         stripped: &[],
         failing: &[],

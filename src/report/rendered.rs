@@ -30,7 +30,7 @@ impl Collector {
         match kind {
             ReportFormat::Text => text::write(&facts, to, colour),
             ReportFormat::Json => json::write(&facts, exchanges, redactor, to),
-            _ => Report { page: Page::of(&facts), suites: cases::of(&facts) }.write(kind, &facts, to),
+            _ => Report { page: Page::of(&facts, kind), suites: cases::of(&facts) }.write(kind, &facts, to),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde::Serialize;
 
-use super::{Cited, ExchangeRef};
+use super::{Cited, ExchangeRef, Quote};
 use crate::{
     finding::{Blame, Conclusion, Finding, Kind, Rule, UNDOCUMENTED, Unchecked, UncheckedSet, Verdict},
     redact::{JudgedExchange, Redacted, Redactor},
@@ -12,6 +12,9 @@ use crate::{
 
 /// Maximum groups that are kept apart; a recording that has more is summed up beyond it.
 const MAX_GROUPS: usize = 5000;
+
+/// Maximum groups whose sample holds its request and response.
+const MAX_QUOTED: usize = 200;
 
 /// The one place of all exchanges that are outside the contract's base path.
 const OUTSIDE: &str = "outside the contract (another site or base path)";
@@ -146,6 +149,8 @@ pub struct Sample {
     pub at: String,
     /// The exchange.
     pub cited: Cited,
+    /// Its request and response; only of the first [`MAX_QUOTED`] groups.
+    pub quote: Option<Box<Quote>>,
 }
 
 impl Tally {
@@ -245,7 +250,12 @@ impl Tally {
                 operation: key.operation.clone(),
                 place: key.place.clone(),
                 count: 1,
-                sample: Sample { message: finding.message(), at: finding.at.clone(), cited: Cited::new(place, judged) },
+                sample: Sample {
+                    message: finding.message(),
+                    at: finding.at.clone(),
+                    cited: Cited::new(place, judged),
+                    quote: (self.groups.len() < MAX_QUOTED).then(|| Box::new(Quote::new(judged, finding))),
+                },
             };
             self.groups.insert(key, group);
         }
@@ -291,6 +301,9 @@ impl Tally {
         for group in self.groups.values_mut() {
             let sample = &mut group.sample;
             sample.cited.redact(redactor);
+            if let Some(quote) = &mut sample.quote {
+                quote.redact(redactor);
+            }
             for text in [&mut group.place, &mut sample.message, &mut sample.at] {
                 let clean = redactor.text(text);
                 if *clean != *text {

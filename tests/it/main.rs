@@ -24,6 +24,7 @@ mod folding;
 mod fuzz;
 mod help;
 mod hostile;
+mod html_report;
 mod importing;
 mod invariant;
 mod json_output;

@@ -145,10 +145,13 @@ impl JudgeArgs {
     /// # Errors
     ///
     /// `--baseline` cannot be read.
-    pub fn collector(&self, title: Title) -> Result<Collector, Failure> {
+    fn collector(&self, contract: &Arc<Contract>) -> Result<Collector, Failure> {
         let failing = Rule::ALL.iter().copied().filter(|rule| self.policy.fails_on_rule(*rule)).collect();
+        // The contract may not be compiled yet, and only reports show its name.
+        let title = if self.report.is_empty() { Title::default() } else { title(contract) };
         let listed = self.report.iter().any(|request| request.kind == report::ReportFormat::Json);
-        Ok(Collector::new(title, failing, listed).with_exemptions(self.policy.exemptions()?))
+        let collector = Collector::new(title, failing, listed).with_contract(Arc::clone(contract));
+        Ok(collector.with_exemptions(self.policy.exemptions()?))
     }
 
     /// Options of the check with this command's tolerance and bounds.
@@ -174,9 +177,7 @@ impl JudgeArgs {
             )
             .into());
         }
-        // The contract may not be compiled yet, and only reports show its name.
-        let title = if self.report.is_empty() { Title::default() } else { title(&contract) };
-        let collector = self.collector(title)?;
+        let collector = self.collector(&contract)?;
         let redactor = match setup.redactor {
             Some(redactor) => redactor,
             None => self.redactor(&contract)?,

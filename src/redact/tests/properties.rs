@@ -355,7 +355,11 @@ fn planted(secrets: &[String], bytes: &[u8]) -> JudgedExchange {
     let json = ("content-type", "application/json; charset=utf-8");
     let plain =
         exchange("/api/v2/x?take=5", (&[json], r#"{"id":"con_1","n":1.0}"#), (&[json], r#"{"ok":true,"n":5e0}"#));
-    let mut judged = JudgedExchange::new(plain, Verdict::default());
+    // Reports quote the messages of exchanges with findings.
+    let found = |rule, at: &str| Finding::new(rule, at, "a text");
+    let findings =
+        vec![found(Rule::RequestBody, "/id"), found(Rule::ResponseBody, "/gone"), found(Rule::QueryParameter, "take")];
+    let mut judged = JudgedExchange::new(plain, Verdict { findings, ..Verdict::default() });
     for secret in secrets {
         plant(&mut judged.exchange, secret, dice);
         for _ in 0..dice.roll(4) {

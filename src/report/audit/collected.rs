@@ -144,6 +144,7 @@ impl Audit {
     pub fn write(&self, kind: ReportFormat, about: &About<'_>, to: &mut dyn Write) -> io::Result<()> {
         let facts = Facts {
             title: &about.title,
+            contract: Some(about.contract),
             tally: &self.tally,
             stripped: &[],
             failing: &about.failing,
@@ -158,7 +159,7 @@ impl Audit {
             ReportFormat::Json => self.json(about, to),
             ReportFormat::Csv => tables::csv(&self.callers, self.findings()).write(to),
             _ => {
-                let mut page = Page::of(&facts);
+                let mut page = Page::of(&facts, kind);
                 page.sentences.splice(0..0, self.head(about).into_iter().skip(1).map(|line| vec![page::text(line)]));
                 page.parts.splice(0..0, tables::parts(&self.callers, about.contract));
                 Report { page, suites: cases::of(&facts) }.write(kind, &facts, to)

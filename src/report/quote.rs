@@ -1,0 +1,247 @@
+//! Request and response of a finding as text, with the bytes that it is about.
+
+use std::{fmt::Write as _, ops::Range};
+
+use crate::{
+    exchange::{Body, Exchange, Headers, Presence, media},
+    finding::{Finding, Rule},
+    json::pointer_tokens,
+    redact::{JudgedExchange, Redacted, Redactor},
+};
+
+/// Maximum bytes of a body that a quote holds, around what is marked.
+const MAX_BODY: usize = 2 << 10;
+/// Maximum bytes of a header field's value.
+const MAX_VALUE: usize = 300;
+/// Maximum header fields.
+const MAX_FIELDS: usize = 40;
+
+/// Request and response of a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quote {
+    pub(super) request: Quoted,
+    /// `None` where no response came.
+    pub(super) response: Option<Quoted>,
+    /// The media type of the message that the finding is about; empty if it names none.
+    pub(super) media_type: String,
+    /// The finding's place in the body; of something that is missing, the place that lacks it.
+    pub(super) at: String,
+}
+
+/// A message as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Quoted {
+    pub(super) text: String,
+    /// The bytes of the text that the finding is about.
+    pub(super) mark: Option<Range<usize>>,
+}
+
+/// What a finding is about.
+enum About<'a> {
+    /// Bytes of the first line.
+    Line(Range<usize>),
+    /// A header field.
+    Field(&'a str),
+    /// Bytes of the body.
+    Body(Range<usize>),
+    Nothing,
+}
+
+impl Quote {
+    pub(super) fn new(judged: &Redacted<JudgedExchange>, finding: &Finding) -> Self {
+        let exchange = &*judged.exchange;
+        let request = &exchange.request;
+        let line = format!("{} {}", request.method, request.target.path_and_query);
+        let (of_request, of_response, at) = about(exchange, finding, &line);
+        let response = exchange.response.as_ref().filter(|response| response.status != 0);
+        let headers = match &of_response {
+            About::Nothing => Some(&request.headers),
+            _ => response.map(|response| &response.headers),
+        };
+        let media_type = headers.and_then(|headers| headers.get_str("content-type")).unwrap_or_default().to_owned();
+        Self {
+            request: Quoted::new(line, &request.headers, &request.body, &of_request),
+            response: response.map(|response| {
+                Quoted::new(response.status.to_string(), &response.headers, &response.body, &of_response)
+            }),
+            media_type,
+            at,
+        }
+    }
+
+    /// Takes out secrets that were recognised later. A text that changes loses its mark.
+    pub(super) fn redact(&mut self, redactor: &Redactor) {
+        for quoted in [Some(&mut self.request), self.response.as_mut()].into_iter().flatten() {
+            let clean = redactor.text(&quoted.text);
+            if *clean != *quoted.text {
+                *quoted = Quoted { text: clean.into_inner(), mark: None };
+            }
+        }
+    }
+}
+
+/// What of request and of response a finding is about, and its place in the body.
+fn about<'a>(exchange: &Exchange, finding: &'a Finding, line: &str) -> (About<'a>, About<'a>, String) {
+    let nothing = || String::new();
+    let response = exchange.response.as_ref();
+    match finding.rule {
+        Rule::RequestBody | Rule::RequestBodyUndocumented => {
+            let request = &exchange.request;
+            let (range, at) = place(&request.headers, &request.body, &finding.at);
+            (range.map_or(About::Nothing, About::Body), About::Nothing, at)
+        }
+        Rule::ResponseBody
+        | Rule::ResponseBodyUndocumented
+        | Rule::ExchangeIdentity
+        | Rule::ExchangePageSize
+        | Rule::ExchangeEcho => {
+            let found = response.map(|response| place(&response.headers, &response.body, &finding.at));
+            let (range, at) = found.unwrap_or_default();
+            (About::Nothing, range.map_or(About::Body(0..0), About::Body), at)
+        }
+        Rule::RequestBodyUnexpected | Rule::RequestBodyMalformed => {
+            (About::Body(0..exchange.request.body.content.len()), About::Nothing, nothing())
+        }
+        Rule::ResponseBodyMalformed | Rule::TransportIncomplete => {
+            let length = response.map_or(0, |response| response.body.content.len());
+            (About::Nothing, About::Body(0..length), nothing())
+        }
+        Rule::RequestContentType => (About::Field("content-type"), About::Nothing, nothing()),
+        Rule::ResponseContentType => (About::Nothing, About::Field("content-type"), nothing()),
+        Rule::HeaderParameter => (About::Field(&finding.at), About::Nothing, finding.at.clone()),
+        Rule::CookieParameter => (About::Field("cookie"), About::Nothing, finding.at.clone()),
+        Rule::ResponseHeaders | Rule::ResponseHeader => (About::Nothing, About::Field(&finding.at), finding.at.clone()),
+        Rule::QueryParameter | Rule::QueryUndocumented => {
+            (About::Line(query(line, &finding.at).unwrap_or(0..0)), About::Nothing, finding.at.clone())
+        }
+        Rule::PathParameter => {
+            let seen = finding.seen.as_deref().filter(|seen| !seen.is_empty());
+            // Where it stands twice, either could be meant.
+            let only = seen.filter(|seen| line.matches(*seen).count() == 1);
+            let range = only.and_then(|seen| line.find(seen).map(|at| at..at + seen.len()));
+            (About::Line(range.unwrap_or(0..0)), About::Nothing, finding.at.clone())
+        }
+        Rule::OperationUndocumented => (About::Line(0..line.len()), About::Nothing, nothing()),
+        Rule::StatusSuccess | Rule::StatusUndocumented | Rule::AuthRefused | Rule::AuthUnenforced => {
+            (About::Nothing, About::Line(0..3), nothing())
+        }
+        Rule::AuthMissing
+        | Rule::AuthMalformed
+        | Rule::AuthExpired
+        | Rule::AuthSignature
+        | Rule::AuthScope
+        | Rule::AuthScopeUndeclared => (About::Field("authorization"), About::Nothing, nothing()),
+    }
+}
+
+/// The bytes of a body at a place, and the place; of something that is missing, those of the object that lacks it.
+fn place(headers: &Headers, body: &Body, at: &str) -> (Option<Range<usize>>, String) {
+    let content_type = headers.get_str("content-type").unwrap_or_default();
+    if *media::essence(content_type.as_bytes()) == *"application/x-www-form-urlencoded" {
+        let name = pointer_tokens(at).next().unwrap_or_default().into_owned();
+        let text = std::str::from_utf8(&body.content).unwrap_or_default();
+        return (pair(text, 0, &name), at.to_owned());
+    }
+    let Ok(document) = body.document() else { return (None, at.to_owned()) };
+    let mut at = at;
+    loop {
+        if let Some(node) = document.pointer(at) {
+            return (Some(node.span()), at.to_owned());
+        }
+        let Some((parent, _)) = at.rsplit_once('/') else { return (None, at.to_owned()) };
+        at = parent;
+    }
+}
+
+/// The bytes of a parameter in the first line of a request.
+fn query(line: &str, name: &str) -> Option<Range<usize>> {
+    let from = line.find('?')? + 1;
+    pair(line, from, name)
+}
+
+/// The bytes of the pair with this name in a query or form that begins at `from`.
+fn pair(text: &str, from: usize, name: &str) -> Option<Range<usize>> {
+    let mut at = from;
+    for piece in text.get(from..)?.split('&') {
+        let raw = piece.split('=').next().unwrap_or_default();
+        let decoded = percent_encoding::percent_decode_str(raw).decode_utf8_lossy();
+        let rest = decoded.strip_prefix(name);
+        if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('[')) {
+            return Some(at..at + piece.len());
+        }
+        at += piece.len() + 1;
+    }
+    None
+}
+
+impl Quoted {
+    fn new(line: String, headers: &Headers, body: &Body, about: &About<'_>) -> Self {
+        let mut text = line;
+        let mut mark = match about {
+            About::Line(range) if !range.is_empty() => Some(range.clone()),
+            _ => None,
+        };
+        for (name, value) in headers.iter().take(MAX_FIELDS) {
+            text.push('\n');
+            let from = text.len();
+            let value = String::from_utf8_lossy(value.as_bytes());
+            let shown = cut(&value, 0..MAX_VALUE);
+            let _ = write!(text, "{name}: {shown}{}", if shown.len() < value.len() { "…" } else { "" });
+            if let About::Field(field) = about
+                && name.as_str().eq_ignore_ascii_case(field)
+            {
+                mark = Some(from..text.len());
+            }
+        }
+        if headers.len() > MAX_FIELDS {
+            let _ = write!(text, "\n… {} more header fields", headers.len() - MAX_FIELDS);
+        }
+        match &body.presence {
+            Presence::Withheld(reason) => {
+                let _ = write!(text, "\n\n(the body is not recorded: {})", reason.name());
+            }
+            _ if body.content.is_empty() => {}
+            _ => match std::str::from_utf8(&body.content) {
+                Ok(content) => {
+                    let marked = if let About::Body(range) = about { range.clone() } else { 0..0 };
+                    text.push_str("\n\n");
+                    let (shown, range) = excerpt(content, &marked);
+                    mark = mark.or((!range.is_empty()).then(|| text.len() + range.start..text.len() + range.end));
+                    text.push_str(&shown);
+                }
+                Err(_) => {
+                    let _ = write!(text, "\n\n({} bytes that are no text)", body.content.len());
+                }
+            },
+        }
+        Self { text, mark }
+    }
+}
+
+/// As much of a body as a quote holds, around the marked bytes, and where these are in it.
+fn excerpt(content: &str, marked: &Range<usize>) -> (String, Range<usize>) {
+    if content.len() <= MAX_BODY {
+        return (content.to_owned(), marked.clone());
+    }
+    let length = marked.len().min(MAX_BODY / 2);
+    let from = marked.start.saturating_sub((MAX_BODY - length) / 2).min(content.len() - MAX_BODY);
+    let shown = cut(content, from..from + MAX_BODY);
+    let from = shown.as_ptr() as usize - content.as_ptr() as usize;
+    let before = if from > 0 { "…" } else { "" };
+    let after = if from + shown.len() < content.len() { "…" } else { "" };
+    let range = marked.start.saturating_sub(from)..marked.end.saturating_sub(from).min(shown.len());
+    let range = if marked.is_empty() { 0..0 } else { range.start + before.len()..range.end + before.len() };
+    (format!("{before}{shown}{after}"), range)
+}
+
+/// The text of these bytes, from and to whole characters.
+fn cut(text: &str, range: Range<usize>) -> &str {
+    let (mut from, mut to) = (range.start.min(text.len()), range.end.min(text.len()));
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    while !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    &text[from..to.max(from)]
+}

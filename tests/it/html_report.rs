@@ -1,0 +1,65 @@
+//! The HTML report shows request and response of a finding, the offending bytes marked, beside the contract's passage.
+
+use std::fs;
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::support::{command::run_in, har};
+
+const POLICY: &str = "/api/v2/rate-limit-policies/rlp_1";
+const GROUPS: &str = "/api/v2/connections/con_1/directory-provisioning/synchronized-groups";
+
+/// What the report marks, and the places of the passages it shows.
+fn shown(entries: &[Value]) -> (Vec<String>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), har::har(entries)).unwrap();
+    run_in(folder.path(), ["verify", "a.har", "--report", "html=r.html"]);
+    let html = fs::read_to_string(folder.path().join("r.html")).unwrap().replace("<wbr>", "");
+    let all = |pattern: &str| {
+        let found = Regex::new(pattern).unwrap();
+        let found = found.captures_iter(&html).map(|found| found[1].replace("&quot;", "\"").replace("&#39;", "'"));
+        found.collect::<Vec<String>>()
+    };
+    (all("(?s)<mark>(.*?)</mark>"), all("<h3>Contract</h3><p class=dim>built-in <code>(.*?)</code>"))
+}
+
+fn get(target: &str, body: &str) -> Value {
+    har::get(target, Some(&har::bearer()), 200, body)
+}
+
+#[test]
+fn the_offending_bytes_are_marked_beside_the_contracts_passage() {
+    let (marks, passages) = shown(&[
+        get(POLICY, &har::POLICY.replace("\"allow\"", "\"shrug\"")),
+        get(&format!("{GROUPS}?x=1&take=500"), r#"{"groups":[]}"#),
+    ]);
+    assert_eq!(marks, ["take=500", "\"shrug\"", "x=1"]);
+    let groups = "/paths/~1connections~1{id}~1directory-provisioning~1synchronized-groups/get";
+    let [parameter, all] = ["/parameters/2", "/parameters"].map(|place| format!("{groups}{place}"));
+    let [allow, limit, redirect] = ["Allow", "BlockOrLog", "Redirect"]
+        .map(|variant| format!("/components/schemas/RateLimitConfiguration{variant}/properties/action"));
+    assert_eq!(passages, [parameter, allow, limit, redirect, all]);
+}
+
+#[test]
+fn of_what_is_missing_the_object_that_lacks_it_is_marked() {
+    let without = har::POLICY.replace("\"id\":\"rlp_1\",", "");
+    assert_ne!(without, har::POLICY);
+    let (marks, passages) = shown(&[get(POLICY, &without)]);
+    assert_eq!((&marks[..], &passages[..]), (&[without][..], &["/components/schemas/RateLimitPolicy".to_owned()][..]));
+}
+
+#[test]
+fn a_long_body_is_cut_around_the_marked_bytes() {
+    let long = format!(r#"{{"groups":[{{"id":"{}"}},7,{{"id":"{}"}}]}}"#, "ä".repeat(5000), "z".repeat(9000));
+    let (marks, _) = shown(&[get(GROUPS, &long)]);
+    assert_eq!(marks, ["7"]);
+}
+
+#[test]
+fn markup_in_a_body_stays_text() {
+    let body = har::POLICY.replace("\"allow\"", "\"<script>alert(1)</script>\"");
+    let (marks, _) = shown(&[get(POLICY, &body)]);
+    assert_eq!(marks, ["\"&lt;script&gt;alert(1)&lt;/script&gt;\""]);
+}
