@@ -2,6 +2,7 @@
 
 use std::{
     path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, SystemTime},
 };
 
@@ -9,6 +10,7 @@ use super::{
     ContractArgs, Failure, Outcome,
     options::{self, OutputArgs, contract::plan, policy::PolicyArgs, values::instant},
     printer::warn,
+    progress::Progress,
     report_files::{self, Used},
     trails::{self, Source},
     verify::{self, Judge},
@@ -86,7 +88,9 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
     let redactor = Redactor::new(plan(&judge.contract, &[])?);
     let reading = Reading { args, judge: &judge, redactor: &redactor };
     let mut audit = Audit::new(args.filters());
+    let mut progress = Progress::new();
     for inspected in trails::inspect(&args.recordings, &args.head)? {
+        progress.files(inspected.sources.len());
         // A folder without a trail counts as one recording.
         let is_one = inspected.trails.is_empty() && !inspected.merged;
         let others = if is_one { std::slice::from_ref(&inspected.name) } else { &inspected.others };
@@ -98,7 +102,7 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
         }
         for source in &inspected.sources {
             let before = audit.read();
-            match reading.read(source, &mut audit) {
+            match reading.read(source, &mut audit, &mut progress) {
                 Ok(()) => verify::warn_if_empty(source, audit.read() - before),
                 // An altered line may be no entry any more. The report names it.
                 Err(error) if source.altered => warn(&format!("the rest of it is not checked: {error}")),
@@ -106,6 +110,7 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
             }
         }
     }
+    drop(progress);
     judge.warn_of_unchecked_signatures();
     let failing: Vec<Rule> = Rule::ALL.iter().copied().filter(|rule| args.policy.fails_on_rule(*rule)).collect();
     let exemptions = args.policy.exemptions()?;
@@ -156,33 +161,53 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Takes in one recording. A browser's export carries no `Authorization` anywhere, so its callers are unknown.
     /// That shows at the end only, and standard input can be read only once: until an entry carries one, both are kept.
-    fn read(&self, source: &Source, audit: &mut Audit) -> Result<(), Failure> {
-        let mut recording = self.judge.open(source)?;
+    fn read(&self, source: &Source, audit: &mut Audit, progress: &mut Progress) -> Result<(), Failure> {
+        let recording = self.judge.open(source)?;
         let name = source.path.display().to_string();
         audit.source(&name);
+        progress.file();
         let mut stripped = (!recording.head().by_contrail).then(|| audit.clone());
-        while let Some(entry) = recording.next() {
-            let entry = entry?;
-            stripped = stripped.filter(|_| !recording.carries_authorization());
-            if let Some(stripped) = &mut stripped {
+        let is_open = AtomicBool::new(stripped.is_some());
+        let work = |entry: Entry| {
+            let carries_authorization = entry.exchange.request.headers.contains("authorization");
+            // A thread may learn late that it is not needed.
+            let other = is_open.load(Ordering::Relaxed).then(|| {
                 let mut entry = entry.clone();
                 entry.exchange.request.credential = Credential::Unknown;
-                self.take(&name, entry, stripped);
+                self.judged(entry)
+            });
+            (carries_authorization, self.judged(entry), other)
+        };
+        let end = recording.each(work, |(carries_authorization, judged, other)| -> Result<(), Failure> {
+            progress.exchange();
+            if carries_authorization {
+                stripped = None;
+                is_open.store(false, Ordering::Relaxed);
             }
-            self.take(&name, entry, audit);
-        }
-        verify::report_torn(&source.path, recording.head().torn);
-        if let Some(stripped) = stripped.filter(|_| !recording.head().by_contrail) {
+            if let (Some(stripped), Some(other)) = (&mut stripped, other) {
+                self.take(&name, other, stripped);
+            }
+            self.take(&name, judged, audit);
+            Ok(())
+        })?;
+        progress.clear();
+        verify::report_torn(&source.path, end.head.torn);
+        if let Some(stripped) = stripped.filter(|_| !end.head.by_contrail) {
             *audit = stripped;
         }
         Ok(())
     }
 
-    fn take(&self, source: &str, entry: Entry, audit: &mut Audit) {
+    fn judged(&self, entry: Entry) -> Judged {
         let Entry { index, line, mut exchange, note } = entry;
         let outside = !self.judge.contract.covers(exchange.request.target.path());
         let verdict = self.judge.verdict(&mut exchange, note.as_ref());
-        let judged = self.redactor.redact(JudgedExchange::new(exchange, verdict));
+        Judged { index, line, outside, exchange: JudgedExchange::new(exchange, verdict) }
+    }
+
+    fn take(&self, source: &str, judged: Judged, audit: &mut Audit) {
+        let Judged { index, line, outside, exchange } = judged;
+        let judged = self.redactor.redact(exchange);
         if self.args.selects(&judged) {
             let place = ExchangeRef { source, entry: index, line, outside, ..ExchangeRef::default() };
             audit.exchange(place, &judged, &self.judge.contract);
@@ -190,4 +215,12 @@ impl Reading<'_> {
             audit.left_out();
         }
     }
+}
+
+/// An entry and its verdict, not yet redacted.
+struct Judged {
+    index: usize,
+    line: Option<usize>,
+    outside: bool,
+    exchange: JudgedExchange,
 }

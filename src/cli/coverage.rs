@@ -8,6 +8,7 @@ use super::{
         OutputArgs,
         contract::{plan, title},
     },
+    progress::Progress,
     report_files::{self, Used},
     trails::{self, Source},
     verify,
@@ -15,7 +16,7 @@ use super::{
 use crate::{
     coverage::{Items, Minimum},
     finding::Verdict,
-    recording,
+    recording::{self, Entry},
     redact::{JudgedExchange, Redactor},
     report::coverage::Covered,
 };
@@ -50,27 +51,34 @@ fn coverage(args: &Args) -> Result<Outcome, Failure> {
     let redactor = Redactor::new(plan(&contract, &[])?);
     let mut items = Items::of(&contract);
     let mut files = Vec::new();
+    let mut progress = Progress::new();
     for inspected in trails::inspect(&args.recordings, &[])? {
+        progress.files(inspected.sources.len());
         if let Some(broken) = inspected.trails.iter().find_map(|trail| trail.broken.as_ref()) {
             return Err(format!("no coverage is counted from a trail that was altered: {broken}").into());
         }
         for source in &inspected.sources {
             let before = items.exchanges();
-            read(source, &redactor, &mut items)?;
+            read(source, &redactor, &mut items, &mut progress)?;
             verify::warn_if_empty(source, items.exchanges() - before);
             files.push(source.path.display().to_string());
         }
     }
+    drop(progress);
     let covered = Covered { title: title(&contract), items: &items, files, minimums: &args.min_coverage };
     report_files::write_all(&wanted, |kind, to, _| covered.write(kind, to))?;
     Ok(Outcome { findings: covered.below().next().is_some(), failed: items.exchanges() == 0, ..Outcome::CLEAN })
 }
 
-fn read(source: &Source, redactor: &Redactor, items: &mut Items) -> Result<(), Failure> {
-    let mut recording = recording::open_up_to(&source.path, source.length)?;
-    for entry in recording.by_ref() {
-        items.exchange(&redactor.redact(JudgedExchange::new(entry?.exchange, Verdict::default())));
-    }
-    verify::report_torn(&source.path, recording.head().torn);
+fn read(source: &Source, redactor: &Redactor, items: &mut Items, progress: &mut Progress) -> Result<(), Failure> {
+    progress.file();
+    let work = |entry: Entry| JudgedExchange::new(entry.exchange, Verdict::default());
+    let end = recording::open_up_to(&source.path, source.length)?.each(work, |judged| -> Result<(), Failure> {
+        items.exchange(&redactor.redact(judged));
+        progress.exchange();
+        Ok(())
+    })?;
+    progress.clear();
+    verify::report_torn(&source.path, end.head.torn);
     Ok(())
 }

@@ -11,6 +11,7 @@ use super::{
     ContractArgs, Failure, Format, Outcome,
     options::contract::plan,
     printer::{Printer, write_whole},
+    progress::Progress,
     report_files::Used,
     trails::{self, Source},
     verify::{self, Judge},
@@ -59,16 +60,19 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let judge = Judge::new(args.contract.load()?, args.clock_skew, None);
     let redactor = Redactor::new(plan(&judge.contract, &[])?);
     let mut learner = Learner::new(Arc::clone(&judge.contract));
+    let mut progress = Progress::new();
     for inspected in trails::inspect(&args.recordings, &[])? {
+        progress.files(inspected.sources.len());
         if let Some(broken) = inspected.trails.iter().find_map(|trail| trail.broken.as_ref()) {
             return Err(format!("nothing is learned from a trail that was altered: {broken}").into());
         }
         for source in &inspected.sources {
             let before = learner.exchanges();
-            read(source, &judge, &redactor, &mut learner)?;
+            read(source, &judge, &redactor, &mut learner, &mut progress)?;
             verify::warn_if_empty(source, learner.exchanges() - before);
         }
     }
+    drop(progress);
     if learner.exchanges() == 0 {
         return Err("nothing is learned from recordings without an exchange, so no overlay is written".into());
     }
@@ -106,15 +110,27 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(Outcome::CLEAN)
 }
 
-fn read(source: &Source, judge: &Judge, redactor: &Redactor, learner: &mut Learner) -> Result<(), Failure> {
-    let mut recording = judge.open(source)?;
+fn read(
+    source: &Source,
+    judge: &Judge,
+    redactor: &Redactor,
+    learner: &mut Learner,
+    progress: &mut Progress,
+) -> Result<(), Failure> {
     let file: Arc<str> = source.path.display().to_string().into();
-    for entry in recording.by_ref() {
-        let Entry { index, mut exchange, note, .. } = entry?;
+    progress.file();
+    let work = |entry: Entry| {
+        let Entry { index, mut exchange, note, .. } = entry;
         let verdict = judge.verdict(&mut exchange, note.as_ref());
-        learner.exchange(&file, index, &redactor.redact(JudgedExchange::new(exchange, verdict)));
-    }
-    verify::report_torn(&source.path, recording.head().torn);
-    verify::report_unproven(&file, recording.head().unproven);
+        (index, JudgedExchange::new(exchange, verdict))
+    };
+    let end = judge.open(source)?.each(work, |(index, judged)| -> Result<(), Failure> {
+        learner.exchange(&file, index, &redactor.redact(judged));
+        progress.exchange();
+        Ok(())
+    })?;
+    progress.clear();
+    verify::report_torn(&source.path, end.head.torn);
+    verify::report_unproven(&file, end.head.unproven);
     Ok(())
 }

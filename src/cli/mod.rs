@@ -39,6 +39,7 @@ mod outcome;
 pub mod pack;
 mod parse;
 pub mod printer;
+mod progress;
 pub mod record;
 pub mod redact;
 pub mod replay;

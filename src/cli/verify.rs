@@ -18,6 +18,7 @@ use super::{
     ContractArgs, Failure, Format, Outcome,
     options::{contract::plan, policy::PolicyArgs},
     printer::warn,
+    progress::Progress,
     report_files::{self, Used},
     trails::{self, Source},
 };
@@ -82,14 +83,16 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
         .with_exemptions(args.policy.exemptions()?);
     let redactor = Redactor::new(plan(&judge.contract, &[])?);
 
+    let mut progress = Progress::new();
     for inspected in trails::inspect(&args.recordings, &args.head)? {
+        progress.files(inspected.sources.len());
         let chained = integrity(inspected.trails, &mut collector);
         for other in inspected.others.iter().filter(|_| chained) {
             warn(&format!("`{}` is not part of the chain: nothing proves that it is unaltered", other.display()));
         }
         for source in &inspected.sources {
             let before = collector.tally().exchanges;
-            match read(source, &judge, &redactor, &mut collector) {
+            match read(source, &judge, &redactor, &mut collector, &mut progress) {
                 Ok(()) => warn_if_empty(source, collector.tally().exchanges - before),
                 // An altered line may be no entry any more. The result of the chain's check names it.
                 Err(error) if source.altered => warn(&format!("the rest of it is not checked: {error}")),
@@ -97,6 +100,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
             }
         }
     }
+    drop(progress);
     judge.warn_of_unchecked_signatures();
     let altered = collector.run().integrity.iter().any(|one| one.broken.is_some());
     let nothing = collector.tally().exchanges == 0 && !altered;
@@ -161,7 +165,14 @@ enum Remark {
     Something(Box<JudgedExchange>),
 }
 
-fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Collector) -> Result<(), Failure> {
+fn read(
+    source: &Source,
+    judge: &Judge,
+    redactor: &Redactor,
+    collector: &mut Collector,
+    progress: &mut Progress,
+) -> Result<(), Failure> {
+    progress.file();
     let name = source.path.display().to_string();
     let recording = judge.open(source)?;
     let by_contrail = recording.head().by_contrail;
@@ -183,6 +194,7 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
         Verified { index, line, outside, by_contrail: note.is_some(), carries_authorization, unauthenticated, remark }
     };
     let ended = recording.each(work, |checked| -> Result<(), Failure> {
+        progress.exchange();
         if !decided && checked.carries_authorization {
             collector.end_of_file(&name, false)?;
             decided = true;
@@ -203,6 +215,7 @@ fn read(source: &Source, judge: &Judge, redactor: &Redactor, collector: &mut Col
         }
         Ok(())
     })?;
+    progress.clear();
     collector.source(&name);
     collector.end_of_file(&name, !decided && !ended.head.by_contrail)?;
     collector.skipped(ended.skipped as u64);

@@ -80,7 +80,10 @@ pub(super) fn code(text: impl Into<String>) -> Piece {
 
 /// Whether a column holds numbers.
 pub(super) fn is_number(column: &str) -> bool {
-    matches!(column, "times" | "accepted" | "401 or 403" | "429" | "other" | "violating" | "touched" | "of")
+    matches!(
+        column,
+        "times" | "accepted" | "401 or 403" | "429" | "too early" | "other" | "violating" | "touched" | "of"
+    )
 }
 
 impl Part {

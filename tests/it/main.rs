@@ -4,6 +4,7 @@
 #![allow(unreachable_pub)] // one crate, nobody outside
 #![allow(clippy::unwrap_used)] // clippy.toml allows it inside test functions only, not in what they share
 
+mod auditing;
 mod authority;
 mod baseline;
 mod cases;

@@ -5,6 +5,7 @@ use std::{
     collections::BTreeMap,
     io::{self, Write},
     sync::Arc,
+    time::SystemTime,
 };
 
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use crate::{
     exchange::Credential,
     finding::{Conclusion, UNDOCUMENTED},
     plural::plural,
+    recording::wait_until,
     redact::{JudgedExchange, Redacted, Redactor},
     report::{Cited, ExchangeRef},
     visible::visible,
@@ -51,6 +53,11 @@ pub(super) struct Calls {
     pub(super) limited: u64,
     pub(super) violating: u64,
     pub(super) first: Option<Arc<Cited>>,
+    /// Calls that began before the time had passed that a 429 to an earlier one asked for.
+    pub(super) early: u64,
+    pub(super) first_early: Option<Arc<Cited>>,
+    /// When the last 429 had arrived, and until when it asks to wait.
+    wait: Option<(SystemTime, SystemTime)>,
 }
 
 impl Calls {
@@ -88,6 +95,16 @@ impl Caller {
             429 => calls.limited += 1,
             _ => {}
         }
+        if let (Some(started), Some((since, until))) = (exchange.started, calls.wait)
+            && (since..until).contains(&started)
+        {
+            calls.early += 1;
+            calls.first_early.get_or_insert_with(cite);
+        }
+        if let Some(limited) = exchange.response.as_ref().filter(|response| response.status == 429) {
+            let arrived = exchange.started.and_then(|started| started.checked_add(exchange.timings.total()));
+            calls.wait = arrived.zip(wait_until(limited, exchange.started)).or(calls.wait);
+        }
         calls.violating += u64::from(judged.verdict.conclusion() == Conclusion::Violates);
         let Credential::Token(facts) = &exchange.request.credential else { return };
         let held = facts.scopes.as_deref().unwrap_or_default();
@@ -118,7 +135,8 @@ impl Caller {
     /// Takes out secrets that were recognised later.
     pub(super) fn redact(&mut self, redactor: &Redactor) {
         let scopes = self.scopes.values_mut().flat_map(|scope| [&mut scope.held, &mut scope.needed, &mut scope.lacked]);
-        for cited in scopes.chain(self.calls.values_mut().map(|calls| &mut calls.first)).flatten() {
+        let calls = self.calls.values_mut().flat_map(|calls| [&mut calls.first, &mut calls.first_early]);
+        for cited in scopes.chain(calls).flatten() {
             if *redactor.text(&cited.url) != *cited.url {
                 Arc::make_mut(cited).redact(redactor);
             }
@@ -164,6 +182,10 @@ impl Caller {
             }
             let first = calls.first.as_ref().map(|first| first.place()).unwrap_or_default();
             writeln!(out, "; first {}", visible(&first))?;
+            if let Some(first) = &calls.first_early {
+                let (early, first) = (plural(calls.early, "call"), first.place());
+                writeln!(out, "  {:<width$}  too early after a 429: {early}; first {}", "", visible(&first))?;
+            }
         }
         if self.scopes.is_empty() {
             return Ok(());
@@ -196,7 +218,7 @@ impl Caller {
         let call = |(operation, calls): (&String, &Calls)| {
             json!({"operation": operation, "count": calls.count, "accepted": calls.accepted, "refused": calls.refused,
                    "limited": calls.limited, "other": calls.other(), "violating": calls.violating,
-                   "first": calls.first.as_deref()})
+                   "early": calls.early, "first": calls.first.as_deref(), "firstEarly": calls.first_early.as_deref()})
         };
         let scope = |(name, scope): (&String, &Scope)| {
             json!({"scope": name, "held": scope.held.as_deref(), "needed": scope.needed.as_deref(),

@@ -22,6 +22,7 @@ use crate::{
         ExchangeRef, Exemptions, Exit, Facts, Group, Integrity, ReportFormat, Run, Tally, Title,
         baseline::Listed,
         cases,
+        facts::places,
         page::{self, Page},
         rendered::Report,
     },
@@ -216,6 +217,12 @@ impl Audit {
             let groups = findings.iter().filter(|group| group.rule.kind() == kind && !unenforced(group));
             list(out, title, groups, exempt)?;
         }
+        for (at, (aspect, count, counts)) in self.tally.unchecked().enumerate() {
+            if at == 0 {
+                writeln!(out, "\nnot checked")?;
+            }
+            writeln!(out, "  {aspect:<26} {count:>6}  {}", visible(&places(&counts)))?;
+        }
         for (at, line) in about.exemptions.lines(&self.tally).iter().enumerate() {
             let blank = if at == 0 { "\n" } else { "" };
             writeln!(out, "{blank}{}", visible(line))?;
@@ -226,6 +233,7 @@ impl Audit {
     fn json(&self, about: &About<'_>, out: &mut dyn Write) -> io::Result<()> {
         let rules: serde_json::Map<String, Value> =
             self.tally.by_rule().map(|(rule, count)| (rule.id().to_owned(), count.into())).collect();
+        let unchecked: BTreeMap<&str, u64> = self.tally.unchecked().map(|(aspect, count, _)| (aspect, count)).collect();
         let verdicts: BTreeMap<&str, u64> =
             [("conforms", self.tally.conforms), ("gap", self.tally.gap), ("violates", self.tally.violates)]
                 .into_iter()
@@ -245,6 +253,7 @@ impl Audit {
             "unproven": self.unproven,
             "callers": self.callers.iter().map(|(name, caller)| caller.json(name, about.contract)).collect::<Vec<_>>(),
             "rules": rules,
+            "unchecked": unchecked,
             "findings": findings,
         });
         if let Some(covered) = exemptions.covered(&self.tally) {

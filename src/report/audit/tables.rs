@@ -24,7 +24,7 @@ fn calls(name: &str, caller: &Caller) -> Option<Part> {
         row.push(cited(calls.first.as_ref()));
         row
     };
-    let columns = &["operation", "times", "accepted", "401 or 403", "429", "other", "violating", "first"];
+    let columns = &["operation", "times", "accepted", "401 or 403", "429", "other", "violating", "too early", "first"];
     Part::table(Tone::Plain, format!("Calls of {name}"), columns, caller.calls.iter().map(row).collect())
 }
 
@@ -41,8 +41,8 @@ fn cited(cited: Option<&Arc<Cited>>) -> Cell {
     cited.map(|cited| vec![Piece::Text(Tone::Dim, cited.place())]).unwrap_or_default()
 }
 
-fn numbers(calls: &Calls) -> [String; 6] {
-    [calls.count, calls.accepted, calls.refused, calls.limited, calls.other(), calls.violating]
+fn numbers(calls: &Calls) -> [String; 7] {
+    [calls.count, calls.accepted, calls.refused, calls.limited, calls.other(), calls.violating, calls.early]
         .map(|count| count.to_string())
 }
 
@@ -61,6 +61,7 @@ pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>) -> 
         "limited",
         "other",
         "violating",
+        "early",
         "held",
         "needed",
         "lacked",
@@ -73,7 +74,7 @@ pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>) -> 
         "status",
     ];
     let mut rows = Vec::new();
-    let mut add = |names: [&str; 6], numbers: [String; 6], scope: [bool; 3], first: Option<&Cited>| {
+    let mut add = |names: [&str; 6], numbers: [String; 7], scope: [bool; 3], first: Option<&Cited>| {
         let mut row: Vec<String> = names.map(str::to_owned).into();
         row.extend(numbers);
         row.extend(scope.map(|is| if is { "yes".to_owned() } else { String::new() }));
@@ -81,7 +82,7 @@ pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>) -> 
         rows.push(row);
     };
     for group in findings {
-        let mut numbers = [const { String::new() }; 6];
+        let mut numbers = [const { String::new() }; 7];
         numbers[0] = group.count.to_string();
         let operation = group.operation.as_deref().unwrap_or_default();
         let names = ["finding", "", operation, "", group.rule.id(), &group.place];
@@ -95,7 +96,7 @@ pub(super) fn csv(callers: &BTreeMap<String, Caller>, findings: Vec<&Group>) -> 
             let cites = [&seen.lacked, &seen.needed, &seen.held].map(Option::as_deref);
             let is = [cites[2].is_some(), cites[1].is_some(), cites[0].is_some()];
             let first = cites.into_iter().flatten().next();
-            add(["scope", name, "", scope, "", ""], [const { String::new() }; 6], is, first);
+            add(["scope", name, "", scope, "", ""], [const { String::new() }; 7], is, first);
         }
     }
     Csv { columns, rows }
