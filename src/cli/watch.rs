@@ -83,7 +83,12 @@ fn watch(args: &Args) -> Result<Outcome, Failure> {
         None => Vec::new(),
     };
     let next = args.trail.verifying();
-    let mut exit = Outcome { findings: outcome.collector.fails(), command: ran.failure(), ..Outcome::CLEAN };
+    let mut exit = Outcome {
+        findings: outcome.collector.fails(),
+        misses: args.judge.policy.denies_hosts(&mut outcome.collector),
+        command: ran.failure(),
+        ..Outcome::CLEAN
+    };
     outcome.collector.upstream(&ready.origin);
     summary::conclude(&mut outcome, &mut exit, Vec::new(), pipeline.redactor(), &args.judge.report);
     summary::print(args.judge.format, &outcome, &kept, next.as_deref());

@@ -131,6 +131,12 @@ fn every_reason_of_a_status_that_is_not_0_is_in_every_report() {
         },
         Case { arguments: bash(denied).into(), status: 3, because: "1 denied request", shown: "elsewhere.invalid:443" },
         Case {
+            arguments: [&["watch", "--upstream", "sandbox", "--deny", "denied"], &bash(denied)[2..]].concat(),
+            status: 3,
+            because: "1 denied request",
+            shown: "elsewhere.invalid:443",
+        },
+        Case {
             arguments: vec![
                 "record",
                 "--upstream",

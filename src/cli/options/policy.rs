@@ -7,16 +7,16 @@ use jiff::{Timestamp, tz::TimeZone};
 use crate::{
     cli::Failure,
     finding::{Finding, Kind, Rule, UnknownRule, Verdict},
-    report::{Baseline, Exemptions, Suppression},
+    report::{Baseline, Collector, Exemptions, Suppression},
     suggest::nearest,
 };
 
 /// What makes the command fail
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PolicyArgs {
-    /// Also fail on every gap (`gaps`), on this rule, or, in `replay`, on recorded exchanges that no request used
-    /// (`unused`) or that do not fit the contract any more (`stale`); repeatable
-    #[arg(long, value_name = "gaps|unused|stale|RULE", value_delimiter = ',')]
+    /// Also fail on every gap (`gaps`), on this rule, on `denied` hosts (`replay` always does), or, in `replay`, on
+    /// recorded exchanges that no request used (`unused`) or that do not fit the contract any more (`stale`); repeatable
+    #[arg(long, value_name = "gaps|unused|stale|denied|RULE", value_delimiter = ',')]
     pub deny: Vec<Denied>,
     /// Do not fail on this rule, even if `--deny` names it, or, in `replay`, on `denied` hosts; still reported;
     /// repeatable
@@ -39,6 +39,8 @@ pub enum Denied {
     Unused,
     /// Recorded exchanges that do not fit the contract any more, in `replay`.
     Stale,
+    /// Hosts that the forward proxy denied.
+    Hosts,
     /// One rule.
     Rule(Rule),
 }
@@ -51,7 +53,8 @@ impl FromStr for Denied {
             "gaps" => Ok(Self::Gaps),
             "unused" => Ok(Self::Unused),
             "stale" => Ok(Self::Stale),
-            _ => rule_or(&["gaps", "unused", "stale"], word).map(Self::Rule),
+            "denied" => Ok(Self::Hosts),
+            _ => rule_or(&["gaps", "unused", "stale", "denied"], word).map(Self::Rule),
         }
     }
 }
@@ -108,6 +111,16 @@ impl PolicyArgs {
         !self.allow.contains(&Allowed::Denied)
     }
 
+    /// Applies `--deny denied` to a recording or a watch, which otherwise end well where a host was denied; whether it
+    /// fails.
+    #[must_use]
+    pub fn denies_hosts(&self, collector: &mut Collector) -> bool {
+        let is_denied = collector.run().denied().next().is_some();
+        let fails = is_denied && self.deny.contains(&Denied::Hosts) && self.fails_on_denied();
+        collector.denied_fails(fails);
+        fails
+    }
+
     /// Whether recorded exchanges that no request used make replay fail.
     #[must_use]
     pub fn fails_on_unused(&self) -> bool {
@@ -129,7 +142,7 @@ impl PolicyArgs {
         rule.kind() == Kind::Violation
             || self.deny.iter().any(|denied| match denied {
                 Denied::Gaps => true,
-                Denied::Unused | Denied::Stale => false,
+                Denied::Unused | Denied::Stale | Denied::Hosts => false,
                 Denied::Rule(named) => *named == rule,
             })
     }

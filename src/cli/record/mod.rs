@@ -152,6 +152,7 @@ fn report(
 ) -> Result<Outcome, Failure> {
     let mut exit = Outcome {
         findings: outcome.collector.fails() || end.proof.as_ref().is_some_and(|proof| !proof.good),
+        misses: args.judge.policy.denies_hosts(&mut outcome.collector),
         command: ran.failure(),
         ..Outcome::CLEAN
     };
