@@ -1,8 +1,7 @@
 //! YAML 1.2 (core schema) as JSON values, and back.
 //!
 //! Numbers keep their digits, mappings their order; a key that stands there twice is an error. Keys are the text of
-//! their scalar (`200:` is `"200"`). Aliases are copied, within a budget;
-//! merge keys (`<<`) are followed.
+//! their scalar (`200:` is `"200"`). Aliases are copied, within a bound; merge keys (`<<`) are followed.
 
 use std::{collections::HashMap, fmt::Write as _};
 
@@ -11,8 +10,8 @@ use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Span};
 
 /// Maximum nesting of a contract or an overlay.
 const MAX_DEPTH: usize = 256;
-/// Maximum values of a document, copies of aliases included.
-const MAX_VALUES: usize = 2_000_000;
+/// Maximum values that anchors and aliases add to those of the text.
+const MAX_COPIES: usize = 100_000;
 
 /// Reads one document.
 ///
@@ -37,6 +36,8 @@ struct Builder {
     anchors: HashMap<usize, (Value, usize)>,
     done: Option<Value>,
     values: usize,
+    /// Of the values, those that are copies, and the copies that anchors keep.
+    copies: usize,
 }
 
 struct Open {
@@ -63,14 +64,18 @@ struct Mapping {
 impl Mapping {
     /// The members with those of the merged mappings: its own win, then those of an earlier mapping.
     fn finish(self) -> Result<Map<String, Value>, &'static str> {
-        let Some(merged) = self.merged else { return Ok(self.members) };
+        let merged = match self.merged {
+            None => return Ok(self.members),
+            Some(Value::Array(mappings)) => mappings,
+            Some(mapping) => vec![mapping],
+        };
         let mut members = Map::new();
-        for mapping in merged.as_array().map_or(std::slice::from_ref(&merged), Vec::as_slice) {
+        for mapping in merged {
             let Value::Object(more) = mapping else {
                 return Err("found a merge key (`<<`) without mappings");
             };
             for (name, value) in more {
-                members.entry(name.clone()).or_insert_with(|| value.clone());
+                members.entry(name).or_insert(value);
             }
         }
         members.extend(self.members);
@@ -102,8 +107,8 @@ impl Builder {
                 } else {
                     Value::String(text.into_owned())
                 };
-                self.count(1).map_err(placed)?;
-                self.close(value, anchor, 1);
+                self.values += 1;
+                self.close(value, anchor, 1).map_err(placed)?;
             }
             Event::SequenceStart(_, anchor, _) => self.start(Kind::Sequence(Vec::new()), anchor).map_err(placed)?,
             Event::MappingStart(_, anchor, _) => {
@@ -115,7 +120,7 @@ impl Builder {
                         Kind::Sequence(items) => Value::Array(items),
                         Kind::Mapping(mapping) => Value::Object(mapping.finish().map_err(placed)?),
                     };
-                    self.close(value, anchor, self.values - values_before);
+                    self.close(value, anchor, self.values - values_before).map_err(placed)?;
                 }
             }
             Event::Alias(anchor) => {
@@ -123,21 +128,22 @@ impl Builder {
                     return Err(placed("found an alias inside its own anchor"));
                 };
                 let size = *size;
-                self.count(size).map_err(placed)?;
+                self.copy(size).map_err(placed)?;
+                self.values += size;
                 let value = self.anchors.get(&anchor).map(|(value, _)| value.clone()).unwrap_or_default();
                 if let Some(Open { kind: Kind::Mapping(Mapping { key: None, .. }), .. }) = self.open.last() {
                     return Err(placed("found an alias as a key"));
                 }
-                self.close(value, 0, size);
+                self.close(value, 0, size).map_err(placed)?;
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn count(&mut self, more: usize) -> Result<(), &'static str> {
-        self.values += more;
-        if self.values > MAX_VALUES { Err("found more values than contrail accepts") } else { Ok(()) }
+    fn copy(&mut self, more: usize) -> Result<(), &'static str> {
+        self.copies += more;
+        if self.copies > MAX_COPIES { Err("found aliases of more values than contrail accepts") } else { Ok(()) }
     }
 
     fn start(&mut self, kind: Kind, anchor: usize) -> Result<(), &'static str> {
@@ -148,13 +154,14 @@ impl Builder {
             return Err("found deeper nesting than contrail accepts");
         }
         let values_before = self.values;
-        self.count(1)?;
+        self.values += 1;
         self.open.push(Open { kind, anchor, values_before });
         Ok(())
     }
 
-    fn close(&mut self, value: Value, anchor: usize, size: usize) {
+    fn close(&mut self, value: Value, anchor: usize, size: usize) -> Result<(), &'static str> {
         if anchor != 0 {
+            self.copy(size)?;
             self.anchors.insert(anchor, (value.clone(), size));
         }
         match self.open.last_mut().map(|open| &mut open.kind) {
@@ -166,6 +173,7 @@ impl Builder {
             },
             None => self.done = Some(value),
         }
+        Ok(())
     }
 }
 
@@ -401,7 +409,13 @@ mod tests {
         for level in 1..9 {
             let _ = writeln!(bomb, "a{level}: &a{level} [{}]", vec![format!("*a{}", level - 1); 10].join(", "));
         }
-        assert_eq!(read(&bomb).unwrap_err(), "found more values than contrail accepts at line 7 column 10");
+        assert_eq!(read(&bomb).unwrap_err(), "found aliases of more values than contrail accepts at line 5 column 40");
+        // Each anchor keeps a copy of all that is inside it.
+        let inside = "&a [x, ".repeat(250) + &"x, ".repeat(500) + &"]".repeat(250);
+        assert_eq!(
+            read(&inside).unwrap_err(),
+            "found aliases of more values than contrail accepts at line 1 column 3403"
+        );
         let deep = "[".repeat(5000) + &"]".repeat(5000);
         assert!(read(&deep).is_err());
     }
