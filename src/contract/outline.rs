@@ -1,6 +1,9 @@
 //! A contract for reading: operations, scopes, limits, and everything that is not shown, each with its passage.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+};
 
 use serde_json::{Map, Value};
 
@@ -292,31 +295,30 @@ fn limits(schema: &Map<String, Value>) -> Option<String> {
 
 /// Names of places for reading.
 struct Names {
-    /// JSON pointer of an operation, or of something that has a name of its own, with that name; the longest first.
-    known: Vec<(String, String)>,
+    /// The names of operations, and of what has a name of its own, by JSON pointer.
+    known: HashMap<String, String>,
 }
 
 impl Names {
     fn of(document: &Value) -> Self {
-        let mut known = vec![("/info".to_owned(), "the interface".to_owned())];
+        let mut known = HashMap::from([("/info".to_owned(), "the interface".to_owned())]);
         refs::walk(document, &mut |at, object| {
             let text = |key: &str| object.get(key).and_then(Value::as_str);
             if let Some(id) = text("operationId") {
-                known.push((at.to_owned(), id.to_owned()));
+                known.insert(at.to_owned(), id.to_owned());
             }
             // A parameter is named by itself.
             if let (Some(name), Some(_)) = (text("name"), text("in")) {
-                known.push((at.to_owned(), format!("/{name}")));
+                known.entry(at.to_owned()).or_insert_with(|| format!("/{name}"));
             }
         });
-        known.sort_by_key(|(pointer, _)| std::cmp::Reverse(pointer.len()));
         Self { known }
     }
 
     fn place(&self, at: &str) -> String {
-        let Some((pointer, name)) = self.known.iter().find(|(pointer, _)| is_at_or_below(at, pointer)) else {
-            return Self::component(at);
-        };
+        let mut above = std::iter::successors(Some(at), |at| at.rfind('/').map(|end| &at[..end]));
+        let known = above.find_map(|pointer| Some((pointer, self.known.get(pointer)?)));
+        let Some((pointer, name)) = known else { return Self::component(at) };
         let rest = at[pointer.len()..].trim_start_matches("/schema");
         match name.strip_prefix('/') {
             Some(parameter) => match pointer.rsplit_once("/parameters/") {
