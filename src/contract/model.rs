@@ -219,6 +219,15 @@ pub struct Content {
     pub(crate) item: Option<Schema>,
     /// How the fields of a form are written.
     pub(crate) encodings: Box<[Encoding]>,
+    /// The place that documents it is unusable.
+    pub(crate) unusable: bool,
+}
+
+impl Content {
+    /// Of any media type, where the place that documents it is unusable.
+    pub(crate) fn unusable() -> Self {
+        Self { range: MediaRange::any(), schema: None, item: None, encodings: Box::default(), unusable: true }
+    }
 }
 
 /// How a field of a form is written.

@@ -195,7 +195,8 @@ impl Check<'_> {
             }
         }
         let hidden = is_redacted(&body.redacted, "");
-        if !body.is_whole() || (hidden && !body.malformed) {
+        let unusable = content.is_some_and(|content| content.unusable);
+        if unusable || !body.is_whole() || (hidden && !body.malformed) {
             self.unchecked.insert(side.unchecked);
             return None;
         }

@@ -100,6 +100,10 @@ impl<'a> Check<'a> {
         for given in given {
             self.query_parameter(given, &mut undocumented);
         }
+        if !undocumented.is_empty() && self.operation.not_shown.contains(Unchecked::RequestParameters) {
+            self.unchecked.insert(Unchecked::RequestParameters);
+            return;
+        }
         let gap = |name| Finding::new(Rule::QueryUndocumented, name, "a documented query parameter");
         self.findings.extend(undocumented.into_iter().map(gap));
     }

@@ -102,6 +102,10 @@ impl Check<'_> {
             self.undocumented_body(documented, success);
             return;
         }
+        if !content.is_empty() && content.iter().all(|content| content.unusable) {
+            self.unchecked.insert(if success { Unchecked::ResponseBody } else { Unchecked::ErrorBody });
+            return;
+        }
         let suffixes = !self.model.media_types.is_empty();
         self.response_body = self.judge_body(RESPONSE, &response.headers, &response.body, content, suffixes);
     }

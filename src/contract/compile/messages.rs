@@ -55,7 +55,9 @@ impl<'d> Compiler<'d> {
                 continue;
             };
             let response = self.response(&place, response);
-            let response = self.usable(response).unwrap_or_default();
+            let response = self
+                .usable(response)
+                .unwrap_or_else(|| Response { content: vec![Content::unusable()], ..Response::default() });
             match status {
                 Some(status) => responses.listed.push((status, response)),
                 None => responses.default = Some(response),
@@ -121,8 +123,7 @@ impl<'d> Compiler<'d> {
             media_types.push(self.media_type(&at, range, media_type));
         }
         if unusable {
-            let range = MediaRange::any();
-            media_types.push(Content { range, schema: None, item: None, encodings: Box::default() });
+            media_types.push(Content::unusable());
         }
         Ok(media_types)
     }
@@ -144,7 +145,7 @@ impl<'d> Compiler<'d> {
         }
         let is_form = matches!(essence, media::FORM | media::MULTIPART_FORM);
         let encodings = if is_form { self.encodings(at, media_type) } else { Box::default() };
-        Content { range, schema, item, encodings }
+        Content { range, schema, item, encodings, unusable: false }
     }
 
     fn encodings(&mut self, at: &str, media_type: &'d Value) -> Box<[Encoding]> {

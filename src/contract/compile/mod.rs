@@ -34,7 +34,7 @@ use super::{
     error::invalid,
     files::Reasons,
     media_type::MediaRange,
-    model::{Model, Operation, RequestBody, Security},
+    model::{Content, Model, Operation, RequestBody, Security},
     refs,
     route::{Router, base_path, urls},
     schema::Schemas,
@@ -160,7 +160,7 @@ impl<'d> Compiler<'d> {
         operation: &'d Value,
         method: &Method,
         path: &str,
-        shared: &[(String, &'d Value)],
+        (shared, all_shared): &(Vec<(String, &'d Value)>, bool),
         bases: &[String],
     ) -> Operation {
         let id = match operation.get("operationId") {
@@ -181,23 +181,28 @@ impl<'d> Compiler<'d> {
         if !security.scopes.is_empty() {
             not_shown.remove(Unchecked::RequiredScope);
         }
-        let own = self.parameters(at);
+        let (own, is_whole) = self.parameters(at);
         let inherited = shared.iter().filter(|(_, shared)| !own.iter().any(|(_, own)| same_parameter(own, shared)));
         let documented: Vec<_> = inherited.chain(&own).cloned().collect();
         let mut parameters = Vec::new();
+        let mut all_read = is_whole && *all_shared;
         for (at, parameter) in &documented {
             let parameter = self.parameter(at, parameter);
-            parameters.extend(self.usable(parameter).flatten());
+            let parameter = self.usable(parameter);
+            all_read &= parameter.is_some();
+            parameters.extend(parameter.flatten());
+        }
+        if !all_read {
+            // Any name may be that of the one that is left out.
+            not_shown.insert(Unchecked::RequestParameters);
         }
         if operation.get("callbacks").is_some() {
             self.not_implemented(&child(at, "callbacks"), "callbacks are not checked");
         }
         let relations = self.usable(relations(operation, at, &documented)).unwrap_or_default();
         let request_body = self.request_body(at, operation, &mut not_shown);
-        let request_body = self.usable(request_body).unwrap_or_else(|| {
-            not_shown.insert(Unchecked::RequestBody);
-            RequestBody::NotShown
-        });
+        let unusable = || RequestBody::Documented { content: vec![Content::unusable()], required: false };
+        let request_body = self.usable(request_body).unwrap_or_else(unusable);
         Operation {
             id: id.into(),
             at: at.into(),

@@ -23,20 +23,23 @@ use crate::{
 const MAX_SCHEMAS: usize = 256;
 
 impl<'d> Compiler<'d> {
-    /// The parameters of a path item or an operation, with their places, references followed.
-    pub(super) fn parameters(&mut self, at: &str) -> Vec<(String, &'d Value)> {
+    /// The parameters of a path item or an operation, with their places, references followed, and whether these are
+    /// all.
+    pub(super) fn parameters(&mut self, at: &str) -> (Vec<(String, &'d Value)>, bool) {
         let at = child(at, "parameters");
-        let Some(parameters) = refs::at(self.document, &at) else { return Vec::new() };
+        let Some(parameters) = refs::at(self.document, &at) else { return (Vec::new(), true) };
         let Some(parameters) = parameters.as_array() else {
             self.unusable(&at, "it has to be a list");
-            return Vec::new();
+            return (Vec::new(), false);
         };
         let document = self.document;
         let followed = parameters.iter().enumerate().map(|(index, parameter)| {
             let at = format!("{at}/{index}");
             refs::follow(document, &at, parameter)
         });
-        followed.filter_map(|followed| self.usable(followed)).collect()
+        let usable: Vec<_> = followed.filter_map(|followed| self.usable(followed)).collect();
+        let is_whole = usable.len() == parameters.len();
+        (usable, is_whole)
     }
 
     /// `None` for a header that OpenAPI takes for none: "If in is "header" and the name field is "Accept",

@@ -161,3 +161,28 @@ fn what_contrail_answered_itself_is_not_held_against_the_tenant() {
         .leaves(&["response-body"])
         .blames(None);
 }
+
+#[test]
+fn what_an_unusable_place_was_to_document_is_unchecked_and_no_gap() {
+    let nowhere = |mut case: Case, at: &str| {
+        *case.document.pointer_mut(at).unwrap() = serde_json::json!({"$ref": "#/nowhere"});
+        case
+    };
+    let odd = |case: Case| case.answer(200, r#"{"isbn":"42","odd":1}"#);
+    let book = "/paths/~1books~1{isbn}/get/responses/200";
+    odd(Case::book()).finds(&["response.body.undocumented /odd"]).leaves(&[]);
+    odd(nowhere(Case::book(), book)).finds(&[]).leaves(&["response-body"]);
+    odd(nowhere(Case::book(), &format!("{book}/content/application~1json"))).finds(&[]).leaves(&["response-body"]);
+    let aspects = ["required-scope", "success-status", "request-required", "response-required"];
+    let update = || Case::update("application/json", r#"{"odd":1}"#);
+    let body = "/paths/~1books~1{isbn}/patch/requestBody";
+    update().finds(&["request.body.undocumented /odd"]).leaves(&aspects);
+    let aspects = ["required-scope", "success-status", "request-required", "request-body", "response-required"];
+    nowhere(update(), body).finds(&[]).leaves(&aspects);
+    let list = || Case::list("&odd=1");
+    list().finds(&["query.undocumented odd"]).leaves(&["required-scope", "success-status"]);
+    let aspects = ["required-scope", "success-status", "request-parameters"];
+    nowhere(list(), "/paths/~1books/get/parameters/1").finds(&[]).leaves(&aspects);
+    let shelf = nowhere(list(), "/paths/~1books/get/parameters/1/schema");
+    shelf.finds(&["query.undocumented odd"]).leaves(&["required-scope", "success-status"]);
+}
