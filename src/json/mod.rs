@@ -23,6 +23,7 @@ mod represent;
 mod slot;
 mod strings;
 mod suspects;
+pub(crate) mod work;
 pub(crate) mod write;
 
 pub use canonical::Number;

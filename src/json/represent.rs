@@ -1,17 +1,26 @@
 //! The tape as `jsonschema` walks it: no value is copied, no number is rounded.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::OnceLock};
 
 use jsonschema::{
     JsonType,
     json::{Array, Json, JsonNumber, Node as Judged, NodeIdentity, Object},
 };
+use jsonschema_value::LazyInstance;
 use serde_json::Value;
 
 use super::{
     Kind, Node, Number,
     node::{Items, Members},
+    work,
 };
+
+/// Steps that count for an error: its memory is that of many steps.
+const ERROR_STEPS: u64 = 64;
+/// Bytes of a text that count as a step.
+const STEP_BYTES: usize = 64;
+/// Names that a search compares in a step.
+const STEP_NAMES: usize = 8;
 
 /// The representation: `jsonschema::options_for::<Tape>()` gives validators that walk a [`super::Document`].
 #[derive(Debug, Clone, Copy)]
@@ -120,6 +129,7 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
     type Number = TapeNumber<'a>;
 
     fn as_object(&self) -> Option<TapeObject<'a>> {
+        work::take(1);
         match self {
             Self::Under(name, leaf) => Some(TapeObject(ObjectOf::Under(name, *leaf))),
             _ => self.of_kind(Kind::Object).map(|node| TapeObject(ObjectOf::Document(node))),
@@ -127,15 +137,18 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
     }
 
     fn as_array(&self) -> Option<TapeArray<'a>> {
+        work::take(1);
         self.of_kind(Kind::Array).map(TapeArray)
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        match self {
+        let text = match self {
             Self::Value(node) => node.as_str(),
-            Self::Text(text) => Some(Cow::Borrowed(text)),
+            Self::Text(text) => Some(Cow::Borrowed(*text)),
             Self::Under(..) => None,
-        }
+        };
+        work::take(1 + text.as_ref().map_or(0, |text| text.len() / STEP_BYTES) as u64);
+        text
     }
 
     fn as_number(&self) -> Option<TapeNumber<'a>> {
@@ -155,6 +168,7 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
     }
 
     fn json_type(&self) -> JsonType {
+        work::take(1);
         match self {
             Self::Text(_) => JsonType::String,
             Self::Under(..) => JsonType::Object,
@@ -208,10 +222,29 @@ impl<'a> Judged<'a, Tape> for TapeNode<'a> {
         })
     }
 
+    fn lazy_value(&self) -> LazyInstance<'a> {
+        work::take(ERROR_STEPS);
+        let (bytes, tag) = match self {
+            Self::Value(node) => (node.raw_bytes(), JSON),
+            Self::Text(text) => (text.as_bytes(), TEXT),
+            Self::Under(..) => return LazyInstance::Ready(self.to_value()),
+        };
+        LazyInstance::Deferred { bytes, tag, make: value_of, cell: OnceLock::new() }
+    }
+
     fn identity(&self) -> Option<NodeIdentity> {
         let (document, index) = self.value()?.identity();
         Some(NodeIdentity::tagged(document, index))
     }
+}
+
+/// What the bytes of a deferred value are.
+const JSON: u32 = 0;
+const TEXT: u32 = 1;
+
+fn value_of(bytes: &[u8], tag: u32) -> Value {
+    let text = || Value::String(String::from_utf8_lossy(bytes).into_owned());
+    if tag == TEXT { text() } else { serde_json::from_slice(bytes).unwrap_or_else(|_| text()) }
 }
 
 impl<'a> Object<'a, Tape> for TapeObject<'a> {
@@ -227,6 +260,7 @@ impl<'a> Object<'a, Tape> for TapeObject<'a> {
     }
 
     fn get(&self, key: &String) -> Option<TapeNode<'a>> {
+        work::take(1 + (self.len() / STEP_NAMES) as u64);
         match self.0 {
             ObjectOf::Document(node) => node.get(key).map(TapeNode::Value),
             ObjectOf::Under(name, leaf) => (name == key).then_some(leaf.into()),
@@ -245,6 +279,7 @@ impl<'a> Iterator for TapeMembers<'a> {
     type Item = (Cow<'a, str>, TapeNode<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
+        work::take(1);
         match &mut self.0 {
             MembersOf::Document(members) => {
                 let (name, value) = members.next()?;
@@ -281,6 +316,7 @@ impl<'a> Iterator for TapeItems<'a> {
     type Item = TapeNode<'a>;
 
     fn next(&mut self) -> Option<TapeNode<'a>> {
+        work::take(1);
         self.0.next().map(TapeNode::Value)
     }
 }

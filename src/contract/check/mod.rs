@@ -20,9 +20,19 @@ use super::{
     model::{Matched, Model},
 };
 use crate::{
-    exchange::Exchange,
+    exchange::{Body, Exchange},
     finding::{Blame, Finding, Kind, Rule, Unchecked, UncheckedSet, Verdict},
+    json::work,
 };
+
+/// Bound on the steps of judging one message, and what each byte of its body adds.
+const MAX_STEPS: u64 = 1 << 22;
+const STEPS_PER_BYTE: u64 = 32;
+
+/// Judges the parts of one message within a bound.
+fn within_bounds(body: &Body, judge: impl FnOnce()) {
+    work::share(MAX_STEPS + body.content.len() as u64 * STEPS_PER_BYTE, judge);
+}
 
 /// Checks one exchange against the operation that its method and path belong to.
 pub(super) fn check(model: &Model, matched: &Matched<'_, '_>, exchange: &Exchange, options: &CheckOptions) -> Verdict {
@@ -65,7 +75,7 @@ impl Check<'_> {
                 format!("the documented spelling of this path, `{}`", self.operation.path),
             ));
         }
-        self.request();
+        within_bounds(&self.exchange.request.body, || self.request());
         if !self.options.request {
             // Read all the same, because relations need it.
             self.findings.clear();
@@ -75,7 +85,8 @@ impl Check<'_> {
         let about_request = self.findings.len();
         if self.options.response {
             self.enforcement(credential);
-            self.response();
+            let body = self.exchange.response.as_ref().map_or(&self.exchange.request.body, |response| &response.body);
+            within_bounds(body, || self.response());
             self.relations();
         }
         let blame = self.blame(about_request);

@@ -17,13 +17,20 @@ use super::{
     keywords::{self, Holds, holds, targets},
     pattern, resources,
 };
-use crate::contract::{
-    UnusablePlace,
-    refs::{self, below},
+use crate::{
+    contract::{
+        UnusablePlace,
+        refs::{self, below},
+    },
+    exchange::is_at_or_below,
+    json::unescape_pointer,
 };
 
 /// Bound on the schemas that apply to one value by way of a schema, counted once for each way.
 const MAX_WAYS: u64 = 1 << 14;
+
+/// Bound on the weight of all patterns: some hundred megabytes.
+const MAX_WEIGHT: usize = 1 << 19;
 
 /// Bound on the schemas that lead to each other for one value: the judge recurses.
 const MAX_CHAIN: usize = 128;
@@ -34,12 +41,16 @@ pub(super) struct Inspection {
     pub(super) unusable: Vec<UnusablePlace>,
     /// JSON pointers of the schemas that hold an unusable place.
     pub(super) broken: HashSet<String>,
-    /// JSON pointers of all schemas.
+    /// JSON pointers of all schemas that are objects.
     pub(super) schemas: Vec<String>,
+    /// JSON pointers of all others.
+    others: Vec<String>,
     /// Schemas that reach one with an unusable place, or with a format that restricts and is not asserted.
     undecided: HashSet<String>,
     /// References to the meta-schemas of JSON Schema.
     pub(super) meta_schemas: BTreeSet<String>,
+    /// A pattern may be too costly to match to its end.
+    pub(super) backtracks: bool,
     /// Changes that make the document usable for the build.
     changes: Vec<Change>,
 }
@@ -59,8 +70,13 @@ impl Inspection {
         let mut todo: VecDeque<String> = places.into_iter().map(str::to_owned).collect();
         let mut seen: HashSet<String> = HashSet::new();
         let mut edges: Vec<(String, String)> = Vec::new();
-        let mut inspector =
-            Inspector { document, found: Self::default(), schemas: HashMap::new(), patterns: HashMap::new() };
+        let mut inspector = Inspector {
+            document,
+            found: Self::default(),
+            schemas: HashMap::new(),
+            patterns: HashMap::new(),
+            weight: 0,
+        };
         while let Some(pointer) = todo.pop_front() {
             if !seen.insert(pointer.clone()) {
                 continue;
@@ -74,8 +90,10 @@ impl Inspection {
                     inspector.schemas.insert(pointer.clone(), schema);
                     inspector.found.schemas.push(pointer);
                 }
-                Some(Value::Bool(_)) | None => {}
+                Some(Value::Bool(_)) => inspector.found.others.push(pointer),
+                None => {}
                 Some(_) => {
+                    inspector.found.others.push(pointer.clone());
                     inspector.found.broken.insert(pointer.clone());
                     inspector.found.changes.push(Change::Free(pointer.clone()));
                     inspector.report(pointer, "expected a schema: an object or a boolean".to_owned());
@@ -96,9 +114,9 @@ impl Inspection {
         self.unusable.retain(|place| listed.insert(place.clone()));
     }
 
-    /// The document for the build.
+    /// The document for the build: of all its parts, the schemas.
     pub(super) fn usable(&self, document: &Value) -> Value {
-        let mut usable = document.clone();
+        let mut usable = self.schemas_of(document);
         for change in &self.changes {
             match change {
                 Change::Free(at) => {
@@ -119,6 +137,23 @@ impl Inspection {
             }
         }
         usable
+    }
+
+    /// The schemas of a document at their places, without what stands around them.
+    fn schemas_of(&self, document: &Value) -> Value {
+        let mut pointers: Vec<&str> = self.schemas.iter().chain(&self.others).map(String::as_str).collect();
+        // A schema comes before those inside it.
+        pointers.sort_unstable();
+        let mut held = Value::Object(Map::new());
+        let mut outer: Option<&str> = None;
+        for pointer in pointers {
+            if outer.is_some_and(|outer| is_at_or_below(pointer, outer)) {
+                continue;
+            }
+            outer = Some(pointer);
+            copy(document, &mut held, pointer);
+        }
+        held
     }
 
     /// What the judge needs in other words.
@@ -150,6 +185,8 @@ struct Inspector<'d> {
     schemas: HashMap<String, &'d Map<String, Value>>,
     /// The usable form of each pattern; `None` where there is none.
     patterns: HashMap<String, Option<String>>,
+    /// The weight of all patterns so far.
+    weight: usize,
 }
 
 impl Inspector<'_> {
@@ -159,14 +196,11 @@ impl Inspector<'_> {
 
     fn unusable(&mut self, pointer: &str, keyword: &str, reason: String) {
         self.remove(pointer, keyword);
-        // What these do not account for is not excluded.
-        let excluding: &[&str] = match keyword {
-            "properties" | "patternProperties" => &["additionalProperties"],
-            "prefixItems" => &["items"],
-            _ => &[],
-        };
-        for keyword in excluding {
-            self.remove(pointer, keyword);
+        // What these do not account for is neither excluded nor undocumented.
+        match keyword {
+            "properties" | "patternProperties" => self.replace(pointer, "additionalProperties", Value::Bool(true)),
+            "prefixItems" => self.replace(pointer, "items", Value::Bool(true)),
+            _ => {}
         }
         self.report(below(pointer, &[keyword]), reason);
     }
@@ -290,6 +324,10 @@ impl Inspector<'_> {
         self.found.changes.push(Change::Remove(pointer.to_owned(), keyword.to_owned()));
     }
 
+    fn replace(&mut self, pointer: &str, keyword: &str, value: Value) {
+        self.found.changes.push(Change::Replace(pointer.to_owned(), keyword.to_owned(), value));
+    }
+
     fn schema(&mut self, pointer: &str, schema: &Map<String, Value>) {
         for (keyword, value) in schema {
             match keyword.as_str() {
@@ -355,8 +393,8 @@ impl Inspector<'_> {
         let mut seen = HashSet::new();
         distinct.extend(names.iter().filter(|name| seen.insert(name.as_str())));
         if distinct.len() < names.len() {
-            let change = Change::Replace(pointer.to_owned(), "required".to_owned(), json!(distinct));
-            self.found.changes.push(change);
+            let distinct = json!(distinct);
+            self.replace(pointer, "required", distinct);
         }
     }
 
@@ -367,7 +405,7 @@ impl Inspector<'_> {
         match self.usable_pattern(pattern) {
             Some(usable) if usable == pattern => {}
             Some(usable) => {
-                self.found.changes.push(Change::Replace(pointer.to_owned(), "pattern".to_owned(), json!(usable)));
+                self.replace(pointer, "pattern", json!(usable));
             }
             None => self.unusable(pointer, "pattern", "contrail cannot run this regular expression".to_owned()),
         }
@@ -377,23 +415,60 @@ impl Inspector<'_> {
         let Some(patterns) = value.as_object() else {
             return self.unusable(pointer, "patternProperties", "expected an object".to_owned());
         };
-        let unusable = patterns.keys().find(|pattern| !compiles(pattern));
+        self.found.backtracks |= patterns.keys().any(|pattern| pattern::backtracks(pattern));
+        let unusable = patterns.keys().find(|pattern| !self.affords(pattern) || !compiles(pattern));
         if let Some(pattern) = unusable {
             let reason = format!("contrail cannot run the regular expression `{}`", pattern.escape_debug());
             self.unusable(pointer, "patternProperties", reason);
         }
     }
 
+    /// Whether the bound on all patterns of the document leaves room for one more.
+    fn affords(&mut self, pattern: &str) -> bool {
+        let weight = pattern::weight(pattern);
+        let fits = self.weight.saturating_add(weight) <= MAX_WEIGHT;
+        self.weight += if fits { weight } else { 0 };
+        fits
+    }
+
     fn usable_pattern(&mut self, pattern: &str) -> Option<String> {
         if let Some(held) = self.patterns.get(pattern) {
             return held.clone();
         }
+        self.found.backtracks |= pattern::backtracks(pattern);
         let lenient = pattern::lenient(pattern);
         let candidates = [pattern, &lenient].map(pattern::exact);
-        let usable = candidates.into_iter().find(|candidate| compiles(candidate)).map(Cow::into_owned);
+        let affords = self.affords(pattern);
+        let usable = candidates.into_iter().find(|candidate| affords && compiles(candidate)).map(Cow::into_owned);
         self.patterns.insert(pattern.to_owned(), usable.clone());
         usable
     }
+}
+
+/// Copies what stands at a pointer. In lists on the way, null keeps the place of what is left out.
+fn copy(mut from: &Value, mut to: &mut Value, pointer: &str) {
+    for token in pointer.split('/').skip(1) {
+        let next = match (from, &mut *to) {
+            (Value::Object(members), Value::Object(held)) => {
+                let name = unescape_pointer(token);
+                members.get(&*name).map(|member| (member, held.entry(name).or_insert(Value::Null)))
+            }
+            (Value::Array(items), Value::Array(held)) => {
+                let index = token.parse().unwrap_or(usize::MAX);
+                items.get(index).zip(held.get_mut(index))
+            }
+            _ => None,
+        };
+        let Some((inside, place)) = next else { return };
+        if place.is_null() {
+            *place = match inside {
+                Value::Array(items) => Value::Array(vec![Value::Null; items.len()]),
+                _ => Value::Object(Map::new()),
+            };
+        }
+        (from, to) = (inside, place);
+    }
+    *to = from.clone();
 }
 
 /// Whether the judge runs a pattern.

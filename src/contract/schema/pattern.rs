@@ -4,13 +4,16 @@
 
 use std::borrow::Cow;
 
+use jsonschema::{FancyRegex, PatternOptions};
+use regex_syntax::hir::{Class, Hir, HirKind};
+
 /// Any character but a line terminator: the dot without the flag `s` (ECMA-262, 22.2.2.7).
 const DOT: &str = r"[^\n\r\u2028\u2029]";
 
 /// A pattern with what would mean more or less to the judge written out: the dot, the empty class and its complement,
 /// and beside look-around, where the judge translates nothing, the sets (`\d`, `\W`).
 pub(super) fn exact(pattern: &str) -> Cow<'_, str> {
-    let looks = ["(?=", "(?!", "(?<"].iter().any(|look| pattern.contains(look));
+    let looks = looks(pattern);
     if !looks && ![".", "[]", "[^]"].iter().any(|part| pattern.contains(part)) {
         return Cow::Borrowed(pattern);
     }
@@ -48,6 +51,54 @@ pub(super) fn exact(pattern: &str) -> Cow<'_, str> {
         rest = &rest[taken..];
     }
     Cow::Owned(out)
+}
+
+/// Bound on the backtracking of one match: about a millisecond.
+const MAX_BACKTRACKING: usize = 10_000;
+
+/// Bound on the memory of one compiled pattern, in bytes.
+const MAX_SIZE: usize = 2 << 20;
+
+/// The engine of the judge, and its bounds.
+pub(super) fn engine() -> PatternOptions<FancyRegex> {
+    PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKING).size_limit(MAX_SIZE)
+}
+
+/// What a pattern weighs that has one character.
+const LEAST_WEIGHT: usize = 100;
+
+/// About how large a pattern is when compiled: its characters, each counted as often as it is repeated.
+pub(super) fn weight(pattern: &str) -> usize {
+    let plain = ["(?=", "(?!", "(?<=", "(?<!"].iter().fold(pattern.to_owned(), |text, look| text.replace(look, "(?:"));
+    let size = regex_syntax::parse(&plain).map_or(pattern.len() * 16, |hir| size(&hir));
+    LEAST_WEIGHT.saturating_add(size)
+}
+
+/// Recurses as deep as the parser allows a pattern to be.
+fn size(hir: &Hir) -> usize {
+    let sum = |parts: &[Hir]| parts.iter().map(size).fold(0, usize::saturating_add);
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(literal) => literal.0.len(),
+        HirKind::Class(Class::Unicode(class)) => class.ranges().len() * 4,
+        HirKind::Class(Class::Bytes(class)) => class.ranges().len(),
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min.saturating_add(1)).max(1);
+            size(&repetition.sub).saturating_mul(times as usize)
+        }
+        HirKind::Capture(capture) => size(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => sum(parts),
+    }
+}
+
+/// Whether no linear engine runs a pattern: it looks around, or refers back. Some that one runs are among them.
+pub(super) fn backtracks(pattern: &str) -> bool {
+    let refers = |text: &str| text.starts_with(|next: char| matches!(next, '1'..='9' | 'k'));
+    looks(pattern) || pattern.split('\\').skip(1).any(refers)
+}
+
+fn looks(pattern: &str) -> bool {
+    ["(?=", "(?!", "(?<"].iter().any(|look| pattern.contains(look))
 }
 
 /// A pattern as messages show it: with its dots.

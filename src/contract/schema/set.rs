@@ -65,6 +65,8 @@ pub(super) struct Build {
     pub(super) roots: Vec<Root>,
     /// By branch of `coverage`: the schema's index in `fast_path`.
     pub(super) branches: Vec<usize>,
+    /// A pattern may be too costly to match to its end.
+    pub(super) backtracks: bool,
 }
 
 /// One place in the three tables.
@@ -227,7 +229,7 @@ impl Build {
         let judge = Judge::compile(&document, &places, &branches, &inspection.meta_schemas);
         let roots = entries.into_iter().zip(shapes);
         let roots = roots.map(|(entry, shape)| Root { entry, shape, types: OnceLock::new() }).collect();
-        Self { judge, coverage, fast_path, roots, branches: branch_shapes }
+        Self { judge, coverage, fast_path, roots, branches: branch_shapes, backtracks: inspection.backtracks }
     }
 
     pub(super) fn types(&self, place: usize) -> gaps::Types {

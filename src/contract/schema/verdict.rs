@@ -7,7 +7,7 @@ use super::{
     fast_path::Outcome,
     set::{Build, Schemas},
 };
-use crate::json::{Document, Leaf, Node, Suspects};
+use crate::json::{Document, Leaf, Node, Suspects, work};
 
 /// Nesting up to which the stack of any thread suffices.
 const MAX_SHALLOW_DEPTH: usize = 64;
@@ -15,9 +15,9 @@ const MAX_SHALLOW_DEPTH: usize = 64;
 /// Stack for one level of nesting, in bytes: sixteen times what the plainest recursive schema takes in a debug build.
 const STACK_PER_LEVEL: usize = 64 << 10;
 
-/// Nesting up to which contrail reports every place where a schema refers to itself from within a choice: each level
-/// may multiply the work of reporting (not of judging) by the number of branches.
-const MAX_REPORTED_DEPTH: usize = 8;
+/// Bound on the steps of judging a value, and what each of its bytes adds.
+const MAX_STEPS: u64 = 1 << 20;
+const STEPS_PER_BYTE: u64 = 32;
 
 /// A schema of a document.
 #[derive(Clone)]
@@ -31,6 +31,9 @@ impl fmt::Debug for Schema {
         f.debug_struct("Schema").field("place", &self.place).finish_non_exhaustive()
     }
 }
+
+/// The fast path's outcome, and what may be undocumented.
+type Looked = Option<(Outcome, Vec<Range<usize>>)>;
 
 /// The verdict of a schema on a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -70,15 +73,27 @@ impl Schema {
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<SchemaVerdict, Indeterminate> {
-        let mut looked = self.looked(document, is_origin);
+        let mut looked = self.looked(document, is_origin)?;
         let looked = looked.as_mut().map(|(outcome, places)| (*outcome, Suspects::of(places)));
         let judged = match looked {
             Some((Outcome::Conforms, _)) => Ok(SchemaVerdict::default()),
             Some((Outcome::Undecided, _)) => Ok(SchemaVerdict { partial: true, ..SchemaVerdict::default() }),
             looked => self.in_full(document, is_origin, looked),
         };
-        debug_assert_eq!(judged, self.judge_in_full(document, is_origin));
+        debug_assert!(self.agrees(document, is_origin, &judged));
         judged
+    }
+
+    /// Whether the judge and the gap walker come to a verdict, too, if they come to any.
+    fn agrees(
+        &self,
+        document: &Document,
+        is_origin: &(dyn Fn(&str) -> bool + Sync),
+        judged: &Result<SchemaVerdict, Indeterminate>,
+    ) -> bool {
+        let in_full = work::share(u64::MAX, || self.judge_in_full(document, is_origin));
+        assert!(in_full.is_err() || in_full == *judged, "{in_full:?} in full, {judged:?} by the fast path");
+        true
     }
 
     /// The judge and the gap walker without the fast path; [`Schema::judge`] has to agree.
@@ -125,35 +140,35 @@ impl Schema {
             let (gaps, undecided) = build.coverage.walk(entry, document.root(), &holds, is_origin, suspects);
             Ok(SchemaVerdict { violations, gaps, partial: reach.broken || undecided })
         };
-        if !reach.circle || document.depth() <= MAX_SHALLOW_DEPTH {
-            return judge();
-        }
-        // The judge recurses with the schema: a deep value needs a deep stack, and a hostile one must not end the
-        // process.
-        std::thread::scope(|scope| {
-            std::thread::Builder::new()
-                .stack_size(document.depth() * STACK_PER_LEVEL)
-                .spawn_scoped(scope, judge)
-                .map_err(|_| Indeterminate)?
-                .join()
-                .map_err(|_| Indeterminate)?
-        })
+        let steps = work::granted(steps(document.source().len()));
+        let judge = || work::bounded(steps, judge);
+        let (judged, taken) = if !reach.circle || document.depth() <= MAX_SHALLOW_DEPTH {
+            judge()
+        } else {
+            in_thread(document.depth(), judge)?
+        };
+        work::settle(taken);
+        judged.ok_or(Indeterminate)?
     }
 
     /// The fast path's outcome for a value, and what of it may be undocumented; `None` where it must not be asked.
-    fn looked(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Option<(Outcome, Vec<Range<usize>>)> {
+    fn looked(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Result<Looked, Indeterminate> {
         let (build, place) = self.build();
         let root = &build.roots[place];
-        let may = document.depth() <= MAX_SHALLOW_DEPTH && !build.coverage.reach(root.entry).broken;
-        may.then(|| {
-            let look = build.fast_path.look(is_origin);
-            (look.outcome(root.shape, document.root()), look.suspects())
-        })
+        if document.depth() > MAX_SHALLOW_DEPTH || build.coverage.reach(root.entry).broken {
+            return Ok(None);
+        }
+        let look = build.fast_path.look(is_origin);
+        let steps = work::granted(steps(document.source().len()));
+        let (outcome, taken) = work::bounded(steps, || look.outcome(root.shape, document.root()));
+        work::settle(taken);
+        let outcome = outcome.ok_or(Indeterminate)?;
+        Ok(Some((outcome, look.suspects())))
     }
 
     #[cfg(test)]
     pub(super) fn at_a_look(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Option<Outcome> {
-        self.looked(document, is_origin).map(|(outcome, _)| outcome)
+        self.looked(document, is_origin).ok()?.map(|(outcome, _)| outcome)
     }
 
     fn build(&self) -> (&Build, usize) {
@@ -162,12 +177,19 @@ impl Schema {
 
     fn violations(build: &Build, place: usize, document: &Document) -> Result<Vec<SchemaViolation>, Indeterminate> {
         let value = Leaf::Value(document.root());
-        let reach = build.coverage.reach(build.roots[place].entry);
-        if reach.circle_of_choices && document.depth() > MAX_REPORTED_DEPTH && !build.judge.is_valid(place, value)? {
-            let expected = "what the document shows, at every level".into();
-            return Ok(vec![SchemaViolation { at: String::new(), expected }]);
+        // To find every place takes more steps than to find whether there is one: where a schema refers to itself from
+        // within a choice, each level multiplies them by the number of branches.
+        let (violations, taken) = work::bounded(work::left() / 4 * 3, || build.judge.violations(place, value));
+        work::take(taken);
+        if let Some(violations) = violations {
+            return violations;
         }
-        build.judge.violations(place, value)
+        // The judge calls a value invalid, too, if it cannot match a pattern to its end.
+        if build.backtracks || build.judge.is_valid(place, value)? {
+            return Err(Indeterminate);
+        }
+        let expected = "what the document shows, at every level".into();
+        Ok(vec![SchemaViolation { at: String::new(), expected }])
     }
 
     /// The violations of a text outside of any document (a parameter).
@@ -177,7 +199,12 @@ impl Schema {
     /// [`Indeterminate`] if the schema is unusable or a pattern is too costly to match.
     pub fn violations_of_text(&self, text: &str) -> Result<Vec<SchemaViolation>, Indeterminate> {
         let (build, place) = self.build();
-        let in_full = || build.judge.violations(place, Leaf::Text(text));
+        let in_full = || {
+            let judge = || build.judge.violations(place, Leaf::Text(text));
+            let (judged, taken) = work::bounded(work::granted(steps(text.len())), judge);
+            work::settle(taken);
+            judged.ok_or(Indeterminate)?
+        };
         if build.fast_path.text_certainly_conforms(build.roots[place].shape, text) {
             debug_assert_eq!(in_full(), Ok(Vec::new()));
             return Ok(Vec::new());
@@ -212,4 +239,18 @@ impl Schema {
         let (build, place) = self.build();
         build.coverage.item_types(build.roots[place].entry)
     }
+}
+
+/// The steps of judging a value of so many bytes.
+fn steps(bytes: usize) -> u64 {
+    MAX_STEPS + bytes as u64 * STEPS_PER_BYTE
+}
+
+/// The judge recurses with the schema: a deep value needs a deep stack, and a hostile one must not end the process.
+fn in_thread<T: Send>(depth: usize, judge: impl FnOnce() -> T + Send) -> Result<T, Indeterminate> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(depth * STACK_PER_LEVEL);
+        let thread = thread.spawn_scoped(scope, judge).map_err(|_| Indeterminate)?;
+        thread.join().map_err(|_| Indeterminate)
+    })
 }

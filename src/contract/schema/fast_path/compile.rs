@@ -5,7 +5,7 @@
 //! itself, for the gap walker, which asks whether it holds.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
 };
 
@@ -34,6 +34,9 @@ use crate::{
 /// Bound on the shapes of a document; what is left is in doubt.
 const MAX_SHAPES: usize = 1 << 16;
 
+/// Bound on the pointers and names of all sets and shapes.
+const MAX_NAMES: usize = 1 << 19;
+
 /// The schemas that apply to one value, by their pointers, and the choices among them that are decided (each by the
 /// pointer of its list). Both sorted.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
@@ -47,6 +50,8 @@ struct Compiler<'a> {
     changes: &'a Changes,
     shapes: Vec<Shape>,
     known: HashMap<Set, usize>,
+    /// Pointers and names so far.
+    names: usize,
     /// Sets that have an index and no shape yet.
     todo: VecDeque<(usize, Set)>,
     /// Judges of single keywords, by their text; `None` where the keyword asserts nothing or is unusable.
@@ -81,6 +86,7 @@ impl FastPath {
             changes,
             shapes: vec![Shape::Doubt],
             known: HashMap::new(),
+            names: 0,
             todo: VecDeque::new(),
             judges: HashMap::new(),
         };
@@ -89,7 +95,7 @@ impl FastPath {
             None => 0,
         });
         let roots = roots.collect();
-        while let Some((index, set)) = compiler.todo.pop_front() {
+        while let Some((index, set)) = compiler.todo.pop_front().filter(|_| compiler.names < MAX_NAMES) {
             if let Ok(shape) = compiler.compile(&set) {
                 compiler.shapes[index] = shape;
             }
@@ -138,6 +144,7 @@ impl<'a> Compiler<'a> {
         let index = self.shapes.len();
         self.shapes.push(Shape::Doubt);
         self.known.insert(set.clone(), index);
+        self.names += set.schemas.len() + set.decided.len();
         if index < MAX_SHAPES {
             self.todo.push_back((index, set));
         }
@@ -402,15 +409,15 @@ impl<'a> Compiler<'a> {
             needed.extend(required(part)?);
         }
         names.extend(&needed);
+        self.names += names.len();
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(*name));
         needed.sort_unstable();
         needed.dedup();
         if needed.len() > 64 {
             return Err(Unknown);
         }
         for name in names {
-            if members.named.iter().any(|named| *named.name == *name) {
-                continue;
-            }
             let bit = needed.binary_search(&name).map_or(0, |index| 1 << index);
             members.required |= bit;
             let shape = self.member(parts, Some(name));

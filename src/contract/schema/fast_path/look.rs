@@ -9,7 +9,7 @@ use super::{
     constants::{Constants, integer},
     table::{Branch, Choice, DecidingMember, FastPath, Holding, Items, Members, Others, Plain, Select, Shape, Text},
 };
-use crate::json::{Kind, Node, Tape, TapeNode};
+use crate::json::{Kind, Node, Tape, TapeNode, work};
 
 /// The fast path's outcome for a value. Of several parts of a value the greatest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,6 +107,7 @@ impl Look<'_> {
             return Outcome::Doubt;
         }
         let likely = choice.likely(kind, value);
+        work::take(u64::from(likely.count_ones()));
         let branches =
             choice.branches.iter().enumerate().filter(|(index, _)| likely >> index & 1 == 1).map(|(_, branch)| branch);
         if likely.count_ones() < 2 {

@@ -205,6 +205,7 @@ impl Compiler<'_> {
         let mut entry = SchemaEntry {
             types: types(schema.get("type")),
             silent: !schema.keys().any(|keyword| says_something(keyword)),
+            lists: schema.contains_key("const") || schema.contains_key("enum"),
             refers: schema.keys().filter(|keyword| says_something(keyword)).all(|keyword| refers(keyword)),
             unnamed: schema.get("x-contrail-unnamed-keys").and_then(unnamed),
             known: known(schema.get("x-contrail-known-values")),

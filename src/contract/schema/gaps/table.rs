@@ -20,10 +20,13 @@ pub(in crate::contract::schema) struct Coverage {
 
 /// What one schema object says about where things belong.
 #[derive(Default)]
+#[allow(clippy::struct_excessive_bools)] // facts that have nothing to do with each other
 pub(super) struct SchemaEntry {
     pub(super) types: Types,
     /// It is silent, so that anything goes.
     pub(super) silent: bool,
+    /// It lists whole values (`const`, `enum`), so that nothing below one is undocumented.
+    pub(super) lists: bool,
     pub(super) properties: Vec<(Box<str>, usize)>,
     pub(super) patterns: Vec<(Pattern, usize)>,
     pub(super) additional: Additional,

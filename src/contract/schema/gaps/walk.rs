@@ -6,10 +6,13 @@ use super::{
     table::{Additional, Choice, Coverage},
     types::Types,
 };
-use crate::json::{Entries, Items, Kind, Node, Suspects, push_pointer};
+use crate::json::{Entries, Items, Kind, Node, Suspects, push_pointer, work};
 
 /// Bound on the gaps reported of one value.
 const MAX_GAPS: usize = 1000;
+
+/// Schemas or names that a search compares in a step.
+const STEP_NAMES: usize = 8;
 
 /// A place that no schema accounts for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -271,14 +274,14 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// Whether the schemas document the content of such a container. A value that no schema restricts has no gaps
-    /// below, nor has one of a wrong type. Beside a schema that states something, one that states nothing frees
+    /// Whether the schemas document the content of such a container part by part. A value that no schema restricts has
+    /// no gaps below, nor has one of a wrong type, nor one that a schema lists whole. Beside a schema that states something, one that states nothing frees
     /// nothing.
     fn documents(&self, found: &Found<'_>, container: Types) -> bool {
         let entries = || found.applicable.iter().map(|index| &self.coverage.entries[*index]);
         let free =
             found.freed || (entries().any(|entry| entry.silent) && entries().all(|entry| entry.silent || entry.refers));
-        !free && entries().all(|entry| entry.types.allows(container))
+        !free && entries().all(|entry| !entry.lists && entry.types.allows(container))
     }
 
     /// All schemas that apply to a value, given those that lead to it.
@@ -294,6 +297,7 @@ impl<'c> Walk<'c> {
         let mut unclear = None;
         let mut todo: Vec<usize> = from.iter().rev().copied().collect();
         while let Some(index) = todo.pop() {
+            work::take(1 + (found.len() / STEP_NAMES) as u64);
             if found.contains(&index) {
                 continue;
             }
@@ -375,6 +379,7 @@ impl Coverage {
         let mut unnamed = None;
         for index in applicable {
             let entry = &self.entries[*index];
+            work::take(1 + (entry.properties.len() / STEP_NAMES) as u64);
             let mut named = false;
             for (_, schema) in entry.properties.iter().filter(|(held, _)| **held == *name) {
                 schemas.push(*schema);
@@ -409,6 +414,7 @@ impl Coverage {
     }
 
     fn item_of(&self, applicable: &[usize], index: usize) -> MemberCoverage {
+        work::take(applicable.len() as u64);
         let mut schemas = Few::default();
         for entry in applicable.iter().map(|entry| &self.entries[*entry]) {
             if let Some(schema) = entry.prefix.get(index).copied().or(entry.items) {

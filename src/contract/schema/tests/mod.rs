@@ -1,5 +1,6 @@
 //! Schemas, by example.
 
+mod bounds;
 mod openapi;
 
 use serde_json::Value;
@@ -258,6 +259,38 @@ fn a_part_of_all_of_that_states_nothing_frees_nothing() {
              "t":{"type":"object","properties":{"x":{}}}}"##,
     );
     assert_eq!(found(&described, r#"{"a":{"x":{"y":1},"z":1},"b":{"c":1}}"#), ["/a/z?"]);
+}
+
+#[test]
+fn nothing_is_undocumented_in_a_value_that_the_schema_lists_whole() {
+    let listed = schema(r#"{"s":{"enum":[{"a":[1]},[{"b":2}],"x"]}}"#);
+    for value in [r#"{"a":[1.0]}"#, r#"[{"b":2}]"#, "\"x\""] {
+        assert_eq!(found(&listed, value), [""; 0], "{value}");
+    }
+    assert_eq!(found(&listed, r#"{"a":[2]}"#).len(), 1);
+    let constant = schema(r#"{"s":{"type":"object","properties":{"c":{"const":{"k":1}}}}}"#);
+    assert_eq!(found(&constant, r#"{"c":{"k":1},"d":1}"#), ["/d?"]);
+}
+
+#[test]
+fn a_member_that_is_required_and_nowhere_described_is_a_gap() {
+    let required = schema(r#"{"s":{"type":"object","required":["x"]}}"#);
+    assert_eq!(found(&required, r#"{"x":1}"#), ["/x?"]);
+    assert_eq!(found(&required, "{}"), ["/x: this field to be there"]);
+    let chosen = schema(r#"{"s":{"anyOf":[{"required":["x"]},{"required":["y"]}],"properties":{"x":{}}}}"#);
+    assert_eq!(found(&chosen, r#"{"x":1}"#), [""; 0]);
+    assert_eq!(found(&chosen, r#"{"y":1}"#), ["/y?"]);
+    let described = schema(r#"{"s":{"required":["x"],"allOf":[{"properties":{"x":{}}}]}}"#);
+    assert_eq!(found(&described, r#"{"x":1}"#), [""; 0]);
+}
+
+#[test]
+fn members_that_an_unusable_keyword_was_to_document_are_no_gaps() {
+    let patterns =
+        schema(r#"{"s":{"patternProperties":{"(":{},"^b":{"type":"string"}},"additionalProperties":false}}"#);
+    assert_eq!(found(&patterns, r#"{"a":1,"b":2}"#), [""; 0]);
+    let members = schema(r#"{"s":{"type":"object","properties":["a"]}}"#);
+    assert_eq!(found(&members, r#"{"a":1}"#), [""; 0]);
 }
 
 #[test]

@@ -1,0 +1,91 @@
+//! No document makes the judging of a value unbounded. What a bound cuts off is left unjudged.
+
+use serde_json::{Map, Value, json};
+
+use super::{found, schema};
+use crate::{
+    contract::schema::{Indeterminate, Schema, Schemas},
+    json::{Document, work},
+};
+
+/// Schemas each of whose five members is any of all.
+fn web(count: usize) -> Schema {
+    let all: Vec<Value> = (0..count).map(|index| json!({"$ref": format!("#/w/{index}")})).collect();
+    let members: Map<String, Value> = (0..5).map(|name| (format!("x{name}"), json!({ "anyOf": all }))).collect();
+    let one = json!({"type": "object", "properties": members});
+    let schemas: Map<String, Value> = (0..count).map(|index| (index.to_string(), one.clone())).collect();
+    Schemas::new(&std::sync::Arc::new(json!({ "w": schemas }))).at("/w/0")
+}
+
+/// Members at every level down to a depth.
+fn nested(depth: usize, leaf: &Value) -> Value {
+    if depth == 0 {
+        return leaf.clone();
+    }
+    (0..5).map(|name| (format!("x{name}"), nested(depth - 1, leaf))).collect::<Map<_, _>>().into()
+}
+
+fn judged(schema: &Schema, value: &Value) -> Result<usize, Indeterminate> {
+    let document = Document::parse(value.to_string()).unwrap();
+    schema.judge(&document, &|_| false).map(|judged| judged.violations.len())
+}
+
+#[test]
+fn a_value_that_a_web_of_choices_would_check_too_often_is_left_unjudged() {
+    let web = web(40);
+    assert_eq!(judged(&web, &nested(2, &json!({}))), Ok(0));
+    assert_eq!(judged(&web, &nested(4, &json!({}))), Err(Indeterminate));
+}
+
+#[test]
+fn a_violation_whose_place_takes_too_many_steps_to_find_is_reported_of_the_whole_value() {
+    // Every branch breaks at every level below, so that listing the places multiplies.
+    let branch = |least: usize| json!({"type": "object", "properties": {"c": {"$ref": "#/s"}}, "minProperties": least});
+    let mut branches: Vec<Value> = (0..12).map(|index| branch(index % 2)).collect();
+    branches.push(json!({"type": "integer"}));
+    let tree = schema(&json!({"s": {"anyOf": branches}}).to_string());
+    let deep = |depth: usize| format!("{}\"x\"{}", "{\"c\":".repeat(depth), "}".repeat(depth));
+    assert_eq!(found(&tree, &deep(2)), ["/c/c: an object or an integer"]);
+    assert_eq!(found(&tree, &deep(7)), [": what the document shows, at every level"]);
+}
+
+#[test]
+fn judgements_that_share_their_steps_end_together() {
+    let web = web(40);
+    let small = nested(1, &json!({}));
+    let count = work::share(10_000, || (0..100).filter(|_| judged(&web, &small).is_ok()).count());
+    assert!((1..100).contains(&count), "{count} of 100");
+    assert_eq!(judged(&web, &small), Ok(0));
+}
+
+#[test]
+fn patterns_are_left_out_where_all_together_would_be_too_large() {
+    let members: Map<String, Value> = (0..40)
+        .map(|index| (format!("m{index}"), json!({"pattern": format!("^(?:[a-z]{{1,9}}-?){{1,{}}}$", 500 + index)})))
+        .collect();
+    let schemas = Schemas::new(&std::sync::Arc::new(json!({"s": {"type": "object", "properties": members}})));
+    let schema = schemas.at("/s");
+    let unusable = schemas.unusable();
+    let reason = "contrail cannot run this regular expression";
+    assert!((1..40).contains(&unusable.len()), "{} of 40", unusable.len());
+    assert!(unusable.iter().all(|place| place.reason == reason), "{unusable:?}");
+    assert_eq!(judged(&schema, &json!({"m0": "A"})), Ok(1));
+    assert_eq!(judged(&schema, &json!({"m39": "A"})), Ok(0));
+}
+
+#[test]
+fn choices_that_multiply_each_other_do_not_multiply_the_table_of_shapes() {
+    let names: Map<String, Value> = (0..1000).map(|name| (format!("p{name}"), json!({"type": "string"}))).collect();
+    let branch = |choice: usize, index: usize| {
+        let name = format!("q{choice}");
+        json!({"properties": {name.clone(): {"const": index}}, "required": [name]})
+    };
+    let choice = |choice: usize| json!({"oneOf": (0..3).map(|index| branch(choice, index)).collect::<Vec<_>>()});
+    let choices: Vec<Value> = (0..14).map(choice).collect();
+    let one = schema(&json!({"s": {"type": "object", "properties": names, "allOf": choices}}).to_string());
+    let mut value: Map<String, Value> = (0..14).map(|choice| (format!("q{choice}"), json!(choice % 3))).collect();
+    value.insert("p7".to_owned(), json!("x"));
+    assert_eq!(found(&one, &Value::Object(value.clone()).to_string()), [""; 0]);
+    value.insert("p7".to_owned(), json!(5));
+    assert_eq!(found(&one, &Value::Object(value).to_string()), ["/p7: a string"]);
+}
