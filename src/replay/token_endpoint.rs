@@ -102,11 +102,8 @@ impl TokenEndpoint {
     fn sign(&self, asked: &TokenRequest, scopes: &[String], lifetime: Duration, now: SystemTime) -> Option<String> {
         let facts = self.facts.as_ref();
         let iss = facts.and_then(|facts| facts.issuer.as_deref()).unwrap_or("https://tenant.example/");
-        let audience = asked
-            .audience
-            .as_deref()
-            .or_else(|| facts.and_then(|facts| facts.audience.first().map(String::as_str)))
-            .unwrap_or("https://tenant.example/api/v2/");
+        let recorded = || facts.and_then(|facts| facts.audience.first().map(String::as_str));
+        let audience = asked.audience.as_deref().or_else(recorded);
         let issued = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
         let mut claims = Map::new();
         claims.insert("iss".to_owned(), iss.into());
@@ -114,7 +111,7 @@ impl TokenEndpoint {
             claims.insert("sub".to_owned(), format!("{client}@clients").into());
             claims.insert("azp".to_owned(), client.clone().into());
         }
-        claims.insert("aud".to_owned(), audience.into());
+        claims.extend(audience.map(|audience| ("aud".to_owned(), audience.into())));
         claims.insert("iat".to_owned(), issued.into());
         claims.insert("exp".to_owned(), issued.saturating_add(lifetime.as_secs()).into());
         claims.insert("scope".to_owned(), scopes.join(" ").into());
