@@ -114,6 +114,7 @@ impl Mock {
                         .headers
                         .extend(self.bearer().map(|token| ("authorization".to_owned(), format!("Bearer {token}"))));
                 }
+                ("http", _, scheme) => sample.headers.push(("authorization".to_owned(), format!("{scheme} key"))),
                 _ => {}
             }
         }

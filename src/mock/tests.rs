@@ -196,3 +196,24 @@ fn where_no_value_fits_the_schema_the_answer_is_501_with_the_reason() {
     assert_eq!(answered.status, 501);
     assert!(answered.headers.contains_key("contrail-sandbox"));
 }
+
+#[test]
+fn a_request_has_the_credentials_of_every_kind_of_scheme() {
+    let schemes = json!({
+        "basic": {"type": "http", "scheme": "basic"},
+        "digest": {"type": "http", "scheme": "Digest"},
+        "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+        "openid": {"type": "openIdConnect", "openIdConnectUrl": "https://id.example/.well-known/openid-configuration"},
+    });
+    for name in schemes.as_object().unwrap().keys() {
+        let scopes = if name == "openid" { json!(["read:all"]) } else { json!([]) };
+        let get = json!({"security": [{name: scopes}], "responses": {"204": {"description": "x"}}});
+        let mock = mock(json!({"openapi": "3.1.0", "info": {}, "paths": {"/a": {"get": get}},
+            "components": {"securitySchemes": schemes}}));
+        let samples = mock.samples();
+        let headers = &samples[0].1.as_ref().unwrap().headers;
+        let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(answer(&mock, &Method::GET, "/a", &headers, "").status, 204, "{name}");
+        assert_eq!(answer(&mock, &Method::GET, "/a", &[], "").status, 401, "{name}");
+    }
+}

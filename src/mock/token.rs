@@ -1,13 +1,16 @@
 //! Access tokens of the mock's own authorization server.
 
-use std::{collections::HashMap, time::SystemTime};
+use std::{
+    collections::{HashMap, HashSet},
+    time::SystemTime,
+};
 
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::{Mock, answers::problem};
 use crate::{
-    contract::model::Catalogue,
+    contract::{ContractDocument, model::Catalogue},
     sandbox::{Answer, Ask},
     token::NoKey,
 };
@@ -35,10 +38,15 @@ impl Mock {
         }
     }
 
-    /// Every scope that the contract declares.
+    /// Every scope that the contract declares, or that an operation requires: `openIdConnect` declares none.
     fn scopes(&self) -> String {
-        let catalogues = self.contract.documents().iter().filter_map(|document| document.model().scopes.as_ref());
-        catalogues.flat_map(Catalogue::iter).collect::<Vec<_>>().join(" ")
+        let models = || self.contract.documents().iter().map(ContractDocument::model);
+        let declared = models().filter_map(|model| model.scopes.as_ref()).flat_map(Catalogue::iter);
+        let operations = models().flat_map(|model| &model.operations);
+        let required =
+            operations.flat_map(|operation| operation.security.scopes.iter().flatten()).map(|scope| &**scope);
+        let mut seen = HashSet::new();
+        declared.chain(required).filter(|scope| seen.insert(*scope)).collect::<Vec<_>>().join(" ")
     }
 
     fn mint(&self, client: &str, scope: &str, audience: Option<&str>, now: SystemTime) -> Result<String, NoKey> {
