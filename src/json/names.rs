@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashSet};
 
 use super::{slot::Slot, strings::unescape};
 
-/// Up to so many names are compared by a word that is made from each.
+/// Up to so many names are compared pair by pair by a word that is made from each; the words of more are sorted.
 const WORDS: usize = 32;
 
 /// Up to so many are compared pair by pair, which is cheaper than hashing.
@@ -32,7 +32,9 @@ fn names(tape: &[Slot], index: usize) -> impl Iterator<Item = Slot> {
 /// Whether the names differ for certain, by their ends.
 fn differ(source: &[u8], tape: &[Slot], index: usize) -> bool {
     if tape[index].count() > WORDS {
-        return false;
+        let mut words: Vec<u64> = names(tape, index).map(|name| word(inner(source, name))).collect();
+        words.sort_unstable();
+        return !names(tape, index).any(Slot::is_marked) && words.is_sorted_by(|one, two| one < two);
     }
     let mut words = [0; WORDS];
     for (count, name) in names(tape, index).enumerate() {

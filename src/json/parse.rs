@@ -191,8 +191,7 @@ fn word(source: &[u8], at: usize) -> Step<(usize, Kind)> {
 
 /// The end of the number at `at`, and whether it has a fraction or an exponent.
 pub(super) fn number(source: &[u8], at: usize) -> Step<(usize, bool)> {
-    let digits =
-        |from: usize| source[from..].iter().position(|byte| !byte.is_ascii_digit()).map_or(source.len(), |n| from + n);
+    let digits = |from: usize| digits(source, from);
     let first = at + usize::from(source[at] == b'-');
     let mut end = match source.get(first) {
         Some(b'0') => first + 1,
@@ -220,6 +219,20 @@ pub(super) fn number(source: &[u8], at: usize) -> Step<(usize, bool)> {
         marked = true;
     }
     Ok((end, marked))
+}
+
+/// The end of the digits from `at` on.
+#[inline]
+fn digits(source: &[u8], mut at: usize) -> usize {
+    let mut rest = source.get(at..).unwrap_or_default();
+    while let Some(word) = rest.first_chunk() {
+        let others = strings::others_than_digits(*word);
+        if others != 0 {
+            return at + others.trailing_zeros() as usize / 8;
+        }
+        (rest, at) = (&rest[8..], at + 8);
+    }
+    at + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
 /// The closing quote of the string whose inside begins at `at`, and whether it has escapes; control characters are

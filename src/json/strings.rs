@@ -43,6 +43,13 @@ pub(crate) fn needs_escape(word: u64) -> u64 {
     !((above & no_quote & no_backslash) | word) & HIGH
 }
 
+/// The high bit of the first of eight bytes, counted from the least, that is no digit; bits above it mean nothing.
+#[inline]
+pub(super) fn others_than_digits(word: [u8; 8]) -> u64 {
+    let digits = u64::from_le_bytes(word) ^ (ONES * u64::from(b'0'));
+    (digits.wrapping_add(ONES * (0x80 - 10)) | digits) & HIGH
+}
+
 /// Position of the first control character.
 pub(super) fn control(text: &[u8]) -> Option<usize> {
     // A fold rather than `any`: without an early exit it is vectorised.

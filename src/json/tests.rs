@@ -96,6 +96,11 @@ fn duplicate_keys_are_a_fault_at_any_level_and_under_any_spelling() {
     let many = many.concat();
     assert_eq!(fault(format!("{{{many}\"k\\u0037\":0}}")).0, SyntaxFault::DuplicateKey);
     parse(&format!("{{{many}\"k\":0}}"));
+    // Names of one length that begin and end alike.
+    let alike: Vec<String> = (0..100).map(|n| format!("\"beginning {n:02} the end\":{n}")).collect();
+    let alike = alike.join(",");
+    parse(&format!("{{{alike}}}"));
+    assert_eq!(fault(format!("{{{alike},\"beginning 42 the end\":0}}")).0, SyntaxFault::DuplicateKey);
     parse(r#"{"a":{"a":{"a":1}},"b":{"a":1}}"#);
 }
 
