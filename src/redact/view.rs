@@ -73,31 +73,37 @@ impl View {
         next: impl Fn(&[u8]) -> Option<usize>,
         undo: impl Fn(&[u8]) -> Option<Undone>,
     ) -> Option<Self> {
-        let first = next(source)?;
+        /// Runs that there is room for before there is one too many.
+        const RUNS: usize = 64;
+        let mut at = next(source)?;
         looked(source.len());
         u32::try_from(source.len()).ok()?;
-        let mut view = Self { text: Vec::new(), runs: Vec::new(), end: source.len() };
-        let (mut copied, mut at) = (0, first);
+        while undo(&source[at..]).is_none() {
+            at += 1 + next(&source[at + 1..])?;
+        }
+        let runs = Vec::with_capacity(RUNS.min(source.len() / 2));
+        let mut view = Self { text: Vec::with_capacity(source.len()), runs, end: source.len() };
+        let mut copied = 0;
         loop {
-            if let Some(undone) = undo(&source[at..]) {
-                if view.text.is_empty() {
-                    view.text.reserve(source.len());
-                }
+            // Where there is one coding there are often more.
+            while let Some(undone) = undo(&source[at..]) {
                 view.copy(source, copied..at);
                 view.run(at, undone.decoded, undone.coded);
-                view.text.extend_from_slice(&undone.bytes[..usize::from(undone.decoded)]);
+                match undone.bytes {
+                    [byte, ..] if undone.decoded == 1 => view.text.push(byte),
+                    bytes => view.text.extend_from_slice(&bytes[..usize::from(undone.decoded)]),
+                }
                 at += usize::from(undone.coded);
                 copied = at;
-            } else {
-                at += 1;
             }
-            match next(&source[at..]) {
-                Some(more) => at += more,
+            // What is here begins none.
+            match source.get(at + 1..).and_then(&next) {
+                Some(more) => at += 1 + more,
                 None => break,
             }
         }
         view.copy(source, copied..source.len());
-        (copied > 0).then_some(view)
+        Some(view)
     }
 
     fn copy(&mut self, source: &[u8], range: Range<usize>) {

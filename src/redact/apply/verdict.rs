@@ -4,6 +4,7 @@ use std::{collections::HashMap, ops::Range};
 
 use super::redaction::{FormValue, Piece, Redaction, lossy};
 use crate::{
+    exchange::media,
     finding::{Rule, Verdict},
     json,
     redact::{
@@ -159,10 +160,10 @@ impl Redaction<'_> {
                 });
                 let raw = &text[range.clone()];
                 let new = self.replaced(raw, inside.collect(), None);
-                lossy(&fields::decoded(new.as_deref().unwrap_or(raw)))
+                lossy(&media::decoded(new.as_deref().unwrap_or(raw)))
             };
             let redacted = (fields::field_place(&left(&field.name)), left(&field.value));
-            let value = lossy(&fields::decoded(&text[field.value.clone()]));
+            let value = lossy(&media::decoded(&text[field.value.clone()]));
             let place = fields::field_place(&fields::name_of(field, text));
             if redacted.0 != place || redacted.1 != value {
                 self.pieces.push(Piece { place, value, redacted });

@@ -29,16 +29,12 @@ pub(super) fn is_sound(field: &Field, text: &[u8]) -> bool {
         let broken = raw.iter().enumerate().any(|(at, byte)| {
             *byte == b'%' && !raw.get(at + 1..at + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
         });
-        !broken && std::str::from_utf8(&decoded(raw)).is_ok()
+        !broken && std::str::from_utf8(&media::decoded(raw)).is_ok()
     })
 }
 
 pub(in crate::redact) fn name_of(field: &Field, text: &[u8]) -> String {
-    String::from_utf8_lossy(&decoded(&text[field.name.clone()])).into_owned()
-}
-
-pub(in crate::redact) fn decoded(raw: &[u8]) -> Vec<u8> {
-    View::percent(raw, true).map_or_else(|| raw.to_vec(), |view| view.text)
+    String::from_utf8_lossy(&media::decoded(&text[field.name.clone()])).into_owned()
 }
 
 /// The part of a bracketed or dotted field name that counts: `user[password]`.
@@ -99,7 +95,9 @@ impl Redactor {
                 .filter(|_| !last.eq_ignore_ascii_case("key") || kind::is_opaque(value))
                 .or_else(|| {
                     pairs.kind(last, value, || {
-                        fields.get(at + 1).map(|next| (name_of(next, text), decoded(&text[next.value.clone()])))
+                        fields
+                            .get(at + 1)
+                            .map(|next| (name_of(next, text), media::decoded(&text[next.value.clone()]).into_owned()))
                     })
                 })
                 .or_else(|| (form && self.plan.names_place(&place)).then_some(Kind::Custom))
@@ -113,27 +111,26 @@ impl Redactor {
                 if let Some(kind) = person {
                     self.person(value, kind, field.value.clone(), out);
                 }
-                self.detect_coded(text, &field.value, out);
+                self.detect_coded(text, &field.value, view.as_ref(), out);
             }
             let place: Arc<str> = place.into();
             for mark in &mut out[before..] {
                 mark.place = Some(Arc::clone(&place));
                 // A number inside JSON inside a form keeps its type there; the field itself is text.
             }
-            self.detect_coded(text, &field.name, out);
+            let view = View::percent(&text[field.name.clone()], true);
+            self.detect_coded(text, &field.name, view.as_ref(), out);
         }
     }
 
-    /// Recognises the secrets of a percent-encoded part of a text.
-    fn detect_coded(&self, text: &[u8], range: &Range<usize>, out: &mut Vec<Mark>) {
-        let raw = &text[range.clone()];
-        let view = View::percent(raw, true);
-        let plain = view.as_ref().map_or(raw, |view| &view.text);
+    /// Recognises the secrets of a part of a text, which `view` shows if it is percent-encoded.
+    fn detect_coded(&self, text: &[u8], range: &Range<usize>, view: Option<&View>, out: &mut Vec<Mark>) {
+        let plain = view.map_or(&text[range.clone()], |view| &view.text);
         let mut marks = Vec::new();
         self.detect_text(plain, MAX_CODINGS - 1, &mut marks);
         out.extend(marks.into_iter().map(|mark| {
             let whole = mark.range == (0..plain.len());
-            let moved = mark.moved(|inner| view.as_ref().map_or_else(|| inner.clone(), |view| view.source(inner)));
+            let moved = mark.moved(|inner| view.map_or_else(|| inner.clone(), |view| view.source(inner)));
             Mark { whole, ..moved.moved(|inner| range.start + inner.start..range.start + inner.end) }
         }));
     }
