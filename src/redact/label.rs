@@ -87,6 +87,11 @@ pub(in crate::redact) fn find(text: &[u8]) -> impl Iterator<Item = (Range<usize>
     })
 }
 
+/// Whether a text begins with a label.
+pub(in crate::redact) fn begins(text: &[u8]) -> bool {
+    Label::at(text, 0).is_some()
+}
+
 /// Whether the text is a label, whole.
 #[must_use]
 pub fn is_label(text: &str) -> bool {

@@ -141,6 +141,11 @@ impl View {
     }
 }
 
+/// Whether a text begins with a percent-encoded byte or an entity.
+pub(in crate::redact) fn is_coded(text: &[u8]) -> bool {
+    percent_at(text, false).is_some() || entity(text).is_some()
+}
+
 fn percent_at(text: &[u8], plus: bool) -> Option<Undone> {
     match text {
         [b'%', high, low, ..] => Some(Undone::byte(hex(Some(high))? << 4 | hex(Some(low))?, 3)),

@@ -77,7 +77,9 @@ impl Redaction<'_> {
             self.touched.authorization = true;
         }
         let mut marked = match head.others {
-            Fields::Plain(text) if !self.heads.get(text.clone()).is_some_and(|text| index.touches(text)) => return,
+            Fields::Plain(text) if !self.heads.get(text.clone()).is_some_and(|text| search::is_worth(index, text)) => {
+                return;
+            }
             Fields::Plain(_) => Vec::new(),
             Fields::Read(marks) => marks,
         }

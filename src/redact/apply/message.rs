@@ -11,7 +11,7 @@ use crate::{
     json,
     redact::{
         find::grammar::{Parsed, Unparsable},
-        known::index::Index,
+        known::{index::Index, search},
         mark::Mark,
     },
 };
@@ -116,7 +116,7 @@ impl Redaction<'_> {
         }
         let Some(parsed) = &reading.parsed else { return };
         body.malformed |= parsed.is_malformed();
-        if reading.plain && !index.touches(&body.content) {
+        if reading.plain && !search::is_worth(index, &body.content) {
             return;
         }
         let mut marks = reading.body;

@@ -33,10 +33,10 @@ impl Redaction<'_> {
         let text = target.path_and_query.as_bytes();
         self.redactor.is_plain(text)
             && match memchr::memchr(b'?', text) {
-                // Without an `&` there is one field, without a coding its name is as it stands.
+                // Without an `&` there is one field, without a coding or a `+` its name is as it stands.
                 Some(query) => {
                     !self.redactor.plan.names_parameters()
-                        && memchr::memchr(b'+', text).is_none()
+                        && memchr::memchr2(b'+', b'&', text).is_none()
                         && fields::is_plain_field(&text[query + 1..])
                 }
                 None => true,

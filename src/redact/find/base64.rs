@@ -6,6 +6,7 @@ use super::{
     detect::{MAX_CODINGS, MAX_SEARCHED},
     fields::fields,
     grammar::looks_like_form,
+    hints::SHORTEST_SHAPE,
     steps::looked,
     walk::Places,
 };
@@ -14,6 +15,7 @@ use crate::redact::{Redactor, coding, mark::Mark};
 
 /// Shortest run of letters that is decoded.
 const MIN_RUN: usize = 16;
+const _: () = assert!(MIN_RUN >= SHORTEST_SHAPE);
 
 impl Redactor {
     /// Text in base64 with a secret in it: all of it is one place.

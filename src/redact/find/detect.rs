@@ -4,9 +4,9 @@
 use std::{borrow::Cow, cell::LazyCell, ops::Range, sync::Arc};
 
 use super::{
-    hints::{self, Hints},
-    named,
+    hints, named,
     names::{self, FieldContext, JWK_PRIVATE, OAUTH},
+    prefilter::Hints,
     shapes,
     walk::{Places, Token, Walk},
 };
@@ -36,18 +36,22 @@ impl Redactor {
         !self.thorough && !self.plan.is_extended() && hints::is_plain(text)
     }
 
-    fn hints(&self, text: &[u8]) -> Hints {
-        if self.thorough { hints::search(text) } else { hints::hints(text) }
+    /// What a text may hold; `None` where it is not worth reading.
+    fn hints(&self, text: &[u8]) -> Option<Hints> {
+        if self.thorough {
+            return Some(hints::search(text));
+        }
+        hints::hints(text).or_else(|| self.plan.is_extended().then(Hints::default))
     }
 
     /// Reads a text that has no known structure. Ranges are those of `text`.
     pub(in crate::redact) fn detect_text(&self, text: &[u8], depth: usize, out: &mut Vec<Mark>) {
-        if text.len() < 3 || self.is_plain(text) {
+        if text.len() < 3 {
             return;
         }
+        let Some(hints) = self.hints(text) else { return };
         self.reserve_labels(text);
         let depth = if text.len() > MAX_SEARCHED / 4 { depth.min(1) } else { depth };
-        let hints = self.hints(text);
         if hints.shape {
             shapes::find(text, |range, kind| self.shape(text, range, kind, out));
         }
@@ -134,7 +138,7 @@ impl Redactor {
     ) {
         let source = document.source();
         let all = self.thorough || self.plan.is_extended();
-        let mut suspects = if all { None } else { hints::suspects(source) };
+        let mut suspects = if all { None } else { hints::suspects(source, |word| is_plain_value(source, word)) };
         let suspects = suspects.as_deref_mut().map_or(Suspects::EVERYWHERE, Suspects::of);
         if suspects.is_empty() {
             return;
@@ -397,6 +401,26 @@ fn means_by_others(name: &[u8]) -> bool {
     const OTHERS: &[&str] = &["input", "data", "stringData"];
     let is = |held: &&str| held.as_bytes().eq_ignore_ascii_case(name);
     JWK_PRIVATE.iter().any(is) || LISTED_VALUES.iter().any(is) || OTHERS.iter().any(is)
+}
+
+/// Whether a word of a JSON document stands in a value that is one word, of a member that says nothing about another:
+/// then it shows no secret.
+fn is_plain_value(source: &[u8], word: &Range<usize>) -> bool {
+    let before = |end: usize| end - source[..end].iter().rev().take_while(|byte| hints::is_letter(**byte)).count();
+    let ends = |text: &[u8]| text.ends_with(b"\"") && !text.ends_with(b"\\\"");
+    let (start, end) = (before(word.end), word.end);
+    let rest = &source[end..];
+    let after = rest.iter().position(|byte| !hints::is_letter(*byte));
+    if start > word.start || after.is_none_or(|after| rest[after] != b'"') || !ends(&source[..start]) {
+        return false;
+    }
+    let Some(name) = source[..start - 1].trim_ascii_end().strip_suffix(b":").map(<[u8]>::trim_ascii_end) else {
+        return false;
+    };
+    let Some(end) = ends(name).then(|| name.len() - 1) else { return false };
+    let start = before(end);
+    let name = std::str::from_utf8(&source[start..end]).unwrap_or_default();
+    ends(&source[..start]) && !is_listed_name(name) && name != "kind"
 }
 
 /// An authorization code rather than the name of an error: long, mixed, no words joined by `_`.

@@ -109,7 +109,8 @@ impl Redactor {
 
     /// Queries and fragments of the addresses in a field's value.
     fn detect_addresses(&self, value: &[u8], marks: &mut Vec<Mark>) {
-        let plain = self.is_plain(value) && !self.plan.names_parameters();
+        // Without an `&` a query is one field, whose name is as it stands.
+        let plain = self.is_plain(value) && !self.plan.names_parameters() && memchr::memchr(b'&', value).is_none();
         if plain || !matches!(value, [b'/', ..]) && memchr::memmem::find(value, b"://").is_none() {
             return;
         }

@@ -11,19 +11,8 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 use super::{
     header_names::HEADER_WORDS,
-    prefilter::{ENDINGS, Prefilter, Suspect, Word},
+    prefilter::{ENDINGS, Hints, Prefilter, Suspect, Word},
 };
-
-/// What a text may hold, by a quick look.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::redact) struct Hints {
-    /// A known shape.
-    pub(in crate::redact) shape: bool,
-    /// The name of a field that holds a secret.
-    pub(in crate::redact) field: bool,
-    /// Personal data.
-    pub(in crate::redact) person: bool,
-}
 
 const SHAPES: &[&str] = &[
     "eyJ",
@@ -179,6 +168,9 @@ const PEOPLE: &[&str] = &[
     "\"+",
 ];
 
+/// No word is a secret by its shape that is shorter.
+pub(in crate::redact) const SHORTEST_SHAPE: usize = 15;
+
 /// What every address has; only one with an `@` can hold a password.
 const ADDRESS: &str = "://";
 
@@ -191,19 +183,26 @@ fn joined((one, two): (&str, &str)) -> [String; 5] {
 const SHARED: &[&str] = &["key", "verifier", "middle", "national"];
 
 /// The words that a prefilter searches for: every pattern, and every part of a header field's name that means a secret,
-/// contains one of them.
+/// contains one of them, which hints at all that its patterns do.
 fn words() -> Vec<Word> {
-    let whole = [SHAPES, FIELDS, PEOPLE, HEADER_WORDS, SHARED].concat();
-    let whole = whole.into_iter().map(str::to_owned).chain(PAIRS.iter().copied().flat_map(joined));
-    let whole = whole.chain(CODED.iter().copied().flat_map(coded));
-    let words = whole.map(|text| Word { text: text.to_ascii_lowercase(), ends: false });
-    let mut words: Vec<Word> =
-        words.chain(ENDS.iter().map(|text| Word { text: (*text).to_owned(), ends: true })).collect();
+    let listed = |texts: &[&str], hints| texts.iter().map(|text| ((*text).to_owned(), hints)).collect::<Vec<_>>();
+    let mut whole = listed(SHAPES, Hints::SHAPE);
+    whole.extend(CODED.iter().copied().flat_map(coded).map(|text| (text, Hints::SHAPE)));
+    whole.extend(listed(&[FIELDS, HEADER_WORDS].concat(), Hints::FIELD));
+    whole.extend(PAIRS.iter().copied().flat_map(joined).map(|text| (text, Hints::FIELD)));
+    whole.extend(listed(PEOPLE, Hints::PERSON));
+    whole.extend(listed(SHARED, Hints::default()));
+    // An address with a password is a shape.
+    whole.push(("@".to_owned(), Hints::SHAPE));
+    let word = |ends| move |(text, hints): (String, Hints)| Word { text: text.to_ascii_lowercase(), ends, hints };
+    let ends = listed(ENDS, Hints::FIELD).into_iter().map(word(true));
+    let mut words: Vec<Word> = whole.into_iter().map(word(false)).chain(ends).collect();
     words.sort_by_key(|word| (word.text.len(), word.ends));
     let mut kept: Vec<Word> = Vec::new();
     for word in words {
-        if !kept.iter().any(|shorter| !shorter.ends && word.text.contains(&shorter.text)) {
-            kept.push(word);
+        match kept.iter_mut().find(|shorter| !shorter.ends && word.text.contains(&shorter.text)) {
+            Some(shorter) => shorter.hints |= word.hints,
+            None => kept.push(word),
         }
     }
     kept
@@ -242,30 +241,66 @@ pub(in crate::redact) fn is_plain(text: &[u8]) -> bool {
 
 /// Whether a text may hold a hint; where not, [`hints`] gives none.
 pub(in crate::redact) fn may_hint(text: &[u8]) -> bool {
-    let word = |_, suspect| if suspect == Suspect::Word { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let word = |_, suspect| match suspect {
+        Suspect::Word(_) => ControlFlow::Break(()),
+        Suspect::Coding => ControlFlow::Continue(()),
+    };
     PREFILTER.scan(text, word).is_break()
 }
 
-/// The places of a text that may hold a hint or hide one; `None` if they are too many to be worth a list.
-pub(in crate::redact) fn suspects(text: &[u8]) -> Option<Vec<Range<usize>>> {
+/// The places of a text that may hold a hint or hide one, but for those that `shows_nothing` denies; `None` if they are
+/// too many to be worth a list.
+pub(in crate::redact) fn suspects(
+    text: &[u8],
+    shows_nothing: impl Fn(&Range<usize>) -> bool,
+) -> Option<Vec<Range<usize>>> {
     const MAX_SUSPECTS: usize = 1 << 12;
     let mut places = Vec::new();
-    let listed = PREFILTER.scan(text, |place, _| {
+    let listed = PREFILTER.scan(text, |place, suspect| {
+        if matches!(suspect, Suspect::Word(hints) if !hints.shape) && shows_nothing(&place) {
+            return ControlFlow::Continue(());
+        }
         places.push(place);
         if places.len() < MAX_SUSPECTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     listed.is_continue().then_some(places)
 }
 
-/// A quick look at a text: what it may hold. Never denies what is there.
-pub(in crate::redact) fn hints(text: &[u8]) -> Hints {
-    if may_hint(text) { search(text) } else { Hints::default() }
+/// A quick look at a text: what it may hold. Never denies what is there; `None` where it is not worth reading.
+pub(in crate::redact) fn hints(text: &[u8]) -> Option<Hints> {
+    if text.len() < SHORTEST_SHAPE && is_lone_word(text) {
+        return None;
+    }
+    let (mut words, mut is_coded) = (Hints::default(), false);
+    let _ = PREFILTER.scan(text, |_, suspect| {
+        match suspect {
+            Suspect::Word(hints) => words |= hints,
+            Suspect::Coding => is_coded = true,
+        }
+        if words == Hints::ALL { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    if words == Hints::default() {
+        is_coded.then_some(words)
+    } else if !words.shape && is_lone_word(text) {
+        None
+    } else {
+        Some(search(text))
+    }
+}
+
+/// Whether a text is one word, in which there is no room for a name and a value, nor for an address of any sort.
+fn is_lone_word(text: &[u8]) -> bool {
+    text.iter().copied().all(is_letter)
+}
+
+/// Whether a byte may stand in a lone word.
+pub(in crate::redact) fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 /// The same without the first look.
 pub(in crate::redact) fn search(text: &[u8]) -> Hints {
-    const ALL: Hints = Hints { shape: true, field: true, person: true };
-    let Some(Search { patterns, shapes, fields, address }) = &*SEARCH else { return ALL };
+    let Some(Search { patterns, shapes, fields, address }) = &*SEARCH else { return Hints::ALL };
     let mut hints = Hints::default();
     let last_at = LazyCell::new(|| memchr::memrchr(b'@', text));
     for hit in patterns.find_overlapping_iter(text) {
@@ -275,7 +310,7 @@ pub(in crate::redact) fn search(text: &[u8]) -> Hints {
             n if n < *address => hints.person = true,
             _ => hints.shape |= last_at.is_some_and(|at| at >= hit.end()),
         }
-        if hints == ALL {
+        if hints == Hints::ALL {
             break;
         }
     }
@@ -287,7 +322,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::redact::find::names;
+    use crate::redact::{find::names, label, view};
 
     /// Every pattern.
     fn patterns() -> Vec<String> {
@@ -326,7 +361,7 @@ mod tests {
     fn the_quick_look_sees_every_name_of_a_secret_in_json() {
         for name in names::all_names() {
             for name in [name.to_owned(), name.to_ascii_uppercase()] {
-                assert!(hints(format!("{{\"{name}\":1}}").as_bytes()).field, "{name}");
+                assert!(hints(format!("{{\"{name}\":1}}").as_bytes()).unwrap().field, "{name}");
             }
         }
         for name in [
@@ -339,10 +374,18 @@ mod tests {
             "database.url",
             "d\\u006b",
         ] {
-            assert!(hints(format!("{{\"{name}\":1}}").as_bytes()).field, "{name}");
+            assert!(hints(format!("{{\"{name}\":1}}").as_bytes()).unwrap().field, "{name}");
         }
         let policy = br#"{"id":"rlp_1","resource":"oauth_authentication_api","consumer_selector":"client_id:a","configuration":{"action":"log"}}"#;
-        assert_eq!(hints(policy), Hints::default());
+        assert_eq!(hints(policy), None);
+    }
+
+    #[test]
+    fn no_word_has_what_an_escape_stands_for_but_at_its_beginning() {
+        for word in words() {
+            assert!(!word.text[1..].contains(['"', '\\', '/', '\u{8}', '\u{c}', '\n', '\r', '\t']), "{}", word.text);
+        }
+        assert!(ENDINGS.contains(&b'\\'), "what follows a word may be an escape");
     }
 
     proptest! {
@@ -353,9 +396,16 @@ mod tests {
             let patterns = patterns();
             let part = |(at, other): &(usize, String)| format!("{other}{}", patterns.get(*at).map_or("", String::as_str));
             let text: String = parts.iter().map(part).collect();
-            let hint = may_hint(text.as_bytes());
-            prop_assert!(hint || search(text.as_bytes()) == Hints::default(), "{}", text);
-            prop_assert_eq!(is_plain(text.as_bytes()), !hint && !text.contains(['%', '\\', '&', '!']), "{}", text);
+            let (text, found) = (text.as_bytes(), search(text.as_bytes()));
+            let hint = may_hint(text);
+            prop_assert!(hint || found == Hints::default(), "{:?}", text);
+            let is_seen = match hints(text) {
+                Some(hints) => hints == found,
+                None => found == Hints::default() || is_lone_word(text) && (!found.shape || text.len() < SHORTEST_SHAPE),
+            };
+            prop_assert!(is_seen, "{:?}", text);
+            let is_coding = |at: usize| view::is_coded(&text[at..]) || label::begins(&text[at..]);
+            prop_assert_eq!(is_plain(text), !hint && !(0..text.len()).any(is_coding), "{:?}", text);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! A quick look at texts before they are read for secrets: it rules out most of them, and shows where the others may
-//! hold one.
+//! hold one, and of which sort.
 //!
 //! The text is looked at two bytes at a time. Of every word that hints at a secret, two adjoining pairs of bytes are
 //! held, once for the word at an even place and once for it at an odd one, each in one of a few groups:
@@ -17,8 +17,10 @@
 
 use std::{
     collections::BTreeSet,
-    ops::{ControlFlow, Range},
+    ops::{BitOrAssign, ControlFlow, Range},
 };
+
+use crate::redact::{label, view};
 
 /// What stands after a word that counts only before one of these.
 pub(super) const ENDINGS: &[u8] = b"\"'=:\\<> %]";
@@ -26,10 +28,37 @@ pub(super) const ENDINGS: &[u8] = b"\"'=:\\<> %]";
 /// What a place of a text may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::redact) enum Suspect {
-    /// A word that hints at a secret or at a person.
-    Word,
-    /// What a coding or a label begins with: `%`, `\`, `&`, `!`.
+    /// A word that hints at this.
+    Word(Hints),
+    /// A coding or a label: `%41`, `&lt;`, `!token-1!`. An escape (`\n`) is none: what it stands for is a part of no
+    /// word, but for the `\u` of any character, which is a word itself.
     Coding,
+}
+
+/// What a text may hold, by a quick look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::redact) struct Hints {
+    /// A known shape.
+    pub(in crate::redact) shape: bool,
+    /// The name of a field that holds a secret.
+    pub(in crate::redact) field: bool,
+    /// Personal data.
+    pub(in crate::redact) person: bool,
+}
+
+impl Hints {
+    pub(in crate::redact) const SHAPE: Self = Self { shape: true, field: false, person: false };
+    pub(in crate::redact) const FIELD: Self = Self { shape: false, field: true, person: false };
+    pub(in crate::redact) const PERSON: Self = Self { shape: false, field: false, person: true };
+    pub(in crate::redact) const ALL: Self = Self { shape: true, field: true, person: true };
+}
+
+impl BitOrAssign for Hints {
+    fn bitor_assign(&mut self, other: Self) {
+        self.shape |= other.shape;
+        self.field |= other.field;
+        self.person |= other.person;
+    }
 }
 
 /// A word to look for, in any case.
@@ -38,6 +67,7 @@ pub(in crate::redact) struct Word {
     pub(in crate::redact) text: String,
     /// It counts only before one of [`ENDINGS`].
     pub(in crate::redact) ends: bool,
+    pub(in crate::redact) hints: Hints,
 }
 
 /// A word, and the pairs that stand for it.
@@ -88,7 +118,7 @@ const WORDS: usize = 31;
 const CODED: Groups = 1 << WORDS;
 
 /// What a coding or a label begins with.
-const CODINGS: &[u8] = b"%\\&!";
+const CODINGS: &[u8] = b"%&!";
 
 /// Four bytes of a word with what surrounds it; `None` is any byte.
 type Window = [Option<u8>; 4];
@@ -204,16 +234,15 @@ impl Prefilter {
             }
             let at = start + 2 * at;
             if matched & CODED != 0 {
-                let codings = text[at..].iter().take(2).zip(at..).filter(|(byte, _)| CODINGS.contains(byte));
-                for (_, at) in codings {
+                for at in (at..text.len()).take(2).filter(|at| is_coding(&text[*at..])) {
                     found(at..at + 1, Suspect::Coding)?;
                 }
                 matched &= !CODED;
             }
             let bytes = fold(two[0] | two[1] << 16);
             while let Some(group) = self.groups.get(matched.trailing_zeros() as usize) {
-                for range in group.found(bytes, text, at) {
-                    found(range, Suspect::Word)?;
+                for (range, hints) in group.found(bytes, text, at) {
+                    found(range, Suspect::Word(hints))?;
                 }
                 matched &= matched - 1;
             }
@@ -235,6 +264,11 @@ fn pairs(block: &[u8; BLOCK + 2]) -> [usize; BLOCK / 2 + 1] {
     pairs
 }
 
+/// Whether a text begins with a coding that hides what it stands for, or with a label.
+fn is_coding(text: &[u8]) -> bool {
+    view::is_coded(text) || label::begins(text)
+}
+
 /// Bytes that differ in the case of a letter, and a few others, become equal.
 #[allow(clippy::cast_possible_truncation)] // four bytes are meant
 fn fold(bytes: usize) -> u32 {
@@ -250,10 +284,15 @@ impl Group {
     }
 
     /// The words that stand where four folded bytes were matched.
-    fn found<'a>(&'a self, matched: u32, text: &'a [u8], at: usize) -> impl Iterator<Item = Range<usize>> + 'a {
+    fn found<'a>(
+        &'a self,
+        matched: u32,
+        text: &'a [u8],
+        at: usize,
+    ) -> impl Iterator<Item = (Range<usize>, Hints)> + 'a {
         let alike =
             self.windows.iter().zip(&self.words).filter(move |((bytes, mask), _)| (matched ^ bytes) & mask == 0);
-        alike.filter_map(move |(_, held)| held.found(text, at))
+        alike.filter_map(move |(_, held)| Some((held.found(text, at)?, held.word.hints)))
     }
 }
 
@@ -308,7 +347,11 @@ mod tests {
     use super::*;
 
     fn filter(words: &[&str]) -> Prefilter {
-        let word = |text: &&str| Word { text: text.trim_end_matches('=').to_owned(), ends: text.ends_with('=') };
+        let word = |text: &&str| Word {
+            text: text.trim_end_matches('=').to_owned(),
+            ends: text.ends_with('='),
+            hints: Hints::FIELD,
+        };
         Prefilter::new(words.iter().map(word).collect())
     }
 
@@ -335,7 +378,8 @@ mod tests {
                 for before in 0..40 {
                     for after in 0..40 {
                         let text = format!("{}{word}{}", ".".repeat(before), ",".repeat(after));
-                        assert_eq!(places(&filter, &text), [(before..before + length, Suspect::Word)], "{text}");
+                        let word = Suspect::Word(Hints::FIELD);
+                        assert_eq!(places(&filter, &text), [(before..before + length, word)], "{text}");
                     }
                 }
             }
@@ -348,26 +392,33 @@ mod tests {
         for text in ["pins are shipping", "a passport, bypassed", "pin", "pass", "tokes are secre", "giv_name"] {
             assert_eq!(places(&filter, text), [], "{text}");
         }
-        assert_eq!(places(&filter, "a shipping:pin]"), [(11..14, Suspect::Word)]);
+        assert_eq!(places(&filter, "a shipping:pin]"), [(11..14, Suspect::Word(Hints::FIELD))]);
     }
 
     #[test]
     fn a_coding_is_found_at_every_place_with_a_hint_and_without() {
         let filter = filter(WORDS);
-        for coding in ["%", "\\", "&", "!"] {
+        for coding in ["%4f", "&amp;", "&#65;", "!cookie-1!", "!7!"] {
             for hint in ["", "secret"] {
                 for before in 0..40 {
                     for after in 0..40 {
                         let text = format!("{}{coding}{}", ".".repeat(before), ",".repeat(after));
-                        let end = before + 1 + after;
+                        let end = before + coding.len() + after;
                         let mut expected = vec![(before..before + 1, Suspect::Coding)];
                         if !hint.is_empty() {
-                            expected.push((end..end + hint.len(), Suspect::Word));
+                            expected.push((end..end + hint.len(), Suspect::Word(Hints::FIELD)));
                         }
                         assert_eq!(places(&filter, &format!("{text}{hint}")), expected, "{text}");
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_begins_like_a_coding_is_none() {
+        for text in ["50% of it", "%4", "R&D; Q&A", "a &nope; b", "no!", "wow!! !cookie!", "C:\\temp \n \""] {
+            assert_eq!(places(&filter(WORDS), text), [], "{text}");
         }
     }
 

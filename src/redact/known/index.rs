@@ -72,6 +72,8 @@ pub(in crate::redact) struct Index {
     pub(in crate::redact) levels: Vec<Arc<Level>>,
     /// Whether some secret holds a blank, so that `+` in a query has to be read as one.
     pub(in crate::redact) blanks: bool,
+    /// Whether some secret holds a quote, a backslash or a control character, which JSON writes as an escape.
+    pub(in crate::redact) escaped: bool,
     /// Grows with every change.
     pub(in crate::redact) generation: u64,
     /// Every text is searched, even one that the filter rules out.
@@ -165,8 +167,10 @@ impl Index {
             }
         }
         let blanks = self.blanks || patterns.iter().any(|pattern| pattern.needle.contains(&b' '));
+        let is_escaped = |byte: &u8| *byte < b' ' || matches!(byte, b'"' | b'\\');
+        let escaped = self.escaped || patterns.iter().any(|pattern| pattern.needle.iter().any(is_escaped));
         levels.push(Arc::new(Level { patterns, search: OnceLock::new() }));
-        Self { filter, levels, blanks, generation: self.generation + 1, thorough: self.thorough }
+        Self { filter, levels, blanks, escaped, generation: self.generation + 1, thorough: self.thorough }
     }
 
     /// The same without the patterns of other secrets than these.

@@ -13,7 +13,7 @@ use crate::redact::{
     kind::{self, MatchScope},
     label,
     mark::Mark,
-    view::View,
+    view::{self, View},
 };
 
 /// How many codings are undone one inside the other.
@@ -62,7 +62,16 @@ pub(in crate::redact) fn is_worth(index: &Index, text: &[u8]) -> bool {
     if index.is_empty() {
         return false;
     }
-    memchr::memchr3(b'%', b'\\', b'&', text).is_some() || index.touches(text)
+    index.touches(text) || memchr::memchr3_iter(b'%', b'\\', b'&', text).any(|at| hides(index, &text[at..]))
+}
+
+/// Whether a text begins with a coding in which a secret may stand otherwise than as it is.
+fn hides(index: &Index, text: &[u8]) -> bool {
+    match text {
+        // Other escapes are those of bytes that no secret may hold.
+        [b'\\', next, ..] => index.escaped || matches!(next, b'u' | b'/'),
+        _ => view::is_coded(text),
+    }
 }
 
 impl Redactor {

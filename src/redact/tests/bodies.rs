@@ -11,6 +11,24 @@ fn json_is_edited_in_place_and_all_else_survives_byte_for_byte() {
 }
 
 #[test]
+fn a_known_secret_is_found_behind_whatever_hides_a_part_of_it() {
+    for (secret, written) in [
+        ("ab\"cd\\ef-12345", r#"ab\"cd\\ef-12345"#),
+        ("line1\nline2-98765", r"line1\nline2-98765"),
+        ("ab/cd/ef-12345", r"ab\/cd\/ef-12345"),
+        ("abcdef-12345", r"\u0061bcdef-12345"),
+        ("abcdef-12345", r"\\u0061bcdef-12345"),
+        ("abcdef-12345", "%61bcdef-12345"),
+        ("abcdef-12345", "&#97;bcdef-12345"),
+    ] {
+        let redactor = Redactor::default();
+        assert!(redactor.remember(secret.as_bytes()));
+        let text = format!(r"say \n 50% & {written}.");
+        assert_eq!(*redactor.text(&text), r"say \n 50% & !custom-1!.", "{text}");
+    }
+}
+
+#[test]
 fn a_secret_is_known_by_its_member_at_any_depth() {
     assert_eq!(
         body(
