@@ -7,7 +7,8 @@
 //! - An exchange: a request and an answer of the sandbox, its longest list repeated up to 1 KB. The time of one check,
 //!   the token known already, as a ratio to the built-in contract's.
 //! - An answer: its longest list repeated up to a size, in MB/s; then the same with a member that nothing documents in
-//!   the last item, which the fast path leaves to the gap walker. What cannot grow to 64 KB is counted and left out.
+//!   the last item, which the fast path leaves to the gap walker; then with a wrong type in every item, for the judge.
+//!   What cannot grow to 64 KB is counted and left out.
 //!
 //! A figure is the best of several runs of one thread, reading the JSON included. Medians are those of a document's
 //! operations. With `--bytes 0` only exchanges are measured.
@@ -90,16 +91,18 @@ fn main() {
         let median = print_exchanges(&name, exchanges, reference, options.slowest);
         reference.get_or_insert(median);
         let large = answered.iter().filter_map(|one| Some((one, grown(one.answers.clone(), options.bytes)?)));
-        let (plain, with_gap): (Vec<_>, Vec<_>) = large
-            .filter(|(_, body)| body.to_string().len() >= LARGE)
-            .map(|(Answered { sample, schema, .. }, body)| {
-                let figure = |value: &Value| measure_answer(&sample.operation, schema, value);
-                (figure(&body), figure(&with_unknown_member(&body)))
-            })
-            .unzip();
-        let small = answered.len() - plain.len();
-        print_answers(&name, plain, small, options.slowest);
-        print_answers(&format!("{name}, with a gap"), with_gap, small, options.slowest);
+        let large: Vec<_> = large.filter(|(_, body)| body.to_string().len() >= LARGE).collect();
+        let small = answered.len() - large.len();
+        for (note, change) in [
+            ("", Value::clone as fn(&Value) -> Value),
+            (", with a gap", with_unknown_member),
+            (", wrong", with_wrong_types),
+        ] {
+            let figure = |(answered, body): &(&Answered, Value)| {
+                measure_answer(&answered.sample.operation, &answered.schema, &change(body))
+            };
+            print_answers(&format!("{name}{note}"), large.iter().map(figure).collect(), small, options.slowest);
+        }
     }
 }
 
@@ -209,6 +212,22 @@ fn with_unknown_member(body: &Value) -> Value {
     };
     if let Some(Value::Object(members)) = last {
         members.insert("nobody documents this".to_owned(), json!(1));
+    }
+    body
+}
+
+/// Puts an object in place of the last scalar of each object of the longest list, or of each scalar in it.
+fn with_wrong_types(body: &Value) -> Value {
+    let mut body = body.clone();
+    let at = longest(&body).unwrap_or_default();
+    for item in body.pointer_mut(&at).and_then(Value::as_array_mut).into_iter().flatten() {
+        let place = match item {
+            Value::Object(members) => members.values_mut().rfind(|value| !value.is_object() && !value.is_array()),
+            other => Some(other),
+        };
+        if let Some(place) = place {
+            *place = json!({"wrong": [1]});
+        }
     }
     body
 }

@@ -1,6 +1,8 @@
 //! Equality by value: one text per value, numbers exact.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
+
+use ahash::AHashMap;
 
 use super::{
     Kind, Node,
@@ -156,6 +158,26 @@ impl Exponent {
 }
 
 impl<'a> Node<'a> {
+    /// Where two items of an array are that have the same value; the first that repeats another one.
+    pub(crate) fn equal_items(self) -> Option<[Range<usize>; 2]> {
+        if self.len() < 2 {
+            return None;
+        }
+        let mut seen: AHashMap<Cow<'a, str>, Self> = AHashMap::with_capacity(self.len());
+        self.items().find_map(|item| {
+            let text = match item.kind() {
+                Kind::Null | Kind::Boolean => Cow::Borrowed(item.raw()),
+                Kind::String if item.plain_text().is_some() => Cow::Borrowed(item.raw()),
+                _ => {
+                    let mut text = String::new();
+                    item.canonical(&mut text);
+                    Cow::Owned(text)
+                }
+            };
+            seen.insert(text, item).map(|first| [first.span(), item.span()])
+        })
+    }
+
     /// Appends the canonical text: members sorted by name, numbers by exact value (`-0` is `0`, `1.0` is `1`, `1e2` is
     /// `100`), strings with minimal escapes, no white space. Two values are equal if and only if their canonical texts
     /// are.
@@ -170,6 +192,7 @@ impl<'a> Node<'a> {
             match node.kind() {
                 Kind::Null | Kind::Boolean => out.push_str(node.raw()),
                 Kind::Number => write_number(node, out),
+                Kind::String if node.plain_text().is_some() => out.push_str(node.raw()),
                 Kind::String => quote(&node.as_str().unwrap_or_default(), out),
                 Kind::Array => {
                     out.push('[');

@@ -303,12 +303,7 @@ impl<'a> Array<'a, Tape> for TapeArray<'a> {
     }
 
     fn is_unique(&self) -> bool {
-        let mut seen = std::collections::HashSet::with_capacity(self.0.len());
-        self.0.items().all(|item| {
-            let mut text = String::new();
-            item.canonical(&mut text);
-            seen.insert(text)
-        })
+        self.0.equal_items().is_none()
     }
 }
 

@@ -51,7 +51,7 @@ pub(in crate::contract) fn judge_text(
 }
 
 fn certainly_conforms(schema: &Schema, text: &str) -> bool {
-    if schema.integer_certainly_conforms(text) {
+    if schema.scalar_certainly_conforms(text) {
         return true;
     }
     let types = schema.types();

@@ -12,7 +12,7 @@ use super::{Indeterminate, SchemaViolation, pattern};
 use crate::json::{push_pointer, reads_as_another_scalar};
 
 /// Bound on the violations reported of one value.
-const MAX_VIOLATIONS: usize = 1000;
+pub(super) const MAX_VIOLATIONS: usize = 1000;
 
 /// What one place breaks: the more basic a clause, the earlier it comes; a wrong type makes the others moot.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

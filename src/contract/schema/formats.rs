@@ -1,6 +1,10 @@
 //! Formats that the judge asserts besides JSON Schema's own.
 
-use std::sync::Arc;
+use std::{
+    net::{Ipv4Addr, Ipv6Addr},
+    str::FromStr,
+    sync::Arc,
+};
 
 use jsonschema::{Retrieve, ValidationOptions};
 
@@ -51,13 +55,22 @@ fn is_https_uri(text: &str) -> bool {
         && uri.authority().is_some_and(|authority| !authority.host().is_empty())
 }
 
-/// Whether a text conforms to a format for certain, as most do that come by: a look at its bytes. `false` says nothing.
-pub(super) fn plain_form(format: &str) -> fn(&[u8]) -> bool {
+/// Whether a text conforms to a format, by a look at its bytes; `None` leaves it to the judge.
+pub(super) type Look = fn(&[u8]) -> Option<bool>;
+
+/// The look at texts of a format. It decides about most that come by.
+pub(super) fn look(format: &str) -> Look {
     match format {
-        "date-time" => is_plain_date_time,
-        "strict-https-uri" => is_plain_https_uri,
-        _ => |_| false,
+        "date-time" => |text| is_plain_date_time(text).then_some(true),
+        "strict-https-uri" => |text| is_plain_https_uri(text).then_some(true),
+        "ipv4" => |text| Some(parses::<Ipv4Addr>(text)),
+        "ipv6" => |text| Some(parses::<Ipv6Addr>(text)),
+        _ => |_| None,
     }
+}
+
+fn parses<T: FromStr>(text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok_and(|text| text.parse::<T>().is_ok())
 }
 
 /// `2026-11-21T03:04:05Z`, with or without a fraction; no day beyond the 28th, no leap second.
@@ -89,7 +102,31 @@ fn is_plain_https_uri(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_https_uri;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::{ASSERTED_FORMATS, is_https_uri, look};
+    use crate::{contract::schema::judge, json::TapeNode};
+
+    proptest! {
+        #[test]
+        fn a_look_at_a_text_decides_as_the_judge_does(
+            text in prop_oneof![
+                "[0-9]{1,3}(\\.[0-9]{1,3}){3}",
+                "([0-9a-f]{0,4}:){1,8}([0-9a-f]{0,4}|1\\.2\\.3\\.[0-9]{1,3})",
+                "20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{0,3})?Z?",
+                "https?://[a-z.:-]{0,9}(/[a-z%?# ~.]{0,9})?",
+                "\\PC{0,9}",
+            ],
+        ) {
+            for format in ASSERTED_FORMATS {
+                let judge = judge::asserting_formats().build(&json!({ "format": format })).unwrap();
+                if let Some(holds) = look(format)(text.as_bytes()) {
+                    prop_assert_eq!(holds, judge.is_valid(TapeNode::Text(&text)), "{}", format);
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_strict_https_uri_is_absolute_and_has_a_host() {

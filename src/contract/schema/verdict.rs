@@ -1,13 +1,13 @@
 //! One schema and its verdict on a value.
 
-use std::{fmt, ops::Range, sync::Arc};
+use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
 use super::{
-    Gap, Indeterminate, SchemaViolation, Types,
-    fast_path::Outcome,
+    Gap, Indeterminate, SchemaViolation, Types, errors,
+    fast_path::{Outcome, Part},
     set::{Build, Schemas},
 };
-use crate::json::{Document, Leaf, Node, Suspects, work};
+use crate::json::{Document, Leaf, Narrowed, Node, Suspects, work};
 
 /// Nesting up to which the stack of any thread suffices.
 const MAX_SHALLOW_DEPTH: usize = 64;
@@ -32,8 +32,20 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// The fast path's outcome, and what may be undocumented.
-type Looked = Option<(Outcome, Vec<Range<usize>>)>;
+/// What is expected where a value breaks a schema at more places than can be searched for.
+const EVERY_LEVEL: &str = "what the document shows, at every level";
+
+/// Doubtful parts of a document that are judged together.
+const BATCH: usize = if cfg!(test) { 2 } else { 256 };
+
+/// What the fast path makes of a value.
+struct Looked {
+    outcome: Outcome,
+    /// Those that may be judged without each other, where the whole does not conform for certain.
+    parts: Vec<Part>,
+    /// The parts that may be undocumented, or break the schema.
+    suspects: Vec<Range<usize>>,
+}
 
 /// The verdict of a schema on a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -73,11 +85,11 @@ impl Schema {
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<SchemaVerdict, Indeterminate> {
-        let mut looked = self.looked(document, is_origin)?;
-        let looked = looked.as_mut().map(|(outcome, places)| (*outcome, Suspects::of(places)));
-        let judged = match looked {
-            Some((Outcome::Conforms, _)) => Ok(SchemaVerdict::default()),
-            Some((Outcome::Undecided, _)) => Ok(SchemaVerdict { partial: true, ..SchemaVerdict::default() }),
+        let judged = match self.looked(document, is_origin)? {
+            Some(Looked { outcome: Outcome::Conforms, .. }) => Ok(SchemaVerdict::default()),
+            Some(Looked { outcome: Outcome::Undecided, .. }) => {
+                Ok(SchemaVerdict { partial: true, ..SchemaVerdict::default() })
+            }
             looked => self.in_full(document, is_origin, looked),
         };
         debug_assert!(self.agrees(document, is_origin, &judged));
@@ -92,7 +104,12 @@ impl Schema {
         judged: &Result<SchemaVerdict, Indeterminate>,
     ) -> bool {
         let in_full = work::share(u64::MAX, || self.judge_in_full(document, is_origin));
-        assert!(in_full.is_err() || in_full == *judged, "{in_full:?} in full, {judged:?} by the fast path");
+        // Bounds cut them off at different places.
+        let is_cut = in_full.as_ref().is_ok_and(|judged| {
+            judged.violations.len() > errors::MAX_VIOLATIONS / 10
+                || judged.violations.iter().any(|violation| violation.expected == EVERY_LEVEL)
+        });
+        assert!(in_full.is_err() || is_cut || in_full == *judged, "{in_full:?} in full, {judged:?} by the fast path");
         true
     }
 
@@ -114,24 +131,28 @@ impl Schema {
         &self,
         document: &Document,
         is_origin: &(dyn Fn(&str) -> bool + Sync),
-        looked: Option<(Outcome, Suspects<'_>)>,
+        mut looked: Option<Looked>,
     ) -> Result<SchemaVerdict, Indeterminate> {
         let (build, place) = self.build();
         let entry = build.roots[place].entry;
         let reach = build.coverage.reach(entry);
-        let (is_valid, suspects) = match looked {
-            Some((Outcome::Valid, suspects)) => (true, suspects),
-            _ => (false, Suspects::EVERYWHERE),
-        };
-        let judge = || {
-            let violations = if is_valid { Vec::new() } else { Self::violations(build, place, document)? };
+        let judge = move || {
+            let violations = match &looked {
+                Some(Looked { outcome: Outcome::Valid, .. }) => Vec::new(),
+                looked => {
+                    let parts = looked.as_ref().map(|looked| &looked.parts[..]).unwrap_or_default();
+                    Self::violations(build, place, document, parts)?
+                }
+            };
             if reach.circle_of_choices && document.depth() > MAX_SHALLOW_DEPTH {
                 // Each level would judge all branches again.
                 let judged = SchemaVerdict { violations, ..SchemaVerdict::default() };
                 return if judged.violations.is_empty() { Err(Indeterminate) } else { Ok(judged) };
             }
             let look = build.fast_path.look(is_origin);
-            let outcome = |branch: usize, value: Node<'_>| looked.map(|_| look.outcome(build.branches[branch], value));
+            let asks = looked.is_some();
+            let suspects = looked.as_mut().map_or(Suspects::EVERYWHERE, |looked| Suspects::of(&mut looked.suspects));
+            let outcome = |branch: usize, value: Node<'_>| asks.then(|| look.outcome(build.branches[branch], value));
             let holds = |branch: usize, value: Node<'_>| match outcome(branch, value) {
                 Some(Outcome::Conforms | Outcome::Undecided | Outcome::Valid) => true,
                 Some(Outcome::Violates) => false,
@@ -151,8 +172,8 @@ impl Schema {
         judged.ok_or(Indeterminate)?
     }
 
-    /// The fast path's outcome for a value, and what of it may be undocumented; `None` where it must not be asked.
-    fn looked(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Result<Looked, Indeterminate> {
+    /// What the fast path makes of a value; `None` where it must not be asked.
+    fn looked(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Result<Option<Looked>, Indeterminate> {
         let (build, place) = self.build();
         let root = &build.roots[place];
         if document.depth() > MAX_SHALLOW_DEPTH || build.coverage.reach(root.entry).broken {
@@ -160,26 +181,44 @@ impl Schema {
         }
         let look = build.fast_path.look(is_origin);
         let steps = work::granted(steps(document.source().len()));
-        let (outcome, taken) = work::bounded(steps, || look.outcome(root.shape, document.root()));
+        let (looked, taken) = work::bounded(steps, || {
+            let outcome = look.outcome(root.shape, document.root());
+            let parts = if outcome > Outcome::Valid { look.parts(root.shape, document.root()) } else { Vec::new() };
+            (outcome, parts)
+        });
         work::settle(taken);
-        let outcome = outcome.ok_or(Indeterminate)?;
-        Ok(Some((outcome, look.suspects())))
+        let (outcome, parts) = looked.ok_or(Indeterminate)?;
+        Ok(Some(Looked { outcome, parts, suspects: look.suspects() }))
     }
 
     #[cfg(test)]
     pub(super) fn at_a_look(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Option<Outcome> {
-        self.looked(document, is_origin).ok()?.map(|(outcome, _)| outcome)
+        self.looked(document, is_origin).ok()?.map(|looked| looked.outcome)
+    }
+
+    #[cfg(test)]
+    pub(super) fn parts_at_a_look(&self, document: &Document, is_origin: &dyn Fn(&str) -> bool) -> Vec<Part> {
+        self.looked(document, is_origin).ok().flatten().map(|looked| looked.parts).unwrap_or_default()
     }
 
     fn build(&self) -> (&Build, usize) {
         self.schemas.build_of(self.place)
     }
 
-    fn violations(build: &Build, place: usize, document: &Document) -> Result<Vec<SchemaViolation>, Indeterminate> {
+    /// The parts that conform for certain are left out.
+    fn violations(
+        build: &Build,
+        place: usize,
+        document: &Document,
+        parts: &[Part],
+    ) -> Result<Vec<SchemaViolation>, Indeterminate> {
         let value = Leaf::Value(document.root());
         // To find every place takes more steps than to find whether there is one: where a schema refers to itself from
         // within a choice, each level multiplies them by the number of branches.
-        let (violations, taken) = work::bounded(work::left() / 4 * 3, || build.judge.violations(place, value));
+        let (violations, taken) = work::bounded(work::left() / 4 * 3, || match parts {
+            [] => build.judge.violations(place, value),
+            _ => Self::violations_of_parts(build, place, document, parts),
+        });
         work::take(taken);
         if let Some(violations) = violations {
             return violations;
@@ -188,8 +227,42 @@ impl Schema {
         if build.backtracks || build.judge.is_valid(place, value)? {
             return Err(Indeterminate);
         }
-        let expected = "what the document shows, at every level".into();
+        let expected = EVERY_LEVEL.into();
         Ok(vec![SchemaViolation { at: String::new(), expected }])
+    }
+
+    /// The parts in doubt are judged some at a time, until there are as many violations as are reported.
+    fn violations_of_parts(
+        build: &Build,
+        place: usize,
+        document: &Document,
+        parts: &[Part],
+    ) -> Result<Vec<SchemaViolation>, Indeterminate> {
+        let doubtful: Vec<&Range<usize>> = parts.iter().filter(|part| !part.certain).map(|part| &part.span).collect();
+        let innermost = doubtful.iter().zip(doubtful[1.min(doubtful.len())..].iter().map(Some).chain([None]));
+        let innermost = innermost.filter(|(span, next)| next.is_none_or(|next| next.start >= span.end));
+        let innermost: Vec<_> = innermost.map(|(span, _)| *span).collect();
+        let mut batches: Vec<Range<usize>> =
+            innermost.chunks(BATCH).map(|batch| batch[0].start..batch[batch.len() - 1].end).collect();
+        if batches.is_empty() {
+            // What is in doubt is around all parts.
+            batches.push(0..0);
+        }
+        let mut found = BTreeMap::new();
+        for batch in batches {
+            let is_left_out =
+                |part: &&Part| part.certain || part.span.end <= batch.start || part.span.start >= batch.end;
+            let without = parts.iter().filter(is_left_out).map(|part| part.span.start);
+            let rest = Narrowed::of(document, without);
+            for violation in build.judge.violations(place, Leaf::Value(rest.root()))? {
+                found.entry(rest.in_whole(&violation.at)).or_insert(violation.expected);
+            }
+            if found.len() >= errors::MAX_VIOLATIONS {
+                break;
+            }
+        }
+        let found = found.into_iter().take(errors::MAX_VIOLATIONS);
+        Ok(found.map(|(at, expected)| SchemaViolation { at, expected }).collect())
     }
 
     /// The violations of a text outside of any document (a parameter).
@@ -212,11 +285,13 @@ impl Schema {
         in_full()
     }
 
-    /// Whether a text stands for an integer and certainly conforms; `false` decides nothing.
+    /// Whether a text stands for an integer or a boolean and certainly conforms; `false` decides nothing.
     #[must_use]
-    pub fn integer_certainly_conforms(&self, text: &str) -> bool {
+    pub fn scalar_certainly_conforms(&self, text: &str) -> bool {
         let (build, place) = self.build();
-        self.types().is_integer() && build.fast_path.integer_certainly_conforms(build.roots[place].shape, text)
+        let (path, shape, types) = (&build.fast_path, build.roots[place].shape, build.types(place));
+        (types.is_integer() && path.integer_certainly_conforms(shape, text))
+            || (types.is_boolean() && path.boolean_certainly_conforms(shape, text))
     }
 
     /// The types that a value may have.

@@ -13,7 +13,7 @@ use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use super::{
-    constants::Constants,
+    constants::{ByConstant, Constants},
     kinds::Kinds,
     table::{
         Branch, Choice, DecidingMember, FEW, FastPath, Format, Holding, Members, Named, Others, Plain, Select, Shape,
@@ -287,7 +287,8 @@ impl<'a> Compiler<'a> {
             "oneOf" => Holding::One,
             _ => Holding::Any,
         };
-        Ok(Choice { holding, nullable, branches, deciding })
+        let by_constant = ByConstant::of(branches.iter().map(|branch| (branch.kinds, branch.values.as_ref())));
+        Ok(Choice { holding, nullable, branches, deciding, by_constant })
     }
 
     fn branch(
@@ -369,7 +370,8 @@ impl<'a> Compiler<'a> {
                     }
                     None => plain.asked.push(self.judge(keyword, value).ok_or(Unknown)?),
                 },
-                "pattern" | "multipleOf" | "uniqueItems" | "dependentRequired" => {
+                "uniqueItems" => plain.items.unique |= value.as_bool().ok_or(Unknown)?,
+                "pattern" | "multipleOf" | "dependentRequired" => {
                     plain.asked.push(self.judge(keyword, value).ok_or(Unknown)?);
                 }
                 "x-contrail-known-values" => {
@@ -395,8 +397,8 @@ impl<'a> Compiler<'a> {
     /// A format that the judge does not know asserts nothing.
     fn format(&mut self, value: &Value, plain: &mut Plain) {
         if let Some(judge) = self.judge("format", value) {
-            let is_plain = formats::plain_form(value.as_str().unwrap_or_default());
-            plain.text.formats.push(Format { is_plain, judge });
+            let look = formats::look(value.as_str().unwrap_or_default());
+            plain.text.formats.push(Format { look, judge });
         }
     }
 

@@ -88,6 +88,64 @@ impl Constants {
     }
 }
 
+/// Branches by the scalars that they allow, a bit for each.
+#[derive(Default)]
+pub(super) struct ByConstant {
+    /// The types whose values are found here: every branch that takes one names its values.
+    kinds: Kinds,
+    /// Sorted.
+    texts: Vec<(Box<[u8]>, u128)>,
+    /// Sorted.
+    numbers: Vec<(i64, u128)>,
+}
+
+impl ByConstant {
+    /// Of branches with the types that they take and the values that they allow.
+    pub(super) fn of<'c>(branches: impl Iterator<Item = (Kinds, Option<&'c Constants>)>) -> Self {
+        let mut found = Self { kinds: Kinds(Kinds::of(Kind::String).0 | Kinds::of(Kind::Number).0), ..Self::default() };
+        for (index, (kinds, constants)) in branches.enumerate() {
+            let Some(constants) = constants else {
+                found.kinds.0 &= !kinds.0;
+                continue;
+            };
+            if kinds.has(Kind::String) {
+                found.texts.extend(constants.texts.iter().map(|text| (text.clone(), 1 << index)));
+            }
+            if kinds.has(Kind::Number) {
+                found.numbers.extend(constants.numbers.iter().map(|number| (*number, 1 << index)));
+            }
+        }
+        join(&mut found.texts);
+        join(&mut found.numbers);
+        found
+    }
+
+    /// The branches that a value does not break for certain; `None` where it is not found here.
+    pub(super) fn branches(&self, kind: Kind, value: Node<'_>) -> Option<u128> {
+        if !self.kinds.has(kind) {
+            return None;
+        }
+        let found = if kind == Kind::String {
+            let text = value.plain_text()?;
+            self.texts.binary_search_by(|(held, _)| (**held).cmp(text)).map(|at| self.texts[at].1)
+        } else {
+            let number = integer(value.as_number()?)?;
+            self.numbers.binary_search_by_key(&number, |(held, _)| *held).map(|at| self.numbers[at].1)
+        };
+        Some(found.unwrap_or(0))
+    }
+}
+
+/// Sorts values, each of them once with all its branches.
+fn join<T: Ord>(values: &mut Vec<(T, u128)>) {
+    values.sort_unstable();
+    values.dedup_by(|next, first| {
+        let equal = next.0 == first.0;
+        first.1 |= if equal { next.1 } else { 0 };
+        equal
+    });
+}
+
 /// The integer that a number's text is, if it is written as one and has 64 bits.
 pub(super) fn integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();

@@ -65,11 +65,17 @@ impl FastPath {
             _ => false,
         }
     }
+
+    /// The same for a boolean.
+    pub(in crate::contract::schema) fn boolean_certainly_conforms(&self, shape: usize, text: &str) -> bool {
+        matches!(text, "true" | "false")
+            && matches!(&self.shapes[shape], Shape::Scalar(kinds) if kinds.has(Kind::Boolean))
+    }
 }
 
 /// Looks at the values of one document.
 pub(in crate::contract::schema) struct Look<'g> {
-    shapes: &'g [Shape],
+    pub(super) shapes: &'g [Shape],
     is_origin: &'g dyn Fn(&str) -> bool,
     /// Outcomes of choices, by shape and place of the value, so that no depth of choices multiplies the work.
     decided: RefCell<AHashMap<(usize, usize), Outcome>>,
@@ -84,7 +90,7 @@ impl Look<'_> {
     }
 
     /// Leaves it to the walker whether this value has a gap, or is undecided.
-    fn suspect(&self, value: Node<'_>, outcome: Outcome) -> Outcome {
+    pub(super) fn suspect(&self, value: Node<'_>, outcome: Outcome) -> Outcome {
         self.suspects.borrow_mut().push(value.span());
         outcome
     }
@@ -152,8 +158,7 @@ impl Look<'_> {
         let otherwise = || self.outcome(select.otherwise, value);
         let Some(selector) = value.get(&select.property) else { return otherwise() };
         let Some(selector) = selector.plain_text() else { return Outcome::Doubt };
-        let case = select.cases.iter().find(|(held, _)| held.as_bytes() == selector);
-        match case.map(|(_, shape)| self.outcome(*shape, value)) {
+        match select.case(selector).map(|shape| self.outcome(shape, value)) {
             Some(outcome) if !select.children || outcome <= Outcome::Valid => outcome,
             _ => self.suspect(value, otherwise().max(Outcome::Valid)),
         }
@@ -198,14 +203,13 @@ impl Look<'_> {
     }
 
     fn items(&self, items: &Items, value: Node<'_>) -> Outcome {
-        let count = value.len();
-        if count < items.fewest || items.most.is_some_and(|most| count > most) {
+        if !items.fits(value.len()) {
             return Outcome::Violates;
         }
         let mut worst = Outcome::Conforms;
         match items.each {
             Others::Covered => {}
-            Others::Scalar(kinds) => return Outcome::of(value.items().all(|item| kinds.has(item.kind()))),
+            Others::Scalar(kinds) => worst = Outcome::of(value.items().all(|item| kinds.has(item.kind()))),
             each => {
                 for item in value.items() {
                     worst = worst.max(self.other(each, item));
@@ -215,12 +219,14 @@ impl Look<'_> {
                 }
             }
         }
+        if items.unique && worst < Outcome::Violates && value.equal_items().is_some() {
+            return Outcome::Violates;
+        }
         worst
     }
 
     fn members(&self, members: &Members, value: Node<'_>) -> Outcome {
-        let count = value.len();
-        if count < members.fewest || members.most.is_some_and(|most| count > most) {
+        if !members.fits(value.len()) {
             return Outcome::Violates;
         }
         let mut seen = 0;
@@ -228,15 +234,8 @@ impl Look<'_> {
         let mut expected = 0;
         let mut worst = Outcome::Conforms;
         for (name, member) in value.entries() {
-            let others = match members.find(&plain_or_unescaped(name), expected) {
-                None => members.others,
-                Some(index) => {
-                    let named = &members.named[index];
-                    expected = index + 1;
-                    seen |= named.bit;
-                    named.shape
-                }
-            };
+            let (others, bit) = members.about(name, &mut expected);
+            seen |= bit;
             worst = worst.max(self.other(others, member));
             if worst == Outcome::Violates {
                 return worst;
@@ -246,7 +245,7 @@ impl Look<'_> {
     }
 
     #[inline]
-    fn other(&self, others: Others, value: Node<'_>) -> Outcome {
+    pub(super) fn other(&self, others: Others, value: Node<'_>) -> Outcome {
         match others {
             Others::Gap => self.suspect(value, Outcome::Valid),
             Others::Closed => Outcome::Violates,
@@ -267,10 +266,46 @@ fn plain_or_unescaped(value: Node<'_>) -> Cow<'_, [u8]> {
     }
 }
 
+impl Select {
+    /// The shape that a value of the member selects.
+    pub(super) fn case(&self, selector: &[u8]) -> Option<usize> {
+        self.cases.iter().find(|(held, _)| held.as_bytes() == selector).map(|(_, shape)| *shape)
+    }
+}
+
+impl Items {
+    pub(super) fn fits(&self, count: usize) -> bool {
+        count >= self.fewest && self.most.is_none_or(|most| count <= most)
+    }
+}
+
+impl Members {
+    pub(super) fn fits(&self, count: usize) -> bool {
+        count >= self.fewest && self.most.is_none_or(|most| count <= most)
+    }
+
+    /// What is asked of the member of this name, and its bit among the required ones. `expected` is where the name
+    /// probably is, and becomes where the next one is.
+    #[inline]
+    pub(super) fn about(&self, name: Node<'_>, expected: &mut usize) -> (Others, u64) {
+        match self.find(&plain_or_unescaped(name), *expected) {
+            None => (self.others, 0),
+            Some(index) => {
+                let named = &self.named[index];
+                *expected = index + 1;
+                (named.shape, named.bit)
+            }
+        }
+    }
+}
+
 impl Choice {
     /// The branches, a bit for each, that a value does not break for certain: by its type, by what it is, by a member
     /// that decides, or by one that is not there.
     fn likely(&self, kind: Kind, value: Node<'_>) -> u128 {
+        if let Some(found) = self.by_constant.branches(kind, value) {
+            return found;
+        }
         let may_be = |constants: &Constants| constants.has(value).unwrap_or(true);
         let mut likely: u128 = 0;
         for (index, branch) in self.branches.iter().enumerate() {

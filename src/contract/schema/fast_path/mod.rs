@@ -9,8 +9,9 @@ mod compile;
 mod constants;
 mod kinds;
 mod look;
+mod settle;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::{look::Outcome, table::FastPath};
+pub(super) use self::{look::Outcome, settle::Part, table::FastPath};

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use jsonschema::Validator;
 
-use super::{constants::Constants, kinds::Kinds};
+use super::{
+    constants::{ByConstant, Constants},
+    kinds::Kinds,
+};
 use crate::{
-    contract::schema::gaps::Known,
+    contract::schema::{formats, gaps::Known},
     json::{Kind, Tape, TapeNode},
 };
 
@@ -43,6 +46,7 @@ pub(super) struct Choice {
     pub(super) branches: Vec<Branch>,
     /// Members that exclude branches, first those of most branches.
     pub(super) deciding: Vec<DecidingMember>,
+    pub(super) by_constant: ByConstant,
 }
 
 impl Choice {
@@ -117,9 +121,9 @@ pub(super) struct Text {
     pub(super) formats: Vec<Format>,
 }
 
-/// A format with a reading of ours for its usual form; the judge is asked about every other.
+/// A format with a look of ours that decides about usual texts; the judge is asked about every other.
 pub(super) struct Format {
-    pub(super) is_plain: fn(&[u8]) -> bool,
+    pub(super) look: formats::Look,
     pub(super) judge: Arc<Validator<Tape>>,
 }
 
@@ -166,6 +170,8 @@ pub(super) enum Others {
 pub(super) struct Items {
     pub(super) fewest: usize,
     pub(super) most: Option<usize>,
+    /// No two are equal.
+    pub(super) unique: bool,
     pub(super) each: Others,
 }
 
@@ -194,7 +200,8 @@ impl Text {
 
     /// Whether a text conforms, but for its known values; `value` is the same for a judge.
     pub(super) fn takes(&self, text: &[u8], value: TapeNode<'_>) -> bool {
-        self.fits(text) && self.formats.iter().all(|format| (format.is_plain)(text) || format.judge.is_valid(value))
+        let holds = |format: &Format| (format.look)(text).unwrap_or_else(|| format.judge.is_valid(value));
+        self.fits(text) && self.formats.iter().all(holds)
     }
 
     /// Whether it has as many characters as it may have; they are counted where the bytes do not decide.

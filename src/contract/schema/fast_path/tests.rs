@@ -328,6 +328,56 @@ fn a_schema_that_refers_to_itself_is_followed_as_deep_as_the_value_goes() {
     assert!(!conforms_at_once(&tree, r#"{"c":{"c":{},"n":[{},{"d":{}}]}}"#));
 }
 
+/// The texts of the values that the judge leaves out.
+fn certain<'t>(schema: &Schema, text: &'t str) -> Vec<&'t str> {
+    outcome(schema, text);
+    let document = Document::parse(text.as_bytes().to_vec()).unwrap();
+    let parts = schema.parts_at_a_look(&document, &is_origin).into_iter();
+    parts.filter(|part| part.certain).map(|part| &text[part.span]).collect()
+}
+
+#[test]
+fn the_judge_leaves_out_what_conforms_for_certain() {
+    let item = json!({"type": "object", "required": ["id"], "properties":
+        {"id": {"type": "integer"}, "name": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}}});
+    let list = of(&json!({"type": "array", "items": item}).to_string());
+    let text = r#"[{"id":1},{"id":2,"name":5,"tags":["a",6,"b"]},{"name":"x"},{"id":3,"tags":["c"]}]"#;
+    assert_eq!(certain(&list, text), [r#"{"id":1}"#, r#""a""#, r#""b""#, r#""x""#, r#"{"id":3,"tags":["c"]}"#]);
+    assert_eq!(certain(&list, r#"[{"id":1}]"#), [""; 0], "nothing is in doubt");
+    let few = of(&json!({"type": "array", "items": item, "maxItems": 1}).to_string());
+    assert_eq!(certain(&few, r#"[{"id":1},{"id":2}]"#), [r#"{"id":1}"#, r#"{"id":2}"#]);
+}
+
+#[test]
+fn two_equal_items_are_left_as_a_proof() {
+    let unique = of(r#"{"type":"array","uniqueItems":true,"items":{"type":["string","object"],
+        "properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}}"#);
+    assert_eq!(certain(&unique, r#"["a","b","\u0061","c","b"]"#), [r#""b""#, r#""c""#, r#""b""#]);
+    // Without their certain members, these would be equal.
+    assert_eq!(certain(&unique, r#"[{"a":1,"b":"x"},{"a":2,"b":"x"},"c"]"#), [r#""c""#]);
+}
+
+#[test]
+fn below_a_choice_what_decides_it_is_left() {
+    let named = |kind: &str| {
+        json!({"type": "object", "properties":
+            {"kind": {"const": kind}, "list": {"type": "array", "items": {"type": kind}}, "other": {}}})
+    };
+    let either =
+        of(&json!({"oneOf": [named("string"), named("null"), {"type": "array", "items": {"type": "null"}}]})
+            .to_string());
+    assert_eq!(certain(&either, r#"{"other":1,"kind":"string","list":["a",5]}"#), [r#""a""#]);
+    assert_eq!(certain(&either, "[null,5]"), ["null"]);
+    assert_eq!(certain(&either, r#"{"list":["a",5]}"#), [""; 0], "nothing decides");
+    let reference = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    let document = json!({
+        "s": {"oneOf": [reference("string"), reference("null")], "discriminator": {"propertyName": "kind"}},
+        "components": {"schemas": {"string": named("string"), "null": named("null")}},
+    });
+    let selected = schema(&document, "/s");
+    assert_eq!(certain(&selected, r#"{"other":1,"kind":"null","list":[null,5]}"#), ["null"]);
+}
+
 #[test]
 fn names_are_found_in_any_order_among_few_and_among_many() {
     for count in [3, 30] {
@@ -422,7 +472,7 @@ fn values() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 12, 3, |inner| {
         prop_oneof![
             prop::collection::btree_map("[abcd]", inner.clone(), 0..4).prop_map(|members| json!(members)),
-            prop::collection::vec(inner, 0..3).prop_map(Value::from),
+            prop::collection::vec(inner, 0..5).prop_map(Value::from),
         ]
     })
 }

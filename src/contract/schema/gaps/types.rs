@@ -69,6 +69,11 @@ impl Types {
         (self.has(Self::INTEGER) || self.has(Self::NUMBER)) && !self.has(Self::STRING)
     }
 
+    /// Whether a text stands for a boolean wherever it is written as one.
+    pub(in crate::contract::schema) fn is_boolean(self) -> bool {
+        self.has(Self::BOOLEAN) && !self.has(Self::STRING)
+    }
+
     /// Whether a text stands for JSON text of a container: an object or an array is among them, and no string.
     #[must_use]
     pub fn is_container(self) -> bool {

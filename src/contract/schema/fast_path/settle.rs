@@ -1,0 +1,147 @@
+//! The parts of a value that may be judged without each other, and which of them conform for certain.
+//!
+//! The judge looks at the others alone, some at a time. A part may be left out only where that changes nothing that
+//! the judge reports of the rest: its errors, and the branches of choices that hold.
+
+use std::ops::Range;
+
+use super::{
+    look::{Look, Outcome},
+    table::{Choice, Items, Members, Others, Plain, Shape},
+};
+use crate::json::{Kind, Node};
+
+/// A member or an item that the judge may leave out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::contract::schema) struct Part {
+    pub(in crate::contract::schema) span: Range<usize>,
+    /// It conforms, whatever the rest is.
+    pub(in crate::contract::schema) certain: bool,
+}
+
+/// How the container around a value came to its shape.
+#[derive(Clone, Copy, Default)]
+struct Way {
+    /// Some members of this value decided: they stay.
+    by_members: bool,
+    /// So did those of a value around it, and the judge compares the errors of all branches.
+    compared: bool,
+}
+
+impl Look<'_> {
+    /// The parts of a value by their beginnings, the outer ones first. Whatever may break a schema becomes a suspect.
+    pub(in crate::contract::schema) fn parts(&self, index: usize, value: Node<'_>) -> Vec<Part> {
+        let mut parts = Vec::new();
+        self.settle(Others::Shape(index), value, Way::default(), &mut parts);
+        parts.sort_unstable_by_key(|part| (part.span.start, std::cmp::Reverse(part.span.end)));
+        parts
+    }
+
+    /// Whether a value conforms for certain; if not, adds its parts.
+    fn settle(&self, others: Others, value: Node<'_>, way: Way, parts: &mut Vec<Part>) -> bool {
+        let shape = match others {
+            Others::Shape(shape) | Others::Unnamed(shape) => &self.shapes[shape],
+            _ => &Shape::Doubt,
+        };
+        match shape {
+            Shape::Plain(plain) if plain.is_settled_by_parts(value.kind()) => {
+                if let Others::Unnamed(_) = others {
+                    self.suspect(value, Outcome::Valid);
+                }
+                let before = parts.len();
+                let (settled, by_parts) = match value.kind() {
+                    Kind::Array => self.settle_items(&plain.items, value, way, parts),
+                    _ => self.settle_members(&plain.members, value, way, parts),
+                };
+                if settled || (way.compared && !by_parts) {
+                    parts.truncate(before);
+                }
+                return settled;
+            }
+            _ if self.other(others, value) <= Outcome::Valid => return true,
+            Shape::Select(select) if !select.children => {
+                let selected = value.get(&select.property).and_then(Node::plain_text);
+                if let Some(shape) = selected.and_then(|selected| select.case(selected)) {
+                    return self.settle(Others::Shape(shape), value, Way { by_members: true, ..way }, parts);
+                }
+            }
+            Shape::Choice(choice) if !way.compared => {
+                if let Some((shape, by_members)) = choice.only(value) {
+                    self.settle(Others::Shape(shape), value, Way { by_members, compared: by_members }, parts);
+                }
+            }
+            _ => {}
+        }
+        self.suspect(value, Outcome::Doubt);
+        false
+    }
+
+    /// Whether an array conforms, and whether it does but for its items.
+    fn settle_items(&self, items: &Items, value: Node<'_>, way: Way, parts: &mut Vec<Part>) -> (bool, bool) {
+        let equal = if items.unique { value.equal_items() } else { None };
+        let fits = items.fits(value.len()) && equal.is_none();
+        // Two that are equal stay, as a proof.
+        let stays = |item: &Range<usize>| equal.as_ref().is_some_and(|equal| equal.contains(item));
+        let mut all = true;
+        for item in value.items() {
+            let before = parts.len();
+            let holds = self.settle(items.each, item, Way { by_members: false, ..way }, parts);
+            if items.unique {
+                // Two that differ must not become equal.
+                parts.truncate(before);
+            }
+            let part = Part { span: item.span(), certain: holds };
+            parts.extend(Some(part).filter(|part| !stays(&part.span)));
+            all &= holds;
+        }
+        (fits && all, fits)
+    }
+
+    /// Whether an object conforms, and whether it does but for its members.
+    fn settle_members(&self, members: &Members, value: Node<'_>, way: Way, parts: &mut Vec<Part>) -> (bool, bool) {
+        let (mut seen, mut expected, mut all) = (0, 0, true);
+        for (name, member) in value.entries() {
+            let (others, bit) = members.about(name, &mut expected);
+            let holds = self.settle(others, member, Way { by_members: false, ..way }, parts);
+            // One that has to be there stays.
+            let part = || Part { span: member.span(), certain: holds };
+            parts.extend((bit == 0 && !way.by_members).then(part));
+            seen |= bit;
+            all &= holds;
+        }
+        let fits = members.fits(value.len()) && seen == members.required;
+        (fits && all, fits)
+    }
+}
+
+impl Choice {
+    /// The shape of the only branch that a container may conform to, and whether members exclude the others, not the
+    /// types alone.
+    fn only(&self, value: Node<'_>) -> Option<(usize, bool)> {
+        let kind = value.kind();
+        let takes = self.branches.iter().enumerate().filter(|(_, branch)| branch.kinds.has(kind));
+        let mut left: Vec<usize> = takes.map(|(index, _)| index).collect();
+        let by_members = left.len() > 1;
+        for member in &self.deciding {
+            let Some(held) = value.get(&member.name).filter(|_| left.len() > 1) else { continue };
+            left.retain(|branch| {
+                let mut values = member.values.iter().filter(|(index, _)| index == branch);
+                values.all(|(_, constants)| constants.has(held) != Some(false))
+            });
+        }
+        match left[..] {
+            [only] if matches!(kind, Kind::Array | Kind::Object) => Some((self.branches[only].shape, by_members)),
+            _ => None,
+        }
+    }
+}
+
+impl Plain {
+    /// Whether a container of this kind conforms where its parts do, with the count and the names that are asked for.
+    fn is_settled_by_parts(&self, kind: Kind) -> bool {
+        matches!(kind, Kind::Array | Kind::Object)
+            && self.kinds.has(kind)
+            && self.asked.is_empty()
+            && self.allowed.is_none()
+    }
+}
