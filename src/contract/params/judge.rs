@@ -41,24 +41,13 @@ pub(in crate::contract) fn judge_text(
         Definition::Schema(schema) => schema,
     };
     let is_plain = !matches!(notation.style, Style::Label | Style::Matrix);
-    if is_plain && certainly_conforms(schema, &text.1) {
+    if is_plain && schema.text_certainly_conforms(&text.1) {
         return Judgement::default();
     }
     match style::value(notation.style, notation.explode, name, &Shape::of(schema), &sent(text, notation, form)) {
         Some(value) => Judgement::of(value.judge(schema, &|_| false)),
         None => Judgement::violation(format!("the style `{}`", notation.style.name())),
     }
-}
-
-fn certainly_conforms(schema: &Schema, text: &str) -> bool {
-    if schema.scalar_certainly_conforms(text) {
-        return true;
-    }
-    let types = schema.types();
-    types.string()
-        && !types.array()
-        && !types.object()
-        && schema.violations_of_text(text).is_ok_and(|violations| violations.is_empty())
 }
 
 /// Judges plain text.

@@ -265,33 +265,23 @@ impl Schema {
         Ok(found.map(|(at, expected)| SchemaViolation { at, expected }).collect())
     }
 
-    /// The violations of a text outside of any document (a parameter).
-    ///
-    /// # Errors
-    ///
-    /// [`Indeterminate`] if the schema is unusable or a pattern is too costly to match.
-    pub fn violations_of_text(&self, text: &str) -> Result<Vec<SchemaViolation>, Indeterminate> {
+    /// The violations of a text outside of any document, by the judge alone.
+    #[cfg(test)]
+    pub(crate) fn violations_of_text(&self, text: &str) -> Result<Vec<SchemaViolation>, Indeterminate> {
         let (build, place) = self.build();
-        let in_full = || {
-            let judge = || build.judge.violations(place, Leaf::Text(text));
-            let (judged, taken) = work::bounded(work::granted(steps(text.len())), judge);
-            work::settle(taken);
-            judged.ok_or(Indeterminate)?
-        };
-        if build.fast_path.text_certainly_conforms(build.roots[place].shape, text) {
-            debug_assert_eq!(in_full(), Ok(Vec::new()));
-            return Ok(Vec::new());
-        }
-        in_full()
+        let (judged, _) = work::bounded(steps(text.len()), || build.judge.violations(place, Leaf::Text(text)));
+        judged.ok_or(Indeterminate)?
     }
 
-    /// Whether a text stands for an integer or a boolean and certainly conforms; `false` decides nothing.
+    /// Whether a parameter's text certainly conforms as the integer, the boolean or the string that it stands for;
+    /// `false` decides nothing.
     #[must_use]
-    pub fn scalar_certainly_conforms(&self, text: &str) -> bool {
+    pub fn text_certainly_conforms(&self, text: &str) -> bool {
         let (build, place) = self.build();
         let (path, shape, types) = (&build.fast_path, build.roots[place].shape, build.types(place));
         (types.is_integer() && path.integer_certainly_conforms(shape, text))
             || (types.is_boolean() && path.boolean_certainly_conforms(shape, text))
+            || (types.string() && !types.array() && !types.object() && path.text_certainly_conforms(shape, text))
     }
 
     /// The types that a value may have.

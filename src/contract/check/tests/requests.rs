@@ -123,3 +123,22 @@ fn forms_are_judged_as_the_object_that_they_stand_for() {
     form("title=%zz").finds(&["request.body.malformed /title"]);
     form("title=%ff").finds(&["request.body.malformed /title"]);
 }
+
+#[test]
+fn a_text_that_the_judge_leaves_open_is_unchecked() {
+    let shelf = |schema: serde_json::Value| {
+        let mut case = Case::list("");
+        *case.document.pointer_mut("/paths/~1books/get/parameters/2/schema").unwrap() = schema;
+        case
+    };
+    let aspects = ["required-scope", "success-status"];
+    let open = ["required-scope", "success-status", "request-parameters"];
+    shelf(serde_json::json!({"type": "string", "pattern": "^a"})).finds(&[]).leaves(&aspects);
+    for schema in [
+        serde_json::json!({"type": "string", "pattern": "(?<"}),
+        serde_json::json!({"type": "string", "$ref": "#/nowhere"}),
+        serde_json::json!({"type": "string", "allOf": [{"$ref": "#/nowhere"}]}),
+    ] {
+        shelf(schema).finds(&[]).leaves(&open);
+    }
+}
