@@ -22,8 +22,8 @@ pub(in crate::contract::schema) struct Part {
 /// How the container around a value came to its shape.
 #[derive(Clone, Copy, Default)]
 struct Way {
-    /// Some members of this value decided: they stay.
-    by_members: bool,
+    /// Some members or items of this value may have decided: all of them stay.
+    by_parts: bool,
     /// So did those of a value around it, and the judge compares the errors of all branches.
     compared: bool,
 }
@@ -62,12 +62,12 @@ impl Look<'_> {
             Shape::Select(select) if !select.children => {
                 let selected = value.get(&select.property).and_then(Node::plain_text);
                 if let Some(shape) = selected.and_then(|selected| select.case(selected)) {
-                    return self.settle(Others::Shape(shape), value, Way { by_members: true, ..way }, parts);
+                    return self.settle(Others::Shape(shape), value, Way { by_parts: true, ..way }, parts);
                 }
             }
             Shape::Choice(choice) if !way.compared => {
-                if let Some((shape, by_members)) = choice.only(value) {
-                    self.settle(Others::Shape(shape), value, Way { by_members, compared: by_members }, parts);
+                if let Some(shape) = choice.only(value) {
+                    self.settle(Others::Shape(shape), value, Way { by_parts: true, compared: true }, parts);
                 }
             }
             _ => {}
@@ -85,13 +85,13 @@ impl Look<'_> {
         let mut all = true;
         for item in value.items() {
             let before = parts.len();
-            let holds = self.settle(items.each, item, Way { by_members: false, ..way }, parts);
+            let holds = self.settle(items.each, item, Way { by_parts: false, ..way }, parts);
             if items.unique {
                 // Two that differ must not become equal.
                 parts.truncate(before);
             }
             let part = Part { span: item.span(), certain: holds };
-            parts.extend(Some(part).filter(|part| !stays(&part.span)));
+            parts.extend(Some(part).filter(|part| !way.by_parts && !stays(&part.span)));
             all &= holds;
         }
         (fits && all, fits)
@@ -102,10 +102,10 @@ impl Look<'_> {
         let (mut seen, mut expected, mut all) = (0, 0, true);
         for (name, member) in value.entries() {
             let (others, bit) = members.about(name, &mut expected);
-            let holds = self.settle(others, member, Way { by_members: false, ..way }, parts);
+            let holds = self.settle(others, member, Way { by_parts: false, ..way }, parts);
             // One that has to be there stays.
             let part = || Part { span: member.span(), certain: holds };
-            parts.extend((bit == 0 && !way.by_members).then(part));
+            parts.extend((bit == 0 && !way.by_parts).then(part));
             seen |= bit;
             all &= holds;
         }
@@ -115,13 +115,11 @@ impl Look<'_> {
 }
 
 impl Choice {
-    /// The shape of the only branch that a container may conform to, and whether members exclude the others, not the
-    /// types alone.
-    fn only(&self, value: Node<'_>) -> Option<(usize, bool)> {
+    /// The shape of the only branch that a container may conform to.
+    fn only(&self, value: Node<'_>) -> Option<usize> {
         let kind = value.kind();
         let takes = self.branches.iter().enumerate().filter(|(_, branch)| branch.kinds.has(kind));
         let mut left: Vec<usize> = takes.map(|(index, _)| index).collect();
-        let by_members = left.len() > 1;
         for member in &self.deciding {
             let Some(held) = value.get(&member.name).filter(|_| left.len() > 1) else { continue };
             left.retain(|branch| {
@@ -130,7 +128,7 @@ impl Choice {
             });
         }
         match left[..] {
-            [only] if matches!(kind, Kind::Array | Kind::Object) => Some((self.branches[only].shape, by_members)),
+            [only] if matches!(kind, Kind::Array | Kind::Object) => Some(self.branches[only].shape),
             _ => None,
         }
     }
