@@ -521,6 +521,8 @@ mod tests {
             let decided = common.is_some_and(|common| {
                 !refusals.is_empty() && refusals.iter().fold(common, |left, set| left & !set) == 1 << hidden
             });
+            // A tenant that refused nothing for lack of a scope has not shown that it explains such refusals.
+            let explains = explains && !refusals.is_empty();
             let (decision, _) = decide(told);
             if let Decision::Requires(scope) = &decision {
                 // Without words that explain it, a feature that is off for some tokens only looks like a missing scope.
