@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{
     ContractDocument,
+    compile::named_scheme,
     model::{Content, Response, Status},
     refs,
 };
@@ -223,13 +224,14 @@ impl ContractDocument {
 /// What `security` (of an operation, else of the document) asks for.
 fn asks_for(document: &Value, own: Option<&Value>) -> Vec<Vec<AskedScheme>> {
     let scheme = |(name, scopes): (&String, &Value)| {
-        let at = format!("/components/securitySchemes/{}", name.replace('~', "~0").replace('/', "~1"));
-        let text_of = |key: &str| refs::at(document, &at).and_then(|scheme| scheme.get(key)?.as_str());
-        let kind = text_of("type").unwrap_or_default();
-        let scheme = match (text_of("scheme"), text_of("in"), text_of("name")) {
-            (Some(scheme), ..) => format!("{name} ({kind} {scheme})"),
-            (_, Some(place), Some(field)) => format!("{name} ({kind} in {place} {field})"),
-            _ => format!("{name} ({kind})"),
+        let defined = named_scheme(document, name).map(|(_, scheme)| refs::followed(document, scheme));
+        let text_of = |key: &str| defined?.get(key)?.as_str();
+        let scheme = match (text_of("type"), text_of("scheme"), text_of("in"), text_of("name")) {
+            (Some(kind), Some(scheme), ..) => format!("{name} ({kind} {scheme})"),
+            (Some(kind), _, Some(place), Some(field)) => format!("{name} ({kind} in {place} {field})"),
+            (Some(kind), ..) => format!("{name} ({kind})"),
+            _ if defined.is_some() => format!("{name} (of no type)"),
+            _ => format!("{name} (not defined)"),
         };
         let scopes = scopes.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
         AskedScheme { scheme, scopes: scopes.collect() }

@@ -309,8 +309,9 @@ fn what_an_operation_asks_for_and_scopes_of_any_form_are_shown_as_in_the_documen
                 /b: {get: {operationId: keyed, security: [{key: []}], responses: {}}}\n  /c: {get: {operationId: either, \
                 security: [{}, {token: []}], responses: {}}}\n  /d: {get: {operationId: any, security: [{token: []}], \
                 responses: {}}}\n  /e: {get: {operationId: scoped, security: [{oauth: ['orders:read']}], responses: \
-                {}}}\ncomponents:\n  securitySchemes:\n    key: {type: apiKey, in: header, name: X-Key}\n    token: {type: \
-                http, scheme: bearer}\n    oauth: {type: oauth2, flows: {clientCredentials: {tokenUrl: /token, scopes: \
+                {}}}\n  /f: {get: {operationId: dangling, security: [{gone: [], other: []}, {odd: []}], responses: \
+                {}}}\ncomponents:\n  securitySchemes:\n    key: {type: apiKey, in: header, name: X-Key}\n    odd: {}\n    \
+                other: {$ref: '#/components/securitySchemes/token'}\n    token: {type: http, scheme: bearer}\n    oauth: {type: oauth2, flows: {clientCredentials: {tokenUrl: /token, scopes: \
                 {'orders:read': x, 'orders:write': x, admin: x, 'read:users': x}}}}\n";
     fs::write(folder.path().join("shop.yaml"), text).unwrap();
     let shown = run_in(folder.path(), ["contract", "--contract", "shop.yaml"]).stdout;
@@ -319,7 +320,8 @@ fn what_an_operation_asks_for_and_scopes_of_any_form_are_shown_as_in_the_documen
         "  keyed\n    GET /b\n      asks for  key (apiKey in header X-Key)",
         "  either\n    GET /c\n      asks for  nothing, or token (http bearer)",
         "  any\n    GET /d\n      scope     none: the document asks for a token without one",
-        "  scoped\n    GET /e\n      scope     orders:read\n",
+        "  scoped\n    GET /e\n      scope     orders:read",
+        "  dangling\n    GET /f\n      asks for  gone (not defined) and other (http bearer), or odd (of no type)",
         "\nScopes: 4\n  admin\n  orders:read\n  orders:write\n  users         read\n",
     ] {
         assert_line(&shown, text);

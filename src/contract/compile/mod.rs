@@ -22,7 +22,10 @@ use http::Method;
 use serde_json::{Map, Value};
 
 pub use self::compiler::NotImplemented;
-pub(super) use self::{compiler::Compiled, security::api_keys};
+pub(super) use self::{
+    compiler::Compiled,
+    security::{api_keys, named as named_scheme},
+};
 use self::{
     compiler::{Compiler, RouteTarget},
     members::{child, members, object, strings},

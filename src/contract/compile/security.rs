@@ -44,10 +44,7 @@ impl Compiler<'_> {
     fn alternative(&mut self, at: &str, requirement: &Value) -> Result<Alternative, ContractError> {
         let mut alternative = Alternative::default();
         for (name, needed) in members(requirement, at)? {
-            let named = child("/components/securitySchemes", name);
-            let found = |pointer: String| refs::at(self.document, &pointer).map(|scheme| (pointer, scheme));
-            // OpenAPI 3.2 takes a reference in place of a name.
-            let Some((pointer, scheme)) = found(named).or_else(|| found(refs::target(name)?)) else {
+            let Some((pointer, scheme)) = named(self.document, name) else {
                 let reason = format!("the document does not define the security scheme `{name}`");
                 return Err(invalid(at, reason));
             };
@@ -112,6 +109,13 @@ impl Compiler<'_> {
             }
         }
     }
+}
+
+/// The security scheme that a requirement names, with its JSON pointer.
+pub(in crate::contract) fn named<'d>(document: &'d Value, name: &str) -> Option<(String, &'d Value)> {
+    let found = |pointer: String| refs::at(document, &pointer).map(|scheme| (pointer, scheme));
+    // OpenAPI 3.2 takes a reference in place of a name.
+    found(child("/components/securitySchemes", name)).or_else(|| found(refs::target(name)?))
 }
 
 /// Whether the document states that tokens of this scheme are JSON Web Tokens.
