@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 
 fn scan(args: &Args) -> Result<Outcome, Failure> {
     let wanted = report_files::wanted(&args.output.report, args.output.format)?;
-    let redactor = Redactor::new(plan(&*args.contract.load()?, &args.redact)?);
+    let redactor = Redactor::new(plan(&args.contract.load()?, &args.redact)?);
     for name in &args.env {
         let value = std::env::var_os(name).ok_or_else(|| {
             format!("the environment variable `{name}` is not set, so its value cannot be searched for")

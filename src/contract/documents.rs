@@ -1,6 +1,7 @@
 //! A contract: its documents in their order, and which of them judges an exchange.
 
 use std::{
+    collections::HashSet,
     path::PathBuf,
     sync::{Arc, LazyLock, OnceLock},
 };
@@ -25,6 +26,8 @@ pub struct Contract {
     hash: OnceLock<String>,
     /// The union of several documents, built at its first use.
     union: OnceLock<Value>,
+    /// See [`TenantFacts::lists_code`](crate::exchange::TenantFacts::lists_code); collected at its first use.
+    pub(super) codes: OnceLock<HashSet<Box<str>>>,
     slips: Vec<Slip>,
 }
 
@@ -71,7 +74,7 @@ impl Contract {
     }
 
     fn new(documents: OnceLock<Vec<ContractDocument>>, slips: Vec<Slip>) -> Self {
-        Self { documents, hash: OnceLock::new(), union: OnceLock::new(), slips }
+        Self { documents, hash: OnceLock::new(), union: OnceLock::new(), codes: OnceLock::new(), slips }
     }
 
     /// The documents, in their order.

@@ -1,4 +1,6 @@
-//! Facts that a contract states about its tenant, for proxy and replay.
+//! Facts that a contract states about its tenant, for proxy, replay and redaction.
+
+use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -20,9 +22,35 @@ impl TenantFacts for Contract {
         let mut bases = self.documents().iter().flat_map(ContractDocument::base_paths);
         bases.any(|base| base == plain).then(|| path.to_owned())
     }
+
+    fn lists_code(&self, value: &str) -> bool {
+        let listed = || self.documents().iter().flat_map(ContractDocument::codes).collect();
+        self.codes.get_or_init(listed).contains(value)
+    }
 }
 
 impl ContractDocument {
+    /// The values that the document lists for members and parameters `code`.
+    fn codes(&self) -> HashSet<Box<str>> {
+        let document = self.document();
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned).into();
+        let mut codes = HashSet::new();
+        refs::walk(document, &mut |_, object| {
+            let is_code = object.get("name").and_then(Value::as_str) == Some("code");
+            let parameter = object.get("schema").filter(|_| is_code);
+            for schema in object.get("properties").and_then(|all| all.get("code")).into_iter().chain(parameter) {
+                let schema = refs::followed(document, schema);
+                let choices = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array());
+                for schema in choices.flatten().map(|choice| refs::followed(document, choice)).chain([schema]) {
+                    let listed =
+                        ["enum", "x-contrail-known-values"].into_iter().filter_map(|key| schema.get(key)?.as_array());
+                    codes.extend(listed.flatten().chain(schema.get("const")).map(text));
+                }
+            }
+        });
+        codes
+    }
+
     /// The values that the token endpoint documents for the parameter `audience` (RFC 8693, section 2.1).
     fn audiences(&self) -> impl Iterator<Item = &str> {
         let document = self.document();
@@ -69,7 +97,22 @@ mod tests {
                 "tokenUrl": "https://login.example/connect/token", "scopes": {}}}}}}});
         let contract = Contract::from_document(document).unwrap();
         assert!(contract.is_token_path("/connect/token") && !contract.is_token_path("/oauth/token"));
+        assert!(!contract.lists_code("x"));
         assert_eq!(contract.audience_path("/v1").unwrap(), "/v1");
         assert_eq!(contract.audience_path("/api/v2/"), None);
+    }
+
+    #[test]
+    fn a_code_is_listed_where_a_schema_of_a_field_of_that_name_lists_it() {
+        let parameter = json!({"name": "code", "in": "query", "schema": {"enum": [404, "gone"]}});
+        let contract = Contract::from_document(json!({"openapi": "3.1.0", "info": {}, "paths": {"/a": {"get": {
+            "parameters": [parameter, {"name": "state", "in": "query", "schema": {"enum": ["open"]}}]}}},
+            "components": {"schemas": {"Closed": {"const": "account_closed"}, "Failure": {"properties": {"code": {
+                "anyOf": [{"$ref": "#/components/schemas/Closed"}, {"x-contrail-known-values": ["expired"]}]}}}}}}));
+        let contract = contract.unwrap();
+        for listed in ["404", "gone", "account_closed", "expired"] {
+            assert!(contract.lists_code(listed), "{listed}");
+        }
+        assert!(!contract.lists_code("open") && !contract.lists_code("SplxlOBeZQQYbYS6WxSbIA"));
     }
 }

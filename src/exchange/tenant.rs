@@ -1,4 +1,4 @@
-//! Facts about a tenant that proxy and replay need, as a trait.
+//! Facts about a tenant that proxy, replay and redaction need, as a trait.
 
 use std::fmt;
 
@@ -10,6 +10,11 @@ pub trait TenantFacts: Send + Sync + fmt::Debug {
     /// The path of the tenant's own audience for the path of another one: `/api/v2/` for `/api/v2`. `None` where the
     /// tenant has no audience with this path.
     fn audience_path(&self, path: &str) -> Option<String>;
+
+    /// Whether the contract lists this value of a field `code`, so that it is no authorization code: everybody knows it.
+    fn lists_code(&self, _value: &str) -> bool {
+        false
+    }
 
     /// Whether this is a request for a token.
     fn is_token_request(&self, method: &http::Method, path: &str) -> bool {

@@ -1,12 +1,12 @@
 //! The plan of a redaction: the built-in rules and those that `--redact` adds.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use http::{HeaderName, header::AUTHORIZATION};
 use regex::bytes::Regex;
 
 use super::find::header_names::by_header;
-use crate::json::unescape_pointer;
+use crate::{exchange::TenantFacts, json::unescape_pointer};
 
 /// The built-in rules and what `--redact` adds. Compiled once.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +20,8 @@ pub struct Plan {
     key_headers: Vec<HeaderName>,
     /// Query parameters that carry an API key.
     key_parameters: Vec<String>,
+    /// Tenants whose contracts list codes that are no secrets.
+    tenants: Vec<Arc<dyn TenantFacts>>,
 }
 
 /// A `--redact` option that cannot be understood.
@@ -70,6 +72,19 @@ impl Plan {
         self.key_headers.extend(headers.filter(|name| *name != AUTHORIZATION && by_header(name.as_str()).is_none()));
         self.key_parameters.extend(parameters.into_iter().map(str::to_owned));
         self
+    }
+
+    /// The same where a code that the tenant's contract lists is no secret.
+    #[must_use]
+    pub fn with_tenant(mut self, tenant: Arc<dyn TenantFacts>) -> Self {
+        self.tenants.push(tenant);
+        self
+    }
+
+    /// Whether a contract lists this value of a field `code`.
+    pub(super) fn lists_code(&self, value: &[u8]) -> bool {
+        let value = std::str::from_utf8(value);
+        value.is_ok_and(|value| self.tenants.iter().any(|tenant| tenant.lists_code(value)))
     }
 
     fn add(&mut self, option: &str) -> Result<(), String> {

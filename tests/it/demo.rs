@@ -60,16 +60,18 @@ fn the_demo_of_a_contract_lists_what_no_message_fits_and_does_not_fail_for_it() 
 }
 
 #[test]
-fn the_demo_of_a_contract_sends_the_code_of_an_error_in_a_form() {
+fn the_demo_of_a_contract_sends_the_codes_that_it_lists_in_forms_and_queries() {
     let folder = tempfile::tempdir().unwrap();
     let failure = r#"{"type": "object", "required": ["code"], "properties": {"code": {"enum": ["card_expired"]}}}"#;
     let contract = format!(
-        r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{"/a": {{
-            "post": {{"operationId": "fail", "responses": {{"204": {{"description": "x"}}}}, "requestBody": {{
-                "required": true, "content": {{"application/x-www-form-urlencoded": {{
+        r##"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{"/a": {{
+            "post": {{"operationId": "fail", "responses": {{"204": {{"description": "x"}}}},
+                "parameters": [{{"name": "code", "in": "query", "required": true, "schema": {{"const": "R01x-7Gk"}}}}],
+                "requestBody": {{"required": true, "content": {{"application/x-www-form-urlencoded": {{
                     "encoding": {{"failure": {{"style": "deepObject", "explode": true}}}},
-                    "schema": {{"type": "object", "required": ["failure"],
-                        "properties": {{"failure": {failure}}}}}}}}}}}}}}}}}}}"#
+                    "schema": {{"type": "object", "required": ["failure", "code"], "properties": {{
+                        "failure": {failure}, "code": {{"$ref": "#/components/schemas/Code"}}}}}}}}}}}}}}}}}},
+            "components": {{"schemas": {{"Code": {{"type": "string", "enum": ["account_closed"]}}}}}}}}"##
     );
     fs::write(folder.path().join("api.json"), contract).unwrap();
     let ran = run_in(folder.path(), ["demo", "--contract", "api.json", "--out", "made"]);

@@ -6,7 +6,7 @@ use super::args::Args;
 use crate::{
     cli::{
         ContractArgs, Failure, Outcome,
-        options::contract::{plan, title, with_keys},
+        options::contract::{plan, title, with_facts},
         report_files,
         trails::{self, Source},
         verify::{self, Judge},
@@ -27,7 +27,7 @@ pub(super) fn diff(args: &Args, old: &Path, new: &Path) -> Result<Outcome, Failu
     let load =
         |file: &Path| ContractArgs { contract: vec![file.to_owned()], overlay: args.contract.overlay.clone() }.load();
     let (was, is) = (load(old)?, load(new)?);
-    let redactor = Redactor::new(with_keys(plan(&was, &[])?, &is));
+    let redactor = Redactor::new(with_facts(plan(&was, &[])?, &is));
     let mut changes = Changes {
         contracts: [(old.display().to_string(), title(&was)), (new.display().to_string(), title(&is))],
         changes: compare(&was, &is),

@@ -103,19 +103,20 @@ fn warn(contract: &Contract) {
     }
 }
 
-/// The plan of redaction under a contract: its API keys are secrets, beside what `--redact` names.
+/// The plan of redaction under a contract: its API keys are secrets, beside what `--redact` names, and the codes that
+/// it lists are none.
 ///
 /// # Errors
 ///
 /// As [`Plan::new`].
-pub(in crate::cli) fn plan(contract: &Contract, rules: &[String]) -> Result<Plan, PlanError> {
-    Ok(with_keys(Plan::new(rules)?, contract))
+pub(in crate::cli) fn plan(contract: &Arc<Contract>, rules: &[String]) -> Result<Plan, PlanError> {
+    Ok(with_facts(Plan::new(rules)?, contract))
 }
 
-/// The plan with the API keys of a further contract.
-pub(in crate::cli) fn with_keys(plan: Plan, contract: &Contract) -> Plan {
+/// The plan with the facts of a further contract.
+pub(in crate::cli) fn with_facts(plan: Plan, contract: &Arc<Contract>) -> Plan {
     let named = |wanted| contract.api_keys().filter(move |(place, _)| *place == wanted).map(|(_, name)| name);
-    plan.with_api_keys(named(ParameterIn::Header), named(ParameterIn::Query))
+    plan.with_api_keys(named(ParameterIn::Header), named(ParameterIn::Query)).with_tenant(Arc::clone(contract) as _)
 }
 
 /// How reports identify a contract.

@@ -41,7 +41,7 @@ use crate::{
 };
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
-    let redactor = Redactor::new(plan(&*args.contract.load_quietly()?, &args.redact)?);
+    let redactor = Redactor::new(plan(&args.contract.load_quietly()?, &args.redact)?);
     if args.in_place {
         recover(&args.files)?;
         args.files.iter().try_for_each(|named| sources::refuse_journals(named, &args.files))?;

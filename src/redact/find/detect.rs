@@ -27,6 +27,9 @@ pub(super) const MAX_SEARCHED: usize = 1 << 20;
 
 impl Redactor {
     pub(in crate::redact) fn learn(&self, text: &[u8], kind: Kind) -> Option<Id> {
+        if kind == Kind::Code && self.plan.lists_code(text) {
+            return None;
+        }
         self.memory().learn(text, kind)
     }
 

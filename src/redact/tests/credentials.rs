@@ -1,6 +1,7 @@
 //! Secrets in header fields, paths, queries and forms.
 
 use super::*;
+use crate::exchange::TenantFacts;
 
 #[test]
 fn the_label_of_an_authorization_is_kept_for_the_next_request() {
@@ -49,6 +50,41 @@ fn the_api_keys_of_a_contract_are_replaced_by_their_fields() {
     let redacted = Redactor::new(plan).redact(JudgedExchange::new(made, Verdict::default()));
     assert_eq!(&*redacted.exchange.request.target.path_and_query, "/x?k=!api-key-1!&kk=plain-value-9");
     assert_eq!(sent(&redacted), "x-acme: !api-key-2!\nreferer: https://a.example/x?k=!api-key-3!\nx-acme-id: plain\n");
+}
+
+#[derive(Debug)]
+struct ListsGone;
+
+impl TenantFacts for ListsGone {
+    fn is_token_path(&self, path: &str) -> bool {
+        path == "/oauth/token"
+    }
+
+    fn audience_path(&self, _path: &str) -> Option<String> {
+        None
+    }
+
+    fn lists_code(&self, value: &str) -> bool {
+        value == "gone"
+    }
+}
+
+#[test]
+fn a_code_that_the_contract_lists_is_no_secret_and_every_other_one_is() {
+    let redacted = |body: &str| {
+        let redactor = Redactor::new(Plan::default().with_tenant(Arc::new(ListsGone)));
+        let exchange = exchange("/oauth/token?code=gone", (&[FORM], body), (&[], ""));
+        redactor.redact(JudgedExchange::new(exchange, Verdict::default()))
+    };
+    for (body, expected) in [
+        ("code=gone&state=1", "code=gone&state=1"),
+        ("code=SplxlOBeZQQYbYS6WxSbIA&state=gone", "code=!code-1!&state=gone"),
+        ("code=expired", "code=!code-1!"),
+        ("code=gone&password=gone", "code=gone&password=!password-1!"),
+    ] {
+        assert_eq!(redacted(body).exchange.request.body.content, expected);
+    }
+    assert_eq!(&*redacted("code=gone").exchange.request.target.path_and_query, "/oauth/token?code=gone");
 }
 
 #[test]
