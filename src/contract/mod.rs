@@ -7,6 +7,7 @@ pub mod check;
 pub mod compare;
 mod compile;
 mod contract_document;
+mod contradictions;
 mod document;
 mod documents;
 mod error;

@@ -421,6 +421,7 @@ fn the_check_of_a_contract_lists_what_is_broken_not_shown_and_never_judged() {
     let folder = tempfile::tempdir().unwrap();
     let text = "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths: {/a: {get: {operationId: getA, parameters: [{$ref: \
                 '#/x'}], callbacks: {}, responses: {'200': {description: x}}}}}\n";
+    let text = format!("{text}components: {{schemas: {{T: {{type: string, enum: [1]}}}}}}\n");
     fs::write(folder.path().join("api.yaml"), text).unwrap();
     let overlay = "overlay: 1.0.0\ninfo: {title: o, version: '1'}\nactions: [{target: $.nothing, update: {a: 1}}]\n";
     fs::write(folder.path().join("o.yaml"), overlay).unwrap();
@@ -435,13 +436,15 @@ fn the_check_of_a_contract_lists_what_is_broken_not_shown_and_never_judged() {
          unchecked\n  /paths/~1a/get/parameters/0/$ref: it refers to `#/x`, which the document does not define\n\nWithout \
          effect, or not declared\n  overlay `o.yaml`, action 1: its target `$.nothing` selects nothing, so it changes \
          nothing\n\nNot shown: contrail reports these as unchecked or as gaps\n  error-body: 1 place: getA\n  error-status: \
-         1 place: getA\n  response-body: 1 place: getA\n\nNever judged: the contract states it, and contrail does not check \
-         it\n  /paths/~1a/get/callbacks: callbacks are not checked\n\n1 place broken, 1 statement without effect\n"
+         1 place: getA\n  response-body: 1 place: getA\n\nContradictory: schemas that exclude what they ask for, and \
+         examples that break the schemas beside them\n  /components/schemas/T: no value conforms: none of those that it \
+         lists has its type\n\nNever judged: the contract states it, and contrail does not check it\n  \
+         /paths/~1a/get/callbacks: callbacks are not checked\n\n1 place broken, 1 statement without effect\n"
     );
     assert_eq!((ran.status, &*ran.stderr), (1, ""));
     let json: Value = serde_json::from_str(&check(&["--format", "json"]).stdout).unwrap();
     assert_eq!(json["broken"][0]["at"], "/paths/~1a/get/parameters/0/$ref");
-    assert_eq!(json["contradictory"], serde_json::json!([]));
+    assert_eq!(json["contradictory"][0]["at"], "/components/schemas/T");
     assert_eq!(json["summary"], serde_json::json!({"broken": 1, "warnings": 0}));
     let sound = run_in(folder.path(), ["contract", "--check"]);
     assert_eq!(sound.status, 0, "{}", sound.stdout);

@@ -46,7 +46,7 @@ fn not_judged(contract: &Contract) -> Vec<Row> {
 }
 
 fn contradictory(contract: &Contract) -> Vec<Row> {
-    lines(contract, ContractDocument::broken_examples)
+    lines(contract, |document| document.contradictions().into_iter().chain(document.broken_examples()).collect())
 }
 
 /// What the document does not show, with the operations or schemas that lack it.
@@ -97,7 +97,11 @@ pub(super) fn text(contract: &Contract, out: &mut impl Write) -> io::Result<()> 
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         writeln!(out, "  {aspect}: {}: {}{more}", plural(places.len(), "place"), visible(&named.join(", ")))?;
     }
-    section("Contradictory: examples that break the schemas beside them", &contradictory(contract), out)?;
+    section(
+        "Contradictory: schemas that exclude what they ask for, and examples that break the schemas beside them",
+        &contradictory(contract),
+        out,
+    )?;
     section("Never judged: the contract states it, and contrail does not check it", &not_judged(contract), out)?;
     let (broken, warnings) = (broken(contract).len(), warnings.len());
     match broken + warnings {
