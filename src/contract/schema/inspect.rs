@@ -51,6 +51,8 @@ pub(super) struct Inspection {
     pub(super) meta_schemas: BTreeSet<String>,
     /// A pattern may be too costly to match to its end.
     pub(super) backtracks: bool,
+    /// What references of schemas lead into: JSON pointers of their targets, and of all that those stand in.
+    targets: HashSet<String>,
     /// Changes that make the document usable for the build.
     changes: Vec<Change>,
 }
@@ -114,9 +116,14 @@ impl Inspection {
         self.unusable.retain(|place| listed.insert(place.clone()));
     }
 
-    /// The document for the build: of all its parts, the schemas.
-    pub(super) fn usable(&self, document: &Value) -> Value {
-        let mut usable = self.schemas_of(document);
+    /// Whether a reference leads to a schema, or into it.
+    pub(super) fn is_target(&self, pointer: &str) -> bool {
+        self.targets.contains(pointer)
+    }
+
+    /// The document for the build: of all its parts, the schemas, but for those `left_out`.
+    pub(super) fn usable(&self, document: &Value, left_out: &HashSet<&str>) -> Value {
+        let mut usable = self.schemas_of(document, left_out);
         for change in &self.changes {
             match change {
                 Change::Free(at) => {
@@ -140,7 +147,7 @@ impl Inspection {
     }
 
     /// The schemas of a document at their places, without what stands around them.
-    fn schemas_of(&self, document: &Value) -> Value {
+    fn schemas_of(&self, document: &Value, left_out: &HashSet<&str>) -> Value {
         let mut pointers: Vec<&str> = self.schemas.iter().chain(&self.others).map(String::as_str).collect();
         // A schema comes before those inside it.
         pointers.sort_unstable();
@@ -151,7 +158,9 @@ impl Inspection {
                 continue;
             }
             outer = Some(pointer);
-            copy(document, &mut held, pointer);
+            if !left_out.contains(pointer) {
+                copy(document, &mut held, pointer);
+            }
         }
         held
     }
@@ -377,6 +386,11 @@ impl Inspector<'_> {
         let Some(target) = value.as_str() else {
             return self.unusable(pointer, "$ref", "expected a string".to_owned());
         };
+        let leads_to = refs::target(target);
+        let mut above = std::iter::successors(leads_to.as_deref(), |at| at.rfind('/').map(|end| &at[..end]));
+        while let Some(at) = above.next().filter(|at| !self.found.targets.contains(*at)) {
+            self.found.targets.insert(at.to_owned());
+        }
         if refs::is_meta_schema(target) {
             self.found.meta_schemas.insert(target.to_owned());
         } else if refs::resolve(self.document, target).is_none() {

@@ -183,25 +183,35 @@ impl Schemas {
 
 impl Compiled {
     fn of(document: &Value, inspection: &Inspection, places: &[(String, Side)]) -> Self {
-        let mut usable = inspection.usable(document);
+        let built = built_as(document, inspection, places);
+        let left_out = places.iter().zip(&built).filter(|((place, _), built)| place != *built);
+        let mut usable = inspection.usable(document, &left_out.map(|((place, _), _)| place.as_str()).collect());
         adapt::bound_integers(&mut usable, &inspection.schemas);
         let changes = inspection.changes_for_judge(&usable);
         let relaxed = Side::BOTH.map(|side| adapt::relaxed(&usable, &inspection.schemas, side));
-        if relaxed.iter().all(Vec::is_empty) {
-            let pointers: Vec<String> = places.iter().map(|(pointer, _)| pointer.clone()).collect();
-            let build = Build::of(usable, inspection, &changes, &pointers);
-            return Self { builds: vec![build], places: (0..places.len()).map(|place| (0, place)).collect() };
-        }
         let mut indices = vec![(0, 0); places.len()];
-        let builds = Side::BOTH.into_iter().zip(relaxed).enumerate().map(|(index, (side, relaxed))| {
-            let mut pointers = Vec::new();
-            for (place, _) in places.iter().enumerate().filter(|(_, (_, held))| *held == side) {
-                indices[place] = (index, pointers.len());
-                pointers.push(places[place].0.clone());
+        let mut build = |index: usize, document: Value, side: Option<Side>| {
+            let (mut pointers, mut known) = (Vec::new(), HashMap::new());
+            for (place, (_, held)) in places.iter().enumerate() {
+                if side.is_none_or(|side| side == *held) {
+                    let next = pointers.len();
+                    let at = *known.entry(built[place]).or_insert(next);
+                    if at == next {
+                        pointers.push(built[place].to_owned());
+                    }
+                    indices[place] = (index, at);
+                }
             }
+            Build::of(document, inspection, &changes, &pointers)
+        };
+        if relaxed.iter().all(Vec::is_empty) {
+            let build = build(0, usable, None);
+            return Self { builds: vec![build], places: indices };
+        }
+        let builds = Side::BOTH.into_iter().zip(relaxed).enumerate().map(|(index, (side, relaxed))| {
             let mut document = usable.clone();
             adapt::relax(&mut document, &relaxed);
-            Build::of(document, inspection, &changes, &pointers)
+            build(index, document, Some(side))
         });
         Self { builds: builds.collect(), places: indices }
     }
@@ -211,6 +221,26 @@ impl Compiled {
         let build =
             Build::of(Value::Null, &Inspection::default(), &Changes::default(), &vec![String::from("/"); places]);
         Self { builds: vec![build], places: (0..places).map(|place| (0, place)).collect() }
+    }
+}
+
+/// By place: the JSON pointer of the first one with the same schema, which is built for both. What a reference leads
+/// into stands for itself, and so does a discriminator: what it selects from depends on its place.
+fn built_as<'p>(document: &Value, inspection: &Inspection, places: &'p [(String, Side)]) -> Vec<&'p str> {
+    let mut first: HashMap<&Value, &str> = HashMap::new();
+    let built = |(place, _): &'p (String, Side)| {
+        let schema =
+            refs::at(document, place).filter(|schema| !inspection.is_target(place) && !has_discriminator(schema));
+        schema.map_or(place.as_str(), |schema| *first.entry(schema).or_insert(place))
+    };
+    places.iter().map(built).collect()
+}
+
+fn has_discriminator(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => members.contains_key("discriminator") || members.values().any(has_discriminator),
+        Value::Array(items) => items.iter().any(has_discriminator),
+        _ => false,
     }
 }
 

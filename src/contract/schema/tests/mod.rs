@@ -387,3 +387,21 @@ fn finding_where_a_value_breaks_a_recursive_choice_ends() {
     assert_eq!(found(&tree, &deep(1)), ["/c: an object or an integer"]);
     assert_eq!(found(&tree, &deep(40)), [": what the document shows, at every level"]);
 }
+
+#[test]
+fn places_with_the_same_schema_share_a_build_unless_it_matters_where_they_stand() {
+    let tree = serde_json::json!({"type": "object", "properties": {"n": {"$ref": "#/tree"}}});
+    let choice = serde_json::json!({"properties": {"x": {"discriminator": {"propertyName": "kind"}}}});
+    let text = serde_json::json!({"type": "string"});
+    let whole = serde_json::json!({"$ref": "#/tree"});
+    let document = serde_json::json!({"a": text, "b": text, "c": whole, "d": whole, "tree": tree, "same": tree,
+        "choice": choice, "other": choice});
+    let schemas = Schemas::new(&std::sync::Arc::new(document));
+    let places = ["/a", "/b", "/c", "/d", "/tree", "/same", "/choice", "/other"].map(|at| schemas.at(at));
+    let built: Vec<usize> = (0..places.len()).map(|place| schemas.build_of(place).1).collect();
+    assert_eq!(built, [0, 0, 1, 1, 2, 3, 4, 5]);
+    assert_eq!(found(&places[1], "1"), [": a string"]);
+    for tree in &places[2..6] {
+        assert_eq!(found(tree, r#"{"n": {"n": 1}, "m": 1}"#), ["/n/n: an object", "/m?"]);
+    }
+}
