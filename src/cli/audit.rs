@@ -16,6 +16,7 @@ use super::{
     verify::{self, Judge},
 };
 use crate::{
+    coverage::{ContractParts, Coverage, Touched},
     exchange::Credential,
     finding::{Rule, UNDOCUMENTED},
     recording::Entry,
@@ -87,7 +88,7 @@ fn audit(args: &Args) -> Result<Outcome, Failure> {
     }
     let redactor = Redactor::new(plan(&judge.contract, &[])?);
     let reading = Reading { args, judge: &judge, redactor: &redactor };
-    let mut audit = Audit::new(args.filters());
+    let mut audit = Audit::new(args.filters(), Coverage::new(ContractParts::of(&judge.contract)));
     let mut progress = Progress::new();
     for inspected in trails::inspect(&args.recordings, &args.head)? {
         progress.files(inspected.sources.len());
@@ -168,15 +169,17 @@ impl Reading<'_> {
         progress.file();
         let mut stripped = (!recording.head().by_contrail).then(|| audit.clone());
         let is_open = AtomicBool::new(stripped.is_some());
+        let parts = audit.parts().clone();
         let work = |entry: Entry| {
+            let touched = parts.touched_by(&entry.exchange);
             let carries_authorization = entry.exchange.request.headers.contains("authorization");
             // A thread may learn late that it is not needed.
             let other = is_open.load(Ordering::Relaxed).then(|| {
                 let mut entry = entry.clone();
                 entry.exchange.request.credential = Credential::Unknown;
-                self.judged(entry)
+                self.judged(entry, touched.clone())
             });
-            (carries_authorization, self.judged(entry), other)
+            (carries_authorization, self.judged(entry, touched), other)
         };
         let end = recording.each(work, |(carries_authorization, judged, other)| -> Result<(), Failure> {
             progress.exchange();
@@ -198,19 +201,22 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn judged(&self, entry: Entry) -> Judged {
+    fn judged(&self, entry: Entry, touched: Touched) -> Judged {
         let Entry { index, line, mut exchange, note } = entry;
         let outside = !self.judge.contract.covers(exchange.request.target.path());
         let verdict = self.judge.verdict(&mut exchange, note.as_ref());
-        Judged { index, line, outside, exchange: JudgedExchange::new(exchange, verdict) }
+        let (by_contrail, exchange) = (note.is_some(), JudgedExchange::new(exchange, verdict));
+        Judged { index, line, outside, by_contrail, touched, exchange }
     }
 
     fn take(&self, source: &str, judged: Judged, audit: &mut Audit) {
-        let Judged { index, line, outside, exchange } = judged;
+        let Judged { index, line, outside, by_contrail, touched, exchange } = judged;
         let judged = self.redactor.redact(exchange);
         if self.args.selects(&judged) {
             let place = ExchangeRef { source, entry: index, line, outside, ..ExchangeRef::default() };
-            audit.exchange(place, &judged, &self.judge.contract);
+            // What contrail wrote went through redaction then.
+            let touched = if by_contrail { touched } else { audit.parts().touched_by_redacted(touched, &judged) };
+            audit.exchange(place, &judged, &touched, &self.judge.contract);
         } else {
             audit.left_out();
         }
@@ -222,5 +228,7 @@ struct Judged {
     index: usize,
     line: Option<usize>,
     outside: bool,
+    by_contrail: bool,
+    touched: Touched,
     exchange: JudgedExchange,
 }

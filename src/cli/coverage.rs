@@ -1,6 +1,6 @@
 //! `contrail coverage`: which parts of the contract recordings touch.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use super::{
     ContractArgs, Failure, Outcome,
@@ -14,7 +14,7 @@ use super::{
     verify,
 };
 use crate::{
-    coverage::{Items, Minimum},
+    coverage::{ContractParts, Coverage, Minimum},
     finding::Verdict,
     recording::{self, Entry},
     redact::{JudgedExchange, Redactor},
@@ -49,7 +49,7 @@ fn coverage(args: &Args) -> Result<Outcome, Failure> {
     let wanted = report_files::wanted(&args.output.report, args.output.format)?;
     let contract = args.contract.load()?;
     let redactor = Redactor::new(plan(&contract, &[])?);
-    let mut items = Items::of(&contract);
+    let mut coverage = Coverage::new(ContractParts::of(&contract));
     let mut files = Vec::new();
     let mut progress = Progress::new();
     for inspected in trails::inspect(&args.recordings, &[])? {
@@ -58,23 +58,33 @@ fn coverage(args: &Args) -> Result<Outcome, Failure> {
             return Err(format!("no coverage is counted from a trail that was altered: {broken}").into());
         }
         for source in &inspected.sources {
-            let before = items.exchanges();
-            read(source, &redactor, &mut items, &mut progress)?;
-            verify::warn_if_empty(source, items.exchanges() - before);
+            let before = coverage.exchanges();
+            read(source, &redactor, &mut coverage, &mut progress)?;
+            verify::warn_if_empty(source, coverage.exchanges() - before);
             files.push(source.path.display().to_string());
         }
     }
     drop(progress);
-    let covered = Covered { title: title(&contract), items: &items, files, minimums: &args.min_coverage };
+    let covered = Covered { title: title(&contract), coverage: &coverage, files, minimums: &args.min_coverage };
     report_files::write_all(&wanted, |kind, to, _| covered.write(kind, to))?;
-    Ok(Outcome { findings: covered.below().next().is_some(), failed: items.exchanges() == 0, ..Outcome::CLEAN })
+    Ok(Outcome { findings: covered.below().next().is_some(), failed: coverage.exchanges() == 0, ..Outcome::CLEAN })
 }
 
-fn read(source: &Source, redactor: &Redactor, items: &mut Items, progress: &mut Progress) -> Result<(), Failure> {
+fn read(source: &Source, redactor: &Redactor, coverage: &mut Coverage, progress: &mut Progress) -> Result<(), Failure> {
     progress.file();
-    let work = |entry: Entry| JudgedExchange::new(entry.exchange, Verdict::default());
-    let end = recording::open_up_to(&source.path, source.length)?.each(work, |judged| -> Result<(), Failure> {
-        items.exchange(&redactor.redact(judged));
+    let parts = Arc::clone(coverage.parts());
+    let work = |Entry { exchange, note, .. }: Entry| {
+        let touched = parts.touched_by(&exchange);
+        // An entry of contrail's own went through redaction when it was written.
+        (touched, note.is_none().then(|| JudgedExchange::new(exchange, Verdict::default())))
+    };
+    let recording = recording::open_up_to(&source.path, source.length)?;
+    let end = recording.each(work, |(touched, foreign)| -> Result<(), Failure> {
+        let touched = match foreign {
+            Some(judged) => parts.touched_by_redacted(touched, &redactor.redact(judged)),
+            None => touched,
+        };
+        coverage.take(&touched);
         progress.exchange();
         Ok(())
     })?;

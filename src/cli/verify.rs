@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     contract::{CheckOptions, Contract},
+    coverage::{ContractParts, Touched},
     exchange::{Credential, Exchange, Request as ExchangeRequest, SignatureCheck, TokenFacts},
     finding::{Rule, Unchecked, Verdict},
     json,
@@ -80,6 +81,7 @@ fn verify(args: &Args) -> Result<Outcome, Failure> {
     let listed = wanted.iter().any(|request| request.kind == ReportFormat::Json);
     let mut collector = Collector::new(super::options::contract::title(&judge.contract), failing, listed)
         .with_contract(Arc::clone(&judge.contract))
+        .with_parts(ContractParts::of(&judge.contract))
         .with_exemptions(args.policy.exemptions()?);
     let redactor = Redactor::new(plan(&judge.contract, &[])?);
 
@@ -154,6 +156,7 @@ struct Verified {
     carries_authorization: bool,
     /// The other outcome, as long as it is unknown whether the file's producer strips the header.
     unauthenticated: Option<Unauthenticated>,
+    touched: Option<Touched>,
     remark: Remark,
 }
 
@@ -176,7 +179,7 @@ fn read(
     let name = source.path.display().to_string();
     let recording = judge.open(source)?;
     let by_contrail = recording.head().by_contrail;
-    let listed = collector.lists();
+    let (listed, parts) = (collector.lists(), collector.parts().cloned());
     // Decided as soon as an entry carries the header, else at the end: see `Collector`. Threads that check may learn of
     // it late, and then give an outcome too many.
     let (mut decided, known) = (false, AtomicBool::new(false));
@@ -186,12 +189,14 @@ fn read(
         let verdict = judge.verdict(&mut exchange, note.as_ref());
         let open = note.is_none() && !by_contrail && !known.load(Ordering::Relaxed);
         let unauthenticated = open.then(|| judge.unauthenticated(&mut exchange));
+        let touched = parts.as_ref().map(|parts| parts.touched_by(&exchange));
         let carries_authorization = exchange.request.headers.contains("authorization");
         let remark = match Unremarkable::of(&verdict, exchange.timings.total()).filter(|_| !listed) {
             Some(counted) => Remark::Nothing { counted, searched: note.is_none().then(|| Box::new(exchange)) },
             None => Remark::Something(Box::new(JudgedExchange::new(exchange, verdict))),
         };
-        Verified { index, line, outside, by_contrail: note.is_some(), carries_authorization, unauthenticated, remark }
+        let by_contrail = note.is_some();
+        Verified { index, line, outside, by_contrail, carries_authorization, unauthenticated, touched, remark }
     };
     let ended = recording.each(work, |checked| -> Result<(), Failure> {
         progress.exchange();
@@ -204,14 +209,24 @@ fn read(
         let unauthenticated = checked.unauthenticated.filter(|_| open);
         let Verified { index: entry, line, outside, .. } = checked;
         let place = ExchangeRef { source: &name, entry, line, outside, ..ExchangeRef::default() };
-        match checked.remark {
+        let redacted = match checked.remark {
             Remark::Nothing { counted, searched } => {
-                if let Some(exchange) = searched {
-                    redactor.recognise(&exchange);
-                }
                 collector.unremarkable(place, &counted, unauthenticated);
+                searched.map(|exchange| redactor.redact(JudgedExchange::new(exchange, Verdict::default())))
             }
-            Remark::Something(judged) => collector.exchange(place, &redactor.redact(*judged), unauthenticated)?,
+            Remark::Something(judged) => {
+                let redacted = redactor.redact(*judged);
+                collector.exchange(place, &redacted, unauthenticated)?;
+                Some(redacted)
+            }
+        };
+        // What contrail wrote went through redaction then.
+        let touched = match (&parts, checked.touched, redacted.filter(|_| !checked.by_contrail)) {
+            (Some(parts), Some(before), Some(redacted)) => Some(parts.touched_by_redacted(before, &redacted)),
+            (_, touched, _) => touched,
+        };
+        if let Some(touched) = touched {
+            collector.touched(&touched);
         }
         Ok(())
     })?;

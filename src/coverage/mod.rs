@@ -1,18 +1,24 @@
 //! Coverage: which parts of a contract exchanges touch, and which they never do.
 //!
-//! The parts are those of the document ([`Items`]): they have its names and pointers, so no value of the traffic is
-//! ever shown, and memory is bounded by the document. A part is touched if it occurs in an exchange, whatever the
-//! verdict. What cannot be decided (a redacted value, a branch that cannot be judged) counts as not touched.
+//! The parts are those of the document ([`ContractParts`]): they have its names and pointers, so no value of the
+//! traffic is ever shown, and memory is bounded by the document. A part is touched if it occurs in an exchange,
+//! whatever the verdict. What cannot be decided (a redacted value, a branch that cannot be judged) counts as not
+//! touched. Threads find what exchanges touch ([`Touched`]), and one counts it ([`Coverage`]).
 //!
 //! Knows nothing of files or sockets.
 
-mod items;
+mod counted;
+mod listing;
 mod part;
+mod parts;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod touch;
 
 pub use self::{
-    items::{Item, Items},
+    counted::{Coverage, Item},
     part::{Counts, Minimum, Part},
+    parts::ContractParts,
+    touch::Touched,
 };

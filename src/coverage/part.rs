@@ -50,6 +50,12 @@ impl Part {
             Self::Variants => "variants",
         }
     }
+
+    /// The same for a sentence: `media types`.
+    #[must_use]
+    pub fn words(self) -> String {
+        self.name().replace('-', " ")
+    }
 }
 
 /// How many parts of one kind were touched, of how many.

@@ -53,7 +53,12 @@ fn contract() -> Arc<Contract> {
 }
 
 fn touched(exchanges: &[(&str, u16, &str)]) -> Vec<String> {
-    let mut items = Items::of(&contract());
+    touched_of(&contract(), exchanges)
+}
+
+fn touched_of(contract: &Arc<Contract>, exchanges: &[(&str, u16, &str)]) -> Vec<String> {
+    let parts = ContractParts::of(contract);
+    let mut coverage = Coverage::new(Arc::clone(&parts));
     let redactor = Redactor::new(Plan::default());
     for (target, status, body) in exchanges {
         let mut headers = Headers::default();
@@ -70,11 +75,15 @@ fn touched(exchanges: &[(&str, u16, &str)]) -> Vec<String> {
             timings: Timings::default(),
             transport: Transport::default(),
         };
-        items.exchange(&redactor.redact(JudgedExchange::new(exchange, Verdict::default())));
+        let before = parts.touched_by(&exchange);
+        let redacted = redactor.redact(JudgedExchange::new(exchange, Verdict::default()));
+        coverage.take(&parts.touched_by_redacted(before, &redacted));
     }
-    let all =
-        Part::ALL.into_iter().flat_map(|part| items.each(part).map(|(_, _, item)| item.clone()).collect::<Vec<_>>());
-    all.filter(|item| item.times > 0).map(|item| format!("{} {} {}", item.part.name(), item.name, item.times)).collect()
+    let lines = |part: Part| {
+        let touched = coverage.each(part).filter(|item| item.times > 0);
+        touched.map(|item| format!("{} {} {}", part.name(), item.name, item.times)).collect::<Vec<_>>()
+    };
+    Part::ALL.into_iter().flat_map(lines).collect()
 }
 
 fn request(target: &str) -> Request {
@@ -115,6 +124,24 @@ fn an_exchange_touches_what_occurs_in_it_and_nothing_else() {
         lines.sort();
     }
     assert_eq!(found, expected);
+}
+
+#[test]
+fn an_item_has_the_schema_of_its_position_and_a_condition_the_one_that_holds() {
+    let schema = json!({"type": "object", "properties": {
+        "pair": {"prefixItems": [{"properties": {"first": {}}}], "items": {"properties": {"rest": {}}}},
+        "way": {"if": {"required": ["by"]}, "then": {"properties": {"by": {}}}, "else": {"properties": {"no": {}}}},
+    }});
+    let response = json!({"description": "x", "content": {"application/json": {"schema": schema}}});
+    let document = json!({
+        "openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+        "paths": {"/a": {"get": {"operationId": "a", "responses": {"200": response}}}},
+    });
+    let contract = Arc::new(Contract::from_document(document).unwrap());
+    let body = r#"{"pair": [{"first": 1, "rest": 1}, {"rest": 1}], "way": {"by": 1, "no": 1}}"#;
+    let found = touched_of(&contract, &[("/a", 200, body)]);
+    let fields: Vec<&str> = found.iter().filter_map(|line| line.strip_prefix("fields a: 200")).collect();
+    assert_eq!(fields, [".pair 1", ".pair.rest 1", ".pair.first 1", ".way 1", ".way.by 1"]);
 }
 
 #[test]

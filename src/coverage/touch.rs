@@ -1,16 +1,20 @@
 //! Collects the parts of a contract that one exchange touches.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::{
-    Items,
-    items::{CHOICES, Parameter, keys, resolved},
+    ContractParts,
+    shape::{Branch, Content, ListedValue, Node as SchemaNode, NodeNumber, OperationShape, Parameter, PartNumber},
 };
 use crate::{
-    contract::{MediaRange, Operation, below, model::response_keys, schema::is_known_value},
+    contract::{
+        below,
+        model::response_keys,
+        schema::{Schema, is_known_value},
+    },
     exchange::{Body, Exchange, Headers, Pointer, is_at_or_below, is_redacted, media},
     json::{Document, Kind, Node, push_pointer},
     redact::{JudgedExchange, Redacted},
@@ -19,60 +23,68 @@ use crate::{
 /// Maximum nesting that is followed.
 const MAX_DEPTH: usize = 64;
 
-impl Items {
-    /// Takes in an exchange. What contrail answered itself touches nothing.
-    pub fn exchange(&mut self, judged: &Redacted<JudgedExchange>) {
-        self.exchanges += 1;
-        let exchange = &*judged.exchange;
+/// The parts that an exchange touches.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Touched {
+    pub(super) is_undocumented: bool,
+    /// Each once.
+    pub(super) parts: Vec<PartNumber>,
+}
+
+impl ContractParts {
+    /// The parts that an exchange touches. What contrail answered itself touches nothing.
+    #[must_use]
+    pub fn touched_by(&self, exchange: &Exchange) -> Touched {
         if exchange.transport.answered_by_contrail.is_some() {
-            return;
+            return Touched::default();
         }
-        let contract = std::sync::Arc::clone(&self.contract);
         let target = &exchange.request.target;
-        let Some((document, matched)) = contract.locate(exchange.request.method.as_str(), target.path()) else {
-            self.undocumented += 1;
-            return;
+        let Some((document, matched)) = self.contract.locate(exchange.request.method.as_str(), target.path()) else {
+            return Touched { is_undocumented: true, parts: Vec::new() };
         };
-        let number = contract.documents().iter().position(|one| std::ptr::eq(one, document)).unwrap_or_default();
-        let mut touched = Touched { items: self, number, document: document.document(), keys: BTreeSet::new() };
-        touched.operation(matched.operation, &matched.raw, exchange);
-        let keys = touched.keys;
-        for key in keys {
-            if let Some(item) = self.parts.get_mut(&(number, key)) {
-                item.times += 1;
-            }
+        let number = self.contract.documents().iter().position(|one| std::ptr::eq(one, document));
+        let operations = number.and_then(|number| self.operations.get(number));
+        let mut touch = Touch { nodes: &self.nodes, parts: Vec::new() };
+        if let Some(operation) = operations.and_then(|operations| operations.get(&*matched.operation.at)) {
+            touch.operation(operation, &matched.raw, exchange);
         }
+        let mut parts = touch.parts;
+        parts.sort_unstable();
+        parts.dedup();
+        Touched { is_undocumented: false, parts }
+    }
+
+    /// The parts that an exchange touches without its secrets, where `before` is what it touched with them.
+    #[must_use]
+    pub fn touched_by_redacted(&self, before: Touched, redacted: &Redacted<JudgedExchange>) -> Touched {
+        if redacted.touched.elsewhere { self.touched_by(&redacted.exchange) } else { before }
     }
 }
 
-/// What an exchange touches, by JSON pointer.
-struct Touched<'a> {
-    items: &'a Items,
-    number: usize,
-    document: &'a Value,
-    keys: BTreeSet<String>,
+/// The parts so far.
+struct Touch<'a> {
+    nodes: &'a [SchemaNode],
+    parts: Vec<PartNumber>,
 }
 
-impl Touched<'_> {
-    fn operation(&mut self, operation: &Operation, raw: &[(&str, &str)], exchange: &Exchange) {
-        self.keys.insert(operation.at.to_string());
-        let items = self.items;
-        for parameter in items.parameters.get(&(self.number, operation.at.to_string())).into_iter().flatten() {
+impl Touch<'_> {
+    fn operation(&mut self, operation: &OperationShape, raw: &[(&str, &str)], exchange: &Exchange) {
+        self.parts.push(operation.part);
+        for parameter in &operation.parameters {
             self.parameter(parameter, raw, exchange);
         }
         let request = &exchange.request;
-        self.message(&below(&operation.at, &["requestBody"]), &request.headers, &request.body);
+        self.message(&operation.request, &request.headers, &request.body);
         let Some(response) = exchange.response.as_ref().filter(|response| response.status != 0) else { return };
-        let responses = below(&operation.at, &["responses"]);
         let keys = response_keys(response.status);
-        let listed = keys.iter().map(|name| below(&responses, &[name]));
-        if let Some(at) = listed.into_iter().find(|at| self.document.pointer(at).is_some()) {
-            self.message(&at, &response.headers, &response.body);
-            self.keys.insert(at);
+        if let Some((part, content)) = keys.iter().find_map(|key| operation.responses.get(key)) {
+            self.parts.push(*part);
+            self.message(content, &response.headers, &response.body);
         }
     }
 
-    fn parameter(&mut self, Parameter { key, at, name, place }: &Parameter, raw: &[(&str, &str)], exchange: &Exchange) {
+    fn parameter(&mut self, parameter: &Parameter, raw: &[(&str, &str)], exchange: &Exchange) {
+        let Parameter { part, name, place, schema } = parameter;
         let request = &exchange.request;
         let values: Vec<Cow<'_, str>> = match &**place {
             "path" => {
@@ -103,46 +115,40 @@ impl Touched<'_> {
         if values.is_empty() {
             return;
         }
-        self.keys.insert(key.clone());
+        self.parts.push(*part);
         for value in values {
-            self.text(&below(at, &["schema"]), &value, 0);
+            self.text(*schema, &value, 0);
         }
     }
 
     /// A parameter's value: which values of its enumeration it is.
-    fn text(&mut self, schema: &str, text: &str, depth: usize) {
-        let Some(at) = resolved(self.document, schema).filter(|_| depth < MAX_DEPTH) else { return };
+    fn text(&mut self, schema: Option<NodeNumber>, text: &str, depth: usize) {
+        let Some(node) = schema.and_then(|schema| self.nodes.get(schema)).filter(|_| depth < MAX_DEPTH) else { return };
         let is = |value: &Value| match value {
             Value::String(held) => held == text,
             other => serde_json::to_string(other).is_ok_and(|shown| shown == text),
         };
-        self.value(&at, &is, Some(text));
-        let node = self.document.pointer(&at);
-        for keyword in ["allOf", "anyOf", "oneOf"] {
-            let branches = node.and_then(|node| node.get(keyword)).and_then(Value::as_array).map_or(0, Vec::len);
-            for index in 0..branches {
-                self.text(&below(&at, &[keyword, &index.to_string()]), text, depth + 1);
-            }
+        self.values(&node.values, &is, Some(text));
+        let branches = node.branches.iter().filter_map(|branch| branch.schema);
+        for schema in node.all_of.iter().copied().chain(branches) {
+            self.text(Some(schema), text, depth + 1);
         }
     }
 
-    /// A message that the document describes at this place.
-    fn message(&mut self, at: &str, headers: &Headers, body: &Body) {
-        let Some(described) = resolved(self.document, at) else { return };
-        let Some(content_type) = headers.get("content-type").filter(|_| !body.is_absent()) else { return };
-        let essence = media::essence(content_type.as_bytes());
-        let documented = keys(self.document, &below(&described, &["content"]));
-        let ranked = documented
-            .iter()
-            .filter_map(|name| Some((MediaRange::parse(name)?.rank(&essence, content_type.as_bytes())?, name)));
-        let Some((_, name)) = ranked.max_by_key(|(rank, _)| *rank) else { return };
-        self.keys.insert(below(at, &["content", name]));
-        if !body.is_whole() || body.malformed {
+    /// A message that the document describes so.
+    fn message(&mut self, documented: &[Content], headers: &Headers, body: &Body) {
+        if documented.is_empty() || body.is_absent() {
             return;
         }
-        let schema = below(&described, &["content", name, "schema"]);
+        let Some(content_type) = headers.get("content-type") else { return };
+        let essence = media::essence(content_type.as_bytes());
+        let rank = |content: &Content| content.range.as_ref()?.rank(&essence, content_type.as_bytes());
+        let ranked = documented.iter().filter_map(|content| Some((rank(content)?, content)));
+        let Some((_, Content { part, schema, .. })) = ranked.max_by_key(|(rank, _)| *rank) else { return };
+        self.parts.push(*part);
+        let Some(schema) = schema.filter(|_| body.is_whole() && !body.malformed) else { return };
         if essence == media::FORM {
-            self.form(&schema, body);
+            self.form(schema, body);
         } else if media::is_json(&essence)
             && let Ok(document) = body.document()
         {
@@ -150,47 +156,58 @@ impl Touched<'_> {
         }
     }
 
-    fn form(&mut self, schema: &str, body: &Body) {
-        let schemas = self.expand(&[schema.to_owned()], None);
+    fn form(&mut self, schema: NodeNumber, body: &Body) {
+        let schemas = self.expand(&[schema], None);
         for field in media::fields(&body.content) {
             let name = decoded(&body.content[field.name]);
             let members = self.members(&schemas, &name);
             if !is_redacted(&body.redacted, &below("", &[&name])) {
                 for schema in &members {
-                    self.text(schema, &decoded(&body.content[field.value.clone()]), 0);
+                    self.text(Some(*schema), &decoded(&body.content[field.value.clone()]), 0);
                 }
             }
         }
     }
 
     /// A value that these schemas describe, at a place of its body.
-    fn node(&mut self, schemas: &[String], value: Node<'_>, redacted: &[Pointer], at: &mut String, depth: usize) {
-        if depth == MAX_DEPTH || is_redacted(redacted, at) {
+    fn node(&mut self, schemas: &[NodeNumber], value: Node<'_>, redacted: &[Pointer], at: &mut String, depth: usize) {
+        if schemas.is_empty() || depth == MAX_DEPTH || is_redacted(redacted, at) {
             return;
         }
         let has_labels = redacted.iter().any(|place| is_at_or_below(place, at));
         let schemas = self.expand(schemas, (!has_labels).then_some(value));
-        if !has_labels {
+        let nodes = self.nodes;
+        if !has_labels && schemas.iter().any(|schema| !nodes[*schema].values.is_empty()) {
             let held = value.to_value();
             for schema in &schemas {
-                self.value(schema, &|value| equal(value, &held), held.as_str());
+                self.values(&nodes[*schema].values, &|value| equal(value, &held), held.as_str());
             }
         }
+        // Only what was replaced is looked up by its place.
         let length = at.len();
+        let step = |at: &mut String, name: &str| {
+            if !redacted.is_empty() {
+                push_pointer(at, name);
+            }
+        };
         match value.kind() {
             Kind::Object => {
                 for (name, member) in value.members() {
                     let next = self.members(&schemas, &name);
-                    push_pointer(at, &name);
+                    step(at, &name);
                     self.node(&next, member, redacted, at, depth + 1);
                     at.truncate(length);
                 }
             }
             Kind::Array => {
-                let items: Vec<String> = schemas.iter().map(|schema| below(schema, &["items"])).collect();
                 for (index, item) in value.items().enumerate() {
-                    push_pointer(at, &index.to_string());
-                    self.node(&items, item, redacted, at, depth + 1);
+                    let of = |schema: &NodeNumber| {
+                        let SchemaNode { first_items, items, .. } = &nodes[*schema];
+                        first_items.get(index).copied().unwrap_or(*items)
+                    };
+                    let next: Vec<NodeNumber> = schemas.iter().filter_map(of).collect();
+                    step(at, &index.to_string());
+                    self.node(&next, item, redacted, at, depth + 1);
                     at.truncate(length);
                 }
             }
@@ -199,66 +216,77 @@ impl Touched<'_> {
     }
 
     /// The schemas of a member, which is touched where the document names it.
-    fn members(&mut self, schemas: &[String], name: &str) -> Vec<String> {
+    fn members(&mut self, schemas: &[NodeNumber], name: &str) -> Vec<NodeNumber> {
         let mut next = Vec::new();
         for schema in schemas {
-            let property = below(schema, &["properties", name]);
-            if self.document.pointer(&property).is_some() {
-                self.keys.insert(property.clone());
-                next.push(property);
-            } else {
-                next.push(below(schema, &["additionalProperties"]));
+            let SchemaNode { properties, additional, .. } = &self.nodes[*schema];
+            match properties.get(name) {
+                Some((part, schema)) => {
+                    self.parts.push(*part);
+                    next.extend(*schema);
+                }
+                None => next.extend(*additional),
             }
         }
         next
     }
 
-    /// The schemas that hold for a value, references followed: of a choice, the branches that accept it. Without the
-    /// value (what a label stands for could decide another branch), no branch counts.
-    fn expand(&mut self, schemas: &[String], value: Option<Node<'_>>) -> Vec<String> {
-        let (mut open, mut all) = (schemas.to_vec(), Vec::new());
+    /// The schemas that hold for a value: of a choice, the branches that accept it. Without the value (what a label
+    /// stands for could decide another branch), no branch counts.
+    fn expand(&mut self, schemas: &[NodeNumber], value: Option<Node<'_>>) -> Vec<NodeNumber> {
+        let (mut open, mut all) = (schemas.to_vec(), Vec::with_capacity(schemas.len()));
         let mut own: Option<Document> = None;
-        while let Some(at) = open.pop() {
-            let Some(at) = resolved(self.document, &at).filter(|at| !all.contains(at)) else { continue };
-            let Some(node) = self.document.pointer(&at).and_then(Value::as_object) else { continue };
-            let count = |keyword: &str| node.get(keyword).and_then(Value::as_array).map_or(0, Vec::len);
-            open.extend((0..count("allOf")).map(|index| below(&at, &["allOf", &index.to_string()])));
-            for keyword in CHOICES {
-                for index in 0..count(keyword) {
-                    let branch = below(&at, &[keyword, &index.to_string()]);
-                    let Some(schema) = self.items.branches.get(&(self.number, branch.clone())) else { continue };
-                    let Some(value) = value else { continue };
-                    if own.is_none() {
-                        own = Document::parse(value.raw().to_owned()).ok();
-                    }
-                    let judged = own.as_ref().and_then(|own| schema.judge_in_full(own, &|_| true).ok());
-                    if judged.is_some_and(|judged| judged.violations.is_empty() && !judged.partial) {
-                        self.keys.insert(branch.clone());
-                        open.push(branch);
-                    }
-                }
+        let nodes = self.nodes;
+        let mut accepts = |judge: &Schema| {
+            let Some(value) = value else { return false };
+            if own.is_none() {
+                own = Document::parse(value.raw().to_owned()).ok();
             }
-            all.push(at);
+            let judged = own.as_ref().and_then(|own| judge.judge(own, &|_| true).ok());
+            judged.is_some_and(|judged| judged.violations.is_empty() && !judged.partial)
+        };
+        while let Some(number) = open.pop() {
+            if all.contains(&number) {
+                continue;
+            }
+            all.push(number);
+            let SchemaNode { all_of, branches, condition, .. } = &nodes[number];
+            open.extend(all_of);
+            let fits = |branch: &&Branch| !rules_out(nodes, branch, value) && accepts(&branch.judge);
+            for branch in branches.iter().filter(fits) {
+                self.parts.extend(branch.part);
+                open.extend(branch.schema);
+            }
+            if let Some(condition) = condition.as_deref().filter(|_| value.is_some()) {
+                open.extend(if accepts(&condition.judge) { condition.then } else { condition.otherwise });
+            }
         }
         all
     }
 
     /// The values that a schema lists and that are this one.
-    fn value(&mut self, schema: &str, is: &dyn Fn(&Value) -> bool, text: Option<&str>) {
-        let Some(node) = self.document.pointer(schema).and_then(Value::as_object) else { return };
-        // A known value may stand for many, as `client_id:{client_id}` does.
+    fn values(&mut self, listed: &[ListedValue], is: &dyn Fn(&Value) -> bool, text: Option<&str>) {
         let is_known =
             |value: &Value| value.as_str().zip(text).is_some_and(|(written, text)| is_known_value(written, text));
-        for (keyword, is) in [("enum", is), ("x-contrail-known-values", &is_known)] {
-            let listed = node.get(keyword).and_then(Value::as_array).into_iter().flatten().enumerate();
-            for (index, _) in listed.filter(|(_, value)| is(value)) {
-                self.keys.insert(below(schema, &[keyword, &index.to_string()]));
+        for ListedValue { part, value, is_known: known } in listed {
+            if if *known { is_known(value) } else { is(value) } {
+                self.parts.push(*part);
             }
         }
-        if node.get("const").is_some_and(is) {
-            self.keys.insert(below(schema, &["const"]));
-        }
     }
+}
+
+/// Whether a text of a value is none of those that a branch lists for it: most choices tell their branches apart so,
+/// and the judge takes longest for what it refuses.
+fn rules_out(nodes: &[SchemaNode], branch: &Branch, value: Option<Node<'_>>) -> bool {
+    let (Some(schema), Some(value)) = (branch.schema, value.filter(|value| value.kind() == Kind::Object)) else {
+        return false;
+    };
+    nodes[schema].telling.iter().any(|(name, schema)| {
+        let text = value.get(name).and_then(Node::as_str);
+        let listed = nodes[*schema].values.iter().filter(|listed| !listed.is_known);
+        text.is_some_and(|text| listed.into_iter().all(|listed| listed.value.as_str() != Some(&*text)))
+    })
 }
 
 /// Whether two values are the same for JSON Schema, for which `1.0` is `1`.

@@ -15,6 +15,7 @@ use super::{
     writing::MAX_QUEUED,
 };
 use crate::{
+    coverage::Touched,
     exchange::Exchange,
     proxy::{Committed, Completed, Observer as _},
     redact::{JudgedExchange, Redacted},
@@ -31,6 +32,15 @@ struct Processing<T> {
     /// Its response is held until it is judged.
     held: bool,
     waiting: Option<Waiting>,
+}
+
+/// An exchange that can be counted, shown and recorded.
+struct Ready {
+    judged: Redacted<JudgedExchange>,
+    attestation: Attestation,
+    panicked: bool,
+    /// The parts of the contract that it touches, where reports show them.
+    touched: Option<Touched>,
 }
 
 /// A miss, for reports.
@@ -133,10 +143,7 @@ impl Pipeline {
         Processing { of: judged, meta, took, held, waiting }
     }
 
-    fn redacted(
-        &self,
-        judged: Processing<(JudgedExchange, bool)>,
-    ) -> Processing<(Redacted<JudgedExchange>, Attestation, bool)> {
+    fn redacted(&self, judged: Processing<(JudgedExchange, bool)>) -> Processing<Ready> {
         let Processing { of, mut meta, took, held, mut waiting } = judged;
         let passes = !held
             || of
@@ -145,11 +152,12 @@ impl Pipeline {
         let is_recorded = self.is_recorded(&meta);
         let redacted = of.and_then(|(judged, panicked)| {
             let (redacted, attestation) = self.judge.redact(&self.redactor, judged, &meta, is_recorded)?;
-            Some((redacted, attestation, panicked))
+            let touched = self.touched(&redacted);
+            Some(Ready { judged: redacted, attestation, panicked, touched })
         });
         if let Some(waiting) = waiting.as_mut().filter(|_| !passes) {
             let refusal = match &redacted {
-                Some((redacted, _, false)) => enforce::refusal(redacted, HeldMessage::Response),
+                Some(Ready { judged, panicked: false, .. }) => enforce::refusal(judged, HeldMessage::Response),
                 _ => enforce::unjudged(HeldMessage::Response),
             };
             waiting.refused = Some(Box::new(refusal));
@@ -163,9 +171,9 @@ impl Pipeline {
     }
 
     /// Counts an exchange, and queues its line and its entry.
-    fn queue(&self, state: &mut RunState, redacted: Processing<(Redacted<JudgedExchange>, Attestation, bool)>) {
+    fn queue(&self, state: &mut RunState, redacted: Processing<Ready>) {
         let Processing { of, meta, took, waiting, held: _ } = redacted;
-        let Some((judged, attestation, panicked)) = of else {
+        let Some(Ready { judged, attestation, panicked, touched }) = of else {
             state.counts.unredacted += 1;
             console::unredacted(&mut state.line_batch, self.lines);
             if let Some(waiting) = waiting {
@@ -176,6 +184,9 @@ impl Pipeline {
             return;
         };
         state.counts.exchange(&judged.exchange, &meta, panicked);
+        if let Some(touched) = touched {
+            state.collector.touched(&touched);
+        }
         let miss = meta.miss.as_deref().map(report_miss);
         let entry = usize::try_from(state.counts.exchanges - 1).unwrap_or(0);
         let place = ExchangeRef { source: LIVE, entry, miss: miss.as_ref(), ..ExchangeRef::default() };

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     contract::Contract,
+    coverage::{ContractParts, Touched},
     redact::{Counters, JudgedExchange, Redacted, Redactor},
     report::{Collector, ExchangeRef, Title},
 };
@@ -52,6 +53,7 @@ pub struct Parts {
 pub struct Pipeline {
     pub(super) judge: Judge,
     pub(super) redactor: Arc<Redactor>,
+    parts: Option<Arc<ContractParts>>,
     pub(super) enforce: Enforce,
     pub(super) lines: LineFormat,
     pub(super) console: Arc<Console>,
@@ -99,6 +101,7 @@ impl Pipeline {
         let pipeline = Arc::new(Self {
             judge,
             redactor,
+            parts: collector.parts().cloned(),
             enforce,
             lines,
             console: Arc::new(console),
@@ -190,7 +193,18 @@ impl Pipeline {
     ///
     /// The temporary file of a JSON report could not be written.
     pub fn collect(&self, place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>) -> io::Result<()> {
-        self.lock().collector.exchange(place, judged, None)
+        let touched = self.touched(judged);
+        let mut state = self.lock();
+        if let Some(touched) = touched {
+            state.collector.touched(&touched);
+        }
+        state.collector.exchange(place, judged, None)
+    }
+
+    /// The parts of the contract that an exchange touches, if reports show them.
+    pub(super) fn touched(&self, judged: &Redacted<JudgedExchange>) -> Option<Touched> {
+        let parts = self.parts.as_ref()?;
+        catch_unwind(AssertUnwindSafe(|| parts.touched_by(&judged.exchange))).ok()
     }
 
     /// Writes what is left, closes the journal, and gives what was counted.

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     contract::Contract,
+    coverage::{ContractParts, Coverage, Touched},
     finding::{self, Rule, Unchecked},
     redact::{JudgedExchange, Redacted, Redactor},
 };
@@ -17,6 +18,7 @@ use crate::{
 pub struct Collector {
     title: Title,
     contract: Option<Arc<Contract>>,
+    coverage: Option<Coverage>,
     decided: Half,
     /// The file that is being read: as judged, and with authentication unchecked.
     open: Option<(Half, Half)>,
@@ -56,6 +58,7 @@ impl Collector {
         Self {
             title,
             contract: None,
+            coverage: None,
             decided: Half::new(listed),
             open: None,
             stripped: Vec::new(),
@@ -71,6 +74,25 @@ impl Collector {
     #[must_use]
     pub fn with_contract(self, contract: Arc<Contract>) -> Self {
         Self { contract: Some(contract), ..self }
+    }
+
+    /// The same with the parts of the contract, of which reports show the touched ones.
+    #[must_use]
+    pub fn with_parts(self, parts: Arc<ContractParts>) -> Self {
+        Self { coverage: Some(Coverage::new(parts)), ..self }
+    }
+
+    /// The parts to look for in exchanges, if reports show them.
+    #[must_use]
+    pub fn parts(&self) -> Option<&Arc<ContractParts>> {
+        self.coverage.as_ref().map(Coverage::parts)
+    }
+
+    /// An exchange touched these parts.
+    pub fn touched(&mut self, touched: &Touched) {
+        if let Some(coverage) = &mut self.coverage {
+            coverage.take(touched);
+        }
     }
 
     /// The same, where some findings do not make the command fail.
@@ -278,6 +300,7 @@ impl Collector {
             title: &self.title,
             contract: self.contract.as_deref(),
             tally: &self.decided.tally,
+            coverage: self.coverage.as_ref(),
             stripped: &self.stripped,
             failing: &self.failing,
             exemptions: &self.exemptions,

@@ -12,7 +12,7 @@ use super::{
     plain,
 };
 use crate::{
-    coverage::{Counts, Items, Minimum, Part},
+    coverage::{Counts, Coverage, Item, Minimum, Part},
     plural::plural,
     visible::visible,
 };
@@ -26,7 +26,7 @@ pub struct Covered<'a> {
     /// The contract in force.
     pub title: Title,
     /// Its parts.
-    pub items: &'a Items,
+    pub coverage: &'a Coverage,
     /// The recordings that were read.
     pub files: Vec<String>,
     /// What has to be reached.
@@ -36,7 +36,7 @@ pub struct Covered<'a> {
 impl Covered<'_> {
     /// The minimums that are not reached.
     pub fn below(&self) -> impl Iterator<Item = (&Minimum, Counts)> {
-        let counted = self.minimums.iter().map(|minimum| (minimum, self.items.counts(minimum.part)));
+        let counted = self.minimums.iter().map(|minimum| (minimum, self.coverage.counts(minimum.part)));
         counted.filter(|(minimum, counts)| !minimum.is_met(*counts))
     }
 
@@ -64,24 +64,20 @@ impl Covered<'_> {
     }
 
     fn exchanges(&self) -> String {
-        let undocumented = self.items.undocumented();
-        let exchanges = plural(self.items.exchanges(), "exchange");
+        let undocumented = self.coverage.undocumented();
+        let exchanges = plural(self.coverage.exchanges(), "exchange");
         if undocumented == 0 { exchanges } else { format!("{exchanges}, {undocumented} of undocumented operations") }
-    }
-
-    fn untouched(&self, part: Part) -> impl Iterator<Item = &str> {
-        self.items.each(part).filter(|(_, _, item)| item.times == 0).map(|(_, _, item)| item.name.as_str())
     }
 
     fn text(&self, to: &mut dyn Write) -> io::Result<()> {
         let Title { title, version, .. } = &self.title;
         writeln!(to, "{} of {} {}", self.exchanges(), visible(title), visible(version))?;
         for part in Part::ALL {
-            let Counts { touched, of } = self.items.counts(part);
+            let Counts { touched, of } = self.coverage.counts(part);
             writeln!(to, "  {:<12} {touched:>5} of {of}", part.name())?;
         }
         for part in Part::ALL {
-            for (at, name) in self.untouched(part).enumerate() {
+            for (at, name) in self.coverage.untouched(part).enumerate() {
                 if at == 0 {
                     writeln!(to, "\nnever touched: {}", part.name())?;
                 }
@@ -97,14 +93,14 @@ impl Covered<'_> {
 
     fn json(&self) -> Value {
         let mut summary = Map::new();
-        summary.insert("exchanges".to_owned(), self.items.exchanges().into());
-        summary.insert("undocumented".to_owned(), self.items.undocumented().into());
+        summary.insert("exchanges".to_owned(), self.coverage.exchanges().into());
+        summary.insert("undocumented".to_owned(), self.coverage.undocumented().into());
         let mut parts = Map::new();
         for part in Part::ALL {
-            let each = self.items.each(part).map(|(document, at, item)| {
-                json!({"name": item.name, "document": document.name(), "at": at, "times": item.times})
+            let each = self.coverage.each(part).map(|Item { document, at, name, times }| {
+                json!({"name": name, "document": document.name(), "at": at, "times": times})
             });
-            let Counts { touched, of } = self.items.counts(part);
+            let Counts { touched, of } = self.coverage.counts(part);
             let each = each.collect::<Vec<_>>();
             parts.insert(part.name().to_owned(), json!({"touched": touched, "of": of, "each": each}));
         }
@@ -126,8 +122,8 @@ impl Covered<'_> {
 
     fn csv(&self) -> Csv {
         let rows = Part::ALL.into_iter().flat_map(|part| {
-            self.items.each(part).map(move |(document, at, item)| {
-                [part.name(), &item.name, &item.times.to_string(), document.name(), at].map(str::to_owned).into()
+            self.coverage.each(part).map(move |Item { document, at, name, times }| {
+                [part.name(), name, &times.to_string(), document.name(), at].map(str::to_owned).into()
             })
         });
         Csv { columns: &["part", "name", "times", "document", "at"], rows: rows.collect() }
@@ -135,12 +131,12 @@ impl Covered<'_> {
 
     fn sections(&self) -> Vec<Section> {
         let row = |part: Part| {
-            let Counts { touched, of } = self.items.counts(part);
+            let Counts { touched, of } = self.coverage.counts(part);
             [part.name().to_owned(), touched.to_string(), of.to_string()].map(|cell| vec![text(cell)]).into()
         };
         let all = Section::table(Tone::Plain, "Coverage", &["part", "touched", "of"], Part::ALL.map(row).into());
         let never = Part::ALL.into_iter().map(|part| {
-            let items = self.untouched(part).map(|name| vec![code(name)]).collect();
+            let items = self.coverage.untouched(part).map(|name| vec![code(name)]).collect();
             Section::list(Tone::Plain, format!("Never touched: {}", part.name()), items)
         });
         [all].into_iter().chain(never).flatten().collect()
@@ -149,7 +145,7 @@ impl Covered<'_> {
     /// One case that the minimum is reached, and one for each part that was never touched.
     fn suite(&self, part: Part) -> Suite {
         let mut suite = Suite::new(format!("coverage of {}", part.name()));
-        let Counts { touched, of } = self.items.counts(part);
+        let Counts { touched, of } = self.coverage.counts(part);
         suite.count("touched", touched);
         suite.count("of", of);
         let name = "enough is touched";
@@ -157,7 +153,7 @@ impl Covered<'_> {
             Some(below) => suite.add(name, Trouble::new(Level::Failure, "coverage", sentence(below))),
             None => suite.pass(name, std::time::Duration::ZERO),
         }
-        for name in self.untouched(part).take(MAX_CASES) {
+        for name in self.coverage.untouched(part).take(MAX_CASES) {
             suite.add_again(name.to_owned(), Trouble::new(Level::Note, "untouched", "no exchange touches it"));
         }
         suite

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{Exemptions, Group, Run, Tally, exemptions::Exemption};
 use crate::{
     contract::{Contract, Passage, Subject},
+    coverage::Coverage,
     finding::{Conclusion, Rule},
 };
 
@@ -32,6 +33,8 @@ pub struct Facts<'a> {
     pub contract: Option<&'a Contract>,
     /// The counts and groups.
     pub tally: &'a Tally,
+    /// The parts of the contract that were touched, where they were looked for.
+    pub coverage: Option<&'a Coverage>,
     /// The files whose producer strips `Authorization`.
     pub stripped: &'a [String],
     /// The rules that make the command fail.

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::{
     Covered, Denied, Exit, Facts, Integrity, Missed, Proof, Recorded, Stale, Suppressed, Unused, baseline::Listed,
-    facts::OperationsCalled, spool::Spool,
+    facts::OperationsCalled, spool::Spool, touched,
 };
 use crate::{finding::Kind, redact::Redactor};
 
@@ -83,6 +83,7 @@ fn tail(facts: &Facts<'_>, to: &mut dyn Write) -> io::Result<()> {
         baseline: facts.exemptions.covered(facts.tally),
         suppressions: facts.exemptions.suppressed(facts.tally),
         operations_called: facts.called(),
+        coverage: facts.coverage.and_then(touched::values),
         misses: run.unused.is_some().then(|| run.misses().collect()),
         denied: run.denied().collect(),
         unused: run.unused.as_deref(),
@@ -113,6 +114,8 @@ struct Aside<'a> {
     suppressions: Vec<Suppressed<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     operations_called: Option<OperationsCalled<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coverage: Option<serde_json::Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     misses: Option<Vec<&'a Missed>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

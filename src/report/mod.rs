@@ -41,6 +41,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod text;
+mod touched;
 mod xml;
 
 pub use self::{

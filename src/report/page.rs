@@ -1,17 +1,18 @@
 //! What the HTML and the Markdown report show: headings, sentences, lists and tables.
 
-use super::{
-    Cited, Facts, Quote, ReportFormat, Stale, Suppressed, Suppression, Unused,
-    facts::{OperationsCalled, places},
-};
+use super::{Cited, Facts, Quote, ReportFormat, Stale, Suppressed, Suppression, Unused, facts::places, touched};
 use crate::{
     contract::Passage,
+    coverage::{Counts, Coverage},
     finding::{Kind, Rule},
     plural::plural,
 };
 
 /// Maximum rows of a list; the rest is counted.
 const MAX_ROWS: usize = 1000;
+
+/// Maximum untouched parts of one kind that are named.
+const MAX_UNTOUCHED: usize = 20;
 
 /// How good a text is, which colour shows, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,7 +139,7 @@ impl Page {
                 unused(facts),
                 stale(facts),
                 unchecked(facts),
-                never_called(facts),
+                facts.coverage.and_then(coverage),
                 left_out(facts),
             ]
             .into_iter()
@@ -209,7 +210,7 @@ fn integrity(facts: &Facts<'_>) -> Vec<Cell> {
 }
 
 /// The exit status, if no other part of the page shows the reason for it.
-fn exit(facts: &Facts<'_>) -> Option<Part> {
+pub(super) fn exit(facts: &Facts<'_>) -> Option<Part> {
     let exit = facts.run.exit.as_ref().filter(|exit| exit.further().next().is_some())?;
     let reasons = exit.reasons.iter().map(|reason| vec![text(reason.in_words())]).collect();
     Part::list(Tone::Bad, format!("Exit status {}", exit.status), reasons)
@@ -338,10 +339,27 @@ fn unchecked(facts: &Facts<'_>) -> Option<Part> {
     Part::table(Tone::Plain, "Not checked", &["aspect", "times", "where"], rows.collect())
 }
 
-fn never_called(facts: &Facts<'_>) -> Option<Part> {
-    let OperationsCalled { called, documented, never } = facts.called()?;
-    let items = never.into_iter().map(|id| vec![text(id)]).collect();
-    Part::list(Tone::Plain, format!("Never called: {called} of {documented} documented operations were"), items)
+/// What the exchanges touch of the contract, with the first parts that they never do.
+fn coverage(coverage: &Coverage) -> Option<Part> {
+    let row = |(kind, Counts { touched, of })| {
+        let mut never: Cell = Vec::new();
+        for name in coverage.untouched(kind).take(MAX_UNTOUCHED) {
+            if !never.is_empty() {
+                never.push(text(", "));
+            }
+            never.push(code(name));
+        }
+        let more = (of - touched).saturating_sub(MAX_UNTOUCHED);
+        if more > 0 {
+            never.push(text(format!(" and {more} more")));
+        }
+        let mut row: Vec<Cell> =
+            [kind.words(), touched.to_string(), of.to_string()].map(|cell| vec![text(cell)]).into();
+        row.push(never);
+        row
+    };
+    let rows = touched::kinds(coverage).map(row).collect();
+    Part::table(Tone::Plain, "Coverage of the contract", &["part", "touched", "of", "never touched"], rows)
 }
 
 /// What the report does not show; nothing if it shows all.

@@ -44,6 +44,7 @@ pub(super) fn with_reasons(
         title,
         contract: None,
         tally: &Tally::default(),
+        coverage: None,
         stripped: &[],
         failing: &[],
         exemptions: &Exemptions::default(),

@@ -4,11 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::{
-    Facts, Group, Stale, Unused,
-    facts::{OperationsCalled, places},
-    page::STALE,
-};
+use super::{Facts, Group, Stale, Unused, facts::places, page::STALE, touched};
 use crate::{
     finding::{Blame, Kind, Rule},
     plural::plural,
@@ -83,9 +79,8 @@ pub(super) fn write(facts: &Facts<'_>, to: &mut dyn Write, colour: bool) -> io::
     if facts.title.title.is_empty() && tally.exchanges == 0 {
         return Ok(());
     }
-    if let Some(OperationsCalled { called, documented, .. }) = facts.called() {
-        let all = plural(documented, "documented operation");
-        writeln!(pen.to, "{called} of {all} called; `contrail coverage` shows more\n")?;
+    if let Some(touched) = facts.coverage.and_then(touched::in_words) {
+        writeln!(pen.to, "touched: {touched}; `contrail coverage` lists them\n")?;
     }
     let live = facts.run.unused.is_some();
     writeln!(

@@ -8,7 +8,9 @@ use crate::support::{
     command::run_in,
     golden::assert_output,
     har,
+    process::Running,
     reports::{FORMATS, unescaped},
+    wire,
 };
 
 const CONTRACT: &str = "openapi: 3.1.0
@@ -73,4 +75,66 @@ fn every_report_of_coverage_names_what_was_never_touched_and_shows_no_value_of_t
     }
     let json: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("r.json")).unwrap()).unwrap();
     assert_eq!(json["summary"], serde_json::json!({"exchanges": 2, "undocumented": 1}));
+}
+
+/// `touched` and `of` of each kind of part.
+fn counts(coverage: &Value) -> Vec<(String, Value, Value)> {
+    let kinds = coverage.as_object().unwrap().iter().filter(|(_, kind)| kind["of"] != 0);
+    kinds.map(|(name, kind)| (name.clone(), kind["touched"].clone(), kind["of"].clone())).collect()
+}
+
+#[test]
+fn every_report_of_exchanges_has_the_coverage_that_the_command_reports() {
+    let folder = folder();
+    let of = |command: &str| -> Value {
+        let ran = run_in(folder.path(), [command, "--contract", "pets.yaml", "a.har", "--format", "json"]);
+        serde_json::from_str(&ran.stdout).unwrap()
+    };
+    let expected = counts(&of("coverage")["parts"]);
+    assert_eq!(expected[0], ("operations".to_owned(), 1.into(), 2.into()));
+    for command in ["verify", "audit"] {
+        let report = of(command);
+        assert_eq!(counts(&report["coverage"]), expected, "{command}");
+        assert_eq!(report["coverage"]["operations"]["never"], serde_json::json!(["deletePet"]), "{command}");
+    }
+    let touched = "touched: 1 of 2 operations, 1 of 3 statuses, 2 of 2 parameters, 1 of 1 media types, 2 of 2 fields, \
+                   2 of 4 enum values, 1 of 2 variants; `contrail coverage` lists them\n";
+    let row = "| operations | 1 | 2 | `deletePet` |\n";
+    for (command, format, expected) in [
+        ("verify", "text", touched),
+        ("audit", "text", touched),
+        ("verify", "markdown", row),
+        ("audit", "markdown", row),
+    ] {
+        let ran = run_in(folder.path(), [command, "--contract", "pets.yaml", "a.har", "--report", format]);
+        assert!(ran.stdout.contains(expected), "{command} {format}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_report_of_a_proxy_has_the_coverage_of_what_it_records() {
+    let folder = folder();
+    let json =
+        |file: &str| -> Value { serde_json::from_str(&fs::read_to_string(folder.path().join(file)).unwrap()).unwrap() };
+    let options = ["--contract", "pets.yaml", "--listen", "127.0.0.1:0", "--report", "json=report.json"];
+    let replay = Running::start(folder.path(), [&["replay", "a.har"][..], &options].concat());
+    wire::call(replay.addresses[0], "GET", "/pets/1?view=full", &[], b"");
+    wire::call(replay.addresses[0], "DELETE", "/pets/1", &[], b"");
+    replay.finish();
+    let expected = counts(&json("report.json")["coverage"]);
+    // The miss is no answer of the tenant's.
+    assert_eq!(expected[1], ("statuses".to_owned(), 1.into(), 3.into()));
+
+    let origin =
+        Running::start(folder.path(), ["replay", "a.har", "--contract", "pets.yaml", "--listen", "127.0.0.1:0"]);
+    let upstream = format!("http://{}", origin.addresses[0]);
+    let recording = ["record", "--upstream", &upstream, "--out", "b.har"];
+    let record = Running::start(folder.path(), [&recording[..], &options].concat());
+    wire::call(record.addresses[0], "GET", "/pets/1?view=full", &[], b"");
+    record.finish();
+    origin.finish();
+    let recorded = run_in(folder.path(), ["coverage", "--contract", "pets.yaml", "b.har", "--format", "json"]);
+    let recorded: Value = serde_json::from_str(&recorded.stdout).unwrap();
+    assert_eq!(counts(&json("report.json")["coverage"]), counts(&recorded["parts"]));
+    assert_eq!(counts(&recorded["parts"]), expected);
 }

@@ -14,8 +14,17 @@ use crate::support::{
 const POLICY: &str = "/api/v2/rate-limit-policies/rlp_1";
 const LISTENERS: [&str; 6] = ["--listen", "127.0.0.1:0", "--forward-listen", "127.0.0.1:0", "--ca-dir", "ca"];
 /// Members whose names the data decides.
-const MAPS: [&str; 8] =
-    ["unchecked", "parts", "operations", "rules", "secrets", "answered_by_contrail", "turned_away", "verdicts"];
+const MAPS: [&str; 9] = [
+    "coverage",
+    "unchecked",
+    "parts",
+    "operations",
+    "rules",
+    "secrets",
+    "answered_by_contrail",
+    "turned_away",
+    "verdicts",
+];
 
 /// Members that hold a cited exchange.
 const CITES: [&str; 5] = [".first", ".firstEarly", ".held", ".needed", ".lacked"];

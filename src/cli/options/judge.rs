@@ -22,6 +22,7 @@ use crate::{
         report_files::{self, Used},
     },
     contract::{CheckOptions, Contract},
+    coverage::ContractParts,
     exchange::DecodeLimits,
     finding::Rule,
     json,
@@ -150,7 +151,11 @@ impl JudgeArgs {
         // The contract may not be compiled yet, and only reports show its name.
         let title = if self.report.is_empty() { Title::default() } else { title(contract) };
         let listed = self.report.iter().any(|request| request.kind == report::ReportFormat::Json);
-        let collector = Collector::new(title, failing, listed).with_contract(Arc::clone(contract));
+        let mut collector = Collector::new(title, failing, listed).with_contract(Arc::clone(contract));
+        // To look for them costs time per exchange, and only reports show them.
+        if !self.report.is_empty() {
+            collector = collector.with_parts(ContractParts::of(contract));
+        }
         Ok(collector.with_exemptions(self.policy.exemptions()?))
     }
 

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{self, Write},
+    sync::Arc,
     time::SystemTime,
 };
 
@@ -14,6 +15,7 @@ use super::{
 };
 use crate::{
     contract::Contract,
+    coverage::{ContractParts, Coverage, Touched},
     finding::{Kind, Rule, UNDOCUMENTED},
     json::second,
     plural::plural,
@@ -25,6 +27,7 @@ use crate::{
         facts::places,
         page::{self, Page},
         rendered::Report,
+        touched,
     },
     visible::visible,
 };
@@ -33,11 +36,12 @@ use crate::{
 const MAX_NAMES: usize = 10_000;
 
 /// The calls in a set of recordings, added one exchange at a time.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Audit {
     first: Option<SystemTime>,
     last: Option<SystemTime>,
     tally: Tally,
+    coverage: Coverage,
     run: Run,
     callers: BTreeMap<String, Caller>,
     /// Without a chain.
@@ -62,10 +66,21 @@ pub struct About<'a> {
 }
 
 impl Audit {
-    /// An empty one, restricted by these options.
+    /// An empty one, restricted by these options; `coverage` has the contract's parts.
     #[must_use]
-    pub fn new(filters: Vec<String>) -> Self {
-        Self { filters, ..Self::default() }
+    pub fn new(filters: Vec<String>, coverage: Coverage) -> Self {
+        Self {
+            first: None,
+            last: None,
+            tally: Tally::default(),
+            coverage,
+            run: Run::default(),
+            callers: BTreeMap::new(),
+            unproven: Vec::new(),
+            files: Vec::new(),
+            filters,
+            left_out: 0,
+        }
     }
 
     /// Notes the result of the check of a trail's chain; before its exchanges.
@@ -94,6 +109,12 @@ impl Audit {
         self.run.altered()
     }
 
+    /// The parts of the contract, to look for in exchanges.
+    #[must_use]
+    pub fn parts(&self) -> &Arc<ContractParts> {
+        self.coverage.parts()
+    }
+
     /// How many exchanges were added.
     #[must_use]
     pub fn exchanges(&self) -> u64 {
@@ -117,8 +138,15 @@ impl Audit {
         exemptions.failing(&self.tally, rules).next().is_some() || exemptions.expired().next().is_some()
     }
 
-    /// Adds an exchange.
-    pub fn exchange(&mut self, place: ExchangeRef<'_>, judged: &Redacted<JudgedExchange>, contract: &Contract) {
+    /// Adds an exchange, which touched these parts of the contract.
+    pub fn exchange(
+        &mut self,
+        place: ExchangeRef<'_>,
+        judged: &Redacted<JudgedExchange>,
+        touched: &Touched,
+        contract: &Contract,
+    ) {
+        self.coverage.take(touched);
         let exchange = &judged.exchange;
         if let Some(started) = exchange.started {
             self.first = Some(self.first.map_or(started, |first| first.min(started)));
@@ -147,6 +175,7 @@ impl Audit {
             title: &about.title,
             contract: Some(about.contract),
             tally: &self.tally,
+            coverage: Some(&self.coverage),
             stripped: &[],
             failing: &about.failing,
             exemptions: &about.exemptions,
@@ -223,6 +252,9 @@ impl Audit {
             }
             writeln!(out, "  {aspect:<26} {count:>6}  {}", visible(&places(&counts)))?;
         }
+        if let Some(touched) = touched::in_words(&self.coverage) {
+            writeln!(out, "\ntouched: {touched}; `contrail coverage` lists them")?;
+        }
         for (at, line) in about.exemptions.lines(&self.tally).iter().enumerate() {
             let blank = if at == 0 { "\n" } else { "" };
             writeln!(out, "{blank}{}", visible(line))?;
@@ -256,6 +288,9 @@ impl Audit {
             "unchecked": unchecked,
             "findings": findings,
         });
+        if let Some(coverage) = touched::values(&self.coverage) {
+            report["coverage"] = coverage;
+        }
         if let Some(covered) = exemptions.covered(&self.tally) {
             report["baseline"] = json!(covered);
         }

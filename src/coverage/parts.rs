@@ -1,0 +1,44 @@
+//! The parts of a contract, and what is needed to find them in an exchange.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use super::{
+    listing::Listing,
+    shape::{Listed, Node, OperationShape},
+};
+use crate::contract::{Contract, ContractDocument};
+
+/// The parts of a contract.
+#[derive(Debug)]
+pub struct ContractParts {
+    pub(super) contract: Arc<Contract>,
+    pub(super) parts: Vec<Listed>,
+    /// Of each document, by the operation's JSON pointer.
+    pub(super) operations: Vec<HashMap<String, OperationShape>>,
+    pub(super) nodes: Vec<Node>,
+}
+
+impl ContractParts {
+    /// Lists them.
+    #[must_use]
+    pub fn of(contract: &Arc<Contract>) -> Arc<Self> {
+        let mut listing = Listing::default();
+        let documents = contract.documents();
+        let operations = (0..).zip(documents).map(|(number, document)| listing.document(number, document)).collect();
+        let Listing { parts, nodes, .. } = listing;
+        Arc::new(Self { contract: Arc::clone(contract), parts, operations, nodes })
+    }
+
+    /// Their numbers, in the order of their pointers.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = usize> {
+        let places = self.parts.iter().enumerate().map(|(number, part)| ((part.document, &*part.at), number));
+        places.collect::<BTreeMap<_, _>>().into_values()
+    }
+
+    pub(super) fn document(&self, number: usize) -> Option<&ContractDocument> {
+        self.contract.documents().get(number)
+    }
+}

@@ -1,0 +1,93 @@
+//! What a document describes, with the numbers of the parts that stand for it.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::Part;
+use crate::contract::{MediaRange, schema::Schema};
+
+/// The number of a part among those of the contract.
+pub(super) type PartNumber = usize;
+
+/// The number of a schema among those of the contract.
+pub(super) type NodeNumber = usize;
+
+/// A part, and where the contract has it.
+#[derive(Debug, Clone)]
+pub(super) struct Listed {
+    pub(super) part: Part,
+    pub(super) name: String,
+    pub(super) document: usize,
+    pub(super) at: String,
+}
+
+/// An operation.
+#[derive(Debug)]
+pub(super) struct OperationShape {
+    pub(super) part: PartNumber,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) request: Vec<Content>,
+    /// By status, as the document writes it.
+    pub(super) responses: HashMap<String, (PartNumber, Vec<Content>)>,
+}
+
+/// A parameter of an operation or of its path.
+#[derive(Debug)]
+pub(super) struct Parameter {
+    pub(super) part: PartNumber,
+    pub(super) name: String,
+    /// `path`, `query`, `header` or `cookie`.
+    pub(super) place: String,
+    pub(super) schema: Option<NodeNumber>,
+}
+
+/// A body of one media type; no range for a text that is no media type.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) part: PartNumber,
+    pub(super) range: Option<MediaRange>,
+    pub(super) schema: Option<NodeNumber>,
+}
+
+/// A schema, references followed.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    pub(super) all_of: Vec<NodeNumber>,
+    pub(super) branches: Vec<Branch>,
+    /// What holds if the value conforms to the schema, and if not.
+    pub(super) condition: Option<Box<Condition>>,
+    pub(super) properties: HashMap<String, (PartNumber, Option<NodeNumber>)>,
+    /// Properties with listed values, which a value of another choice may not have.
+    pub(super) telling: Vec<(String, NodeNumber)>,
+    pub(super) additional: Option<NodeNumber>,
+    pub(super) first_items: Vec<Option<NodeNumber>>,
+    pub(super) items: Option<NodeNumber>,
+    pub(super) values: Vec<ListedValue>,
+}
+
+/// A branch of `oneOf` or `anyOf`.
+#[derive(Debug)]
+pub(super) struct Branch {
+    /// None for the only one.
+    pub(super) part: Option<PartNumber>,
+    pub(super) judge: Schema,
+    pub(super) schema: Option<NodeNumber>,
+}
+
+/// `if`, `then` and `else`.
+#[derive(Debug)]
+pub(super) struct Condition {
+    pub(super) judge: Schema,
+    pub(super) then: Option<NodeNumber>,
+    pub(super) otherwise: Option<NodeNumber>,
+}
+
+/// A value that a schema lists.
+#[derive(Debug)]
+pub(super) struct ListedValue {
+    pub(super) part: PartNumber,
+    pub(super) value: Value,
+    /// A known value may stand for many, as `client_id:{client_id}` does.
+    pub(super) is_known: bool,
+}
